@@ -1,0 +1,64 @@
+# Everything a clone needs. `make help` lists the targets; Python 3.11+, pip and make are assumed.
+
+SHELL := /bin/sh
+BIN := .venv/bin
+ARGS ?=
+
+# the first Python on the PATH that is new enough
+PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; \
+	done)
+
+.DEFAULT_GOAL := help
+.PHONY: help up test check bench bench-check reference snapshot lock clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+up: .venv/ready ## start everything: embedded PostgreSQL, schema, workers (ARGS="--data-dir …")
+	@$(BIN)/ostinato up $(ARGS)
+
+test: .venv/ready ## run all tests (ARGS="-k name", ARGS="-m 'not slow'")
+	@$(BIN)/pytest -n 2 --dist loadgroup $(ARGS)
+
+check: .venv/ready ## format, lint, types, import contracts and house rules, in seconds
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest -q tests/house
+
+bench: .venv/ready ## measure Ostinato and its peers side by side, print the table
+	@$(BIN)/python -m bench $(ARGS)
+
+bench-check: .venv/ready ## fail if Ostinato is more than 15 % slower than bench/baseline.json
+	@$(BIN)/python -m bench check $(ARGS)
+
+reference: .venv/ready ## write docs/reference from the declared errors, settings, metrics, functions
+	@$(BIN)/python -m ostinato.cli.reference
+
+snapshot: .venv/ready ## write the schema snapshot that the tests and reviews compare with
+	@$(BIN)/python -m tests.snapshot
+
+# One command per file, because dev.lock is compiled on top of run.lock.
+LOCK := $(BIN)/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-header \
+	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host
+
+lock: .venv/ready ## write requirements/*.lock anew (ARGS="--upgrade" for newer versions)
+	$(LOCK) $(ARGS) --output-file requirements/run.lock pyproject.toml
+	$(LOCK) $(ARGS) --output-file requirements/dev.lock requirements/dev.in
+
+clean: ## remove what was built, the caches and .venv; data in .ostinato stays
+	rm -rf .venv .bench build dist src/*.egg-info
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Installing is repeated when a lock or the package's metadata changes. Everything comes from the
+# lock, checked against its hashes; the package itself is then installed without fetching anything.
+.venv/ready: requirements/dev.lock pyproject.toml
+	@test -n "$(PYTHON)" || { echo "Ostinato needs Python 3.11 or later; name one: make PYTHON=…"; exit 1; }
+	@test -x $(BIN)/python || { echo "Making .venv with $(PYTHON) …"; $(PYTHON) -m venv .venv; }
+	@echo "Installing requirements/dev.lock …"
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements/dev.lock
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@

@@ -1,0 +1,1 @@
+"""Ostinato and its peers, measured side by side on one machine and one server."""

@@ -1,0 +1,165 @@
+"""`make bench-check`: has Ostinato become slower than its committed baseline?
+
+Every round measures the engine between two calibrations, and each figure is divided by what the
+calibrations say of the machine at that moment. A median that is more than 15 % worse than the one
+in `bench/baseline.json` fails, after as many rounds again have confirmed it.
+
+`python -m bench.check --update` writes the baseline.
+"""
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from bench import calibrate, peers
+from bench.catalog import BY_KEY, OURS, System
+from bench.launch import SystemFailedError
+from bench.measure import Bench, one_round
+from bench.places import BASELINE
+from bench.server import running
+from bench.sizes import FULL
+from bench.stats import summary
+from bench.targets import NOTHING
+
+ALLOWED = 0.15
+ROUNDS = 5
+MEASURED = frozenset({"bulk", "single", "drain", "latency"})
+SIZES = replace(FULL, jobs_share=0.6, latency_seconds=3, settle_seconds=1.0)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A guarded figure, the calibration it is divided by, and which way is worse."""
+
+    name: str
+    title: str
+    by: str
+    more_is_better: bool
+
+    def ratio(self, figures: dict[str, Any], around: calibrate.Calibration) -> float:
+        """A rate is divided by the yardstick; a duration is multiplied with it."""
+        value, yardstick = float(figures[self.name]), around.of(self.by)
+        return value / yardstick if self.more_is_better else value * yardstick
+
+    def worse(self, now: float, before: float) -> float:
+        """By which part of the baseline the figure is worse; negative when it is better."""
+        return 1 - now / before if self.more_is_better else now / before - 1
+
+
+FIGURES = (
+    Figure("drain", "drain", "mixed", more_is_better=True),
+    Figure("bulk", "bulk enqueue", "mixed", more_is_better=True),
+    Figure("single", "one by one", "commit", more_is_better=True),
+    Figure("latency_p50", "start latency p50", "commit", more_is_better=False),
+    Figure("wal", "write-ahead log per job", "none", more_is_better=False),
+)
+
+Ratios = dict[str, list[float]]
+
+
+def middle(before: calibrate.Calibration, after: calibrate.Calibration) -> calibrate.Calibration:
+    return calibrate.Calibration(
+        python=(before.python + after.python) / 2,
+        batch=(before.batch + after.batch) / 2,
+        commit=(before.commit + after.commit) / 2,
+    )
+
+
+def gather(bench: Bench, system: System, rounds: int, console: Console) -> Ratios:
+    """The ratios of some rounds, each between two calibrations."""
+    found: Ratios = {figure.name: [] for figure in FIGURES}
+    before = calibrate.measure(bench.server)
+    for number in range(rounds):
+        figures = summary([one_round(bench, system, MEASURED)])
+        after = calibrate.measure(bench.server)
+        around = middle(before, after)
+        before = after
+        for figure in FIGURES:
+            found[figure.name].append(figure.ratio(figures, around))
+        console.print(f"[dim]round {number + 1} of {rounds}: drain {figures['drain']:,.0f}/s[/dim]")
+    return found
+
+
+def regressions(found: Ratios, baseline: dict[str, float]) -> list[str]:
+    return [
+        figure.title
+        for figure in FIGURES
+        if figure.name in baseline
+        and figure.worse(median(found[figure.name]), baseline[figure.name]) > ALLOWED
+    ]
+
+
+def table(found: Ratios, baseline: dict[str, float]) -> Table:
+    drawn = Table(title="Ratios to calibration", title_justify="left")
+    for head in ("figure", "baseline", "now", "change", ""):
+        drawn.add_column(head, justify="left" if head in {"figure", ""} else "right")
+    for figure in FIGURES:
+        now, before = median(found[figure.name]), baseline.get(figure.name)
+        if before is None:
+            drawn.add_row(figure.title, NOTHING, f"{now:.4g}", NOTHING, "new")
+            continue
+        worse = figure.worse(now, before)
+        verdict = "[red]worse[/red]" if worse > ALLOWED else "[green]fine[/green]"
+        drawn.add_row(
+            figure.title, f"{before:.4g}", f"{now:.4g}", f"{now / before - 1:+.1%}", verdict
+        )
+    return drawn
+
+
+def write(found: Ratios, system: System, settings: dict[str, str]) -> None:
+    text = {
+        "about": "Medians of ratios to calibration, see bench/check.py; not times.",
+        "system": system.key,
+        "cores": peers.cores(),
+        "postgresql": settings["server_version"],
+        "rounds": ROUNDS,
+        "ratios": {name: float(f"{median(values):.6g}") for name, values in found.items()},
+    }
+    BASELINE.write_text(json.dumps(text, indent=2) + "\n")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="bench.check", description=__doc__)
+    parser.add_argument("--update", action="store_true", help="write bench/baseline.json")
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--system", default=OURS, choices=list(BY_KEY), help="whom to measure")
+    args = parser.parse_args(argv)
+    console = Console()
+    if not args.update and not BASELINE.exists():
+        console.print(
+            "There is no bench/baseline.json: write it with `python -m bench.check --update`."
+        )
+        return 2
+    baseline: dict[str, float] = {}
+    if not args.update:
+        baseline = json.loads(BASELINE.read_text())["ratios"]
+    system = BY_KEY[args.system]
+    with running() as server, peers.redis([system]) as extra:
+        settings = server.settings()
+        bench = Bench(server, SIZES, extra)
+        try:
+            found = gather(bench, system, args.rounds, console)
+            if regressions(found, baseline):
+                console.print("Worse than the baseline; measuring again to be sure.")
+                again = gather(bench, system, args.rounds, console)
+                found = {name: values + again[name] for name, values in found.items()}
+        except SystemFailedError as error:
+            console.print(f"[red]{error}[/red]")
+            return 2
+    console.print(table(found, baseline))
+    if args.update:
+        write(found, system, settings)
+    worse = regressions(found, baseline)
+    if worse:
+        console.print(f"[red]More than {ALLOWED:.0%} worse: {', '.join(worse)}.[/red]")
+    return 1 if worse else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,75 @@
+"""Many workers on one backlog: contention must not eat what one worker alone reaches.
+
+All workers wait idle, then the backlog appears in one commit. They count in a file that all map;
+the run ends as every drain does: all have run, and the tables hold nothing unfinished.
+"""
+
+import mmap
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from bench.catalog import Runner, System
+from bench.launch import Arguments, SystemFailedError, child
+from bench.measure import START_LIMIT_SECONDS, Bench, Figures
+from bench.places import WORK
+from bench.scenarios.common import prepared
+from bench.systems.driver import postgres_observer
+from bench.systems.probe import SharedProbe
+
+STEADY_SECONDS = 3.0
+LOOK_EVERY_SECONDS = 0.01
+
+
+@contextmanager
+def counters(workers: int) -> Iterator[tuple[Path, memoryview]]:
+    """A file with two numbers for each worker: jobs run, and when its first one started."""
+    path = WORK / "counters"
+    path.write_bytes(bytes(SharedProbe.SLOT_BYTES * workers))
+    with path.open("r+b") as file:
+        yield path, memoryview(mmap.mmap(file.fileno(), 0)).cast("Q")
+    path.unlink()
+
+
+def wait_until_steady(bench: Bench, database: str, workers: int) -> None:
+    """Until all have connected and no further session has come for a while."""
+    deadline = time.monotonic() + START_LIMIT_SECONDS + workers
+    seen, since = 0, time.monotonic()
+    while seen < workers or time.monotonic() - since < STEADY_SECONDS:
+        sessions = bench.server.sessions(database)
+        if sessions != seen:
+            seen, since = sessions, time.monotonic()
+        if time.monotonic() > deadline:
+            raise SystemFailedError(f"{workers} workers: only {seen} sessions appeared")
+        time.sleep(0.1)
+
+
+def rate_with(bench: Bench, system: System, workers: int) -> float:
+    count = bench.sizes.contend_jobs
+    limit = bench.sizes.drain_limit_seconds + START_LIMIT_SECONDS + workers
+    with counters(workers) as (path, slots), prepared(bench, system) as url, ExitStack() as stack:
+        for slot in range(workers):
+            shared: Arguments = {"counter": str(path), "slot": slot, "limit": limit}
+            stack.enter_context(child(system, "work", url, bench.extra, **shared))
+        wait_until_steady(bench, f"bench_case_{system.module}", workers)
+        nothing_left = postgres_observer(url, system.unfinished)
+        bench.fill(system, url, count, batch=count)
+        deadline = time.monotonic() + bench.sizes.drain_limit_seconds
+        while sum(slots[::2]) < count or not nothing_left():
+            if time.monotonic() > deadline:
+                raise SystemFailedError(f"{workers} workers: {sum(slots[::2])} of {count} in time")
+            time.sleep(LOOK_EVERY_SECONDS)
+        ended = time.monotonic_ns()
+        first = min(start for start in slots[1::2] if start)
+    return count / ((ended - first) / 1e9)
+
+
+def run(bench: Bench, system: System) -> Figures:
+    if system.runner is Runner.NODE or system.needs_redis:
+        raise SystemFailedError("only Python workers on PostgreSQL can count in a shared file")
+    rates = {workers: rate_with(bench, system, workers) for workers in bench.sizes.contend_workers}
+    figures: Figures = {f"contend_{workers}": rate for workers, rate in rates.items()}
+    alone = rates[1]
+    shares = {f"contend_{w}_share": rate / alone for w, rate in rates.items() if w > 1}
+    return {**figures, **shares}

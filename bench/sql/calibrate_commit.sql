@@ -1,0 +1,1 @@
+insert into waiting (body) values ('{"n": 1}');

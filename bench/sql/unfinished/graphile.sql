@@ -1,0 +1,1 @@
+select exists (select from graphile_worker._private_jobs)

@@ -1,0 +1,1 @@
+select exists (select from pgqueuer where status in ('queued', 'picked'))

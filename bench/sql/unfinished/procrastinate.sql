@@ -1,0 +1,1 @@
+select exists (select from procrastinate_jobs where status in ('todo', 'doing'))

@@ -1,0 +1,1 @@
+"""One module per system, each run as its own process: see `bench.systems.driver`."""

@@ -1,0 +1,217 @@
+"""Every error that Ostinato raises, in one tree.
+
+    OstinatoError
+    ├── InvalidInput          OS400   the caller handed over something unusable
+    ├── NotFound              OS404   there is no such job, queue, worker, …
+    ├── Conflict              OS409   it clashes with something that is already there
+    │   └── UniqueConflict    OS411   a live job already holds the unique key
+    ├── LeaseLost             OS410   this attempt no longer owns the job
+    ├── WrongState            OS412   the verb does not apply in the job's state
+    ├── DatabaseUnavailable           no answer from PostgreSQL; trying again may help
+    ├── CommitUnknown                 the commit may or may not have happened
+    ├── ContractMismatch      OS426   this code and the schema do not fit together
+    ├── EmbeddedError                 the embedded server could not be run
+    ├── MigrationError                a migration could not be applied
+    ├── SettingsError                 a setting is unknown, ill-typed or out of range
+    └── NotConfigured                 something needed was never set up
+
+`RetryAfter` is a signal that a handler raises, not an error: it stands outside the tree.
+
+An error says what happened with which values (the message) and what to do (the hint).
+The SQL functions raise the same errors by SQLSTATE, so `code` and `sqlstate` are part of
+the public contract: they are added to, never changed.
+"""
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+__all__ = [
+    "CommitUnknown",
+    "Conflict",
+    "ContractMismatch",
+    "DatabaseUnavailable",
+    "EmbeddedError",
+    "InvalidInput",
+    "LeaseLost",
+    "MigrationError",
+    "NotConfigured",
+    "NotFound",
+    "OstinatoError",
+    "RetryAfter",
+    "SettingsError",
+    "UniqueConflict",
+    "WrongState",
+    "by_sqlstate",
+    "tree",
+]
+
+
+class OstinatoError(Exception):
+    """The root: `except OstinatoError` catches everything that Ostinato raises on purpose."""
+
+    code: ClassVar[str] = "ostinato_error"
+    """Stable name for programs: in JSON output, logs, metrics and HTTP problems."""
+    sqlstate: ClassVar[str | None] = None
+    """SQLSTATE by which the SQL functions raise it, when they do."""
+    status: ClassVar[int | None] = None
+    """HTTP status, when it can reach HTTP."""
+    exit_code: ClassVar[int] = 1
+    """Exit code of a command that ends because of it."""
+    retryable: ClassVar[bool] = False
+    """Whether the same call, made again later, may succeed without any other change."""
+    hint: str | None = None
+    """What to do about it: the default of the class, or the one given to the constructor."""
+
+    def __init__(self, message: str, /, *, hint: str | None = None, **values: object) -> None:
+        super().__init__(message)
+        self.message = message
+        self.values = values
+        if hint is not None:
+            self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message}\n→ {self.hint}" if self.hint else self.message
+
+
+class InvalidInput(OstinatoError):
+    """An argument cannot be used: wrong type, too large, a NUL byte, a malformed name."""
+
+    code = "invalid_input"
+    sqlstate = "OS400"
+    status = 422
+    hint = "Correct the value that the message names, and call again."
+
+
+class NotFound(OstinatoError):
+    """There is nothing by that id or name, or it belongs to another tenant."""
+
+    code = "not_found"
+    sqlstate = "OS404"
+    status = 404
+    hint = "Check the id or name; finished jobs leave the history after the retention time."
+
+
+class Conflict(OstinatoError):
+    """The request clashes with something that is already there."""
+
+    code = "conflict"
+    sqlstate = "OS409"
+    status = 409
+    hint = "Look at what is already there, then decide which of the two is meant."
+
+
+class UniqueConflict(Conflict):
+    """A job with the same unique key is live, and the policy is to refuse a second one."""
+
+    code = "unique_conflict"
+    sqlstate = "OS411"
+    hint = "Wait for that job, cancel it, or enqueue with policy 'return' or 'replace'."
+
+
+class LeaseLost(OstinatoError):
+    """The attempt was taken over or ended by someone else: nothing was changed."""
+
+    code = "lease_lost"
+    sqlstate = "OS410"
+    status = 409
+    hint = "Stop working on this attempt; a newer attempt or an operator owns the job now."
+
+
+class WrongState(OstinatoError):
+    """The verb does not apply to a job in this state."""
+
+    code = "wrong_state"
+    sqlstate = "OS412"
+    status = 409
+    hint = "See where the job stands with `ostinato why <job>`."
+
+
+class DatabaseUnavailable(OstinatoError):
+    """PostgreSQL could not be reached, or did not answer in time."""
+
+    code = "database_unavailable"
+    status = 503
+    exit_code = 69  # EX_UNAVAILABLE of sysexits.h
+    retryable = True
+    hint = "Check that the server runs and that the URL is right: `ostinato doctor`."
+
+
+class CommitUnknown(OstinatoError):
+    """The connection broke while a commit was under way: it may have taken effect."""
+
+    code = "commit_unknown"
+    status = 503
+    hint = "Read the state before repeating the work, or repeat it under the same unique key."
+
+
+class ContractMismatch(OstinatoError):
+    """The database schema is too old or too new for this version of the code."""
+
+    code = "contract_mismatch"
+    sqlstate = "OS426"
+    status = 503
+    exit_code = 78  # EX_CONFIG of sysexits.h: a supervisor should not restart it in a loop
+    hint = "Schema too old: run `ostinato db migrate`. Schema too new: upgrade this worker."
+
+
+class EmbeddedError(OstinatoError):
+    """The embedded PostgreSQL could not be started, attached to or stopped."""
+
+    code = "embedded_failed"
+    hint = "Choose another folder with --data-dir, or set OSTINATO_DATABASE_URL."
+
+
+class MigrationError(OstinatoError):
+    """A migration could not be applied, or an applied one is not the one in this release."""
+
+    code = "migration_failed"
+    hint = "Nothing was half applied; see `ostinato db status`, mend the cause, migrate again."
+
+
+class SettingsError(OstinatoError):
+    """A setting is unknown, has the wrong type, or does not fit with another one."""
+
+    code = "settings_invalid"
+    exit_code = 2
+    hint = "docs/reference/settings.md lists every setting with its range."
+
+
+class NotConfigured(OstinatoError):
+    """Something that this call needs was never set up."""
+
+    code = "not_configured"
+    exit_code = 2
+    hint = "Set it up first; `ostinato doctor` says what is missing."
+
+
+class RetryAfter(Exception):
+    """Raised by a handler: this attempt failed, and the next one starts after `seconds`.
+
+    It overrides the delay of the retry policy, not its number of attempts.
+    """
+
+    def __init__(self, seconds: float, reason: str = "") -> None:
+        super().__init__(seconds, reason)
+        self.seconds = seconds
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return self.reason or f"retry after {self.seconds:g} s"
+
+
+def tree() -> tuple[type[OstinatoError], ...]:
+    """Every error class of Ostinato, parents before children, in the order declared."""
+    return tuple(cls for cls in _walk(OstinatoError) if cls.__module__.startswith("ostinato."))
+
+
+def by_sqlstate(sqlstate: str | None) -> type[OstinatoError] | None:
+    """The class that the SQL functions mean by this SQLSTATE, or None if it is not one of ours."""
+    if sqlstate is None:
+        return None
+    return next((cls for cls in tree() if cls.sqlstate == sqlstate), None)
+
+
+def _walk(cls: type[OstinatoError]) -> Iterator[type[OstinatoError]]:
+    yield cls
+    for child in cls.__subclasses__():
+        yield from _walk(child)

@@ -1,0 +1,208 @@
+"""Metrics: declared once as objects, counted in plain dictionaries, exported to Prometheus.
+
+Counting happens for every job, so it costs one dictionary update and takes no lock: a `Recorder`
+belongs to one thread. A second thread (the heartbeat) has a recorder of its own, and the
+`Collector` adds them up when someone asks.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import accumulate
+
+import prometheus_client
+from prometheus_client.metrics_core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+)
+from prometheus_client.registry import Collector as PrometheusCollector
+
+from ostinato.base.errors import InvalidInput
+
+__all__ = ["METRICS", "Collector", "Counter", "Gauge", "Histogram", "Metric", "Recorder", "render"]
+
+Labels = tuple[str, ...]
+
+_FROM_A_MILLISECOND = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+_TO_AN_HOUR = (*_FROM_A_MILLISECOND, 30, 60, 300, 900, 3600)
+
+
+# eq=False: a metric is itself, and hashing it by identity is what makes recording cheap
+@dataclass(frozen=True, eq=False)
+class Metric:
+    """What is measured: its name for Prometheus, what it means, and by what it is split."""
+
+    name: str
+    help: str
+    labels: Labels = ()
+
+
+class Counter(Metric):
+    """Only ever goes up."""
+
+
+class Gauge(Metric):
+    """Goes up and down."""
+
+
+@dataclass(frozen=True, eq=False)
+class Histogram(Metric):
+    """How often a value fell into which bucket; `buckets` are upper bounds."""
+
+    buckets: tuple[float, ...] = _FROM_A_MILLISECOND
+
+
+JOBS_FINISHED = Counter(
+    "ostinato_jobs_finished_total", "Attempts that ended, by outcome.", ("kind", "outcome")
+)
+JOB_RUN_SECONDS = Histogram(
+    "ostinato_job_run_seconds", "Time that handlers ran.", ("kind",), _TO_AN_HOUR
+)
+START_LATENCY_SECONDS = Histogram(
+    "ostinato_start_latency_seconds",
+    "Time from when a job could run until its handler started.",
+    ("queue",),
+    _TO_AN_HOUR,
+)
+CLAIMS = Counter("ostinato_claims_total", "Claims made, empty ones included.", ("queue",))
+CLAIMED_JOBS = Counter("ostinato_claimed_jobs_total", "Jobs taken by claims.", ("queue",))
+FENCED_WRITES = Counter(
+    "ostinato_fenced_writes_total",
+    "Writes refused because the attempt no longer owned its job.",
+    ("verb",),
+)
+RESCUED_JOBS = Counter("ostinato_rescued_jobs_total", "Jobs taken back from dead workers.")
+LOOP_BLOCKED_SECONDS = Counter(
+    "ostinato_loop_blocked_seconds_total", "Time that handlers blocked the event loop.", ("kind",)
+)
+DOORBELL_RINGS = Counter("ostinato_doorbell_rings_total", "Wake-ups received by notification.")
+BUFFER_JOBS = Gauge("ostinato_worker_buffer_jobs", "Jobs claimed by this worker, not yet started.")
+DATABASE_ERRORS = Counter(
+    "ostinato_database_errors_total", "Calls to the database that failed, by error.", ("code",)
+)
+
+METRICS: tuple[Metric, ...] = (
+    JOBS_FINISHED,
+    JOB_RUN_SECONDS,
+    START_LATENCY_SECONDS,
+    CLAIMS,
+    CLAIMED_JOBS,
+    FENCED_WRITES,
+    RESCUED_JOBS,
+    LOOP_BLOCKED_SECONDS,
+    DOORBELL_RINGS,
+    BUFFER_JOBS,
+    DATABASE_ERRORS,
+)
+"""Every declared metric: what is exported, and what the reference page lists."""
+
+
+class Recorder:
+    """Counts what happens in one thread."""
+
+    __slots__ = ("_buckets", "_sums", "_values")
+
+    def __init__(self) -> None:
+        self._values: dict[tuple[Metric, Labels], float] = {}
+        self._buckets: dict[tuple[Metric, Labels], list[int]] = {}
+        self._sums: dict[tuple[Metric, Labels], float] = {}
+
+    def add(self, metric: Counter, *labels: str, by: float = 1) -> None:
+        """Count `by` more."""
+        key = (metric, labels)
+        try:
+            self._values[key] += by
+        except KeyError:
+            _check_labels(metric, labels)
+            self._values[key] = by
+
+    def set(self, metric: Gauge, value: float, *labels: str) -> None:
+        """Note the present value."""
+        key = (metric, labels)
+        if key not in self._values:
+            _check_labels(metric, labels)
+        self._values[key] = value
+
+    def observe(self, metric: Histogram, value: float, *labels: str) -> None:
+        """Put one value into its bucket."""
+        key = (metric, labels)
+        try:
+            counts = self._buckets[key]
+        except KeyError:
+            _check_labels(metric, labels)
+            counts = self._buckets[key] = [0] * (len(metric.buckets) + 1)
+            self._sums[key] = 0
+        counts[bisect_left(metric.buckets, value)] += 1
+        self._sums[key] += value
+
+    def value(self, metric: Metric, *labels: str) -> float:
+        """The count so far, the present value, or how many values were observed."""
+        key = (metric, labels)
+        if isinstance(metric, Histogram):
+            return sum(self._buckets.get(key, ()))
+        return self._values.get(key, 0)
+
+    def series(self, metric: Metric) -> Iterator[tuple[Labels, list[int], float]]:
+        """Each label combination with its bucket counts and its sum, or its value."""
+        # copies, because another thread may be recording
+        for key, counts in self._buckets.copy().items():
+            if key[0] is metric:
+                yield key[1], list(counts), self._sums[key]
+        for key, value in self._values.copy().items():
+            if key[0] is metric:
+                yield key[1], [], value
+
+
+class Collector(PrometheusCollector):
+    """Hands the sum of some recorders to a Prometheus registry."""
+
+    def __init__(self, recorders: Iterable[Recorder], metrics: Iterable[Metric] = METRICS) -> None:
+        self._recorders = tuple(recorders)
+        self._metrics = tuple(metrics)
+
+    def collect(self) -> Iterator[prometheus_client.Metric]:
+        """One family per declared metric, those that nothing was recorded for included."""
+        for metric in self._metrics:
+            yield self._family(metric)
+
+    def _family(self, metric: Metric) -> prometheus_client.Metric:
+        if isinstance(metric, Histogram):
+            return self._histogram(metric)
+        cls = CounterMetricFamily if isinstance(metric, Counter) else GaugeMetricFamily
+        family = cls(metric.name, metric.help, labels=metric.labels)
+        for labels, (_, value) in self._summed(metric).items():
+            family.add_metric(labels, value)
+        return family
+
+    def _histogram(self, metric: Histogram) -> prometheus_client.Metric:
+        family = HistogramMetricFamily(metric.name, metric.help, labels=metric.labels)
+        bounds = [f"{bound:g}" for bound in metric.buckets] + ["+Inf"]
+        for labels, (counts, total) in self._summed(metric).items():
+            cumulative = zip(bounds, accumulate(counts), strict=True)
+            family.add_metric(labels, buckets=list(cumulative), sum_value=total)
+        return family
+
+    def _summed(self, metric: Metric) -> dict[Labels, tuple[list[int], float]]:
+        sums: dict[Labels, tuple[list[int], float]] = {}
+        for recorder in self._recorders:
+            for labels, counts, value in recorder.series(metric):
+                before, so_far = sums.get(labels, ([0] * len(counts), 0))
+                added = [old + new for old, new in zip(before, counts, strict=True)]
+                sums[labels] = (added, so_far + value)
+        return sums
+
+
+def render(recorders: Iterable[Recorder]) -> bytes:
+    """The recorders as a page for Prometheus to scrape."""
+    registry = prometheus_client.CollectorRegistry(auto_describe=False)
+    registry.register(Collector(recorders))
+    return prometheus_client.generate_latest(registry)
+
+
+def _check_labels(metric: Metric, labels: Labels) -> None:
+    if len(labels) != len(metric.labels):
+        raise InvalidInput(
+            f"metric {metric.name} has labels {metric.labels}, got values {labels}",
+            hint="Pass one value per label, in the order declared in ostinato.base.metrics.",
+        )

@@ -1,0 +1,1 @@
+"""PostgreSQL plumbing that knows no job: the embedded server, connections, calls, migrations."""

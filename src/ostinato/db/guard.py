@@ -1,0 +1,103 @@
+"""A watch over one round trip: it ends in time, and a commit that was not replicated is noticed.
+
+A frozen server keeps its kernel answering, so neither keepalives nor `tcp_user_timeout` notice
+it, and server-side timeouts cannot fire. Only a timeout in the client does. When it expires the
+socket is shut down: whoever waits on it gets an error at once. Nothing is sent to the server,
+because cancelling a COMMIT that waits for a standby makes it report success.
+"""
+
+import asyncio
+import os
+import select
+import socket
+from types import TracebackType
+from typing import Any, Self
+
+import psycopg
+from psycopg import BaseConnection
+from psycopg.errors import Diagnostic
+
+__all__ = ["CALL_SECONDS", "Guard", "cut", "is_open"]
+
+CALL_SECONDS = 10.0
+LATE_SECONDS = 0.25
+SECOND_CHANCE_SECONDS = 1.0
+
+# Raised by the server, as a mere warning, when somebody cancels the wait for a standby. Found by
+# the function that raises it, because the text depends on the server's language.
+UNREPLICATED = "SyncRepWaitForLSN"
+
+
+class Guard:
+    """A context manager around the use of a connection; see the module."""
+
+    __slots__ = ("_conn", "_due", "_loop", "_timer", "expired", "seconds", "unreplicated")
+
+    def __init__(self, conn: psycopg.AsyncConnection[Any], seconds: float = CALL_SECONDS) -> None:
+        self.seconds = seconds
+        self.expired = False
+        """The time was up and the connection was cut."""
+        self.unreplicated = False
+        """The server gave up waiting for a synchronous standby: the commit may yet be lost."""
+        self._conn = conn
+
+    def __enter__(self) -> Self:
+        self._loop = asyncio.get_running_loop()
+        self._due = self._loop.time() + self.seconds
+        self._timer = self._loop.call_at(self._due, self._expire)
+        self._conn.add_notice_handler(self._notice)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._timer.cancel()
+        self._conn.remove_notice_handler(self._notice)
+        if self.expired:
+            self._conn.pgconn.finish()
+
+    def _expire(self) -> None:
+        # A handler that blocked the event loop makes every timer late; the answer may have been
+        # waiting in the socket all along. It gets a second to be read.
+        if self._loop.time() - self._due > LATE_SECONDS:
+            self._due = self._loop.time() + SECOND_CHANCE_SECONDS
+            self._timer = self._loop.call_at(self._due, self._expire)
+            return
+        self.expired = True
+        cut(self._conn)
+
+    def _notice(self, notice: Diagnostic) -> None:
+        if notice.source_function == UNREPLICATED:
+            self.unreplicated = True
+
+
+def is_open(conn: BaseConnection[Any]) -> bool:
+    """Whether an idle connection still stands, as far as this side knows. Costs no round trip.
+
+    Asked before something is sent, so that a server that went away earlier is told apart from
+    one that went away in the middle of a commit.
+    """
+    poll = select.poll()
+    try:
+        poll.register(conn.pgconn.socket, select.POLLIN)
+        while poll.poll(0):  # the server's farewell, then the end; or just a notification
+            conn.pgconn.consume_input()
+    except (OSError, psycopg.Error):
+        return False
+    return True
+
+
+def cut(conn: BaseConnection[Any]) -> None:
+    """Shut the socket of a connection down, whatever it is doing, from any thread."""
+    try:
+        fd = os.dup(conn.pgconn.socket)
+    except (OSError, psycopg.Error):
+        return  # it is closed already
+    with socket.socket(fileno=fd) as sock:
+        try:
+            sock.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            return  # the other side was faster

@@ -1,0 +1,74 @@
+"""The three roles and the two schemas that everything else stands on.
+
+    ostinato_owner    owns the schema and migrates it
+    ostinato_worker   runs jobs of all tenants
+    ostinato_tenant   enqueues and sees the rows of one tenant
+
+None of them is a superuser or bypasses row-level security: the row policies are real.
+"""
+
+from typing import Any
+
+import psycopg
+from psycopg import AsyncConnection, sql
+
+from ostinato.base.errors import NotConfigured
+from ostinato.db.pool import retrying
+from ostinato.db.sqlfile import statement
+from ostinato.db.sqlstate import translated
+
+__all__ = ["ensure_roles", "role_problems"]
+
+FILE = ("ostinato.db", "sql/roles.sql")
+
+
+async def ensure_roles(conn: AsyncConnection[Any]) -> None:
+    """Have the roles and schemas, making what is missing if the connected role may.
+
+    When everything is there nothing is done, so any role that may migrate can call it.
+    """
+    if not await role_problems(conn, to_migrate=True):
+        return
+    try:
+        for block in ("create_roles", "create_schemas"):
+            # Two migrators, even of two databases, may change the same role at once.
+            await retrying(lambda block=block: conn.execute(statement(*FILE, block)))  # type: ignore[misc]
+    except psycopg.errors.InsufficientPrivilege as error:
+        problems = await role_problems(conn, to_migrate=True)
+        raise await _refused(conn, problems) from error
+    if problems := await role_problems(conn, to_migrate=True):
+        raise await _refused(conn, problems)
+
+
+async def role_problems(conn: AsyncConnection[Any], *, to_migrate: bool = False) -> list[str]:
+    """What is wrong with the roles and schemas, one sentence each.
+
+    `to_migrate` asks in addition whether the connected role can act as the owner.
+    """
+    with translated():
+        rows = await (await conn.execute(statement(*FILE, "inspect"))).fetchall()
+    problems = []
+    for name, there, too_strong, fits in rows:
+        if not there:
+            problems.append(f"{name} is missing")
+        elif too_strong:
+            problems.append(f"role {name} is a superuser or bypasses row-level security")
+        elif to_migrate and name == "ostinato_owner" and not fits:
+            problems.append("the connected role may not act as ostinato_owner")
+        elif name in ("ostinato", "ostinato_data") and not fits:
+            problems.append(f"schema {name} does not belong to ostinato_owner")
+    return problems
+
+
+async def _refused(conn: AsyncConnection[Any], problems: list[str]) -> NotConfigured:
+    row = await (await conn.execute(statement(*FILE, "whoami"))).fetchone()
+    user, database = (row[0], row[1]) if row else ("?", "?")
+    by_hand = sql.SQL(statement(*FILE, "by_hand")).format(admin=sql.Identifier(user))
+    return NotConfigured(
+        f"Role {user} cannot prepare database {database}: {'; '.join(problems)}.",
+        hint="Have a superuser run what is missing of this in the database, then migrate again:\n"
+        + by_hand.as_string(None),
+        problems=problems,
+        role=user,
+        database=database,
+    )

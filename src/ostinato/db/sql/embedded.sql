@@ -1,0 +1,18 @@
+-- What the embedded server needs beside the roles.
+
+-- name: database_exists
+-- Whether there is a database of this name.
+select exists (select from pg_catalog.pg_database where datname = %(name)s);
+
+-- name: create_database
+-- A database of the owner, closed to everybody else.
+create database {name} owner ostinato_owner template {template};
+
+-- name: close_database
+-- Only the three roles may enter; nobody but the owner makes tables in it.
+revoke all on database {name} from public;
+grant connect, temporary on database {name} to ostinato_owner, ostinato_worker, ostinato_tenant;
+
+-- name: drop_database
+-- Removes a database and whoever is still connected to it.
+drop database if exists {name} with (force);

@@ -1,0 +1,84 @@
+-- The three roles, and the two schemas. All of it may be run again at any time, by several at once.
+
+-- name: inspect
+-- What is there: one row per role and per schema with whether it exists, and what is wrong with it.
+select w.name,
+       r.oid is not null as there,
+       coalesce(r.rolsuper or r.rolbypassrls, false) as too_strong,
+       -- Since PostgreSQL 16 a member may act as the role only with the option SET.
+       case when r.oid is null then false
+            when pg_catalog.current_setting('server_version_num')::integer >= 160000
+            then pg_catalog.pg_has_role(current_user, r.oid, 'set')
+            else pg_catalog.pg_has_role(current_user, r.oid, 'member') end as fits
+from pg_catalog.unnest(array['ostinato_owner', 'ostinato_worker', 'ostinato_tenant']) with ordinality as w(name, n)
+left join pg_catalog.pg_roles r on r.rolname = w.name
+union all
+select w.name, n.oid is not null, false, coalesce(o.rolname = 'ostinato_owner', true)
+from pg_catalog.unnest(array['ostinato', 'ostinato_data']) as w(name)
+left join pg_catalog.pg_namespace n on n.nspname = w.name
+left join pg_catalog.pg_roles o on o.oid = n.nspowner;
+
+-- name: whoami
+-- Who is connected, and to what.
+select current_user::text, current_database()::text, (select rolsuper from pg_catalog.pg_roles where rolname = current_user);
+
+-- name: create_roles
+-- Makes the roles that are missing, weakens those that are too strong, and joins the owner's.
+do $$
+declare
+    v_role name;
+    v_super boolean := (select rolsuper from pg_catalog.pg_roles where rolname = current_user);
+begin
+    foreach v_role in array array['ostinato_owner', 'ostinato_worker', 'ostinato_tenant'] loop
+        if not exists (select from pg_catalog.pg_roles where rolname = v_role) then
+            begin
+                execute pg_catalog.format(
+                    'create role %I login nosuperuser nobypassrls nocreatedb nocreaterole', v_role);
+            exception when duplicate_object or unique_violation then
+                null; -- another process was first
+            end;
+        elsif v_super and exists (
+            select from pg_catalog.pg_roles where rolname = v_role and (rolsuper or rolbypassrls)
+        ) then
+            execute pg_catalog.format('alter role %I nosuperuser nobypassrls', v_role);
+        end if;
+    end loop;
+    -- Timeouts sit on the roles because a pooler drops the options of a connection. Whoever set some already keeps them.
+    foreach v_role in array array['ostinato_worker', 'ostinato_tenant'] loop
+        if not exists (
+            select from pg_catalog.pg_db_role_setting where setrole = v_role::regrole and setdatabase = 0
+        ) then
+            execute pg_catalog.format('alter role %I set idle_in_transaction_session_timeout = ''30s''', v_role);
+            -- Shorter than the application's own timeout: a lock that is not to be had costs an error, not a connection.
+            execute pg_catalog.format('alter role %I set lock_timeout = ''8s''', v_role);
+            begin
+                execute pg_catalog.format('alter role %I set client_connection_check_interval = ''5s''', v_role);
+            exception when invalid_parameter_value then
+                null; -- a platform on which the server cannot look
+            end;
+        end if;
+    end loop;
+    -- Whoever makes a role may grant it, but is not allowed to act as it until it does.
+    if not v_super and current_user <> 'ostinato_owner' then
+        execute pg_catalog.format('grant ostinato_owner to %I', current_user);
+    end if;
+end
+$$;
+
+-- name: create_schemas
+-- Makes the two schemas: functions and views for everybody, tables for the engine.
+create schema if not exists ostinato authorization ostinato_owner;
+create schema if not exists ostinato_data authorization ostinato_owner;
+
+-- name: by_hand
+-- What to run as a superuser when the connected role may not do it.
+create role ostinato_owner login nosuperuser nobypassrls nocreatedb nocreaterole;
+create role ostinato_worker login nosuperuser nobypassrls nocreatedb nocreaterole;
+create role ostinato_tenant login nosuperuser nobypassrls nocreatedb nocreaterole;
+alter role ostinato_worker set idle_in_transaction_session_timeout = '30s';
+alter role ostinato_worker set lock_timeout = '8s';
+alter role ostinato_tenant set idle_in_transaction_session_timeout = '30s';
+alter role ostinato_tenant set lock_timeout = '8s';
+create schema ostinato authorization ostinato_owner;
+create schema ostinato_data authorization ostinato_owner;
+grant ostinato_owner to {admin};

@@ -1,0 +1,515 @@
+-- Claims: how workers take jobs and give them back. The hot path; every verb works on sets.
+--
+-- A claim is one row per batch. Its arrays list the jobs that the worker still holds, so the fence of a job is simple:
+-- (job, attempt) must stand in the arrays of a claim. Finishing takes them out under the claim's row lock; rescuing a
+-- dead worker deletes the claim under the same lock. Whoever comes second finds nothing and changes nothing.
+--
+-- The order of a claim: priority (lower first), then the tenants take turns, then time (position).
+-- A lane is (queue, priority, tenant). Walking the lanes costs one index probe per lane; a caller gets them back as an
+-- opaque cursor, with the last position taken of each, so that the next claim starts behind the rows already taken.
+-- That matters when an old snapshot is held open somewhere: then dead index entries stay, and a scan from the start
+-- would step over all of them at every claim. The lanes are looked up anew when they run dry, and at least so often
+-- that the look-ups take about a twentieth of the time: late commits and new tenants are seen within milliseconds.
+--
+-- What may go wrong: a worker dies (its claims are rescued, workers.sql), wakes up late (its verbs are refused),
+-- sends a verb twice (the second is refused). A caller that is refused has lost the job and must not touch it again.
+
+-- Takes up to `wanted` jobs for a worker and returns them with their args. No rows: nothing to do, paused, or at a limit.
+create function ostinato.claim_jobs(
+    worker_id uuid, queue text, wanted integer, kinds text[] default null, cursor text default null, suspects boolean default true
+) returns table (
+    job_id bigint, attempt integer, failures smallint, crashes smallint, claim_id bigint, kind text, args text, tenant_id text,
+    correlation_id text, max_attempts smallint, waited double precision, next_cursor text
+) language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off set enable_mergejoin = off as $$
+#variable_conflict use_column
+declare
+    v_queue  ostinato_data.queue;
+    v_batch  ostinato_data.batch;
+    v_wanted integer := wanted;
+    v_claim  bigint;
+    v_now    timestamptz;
+begin
+    select * into v_queue from queue q where q.name = claim_jobs.queue;
+    if v_queue.paused then
+        return;
+    end if;
+    if v_queue.concurrency is not null or v_queue.rate_count is not null
+       or v_queue.key_concurrency is not null or v_queue.key_rate_count is not null then
+        -- Claims of a limited queue go one after the other, so that what they count cannot change under them.
+        perform from queue q where q.name = claim_jobs.queue for update;
+        v_wanted := ostinato.queue_allowance(v_queue, wanted);
+    end if;
+    if v_wanted <= 0 then
+        return;
+    end if;
+    if v_queue.key_concurrency is not null or v_queue.key_rate_count is not null then
+        v_batch := ostinato.take_limited(v_queue, v_wanted, kinds, cursor, suspects);
+    else
+        v_batch := ostinato.take_lanes(claim_jobs.queue, v_wanted, kinds, cursor, suspects);
+    end if;
+    if cardinality(v_batch.job_ids) = 0 then
+        return;
+    end if;
+    v_now := ostinato.now();
+    if v_queue.rate_count is not null or v_queue.key_rate_count is not null then
+        perform ostinato.note_starts(v_queue, v_batch, v_now);
+    end if;
+    insert into claim (id, worker_id, claimed_at, queue, keyed, job_ids, positions, attempts, failures, crashes, limit_keys)
+    values (nextval('claim_id_seq'), claim_jobs.worker_id, v_now, claim_jobs.queue, v_batch.keyed, v_batch.job_ids, v_batch.positions,
+            v_batch.attempts, v_batch.failures, v_batch.crashes, v_batch.limit_keys)
+    returning id into v_claim;
+    if v_batch.keyed then
+        perform ostinato.free_unique_keys(v_batch.job_ids, 'running');
+    end if;
+    return query
+    select b.job_id, b.attempt, b.failures, b.crashes, v_claim, j.kind, j.args::text, j.tenant_id, j.correlation_id, j.max_attempts,
+           extract(epoch from v_now - greatest(j.created_at, coalesce(j.run_at, j.created_at)))::double precision,
+           case when b.n = 1 then v_batch.cursor end
+    from unnest(v_batch.job_ids, v_batch.attempts, v_batch.failures, v_batch.crashes) with ordinality b (job_id, attempt, failures, crashes, n)
+    join job j on j.id = b.job_id
+    order by b.n;
+end
+$$;
+
+-- The lanes of a queue that hold work, with the position of the first row of each: a loose index scan.
+create function ostinato.ready_lanes(queue text, after_priority integer default -32768, after_tenant text default '')
+returns table (priority smallint, tenant_id text, first bigint) language sql stable
+set search_path = ostinato_data, pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off as $$
+    with recursive lane as (
+        (select r.priority, r.tenant_id, r.position from ready r
+         where r.queue = $1 and (r.priority, r.tenant_id) > ($2::smallint, $3)
+         order by r.queue, r.priority, r.tenant_id, r.position limit 1)
+        union all
+        select n.priority, n.tenant_id, n.position from lane l cross join lateral (
+            select r.priority, r.tenant_id, r.position from ready r
+            where r.queue = $1 and (r.priority, r.tenant_id) > (l.priority, l.tenant_id)
+            order by r.queue, r.priority, r.tenant_id, r.position limit 1) n
+    )
+    select l.priority, l.tenant_id, l.position from lane l limit 512
+$$;
+
+-- Looks the lanes up anew. Within the most urgent priority the tenant after the last one served comes first.
+create function ostinato.look_up_lanes(queue text, last_tenant text) returns ostinato_data.lanes language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+declare
+    v_lanes ostinato_data.lanes;
+    v_start constant timestamptz := ostinato.now();
+begin
+    select array_agg(l.priority order by o), array_agg(l.tenant_id order by o), array_agg(l.first - 1 order by o)
+    into v_lanes.priorities, v_lanes.tenants, v_lanes.positions
+    from (select f.*, row_number() over (order by f.priority, f.tenant_id <= last_tenant, f.tenant_id) as o
+          from ostinato.ready_lanes(queue) f) l;
+    if cardinality(v_lanes.tenants) = 512 and last_tenant is not null then
+        -- More lanes than one look-up holds: go on behind the last one served. At the end of the ring start over.
+        select array_agg(l.priority), array_agg(l.tenant_id), array_agg(l.first - 1)
+        into v_lanes.priorities, v_lanes.tenants, v_lanes.positions
+        from ostinato.ready_lanes(queue, v_lanes.priorities[1], last_tenant) l
+        having count(*) filter (where l.priority = v_lanes.priorities[1]) > 0;
+        if v_lanes.tenants is null then
+            return ostinato.look_up_lanes(queue, null);
+        end if;
+    end if;
+    v_lanes.looked_up_at := ostinato.now();
+    v_lanes.cost := v_lanes.looked_up_at - v_start;
+    v_lanes.last_tenant := last_tenant;
+    return v_lanes;
+end
+$$;
+
+-- Takes jobs out of a queue without key limits, lane by lane. See the head of this file.
+create function ostinato.take_lanes(queue text, wanted integer, kinds text[], cursor text, suspects boolean)
+returns ostinato_data.batch language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off set enable_mergejoin = off set enable_hashjoin = off as $$
+declare
+    v_batch ostinato_data.batch := ('{}', '{}', '{}', '{}', '{}', null, false, null);
+    v_lanes ostinato_data.lanes := cursor::ostinato_data.lanes;
+    v_turn  record;
+    v_to    integer;
+    v_fresh boolean;
+begin
+    if suspects then
+        v_batch := ostinato.take_suspect(queue, kinds, v_batch);
+    end if;
+    v_fresh := v_lanes.tenants is null or ostinato.now() not between v_lanes.looked_up_at and v_lanes.looked_up_at + 20 * v_lanes.cost;
+    loop
+        if v_fresh then
+            v_lanes := ostinato.look_up_lanes(queue, v_lanes.last_tenant);
+        end if;
+        while cardinality(v_lanes.tenants) > 0 and cardinality(v_batch.job_ids) < wanted loop
+            -- The lanes of the most urgent priority are served together, in turns, until they are empty and leave.
+            v_to := 1;
+            while v_lanes.priorities[v_to + 1] = v_lanes.priorities[1] loop
+                v_to := v_to + 1;
+            end loop;
+            v_turn := ostinato.take_turns(queue, wanted, kinds, v_batch, v_lanes, v_to);
+            v_batch := v_turn.batch;
+            v_lanes := v_turn.lanes;
+        end loop;
+        exit when v_fresh or cardinality(v_batch.job_ids) >= wanted;
+        v_fresh := true;
+    end loop;
+    v_batch.cursor := case when cardinality(v_lanes.tenants) > 0 then v_lanes::text end;
+    return v_batch;
+end
+$$;
+
+-- One round over the first `last` lanes (all of one priority): an equal share from each, as far as it has one.
+-- A lane that gave less than its share is empty and leaves; the served ones go to the end of the ring.
+create function ostinato.take_turns(
+    queue text, wanted integer, kinds text[], inout batch ostinato_data.batch, inout lanes ostinato_data.lanes, last integer
+) language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off set enable_mergejoin = off set enable_hashjoin = off as $$
+declare
+    v_left    constant integer := wanted - cardinality(batch.job_ids);
+    v_share   constant integer := ceil(v_left::numeric / last);
+    v_level   constant smallint := lanes.priorities[1];
+    v_tenants text[];
+    v_got     ostinato_data.batch;
+    v_reached integer;
+    v_ring    ostinato_data.lanes;
+begin
+    with picked as materialized (
+        select p.row_id from unnest(lanes.tenants[1:last], lanes.positions[1:last]) l (tenant_id, taken)
+        cross join lateral (
+            select r.ctid as row_id from ready r
+            where r.queue = take_turns.queue and r.priority = v_level and r.tenant_id = l.tenant_id and r.position > l.taken
+              and r.crashes < 2 and (kinds is null or r.kind = any (kinds))
+            order by r.position limit v_share for update skip locked) p
+        limit v_left
+    ), gone as (
+        delete from ready r where r.ctid = any (array(select p.row_id from picked p))
+        returning r.job_id, r.position, r.attempt, r.failures, r.crashes, r.tenant_id, r.keyed
+    )
+    select array_agg(g.job_id), array_agg(g.position), array_agg(g.attempt), array_agg(g.failures), array_agg(g.crashes),
+           array_agg(g.tenant_id), bool_or(g.keyed)
+    into v_got.job_ids, v_got.positions, v_got.attempts, v_got.failures, v_got.crashes, v_tenants, v_got.keyed
+    from (select * from gone order by position) g;
+
+    with given as (
+        select t.tenant_id, count(*) as given, max(t.position) as top from unnest(v_tenants, v_got.positions) t (tenant_id, position) group by 1
+    ), ring as (
+        select l.tenant_id, coalesce(g.top, l.taken) as taken, coalesce(g.given, 0) as given, l.n,
+               max(l.n) filter (where g.given > 0) over () as reached
+        from unnest(lanes.tenants[1:last], lanes.positions[1:last]) with ordinality l (tenant_id, taken, n)
+        left join given g on g.tenant_id = l.tenant_id
+    ), kept as (
+        -- Unreached lanes first, then those that may have more.
+        select r.*, r.given > 0 as served from ring r
+        where r.given >= v_share or (cardinality(v_got.job_ids) = v_left and (r.n > r.reached or r.given > 0))
+    )
+    select array_agg(k.tenant_id order by k.served, k.n), array_agg(k.taken order by k.served, k.n), array_agg(v_level), max(k.n) filter (where k.served)
+    into v_ring.tenants, v_ring.positions, v_ring.priorities, v_reached from kept k;
+
+    lanes.last_tenant := coalesce(lanes.tenants[v_reached], lanes.last_tenant);
+    lanes.tenants := v_ring.tenants || lanes.tenants[last + 1:];
+    lanes.positions := v_ring.positions || lanes.positions[last + 1:];
+    lanes.priorities := v_ring.priorities || lanes.priorities[last + 1:];
+    if v_got.job_ids is not null then
+        batch := ostinato.add_batch(batch, v_got);
+    end if;
+end
+$$;
+
+-- Two batches as one.
+create function ostinato.add_batch(a ostinato_data.batch, b ostinato_data.batch) returns ostinato_data.batch language sql immutable as $$
+    select (a.job_ids || b.job_ids, a.positions || b.positions, a.attempts || b.attempts, a.failures || b.failures, a.crashes || b.crashes,
+            a.limit_keys || b.limit_keys, a.keyed or b.keyed, a.cursor)::ostinato_data.batch
+$$;
+
+-- Takes one job that crashed its process at least twice. A worker runs only one of them at a time, so that the culprit
+-- is found and its neighbours are not buried with it.
+create function ostinato.take_suspect(queue text, kinds text[], batch ostinato_data.batch) returns ostinato_data.batch language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off as $$
+#variable_conflict use_column
+declare
+    v_got ostinato_data.batch;
+begin
+    with gone as (
+        delete from ready r where r.ctid = any (array(
+            select s.ctid from ready s
+            where s.queue = take_suspect.queue and s.crashes >= 2 and (kinds is null or s.kind = any (kinds))
+            order by s.position limit 1 for update skip locked))
+        returning r.job_id, r.position, r.attempt, r.failures, r.crashes, r.keyed
+    )
+    select array_agg(g.job_id), array_agg(g.position), array_agg(g.attempt), array_agg(g.failures), array_agg(g.crashes), bool_or(g.keyed)
+    into v_got.job_ids, v_got.positions, v_got.attempts, v_got.failures, v_got.crashes, v_got.keyed from gone g;
+    return case when v_got.job_ids is null then batch else ostinato.add_batch(batch, v_got) end;
+end
+$$;
+
+-- Takes jobs out of their claims: the one place where a job leaves a worker's hands. Returns those that were held;
+-- a (job, attempt) that no claim holds is stale, and is simply missing in the answer.
+create function ostinato.settle(claim_ids bigint[], job_ids bigint[], attempts integer[])
+returns table (n bigint, job_id bigint, attempt integer, failures smallint, crashes smallint, "position" bigint, worker_id uuid, keyed boolean)
+language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_nestloop = off as $$
+#variable_conflict use_column
+declare
+    v_claims constant bigint[] := array(select distinct c from unnest(claim_ids) c order by c);
+begin
+    perform from claim c where c.id = any (v_claims) order by c.id for update;
+    return query
+    with held as materialized (
+        select c.id as claim_id, c.worker_id, c.keyed, h.* from claim c
+        cross join lateral unnest(c.job_ids, c.attempts, c.failures, c.crashes, c.positions, c.limit_keys)
+            with ordinality h (job_id, attempt, failures, crashes, position, limit_key, at)
+        where c.id = any (v_claims)
+    ), matched as materialized (
+        select h.*, g.n from held h
+        left join unnest(claim_ids, job_ids, attempts) with ordinality g (claim_id, job_id, attempt, n)
+          on g.job_id = h.job_id and g.attempt = h.attempt and g.claim_id = h.claim_id
+    ), rest as materialized (
+        select m.claim_id, array_agg(m.job_id order by m.at) as job_ids, array_agg(m.attempt order by m.at) as attempts,
+               array_agg(m.failures order by m.at) as failures, array_agg(m.crashes order by m.at) as crashes,
+               array_agg(m.position order by m.at) as positions, array_agg(m.limit_key order by m.at) as limit_keys
+        from matched m where m.n is null group by m.claim_id
+    ), emptied as (
+        delete from claim c where c.id = any (v_claims) and not exists (select from rest r where r.claim_id = c.id)
+    ), shrunk as (
+        update claim c set job_ids = r.job_ids, attempts = r.attempts, failures = r.failures, crashes = r.crashes, positions = r.positions,
+               limit_keys = case when c.limit_keys is not null then r.limit_keys end
+        from rest r where c.id = r.claim_id and cardinality(c.job_ids) <> cardinality(r.job_ids)
+    )
+    select m.n, m.job_id, m.attempt, m.failures, m.crashes, m.position, m.worker_id, m.keyed from matched m where m.n is not null;
+end
+$$;
+
+-- The claim that holds a job, for callers that know only (job, attempt).
+create function ostinato.claim_of(job_id bigint, attempt integer) returns bigint language sql stable
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    select c.id from claim c
+    where $1 = any (c.job_ids) and exists (select from unnest(c.job_ids, c.attempts) h (job_id, attempt) where h.job_id = $1 and h.attempt = $2)
+$$;
+
+-- Says that a (job, attempt) is stale.
+create function ostinato.refuse_stale(job_id bigint, attempt integer) returns void language plpgsql as $$
+begin
+    raise exception using errcode = 'OS410', message = format('attempt %s of job %s is not held any more', attempt, job_id),
+        detail = json_build_object('job_id', job_id, 'attempt', attempt, 'state', ostinato.job_state(job_id)),
+        hint = 'Stop working on it and write nothing: the job was rescued, cancelled or finished elsewhere.';
+end
+$$;
+
+-- Finishes jobs successfully. Returns the ids of those that were refused as stale.
+create function ostinato.complete_jobs(
+    claim_ids bigint[], job_ids bigint[], attempts integer[], durations integer[] default null, results text[] default null
+) returns setof bigint language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_nestloop = off as $$
+#variable_conflict use_column
+declare
+    v_now   constant timestamptz := ostinato.now();
+    v_done  bigint[];
+    v_keyed boolean;
+begin
+    with settled as materialized (
+        select * from ostinato.settle(claim_ids, job_ids, attempts)
+    ), written as (
+        insert into outcome (job_id, finished_at, attempt, duration_ms, worker_id, outcome, result)
+        select s.job_id, v_now, s.attempt, durations[s.n], s.worker_id, 'done', results[s.n]::json from settled s
+    )
+    select array_agg(s.job_id), bool_or(s.keyed) into v_done, v_keyed from settled s;
+    perform ostinato.forget_run(v_done);
+    if v_keyed then
+        perform ostinato.free_unique_keys(v_done, 'done');
+    end if;
+    if coalesce(cardinality(v_done), 0) < cardinality(job_ids) then
+        return query select j from unnest(job_ids) j where not j = any (coalesce(v_done, '{}'));
+    end if;
+end
+$$;
+
+-- Clears what belongs to a run and not to the job: progress and cancel requests.
+create function ostinato.forget_run(job_ids bigint[]) returns void language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+begin
+    -- Nearly always both tables are empty: one look is cheaper than a probe per job.
+    if exists (select from job_progress) then
+        delete from job_progress p where p.job_id = any (job_ids);
+    end if;
+    if exists (select from cancel_request) then
+        delete from cancel_request r where r.job_id = any (job_ids);
+    end if;
+end
+$$;
+
+-- Finishes one job; raises OS410 when the attempt is stale. In the caller's transaction: its writes and the completion
+-- commit together.
+create function ostinato.complete_job(job_id bigint, attempt integer, result json default null, duration_ms integer default null, claim_id bigint default null)
+returns void language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
+begin
+    perform ostinato.complete_jobs(
+        array[coalesce(claim_id, ostinato.claim_of(job_id, attempt))], array[job_id], array[attempt], array[duration_ms],
+        case when result is not null then array[result::text] end);
+    if found then
+        perform ostinato.refuse_stale(job_id, attempt);
+    end if;
+end
+$$;
+
+-- Holds a job for the rest of the caller's transaction, or raises OS410: guards an application's own writes.
+create function ostinato.fence_job(job_id bigint, attempt integer, claim_id bigint default null) returns void language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+begin
+    perform from claim c where c.id = coalesce(fence_job.claim_id, ostinato.claim_of(fence_job.job_id, fence_job.attempt)) for share;
+    -- Looked at again under the lock: the job may have left the claim before we got it.
+    if ostinato.claim_of(fence_job.job_id, fence_job.attempt) is null then
+        perform ostinato.refuse_stale(fence_job.job_id, fence_job.attempt);
+    end if;
+end
+$$;
+
+-- Ends attempts that failed: a delay in seconds schedules a retry, null makes a dead letter. A job with a cancel request
+-- is cancelled instead. Returns the ids of those that were refused as stale.
+create function ostinato.fail_jobs(
+    claim_ids bigint[], job_ids bigint[], attempts integer[], delays double precision[], errors text[], signatures text[],
+    reasons text[] default null, durations integer[] default null
+) returns setof bigint language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+    v_now  constant timestamptz := ostinato.now();
+    v_done bigint[];
+begin
+    with settled as materialized (
+        select s.*, j.priority, j.queue, j.tenant_id, j.kind, j.limit_key, errors[s.n]::json as error, delays[s.n] as delay,
+               case when r.job_id is not null then 'cancelled' when delays[s.n] is null then 'dead' else 'failed' end as outcome
+        from ostinato.settle(claim_ids, job_ids, attempts) s join job j on j.id = s.job_id
+        left join cancel_request r on r.job_id = s.job_id
+    ), written as (
+        insert into outcome (job_id, finished_at, attempt, duration_ms, worker_id, outcome, error)
+        select s.job_id, v_now, s.attempt, durations[s.n], s.worker_id, s.outcome, s.error from settled s
+    ), buried as (
+        insert into dead_letter (job_id, attempt, died_at, kind, queue, tenant_id, reason, signature, error)
+        select s.job_id, s.attempt, v_now, s.kind, s.queue, s.tenant_id, coalesce(reasons[s.n], 'failed'), signatures[s.n], s.error
+        from settled s where s.outcome = 'dead'
+    ), retried as (
+        insert into scheduled (job_id, run_at, attempt, priority, failures, crashes, keyed, reason, queue, tenant_id, kind, limit_key)
+        select s.job_id, v_now + make_interval(secs => s.delay), s.attempt + 1, s.priority, s.failures + 1, s.crashes, s.keyed, 'retry',
+               s.queue, s.tenant_id, s.kind, s.limit_key
+        from settled s where s.outcome = 'failed'
+    ), freed as (
+        delete from job_unique u using settled s where u.job_id = s.job_id and s.outcome <> 'failed' and not s.outcome = any (u.states)
+    )
+    select array_agg(s.job_id) into v_done from settled s;
+    perform ostinato.forget_run(v_done);
+    return query select j from unnest(job_ids) j where not j = any (coalesce(v_done, '{}'));
+end
+$$;
+
+-- Ends one attempt that failed, see fail_jobs; raises OS410 when it is stale.
+create function ostinato.fail_job(
+    job_id bigint, attempt integer, error json, delay_seconds double precision default null, signature text default null, claim_id bigint default null
+) returns void language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
+begin
+    perform ostinato.fail_jobs(
+        array[coalesce(claim_id, ostinato.claim_of(job_id, attempt))], array[job_id], array[attempt], array[delay_seconds], array[error::text],
+        array[coalesce(signature, left(error ->> 'type', 200), 'failed')]);
+    if found then
+        perform ostinato.refuse_stale(job_id, attempt);
+    end if;
+end
+$$;
+
+-- Lets jobs wait and run again later, without counting a failure. A job with a cancel request is cancelled instead.
+-- Returns the ids of those that were refused as stale.
+create function ostinato.snooze_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], delays double precision[])
+returns setof bigint language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+    v_now  constant timestamptz := ostinato.now();
+    v_done bigint[];
+begin
+    with settled as materialized (
+        select s.*, j.priority, j.queue, j.tenant_id, j.kind, j.limit_key, r.job_id is not null as cancelled, r.reason as why
+        from ostinato.settle(claim_ids, job_ids, attempts) s join job j on j.id = s.job_id
+        left join cancel_request r on r.job_id = s.job_id
+    ), snoozed as (
+        insert into scheduled (job_id, run_at, attempt, priority, failures, crashes, keyed, reason, queue, tenant_id, kind, limit_key)
+        select s.job_id, v_now + make_interval(secs => delays[s.n]), s.attempt + 1, s.priority, s.failures, s.crashes, s.keyed, 'snooze',
+               s.queue, s.tenant_id, s.kind, s.limit_key
+        from settled s where not s.cancelled
+    ), cancelled as (
+        insert into outcome (job_id, finished_at, attempt, worker_id, outcome, error)
+        select s.job_id, v_now, s.attempt, s.worker_id, 'cancelled', json_build_object('reason', s.why) from settled s where s.cancelled
+    ), freed as (
+        delete from job_unique u using settled s where u.job_id = s.job_id and s.cancelled and not 'cancelled' = any (u.states)
+    )
+    select array_agg(s.job_id) into v_done from settled s;
+    perform ostinato.forget_run(v_done);
+    return query select j from unnest(job_ids) j where not j = any (coalesce(v_done, '{}'));
+end
+$$;
+
+-- Ends running jobs as cancelled, with a reason each. Returns the ids of those that were refused as stale.
+create function ostinato.cancel_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], reasons text[], durations integer[] default null)
+returns setof bigint language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+    v_done bigint[];
+begin
+    with settled as materialized (
+        select * from ostinato.settle(claim_ids, job_ids, attempts)
+    ), written as (
+        insert into outcome (job_id, finished_at, attempt, duration_ms, worker_id, outcome, error)
+        select s.job_id, ostinato.now(), s.attempt, durations[s.n], s.worker_id, 'cancelled', json_build_object('reason', reasons[s.n]) from settled s
+    )
+    select array_agg(s.job_id) into v_done from settled s;
+    perform ostinato.forget_run(v_done), ostinato.free_unique_keys(v_done, 'cancelled');
+    return query select j from unnest(job_ids) j where not j = any (coalesce(v_done, '{}'));
+end
+$$;
+
+-- Gives jobs back untouched, to their old place in line: a worker that stops, or that took more than it can start.
+-- Returns the ids of those that were refused as stale.
+create function ostinato.release_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[]) returns setof bigint language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+    v_done bigint[];
+begin
+    with settled as materialized (
+        select s.*, j.priority, j.queue, j.tenant_id, j.kind, j.limit_key, r.job_id is not null as cancelled, r.reason as why
+        from ostinato.settle(claim_ids, job_ids, attempts) s join job j on j.id = s.job_id
+        left join cancel_request r on r.job_id = s.job_id
+    ), returned as (
+        insert into ready (position, job_id, attempt, priority, failures, crashes, keyed, queue, tenant_id, kind, limit_key)
+        select s.position, s.job_id, s.attempt + 1, s.priority, s.failures, s.crashes, s.keyed, s.queue, s.tenant_id, s.kind, s.limit_key
+        from settled s where not s.cancelled
+    ), cancelled as (
+        insert into outcome (job_id, finished_at, attempt, worker_id, outcome, error)
+        select s.job_id, ostinato.now(), s.attempt, s.worker_id, 'cancelled', json_build_object('reason', s.why) from settled s where s.cancelled
+    ), freed as (
+        delete from job_unique u using settled s where u.job_id = s.job_id and s.cancelled and not 'cancelled' = any (u.states)
+    )
+    select array_agg(s.job_id) into v_done from settled s;
+    perform ostinato.forget_run(v_done);
+    return query select j from unnest(job_ids) j where not j = any (coalesce(v_done, '{}'));
+end
+$$;
+
+-- Notes how far running jobs are; stale attempts are ignored and returned.
+create function ostinato.note_progress(
+    claim_ids bigint[], job_ids bigint[], attempts integer[], done double precision[], totals double precision[], notes text[]
+) returns setof bigint language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+begin
+    perform from claim c where c.id = any (claim_ids) order by c.id for share;
+    insert into job_progress (job_id, attempt, done, total, note, updated_at)
+    select g.job_id, g.attempt, g.done, g.total, g.note, ostinato.now()
+    from unnest(claim_ids, job_ids, attempts, note_progress.done, totals, notes) g (claim_id, job_id, attempt, done, total, note)
+    where exists (select from claim c cross join unnest(c.job_ids, c.attempts) h (job_id, attempt)
+                  where c.id = g.claim_id and (h.job_id, h.attempt) = (g.job_id, g.attempt))
+    on conflict (job_id) do update set
+        attempt = excluded.attempt, done = excluded.done, total = excluded.total, note = excluded.note, updated_at = excluded.updated_at;
+    return query
+    select g.job_id from unnest(job_ids, attempts) g (job_id, attempt) where ostinato.claim_of(g.job_id, g.attempt) is null;
+end
+$$;

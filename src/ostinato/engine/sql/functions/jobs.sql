@@ -1,0 +1,445 @@
+-- Jobs: enqueue, cancel, retry, redrive. What a caller asks for; what workers do is in claims.sql.
+--
+-- Every verb works inside the caller's transaction and takes effect with its commit.
+-- Lock order, here and in claims.sql and workers.sql: queue, job_unique, claim (ascending id), then single-job rows
+-- (ready, scheduled, dead_letter, cancel_request). Nothing waits for a ready row: claims skip locked ones.
+
+-- Refuses args that could not be read back: not an object, too large, or holding what PostgreSQL cannot hold as text.
+create function ostinato.check_args(kind text, args text) returns void language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+declare
+    v_limit constant integer := 262144;
+begin
+    if octet_length(args) > v_limit then
+        raise exception using errcode = 'OS400',
+            message = format('args of %s are %s bytes, the limit is %s', kind, octet_length(args), v_limit),
+            detail = json_build_object('kind', kind, 'bytes', octet_length(args), 'limit', v_limit),
+            hint = 'Store the data in a table or a file and pass its key.';
+    end if;
+    if json_typeof(args::json) <> 'object' then
+        raise exception using errcode = 'OS400',
+            message = format('args of %s must be a JSON object, got %s', kind, json_typeof(args::json)),
+            detail = json_build_object('kind', kind, 'got', json_typeof(args::json)),
+            hint = 'Pass named arguments, such as {"invoice_id": 7}.';
+    end if;
+    -- Only text with an escape that may be NUL or a lone surrogate pays for the full check.
+    if strpos(args, '\u0000') > 0 or strpos(lower(args), '\ud') > 0 then
+        perform args::jsonb;
+    end if;
+exception
+    when untranslatable_character or invalid_text_representation then
+        raise exception using errcode = 'OS400',
+            message = format('args of %s are not valid JSON text: %s', kind, sqlerrm),
+            detail = json_build_object('kind', kind),
+            hint = 'Remove NUL characters (\u0000) and unpaired surrogates, and check the syntax.';
+end
+$$;
+
+-- Refuses a kind, queue, tenant or key that is empty or longer than 200 characters.
+create function ostinato.check_name(what text, value text) returns void language plpgsql immutable as $$
+begin
+    if value is null or length(value) not between 1 and 200 then
+        raise exception using errcode = 'OS400',
+            message = format('%s must be 1 to 200 characters, got %s', what, coalesce(length(value)::text, 'null')),
+            detail = json_build_object('field', what, 'length', length(value)),
+            hint = format('Choose a shorter %s.', what);
+    end if;
+end
+$$;
+
+-- The tenant of a call: the one given, else the transaction's app.tenant_id, else 'default'.
+create function ostinato.tenant(given text) returns text language sql stable as $$
+    select coalesce(given, nullif(pg_catalog.current_setting('app.tenant_id', true), ''), 'default')
+$$;
+
+-- Adds one job and returns its id, or the id of the job that already holds its unique key.
+create function ostinato.enqueue_job(
+    kind text,
+    args json default '{}',
+    queue text default null,
+    priority integer default null,
+    run_at timestamptz default null,
+    tenant_id text default null,
+    correlation_id text default null,
+    limit_key text default null,
+    unique_key text default null,
+    unique_policy text default 'return',
+    unique_states text[] default '{scheduled,ready,running}',
+    max_attempts integer default null
+) returns bigint language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+    v_now       constant timestamptz := ostinato.now();
+    v_id        constant bigint := ostinato.new_id(v_now);
+    v_tenant    constant text := ostinato.tenant(enqueue_job.tenant_id);
+    v_queue     text := enqueue_job.queue;
+    v_priority  smallint := enqueue_job.priority;
+    v_holder    bigint;
+begin
+    perform ostinato.check_name('kind', enqueue_job.kind), ostinato.check_name('tenant_id', v_tenant),
+            ostinato.check_args(enqueue_job.kind, enqueue_job.args::text);
+    select coalesce(v_queue, k.queue), coalesce(v_priority, k.priority) into v_queue, v_priority
+    from kind k where k.name = enqueue_job.kind;
+    v_queue := coalesce(v_queue, enqueue_job.queue, 'default');
+    v_priority := coalesce(v_priority, enqueue_job.priority, 0);
+    perform ostinato.check_name('queue', v_queue);
+    if enqueue_job.unique_key is not null then
+        v_holder := ostinato.hold_unique_key(v_tenant, enqueue_job.unique_key, v_id, enqueue_job.unique_policy, enqueue_job.unique_states);
+        if v_holder <> v_id then
+            return v_holder;
+        end if;
+    end if;
+    insert into job (id, created_at, run_at, priority, max_attempts, kind, queue, tenant_id, args, limit_key, unique_key, correlation_id)
+    values (v_id, v_now, enqueue_job.run_at, v_priority, enqueue_job.max_attempts, enqueue_job.kind, v_queue, v_tenant,
+            enqueue_job.args, enqueue_job.limit_key, enqueue_job.unique_key, enqueue_job.correlation_id);
+    if enqueue_job.run_at > v_now then
+        insert into scheduled (job_id, run_at, attempt, priority, failures, crashes, keyed, reason, queue, tenant_id, kind, limit_key)
+        values (v_id, enqueue_job.run_at, 1, v_priority, 0, 0, enqueue_job.unique_key is not null, 'later',
+                v_queue, v_tenant, enqueue_job.kind, enqueue_job.limit_key);
+    else
+        insert into ready (position, job_id, attempt, priority, failures, crashes, keyed, queue, tenant_id, kind, limit_key)
+        values (v_id, v_id, 1, v_priority, 0, 0, enqueue_job.unique_key is not null, v_queue, v_tenant, enqueue_job.kind, enqueue_job.limit_key);
+    end if;
+    return v_id;
+end
+$$;
+
+-- Takes a unique key for a job, or returns the job that has it. 'refuse' raises instead; 'replace' takes the place of
+-- a job that still waits (and returns the holder when it does not).
+create function ostinato.hold_unique_key(
+    tenant_id text, unique_key text, job_id bigint, policy text, states text[]
+) returns bigint language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+    v_holder bigint;
+begin
+    perform ostinato.check_name('unique_key', hold_unique_key.unique_key);
+    if policy not in ('return', 'refuse', 'replace') or not states <@ '{scheduled,ready,running,done,cancelled,dead}' or states = '{}' then
+        raise exception using errcode = 'OS400', message = format('unknown unique policy %L or states %s', policy, states),
+            detail = json_build_object('policy', policy, 'states', states),
+            hint = 'Policies: return, refuse, replace. States: scheduled, ready, running, done, cancelled, dead.';
+    end if;
+    loop
+        insert into job_unique (tenant_id, unique_key, job_id, states)
+        values (hold_unique_key.tenant_id, hold_unique_key.unique_key, hold_unique_key.job_id, hold_unique_key.states)
+        on conflict do nothing;
+        if found then
+            return hold_unique_key.job_id;
+        end if;
+        select u.job_id into v_holder from job_unique u
+        where u.tenant_id = hold_unique_key.tenant_id and u.unique_key = hold_unique_key.unique_key;
+        continue when not found;  -- the holder finished in between
+        if policy = 'replace' and ostinato.drop_waiting(v_holder, format('replaced by job %s', hold_unique_key.job_id)) then
+            continue;
+        elsif policy = 'refuse' then
+            raise exception using errcode = 'OS411',
+                message = format('unique key %L is held by job %s', hold_unique_key.unique_key, v_holder),
+                detail = json_build_object('unique_key', hold_unique_key.unique_key, 'job_id', v_holder),
+                hint = 'Wait for that job to leave the chosen states, or use the policy return or replace.';
+        end if;
+        return v_holder;
+    end loop;
+end
+$$;
+
+-- Adds many jobs in one statement and returns their ids in order. Arrays are null (the default for all), hold one value
+-- (the same for all) or one value per job. Jobs with a unique key go one by one, with the policy `return`.
+create function ostinato.enqueue_jobs(
+    kinds text[],
+    args text[],
+    queues text[] default null,
+    priorities integer[] default null,
+    run_ats timestamptz[] default null,
+    tenant_ids text[] default null,
+    correlation_ids text[] default null,
+    limit_keys text[] default null,
+    unique_keys text[] default null,
+    max_attempts integer[] default null
+) returns setof bigint language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+    v_now   constant timestamptz := ostinato.now();
+    v_base  constant bigint := ostinato.first_id(v_now);
+    v_count constant integer := cardinality(args);
+    v_mine  constant text := ostinato.tenant(null);
+    v_bad   integer;
+begin
+    perform ostinato.check_lengths(
+        v_count, cardinality(kinds), cardinality(queues), cardinality(priorities), cardinality(run_ats), cardinality(tenant_ids),
+        cardinality(correlation_ids), cardinality(limit_keys), cardinality(unique_keys), cardinality(enqueue_jobs.max_attempts));
+    if array_length(unique_keys, 1) is not null then
+        return query
+        select ostinato.enqueue_job(
+            ostinato.pick(kinds, n), a.args::json, ostinato.pick(queues, n), ostinato.pick(priorities, n), ostinato.pick(run_ats, n),
+            ostinato.pick(tenant_ids, n), ostinato.pick(correlation_ids, n), ostinato.pick(limit_keys, n),
+            ostinato.pick(unique_keys, n), max_attempts => ostinato.pick(enqueue_jobs.max_attempts, n))
+        from unnest(args) with ordinality a (args, n) order by n;
+        return;
+    end if;
+    select min(n) into v_bad from unnest(args) with ordinality a (args, n)
+    where a.args is null or octet_length(a.args) > 262144 or left(ltrim(a.args, e' \t\r\n'), 1) <> '{'
+       or strpos(a.args, '\u0000') > 0 or strpos(lower(a.args), '\ud') > 0;
+    if v_bad is not null then  -- slow and exact, only when something looks wrong
+        perform ostinato.check_args(ostinato.pick(kinds, n), coalesce(a.args, 'null')) from unnest(args) with ordinality a (args, n);
+    end if;
+    perform ostinato.check_name('kind', k) from (select distinct k from unnest(kinds) k) d;
+    perform ostinato.check_name('queue', q) from (select distinct q from unnest(queues) q where q is not null) d;
+    return query
+    with given as materialized (
+        select v_base + nextval('job_id_seq') as id, n, a.args::json as args,
+               case when cardinality(kinds) = 1 then kinds[1] else kinds[n] end as kind,
+               case when cardinality(queues) = 1 then queues[1] else queues[n] end as queue,
+               case when cardinality(priorities) = 1 then priorities[1] else priorities[n] end as priority,
+               case when cardinality(run_ats) = 1 then run_ats[1] else run_ats[n] end as run_at,
+               coalesce(case when cardinality(tenant_ids) = 1 then tenant_ids[1] else tenant_ids[n] end, v_mine) as tenant_id,
+               case when cardinality(correlation_ids) = 1 then correlation_ids[1] else correlation_ids[n] end as correlation_id,
+               case when cardinality(limit_keys) = 1 then limit_keys[1] else limit_keys[n] end as limit_key,
+               case when cardinality(enqueue_jobs.max_attempts) = 1 then enqueue_jobs.max_attempts[1] else enqueue_jobs.max_attempts[n] end as max_attempts
+        from unnest(args) with ordinality a (args, n)
+    ), placed as materialized (
+        select g.id, g.n, g.args, g.kind, coalesce(g.queue, k.queue, 'default') as queue,
+               coalesce(g.priority, k.priority, 0)::smallint as priority,
+               g.run_at, g.tenant_id, g.correlation_id, g.limit_key, g.max_attempts
+        from given g left join kind k on k.name = g.kind
+    ), new_job as (
+        insert into job (id, created_at, run_at, priority, max_attempts, kind, queue, tenant_id, args, limit_key, correlation_id)
+        select p.id, v_now, p.run_at, p.priority, p.max_attempts, p.kind, p.queue, p.tenant_id, p.args, p.limit_key, p.correlation_id
+        from placed p
+    ), new_ready as (
+        insert into ready (position, job_id, attempt, priority, failures, crashes, keyed, queue, tenant_id, kind, limit_key)
+        select p.id, p.id, 1, p.priority, 0, 0, false, p.queue, p.tenant_id, p.kind, p.limit_key
+        from placed p where p.run_at is null or p.run_at <= v_now
+    ), new_scheduled as (
+        insert into scheduled (job_id, run_at, attempt, priority, failures, crashes, keyed, reason, queue, tenant_id, kind, limit_key)
+        select p.id, p.run_at, 1, p.priority, 0, 0, false, 'later', p.queue, p.tenant_id, p.kind, p.limit_key
+        from placed p where p.run_at > v_now
+    )
+    select p.id from placed p order by p.n;
+end
+$$;
+
+-- The n-th element of an array that is null, holds one value for all, or one for each.
+create function ostinato.pick(anyarray, n bigint) returns anyelement language sql immutable parallel safe as $$
+    select case when cardinality($1) = 1 then $1[1] else $1[n] end
+$$;
+
+-- Refuses arrays that are neither null, of length one, nor of the right length.
+create function ostinato.check_lengths(count integer, variadic lengths integer[]) returns void language plpgsql immutable as $$
+begin
+    if count is null or exists (select from unnest(lengths) l where l is not null and l not in (1, count)) then
+        raise exception using errcode = 'OS400', message = format('arrays of lengths %s beside %s args', lengths, count),
+            detail = json_build_object('args', count, 'lengths', lengths),
+            hint = 'Give each array null, one value for all, or one value per job.';
+    end if;
+end
+$$;
+
+-- The state of a job, by the place it is in; null when there is no such job.
+create function ostinato.job_state(job_id bigint) returns text language sql stable
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    select case
+        when ostinato.is_ready(j.id) then 'ready'
+        when exists (select from scheduled s where s.job_id = j.id) then 'scheduled'
+        when exists (select from claim c where j.id = any (c.job_ids)) then 'running'
+        when exists (select from dead_letter d where d.job_id = j.id) then 'dead'
+        else (select o.outcome from outcome o where o.job_id = j.id order by o.attempt desc limit 1)
+    end
+    from job j where j.id = $1
+$$;
+
+-- Whether a job is in `ready`. A first run is found by its lane, a moved one by the small index for those.
+create function ostinato.is_ready(job_id bigint) returns boolean language sql stable
+set search_path = ostinato_data, pg_catalog, pg_temp set enable_seqscan = off as $$
+    select exists (select from ready r where r.job_id = $1 and r.position <> r.job_id)
+        or exists (select from job j join ready r on (r.queue, r.priority, r.tenant_id, r.position) = (j.queue, j.priority, j.tenant_id, j.id)
+                   where j.id = $1 and r.job_id = $1)
+$$;
+
+-- Takes waiting jobs out of ready and scheduled; returns those that were there, with what the next run would have had.
+create function ostinato.take_waiting(job_ids bigint[])
+returns table (job_id bigint, attempt integer, failures smallint, crashes smallint) language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+#variable_conflict use_column
+begin
+    return query delete from scheduled s where s.job_id = any (job_ids) returning s.job_id, s.attempt, s.failures, s.crashes;
+    return query delete from ready r where r.job_id = any (job_ids) and r.position <> r.job_id
+        returning r.job_id, r.attempt, r.failures, r.crashes;
+    return query delete from ready r using job j
+        where j.id = any (job_ids) and r.job_id = j.id
+          and (r.queue, r.priority, r.tenant_id, r.position) = (j.queue, j.priority, j.tenant_id, j.id)
+        returning r.job_id, r.attempt, r.failures, r.crashes;
+end
+$$;
+
+-- Cancels a job if it still waits; false when it does not.
+create function ostinato.drop_waiting(job_id bigint, reason text) returns boolean language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+begin
+    insert into outcome (job_id, attempt, finished_at, outcome, error)
+    select w.job_id, w.attempt, ostinato.now(), 'cancelled', json_build_object('reason', reason)
+    from ostinato.take_waiting(array[drop_waiting.job_id]) w;
+    if not found then
+        return false;
+    end if;
+    perform ostinato.free_unique_keys(array[drop_waiting.job_id], 'cancelled');
+    return true;
+end
+$$;
+
+-- Gives up the unique keys of jobs that enter a state outside their chosen set.
+create function ostinato.free_unique_keys(job_ids bigint[], state text) returns void language sql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    delete from job_unique u where u.job_id = any (job_ids) and not state = any (u.states)
+$$;
+
+-- Cancels a job: at once while it waits (or lies dead), by request while it runs. Returns the state it was in.
+create function ostinato.cancel_job(job_id bigint, reason text default 'cancelled by request') returns text language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+    v_state text;
+    v_claim bigint;
+begin
+    for v_try in 1 .. 100 loop  -- a job may move between two places while we look; it never moves for long
+        v_state := ostinato.job_state(cancel_job.job_id);
+        if v_state is null then
+            raise exception using errcode = 'OS404', message = format('there is no job %s', cancel_job.job_id),
+                detail = json_build_object('job_id', cancel_job.job_id), hint = 'Check the id with: ostinato jobs list';
+        elsif v_state in ('ready', 'scheduled') and ostinato.drop_waiting(cancel_job.job_id, cancel_job.reason) then
+            return v_state;
+        elsif v_state = 'running' then
+            select c.id into v_claim from claim c where cancel_job.job_id = any (c.job_ids) for update;
+            if found then
+                insert into cancel_request (job_id, requested_at, reason)
+                values (cancel_job.job_id, ostinato.now(), cancel_job.reason) on conflict do nothing;
+                return v_state;
+            end if;
+        elsif v_state = 'dead' then
+            delete from dead_letter d where d.job_id = cancel_job.job_id;
+            if found then
+                insert into outcome (job_id, attempt, finished_at, outcome, error)
+                select cancel_job.job_id, max(o.attempt) + 1, ostinato.now(), 'cancelled', json_build_object('reason', cancel_job.reason)
+                from outcome o where o.job_id = cancel_job.job_id;
+                perform ostinato.free_unique_keys(array[cancel_job.job_id], 'cancelled');
+                return v_state;
+            end if;
+        elsif v_state in ('done', 'cancelled') then
+            return v_state;
+        end if;
+    end loop;
+    raise exception using errcode = 'OS409', message = format('job %s keeps moving', cancel_job.job_id),
+        detail = json_build_object('job_id', cancel_job.job_id), hint = 'Cancel it again.';
+end
+$$;
+
+-- Puts a job into `ready` for another run, now. The row's place in its lane is `at`.
+create function ostinato.make_ready(job_id bigint, at bigint, attempt integer, failures integer, crashes integer) returns void
+language sql set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    insert into ready (position, job_id, attempt, priority, failures, crashes, keyed, queue, tenant_id, kind, limit_key)
+    select at, j.id, $3, j.priority, $4, $5, j.unique_key is not null, j.queue, j.tenant_id, j.kind, j.limit_key
+    from job j where j.id = $1
+$$;
+
+-- Runs a job again now: one that waits for its time, lies dead, or was cancelled. Returns the state it was in.
+create function ostinato.retry_job(job_id bigint) returns text language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+    v_state text;
+    v_job   record;
+begin
+    -- Two retries of one job must not both make it ready: the second waits here and then sees the first's effect.
+    perform from job j where j.id = retry_job.job_id for update;
+    v_state := ostinato.job_state(retry_job.job_id);
+    if v_state = 'scheduled' then
+        delete from scheduled s where s.job_id = retry_job.job_id returning s.attempt, s.failures, s.crashes into v_job;
+    elsif v_state in ('dead', 'cancelled') then
+        delete from dead_letter d where d.job_id = retry_job.job_id;
+        perform ostinato.rehold_unique_key(retry_job.job_id);
+        select max(o.attempt) + 1 as attempt, 0 as failures, 0 as crashes into v_job from outcome o where o.job_id = retry_job.job_id;
+    elsif v_state is null then
+        raise exception using errcode = 'OS404', message = format('there is no job %s', retry_job.job_id),
+            detail = json_build_object('job_id', retry_job.job_id), hint = 'Check the id with: ostinato jobs list';
+    else
+        raise exception using errcode = 'OS412', message = format('job %s is %s; only scheduled, dead and cancelled jobs can be retried', retry_job.job_id, v_state),
+            detail = json_build_object('job_id', retry_job.job_id, 'state', v_state),
+            hint = case v_state when 'done' then 'Enqueue a new job.' else 'It runs by itself; ask: ostinato why ' || retry_job.job_id end;
+    end if;
+    if v_job.attempt is null then
+        raise exception using errcode = 'OS409', message = format('job %s moved while it was retried', retry_job.job_id),
+            detail = json_build_object('job_id', retry_job.job_id), hint = 'Look at it again and repeat if still needed.';
+    end if;
+    perform ostinato.make_ready(retry_job.job_id, ostinato.new_id(), v_job.attempt, v_job.failures, v_job.crashes);
+    return v_state;
+end
+$$;
+
+-- Takes a returning job's unique key again, or refuses when another job has it by now.
+create function ostinato.rehold_unique_key(job_id bigint) returns void language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+    v_job    record;
+    v_holder bigint;
+begin
+    select j.tenant_id, j.unique_key into v_job from job j where j.id = rehold_unique_key.job_id;
+    if v_job.unique_key is null or exists (select from job_unique u where u.job_id = rehold_unique_key.job_id) then
+        return;
+    end if;
+    v_holder := ostinato.hold_unique_key(v_job.tenant_id, v_job.unique_key, rehold_unique_key.job_id, 'refuse', '{scheduled,ready,running}');
+end
+$$;
+
+-- Dead letters that match a filter (null = any).
+create function ostinato.find_dead_letters(
+    queue text default null, kind text default null, tenant_id text default null, signature text default null, ids bigint[] default null
+) returns setof bigint language sql stable
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    select d.job_id from dead_letter d
+    where ($1 is null or d.queue = $1) and ($2 is null or d.kind = $2) and ($3 is null or d.tenant_id = $3)
+      and ($4 is null or d.signature = $4) and ($5 is null or d.job_id = any ($5))
+    order by d.job_id
+$$;
+
+-- Runs dead letters again, at most `most` of them (a canary), oldest first. With `preview` it only counts.
+-- `conflicts` are those whose unique key another job holds by now: they stay dead.
+create function ostinato.redrive_jobs(
+    queue text default null, kind text default null, tenant_id text default null, signature text default null,
+    ids bigint[] default null, most integer default null, preview boolean default false,
+    out matching bigint, out redriven bigint, out conflicts bigint
+) language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+    v_ids bigint[];
+    v_id  bigint;
+begin
+    select count(*) into matching from ostinato.find_dead_letters($1, $2, $3, $4, $5);
+    redriven := 0;
+    conflicts := 0;
+    if preview then
+        return;
+    end if;
+    v_ids := array(select f from ostinato.find_dead_letters($1, $2, $3, $4, $5) f limit most);
+    with gone as (
+        delete from dead_letter d using job j
+        where d.job_id = any (v_ids) and j.id = d.job_id and j.unique_key is null
+        returning j.id, j.priority, j.queue, j.tenant_id, j.kind, j.limit_key, d.attempt
+    )
+    insert into ready (position, job_id, attempt, priority, failures, crashes, keyed, queue, tenant_id, kind, limit_key)
+    select ostinato.new_id(), g.id, g.attempt + 1, g.priority, 0, 0, false, g.queue, g.tenant_id, g.kind, g.limit_key
+    from (select * from gone order by id) g;
+    get diagnostics redriven = row_count;
+    for v_id in select d.job_id from dead_letter d where d.job_id = any (v_ids) loop  -- those with a unique key
+        begin
+            perform ostinato.retry_job(v_id);
+            redriven := redriven + 1;
+        exception when sqlstate 'OS411' or sqlstate 'OS409' or sqlstate 'OS412' then
+            conflicts := conflicts + 1;
+        end;
+    end loop;
+end
+$$;

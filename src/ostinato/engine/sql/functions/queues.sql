@@ -1,0 +1,62 @@
+-- Queues: pause, resume, limits, and the doorbell that wakes idle workers.
+
+-- Sets the limits of a queue; null takes a limit away. A queue without a row has none.
+create function ostinato.configure_queue(
+    name text, concurrency integer default null, rate_count integer default null, rate_seconds double precision default null,
+    key_concurrency integer default null, key_rate_count integer default null, key_rate_seconds double precision default null
+) returns void language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_variable
+begin
+    perform ostinato.check_name('queue', name);
+    insert into queue as q (name, concurrency, rate_count, rate_seconds, key_concurrency, key_rate_count, key_rate_seconds)
+    values (name, concurrency, rate_count, rate_seconds, key_concurrency, key_rate_count, key_rate_seconds)
+    on conflict on constraint queue_pkey do update set
+        concurrency = excluded.concurrency, rate_count = excluded.rate_count, rate_seconds = excluded.rate_seconds,
+        key_concurrency = excluded.key_concurrency, key_rate_count = excluded.key_rate_count, key_rate_seconds = excluded.key_rate_seconds;
+exception when check_violation then
+    raise exception using errcode = 'OS400', message = format('the limits of queue %L do not fit together', name),
+        detail = json_build_object('queue', name, 'concurrency', concurrency, 'rate_count', rate_count, 'rate_seconds', rate_seconds,
+            'key_concurrency', key_concurrency, 'key_rate_count', key_rate_count, 'key_rate_seconds', key_rate_seconds),
+        hint = 'Limits are positive, and a rate is a count with its seconds.';
+end
+$$;
+
+-- Stops claims from a queue; jobs that run go on.
+create function ostinato.pause_queue(name text) returns void language sql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    select ostinato.check_name('queue', $1);
+    insert into queue (name, paused) values ($1, true) on conflict (name) do update set paused = true
+$$;
+
+-- Lets claims from a queue go on.
+create function ostinato.resume_queue(name text) returns void language sql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    update queue q set paused = false where q.name = $1
+$$;
+
+-- Wakes idle workers, at most 20 times a second and queue. Call it after the commit, in a transaction of its own: a
+-- NOTIFY inside a business transaction makes all commits of the database wait for each other. `softly` lets that
+-- transaction commit without waiting for the disk: a lost ring is only a late poll.
+create function ostinato.ring_doorbell(queue text, softly boolean default false) returns boolean language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+    v_now constant timestamptz := ostinato.now();
+begin
+    if exists (select from doorbell d where d.queue = ring_doorbell.queue and v_now between d.rung_at and d.rung_at + interval '50 milliseconds') then
+        return false;
+    end if;
+    insert into doorbell as d (queue, rung_at) values (ring_doorbell.queue, v_now)
+    on conflict (queue) do update set rung_at = excluded.rung_at
+        where v_now not between d.rung_at and d.rung_at + interval '50 milliseconds';
+    if not found then
+        return false;
+    end if;
+    if softly then
+        perform set_config('synchronous_commit', 'off', true);
+    end if;
+    perform pg_notify('ostinato', ring_doorbell.queue);
+    return true;
+end
+$$;

@@ -1,0 +1,112 @@
+"""An application: a name, and the functions that are its jobs.
+
+    app = App("billing")
+
+    @app.job(queue="mail", retry=Retry(delays=(60, 300)), timeout=30)
+    async def send_invoice(ctx: Context, invoice_id: int) -> None: ...
+
+    await send_invoice.enqueue(conn, invoice_id=7)      # in the caller's transaction
+
+The decorated name is a `JobKind`. It can still be called like the function, which is how a test
+calls it.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Concatenate, ParamSpec
+
+from ostinato.base.backoff import Retry
+from ostinato.base.errors import InvalidInput, NotFound
+from ostinato.engine.queues import Queue
+from ostinato.runtime.kinds import Handler, JobKind
+
+__all__ = ["App"]
+
+P = ParamSpec("P")
+
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
+
+
+class App:
+    """A named set of kinds of jobs, and the limits of the queues that they use."""
+
+    def __init__(self, name: str, *, queues: Sequence[Queue] = ()) -> None:
+        if not _NAME.fullmatch(name):
+            raise InvalidInput(
+                f"an app cannot be named {name!r}",
+                hint="Use lower-case letters, digits and underscores, starting with a letter.",
+            )
+        self.name = name
+        self.queues = tuple(queues)
+        self._kinds: dict[str, JobKind[Any]] = {}
+
+    @property
+    def kinds(self) -> Mapping[str, JobKind[Any]]:
+        """The kinds by their full names, such as "billing.send_invoice"."""
+        return self._kinds
+
+    def job(
+        self,
+        *,
+        name: str | None = None,
+        queue: str = "default",
+        priority: int = 0,
+        retry: Retry | None = None,
+        timeout: float | None = None,
+    ) -> Callable[[Callable[Concatenate[Any, P], Any]], JobKind[P]]:
+        """Make a function a kind of job, named `<app>.<function>` unless `name` says otherwise.
+
+        Lower `priority` runs first. `timeout` in seconds ends a handler that takes longer, as a
+        failed attempt.
+        """
+
+        def decorate(handler: Callable[Concatenate[Any, P], Any]) -> JobKind[P]:
+            kind: JobKind[P] = JobKind(
+                name=name or f"{self.name}.{_name_of(handler)}",
+                handler=handler,
+                queue=queue,
+                priority=priority,
+                retry=retry or Retry(),
+                timeout=timeout,
+            )
+            if kind.name in self._kinds:
+                raise InvalidInput(
+                    f"app {self.name!r} has two kinds named {kind.name!r}",
+                    hint='Rename one of the functions, or give one a name: @app.job(name="…").',
+                )
+            self._kinds[kind.name] = kind
+            return kind
+
+        return decorate
+
+    def __getitem__(self, kind: str) -> JobKind[Any]:
+        try:
+            return self._kinds[kind]
+        except KeyError:
+            raise NotFound(
+                f"app {self.name!r} has no kind {kind!r}",
+                hint=f"It has: {', '.join(self._kinds) or 'none'}.",
+            ) from None
+
+    def __repr__(self) -> str:
+        return f"<App {self.name}: {', '.join(self._kinds) or 'no kinds'}>"
+
+
+def merged_kinds(apps: Iterable[App]) -> dict[str, JobKind[Any]]:
+    """The kinds of several apps in one worker; no two may share a name."""
+    kinds: dict[str, JobKind[Any]] = {}
+    for app in apps:
+        for name, kind in app.kinds.items():
+            if name in kinds:
+                raise InvalidInput(
+                    f"two apps have a kind named {name!r}", hint="Give one of them another name."
+                )
+            kinds[name] = kind
+    return kinds
+
+
+def _name_of(handler: Handler) -> str:
+    name = getattr(handler, "__name__", "")
+    if not name or name == "<lambda>":
+        raise InvalidInput(f"{handler!r} has no name", hint='Use @app.job(name="app.verb").')
+    return str(name)

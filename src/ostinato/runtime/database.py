@@ -1,0 +1,87 @@
+"""Which database, and how it is reached: the embedded one, or the one that a URL names.
+
+Three ways to connect: direct; through a transaction pooler with a second, direct URL for the one
+LISTEN connection; and through a pooler alone, polling only.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+
+from ostinato.base.settings import Settings
+from ostinato.db import embedded, migrate
+from ostinato.db.bundle import Component
+from ostinato.db.pool import conninfo
+from ostinato.db.sqlstate import translated
+from ostinato.engine.schema import ENGINE
+
+__all__ = ["Database", "from_settings", "thread_transaction"]
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """The addresses of a database."""
+
+    url: str
+    """For workers and callers."""
+    admin_url: str
+    """For migrations."""
+    listen_url: str | None
+    """For the doorbell, direct; None: polling only."""
+    pooled: bool = False
+    server: embedded.Server | None = None
+    """The embedded server, when it is one."""
+
+    @classmethod
+    def embedded(cls, server: embedded.Server) -> "Database":
+        """The addresses of an embedded server."""
+        urls = server.urls()
+        return cls(url=urls.worker, admin_url=urls.admin, listen_url=urls.worker, server=server)
+
+    @classmethod
+    def configured(cls, settings: Settings) -> "Database":
+        """The addresses that the settings give."""
+        url = settings.database_url
+        assert url is not None  # noqa: S101  # from_settings asked before
+        direct = None if settings.pooled else url
+        return cls(
+            url=url,
+            admin_url=settings.admin_url or url,
+            listen_url=settings.listen_url or direct,
+            pooled=settings.pooled,
+        )
+
+
+@asynccontextmanager
+async def from_settings(
+    settings: Settings, *, migrated: bool = True, components: Sequence[Component] = (ENGINE,)
+) -> AsyncIterator[Database]:
+    """The database of the settings.
+
+    An embedded one is started, migrated, and stopped when the last user leaves.
+    """
+    if settings.database_url is not None:
+        yield Database.configured(settings)
+        return
+    server = await asyncio.to_thread(embedded.start, settings.data_dir)
+    try:
+        database = Database.embedded(server)
+        if migrated:
+            await migrate.migrate(database.admin_url, components)
+        yield database
+    finally:
+        await asyncio.to_thread(server.stop)
+
+
+@contextmanager
+def thread_transaction(database: Database) -> Iterator[psycopg.Connection[Any]]:
+    """A transaction on a synchronous connection of its own, for a handler that runs in a thread."""
+    prepare: dict[str, Any] = {"prepare_threshold": None} if database.pooled else {}
+    with translated():
+        conn = psycopg.connect(conninfo(database.url, "handler"), **prepare)
+    with conn:
+        yield conn

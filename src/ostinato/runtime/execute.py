@@ -1,0 +1,193 @@
+"""One attempt: from a claimed job to a verdict. The only place that decides what an outcome means.
+
+A handler returns what it wants or raises; `judge` turns that into one verdict, and the finisher
+turns each verdict into one engine verb. Handlers never set a state.
+"""
+
+import asyncio
+import contextvars
+import json
+import random
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, assert_never
+
+from ostinato.base.backoff import Retry, is_permanent, next_delay
+from ostinato.base.errors import InvalidInput, LeaseLost, RetryAfter
+from ostinato.base.signature import bounded_error, error_signature
+from ostinato.engine.claims import Failure, Job
+from ostinato.runtime.context import Context, SyncContext
+from ostinato.runtime.kinds import JobKind
+from ostinato.runtime.outcomes import Cancel, Done, Snooze
+from ostinato.runtime.results import dump_result
+
+__all__ = [
+    "Cancelled",
+    "Completed",
+    "Failed",
+    "Lost",
+    "Released",
+    "Settled",
+    "Snoozed",
+    "Verdict",
+    "execute",
+    "judge",
+    "judge_error",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """Done, with its result as JSON text."""
+
+    result: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The attempt failed; the failure says what comes next."""
+
+    failure: Failure
+
+
+@dataclass(frozen=True, slots=True)
+class Snoozed:
+    """Run again after some seconds."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    """Need not be done any more."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """Given back because the worker stops."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Completed in the handler's own transaction: nothing is left to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Another worker has the job by now: nothing may be done."""
+
+
+Verdict = Completed | Failed | Snoozed | Cancelled | Released | Settled | Lost
+
+PLAIN_SUCCESS = Completed(None)
+
+
+async def execute(
+    kind: JobKind[Any], ctx: Context, threads: ThreadPoolExecutor, rng: random.Random
+) -> Verdict:
+    """Run the handler and judge what came of it.
+
+    Never raises; a cancellation of the lane is part of the verdict.
+    """
+    try:
+        arguments = kind.arguments.load(ctx.job.args)
+        if kind.is_async:
+            outcome = await kind.handler(ctx, **arguments)
+        else:
+            outcome = await _in_thread(kind, ctx, arguments, threads)
+        return PLAIN_SUCCESS if outcome is None and not ctx.settled else judge(outcome, ctx)
+    except asyncio.CancelledError as error:
+        _uncancel()
+        return judge_interruption(kind, ctx, error, rng)
+    except BaseException as error:  # noqa: BLE001
+        # Whatever a handler raises is a failed attempt, SystemExit included.
+        return judge_error(error, ctx.job, kind.retry, rng, settled=ctx.settled)
+
+
+def judge(outcome: object, ctx: Context) -> Verdict:
+    """What a returned outcome means."""
+    if ctx.settled:
+        return Settled()
+    match outcome:
+        case None:
+            return PLAIN_SUCCESS
+        case Done(result):
+            return Completed(dump_result(result))
+        case Snooze(seconds):
+            return Snoozed(seconds)
+        case Cancel(reason):
+            return Cancelled(reason)
+        case _:
+            return Completed(dump_result(outcome))
+
+
+def judge_error(
+    error: BaseException, job: Job, retry: Retry, rng: random.Random, *, settled: bool = False
+) -> Verdict:
+    """What a raised error means: a retry after a delay, or a dead letter."""
+    if settled:
+        return Settled()  # the work is committed; an error after it cannot undo that
+    if isinstance(error, LeaseLost) and error.values.get("job_id") in (None, job.id):
+        return Lost()
+    failures = job.failures + 1
+    most = job.max_attempts if job.max_attempts is not None else retry.max_attempts
+    reason = "attempts_used_up"
+    delay: float | None = None
+    if isinstance(error, InvalidInput) or is_permanent(retry, error):
+        reason = "permanent_error"
+    elif failures < most:
+        delay = (
+            error.seconds if isinstance(error, RetryAfter) else _delay(retry, failures, most, rng)
+        )
+    kept = bounded_error(error)
+    return Failed(
+        Failure(delay, json.dumps(kept), error_signature(kept["type"], kept["message"]), reason)
+    )
+
+
+def judge_interruption(
+    kind: JobKind[Any], ctx: Context, error: BaseException, rng: random.Random
+) -> Verdict:
+    """What it means that a handler was stopped from outside."""
+    if ctx.settled:
+        return Settled()
+    match ctx.interrupted:
+        case "timeout":
+            late = TimeoutError(f"{kind.name} took longer than its timeout of {kind.timeout:g} s")
+            return judge_error(late.with_traceback(error.__traceback__), ctx.job, kind.retry, rng)
+        case "cancel":
+            return Cancelled("cancelled while it ran")
+        case "stop":
+            return Released()
+        case "lost":
+            return Lost()
+        case None:
+            return judge_error(error, ctx.job, kind.retry, rng)
+        case other:
+            assert_never(other)  # type: ignore[arg-type]
+
+
+def _delay(retry: Retry, failures: int, most: int, rng: random.Random) -> float | None:
+    # A job with more attempts than its policy repeats the last delay.
+    return next_delay(
+        retry, min(failures, retry.max_attempts - 1) if failures < most else failures, rng
+    )
+
+
+async def _in_thread(
+    kind: JobKind[Any], ctx: Context, arguments: dict[str, Any], threads: ThreadPoolExecutor
+) -> object:
+    context = contextvars.copy_context()
+    loop = asyncio.get_running_loop()
+    return await loop.run_in_executor(
+        threads, lambda: context.run(kind.handler, SyncContext(ctx), **arguments)
+    )
+
+
+def _uncancel() -> None:
+    """A lane outlives the handler that was cancelled in it."""
+    task = asyncio.current_task()
+    while task is not None and task.cancelling():
+        task.uncancel()

@@ -1,0 +1,235 @@
+"""The finisher: writes verdicts and progress to the database, in sets.
+
+While one flush is under way the next verdicts gather, so sets grow with the load and a lone job is
+written at once. Nothing is dropped when the database is away: a verdict stays here until it is
+written or refused. A refusal means that the attempt was not ours any more; it changed nothing, and
+it is counted.
+"""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
+
+from psycopg import AsyncConnection
+
+from ostinato.base.errors import CommitUnknown, DatabaseUnavailable, OstinatoError
+from ostinato.base.log import get_logger
+from ostinato.base.metrics import (
+    FENCED_WRITES,
+    JOB_RUN_SECONDS,
+    JOBS_FINISHED,
+    START_LATENCY_SECONDS,
+    Recorder,
+)
+from ostinato.base.signature import storable
+from ostinato.db.pool import Pool
+from ostinato.engine import claims
+from ostinato.engine.claims import Failure, Job
+from ostinato.runtime.execute import (
+    Cancelled,
+    Completed,
+    Failed,
+    Lost,
+    Released,
+    Settled,
+    Snoozed,
+    Verdict,
+)
+from ostinato.runtime.loop import FOREVER
+
+__all__ = ["Finisher"]
+
+log = get_logger("finisher")
+
+MOST_AT_ONCE = 2000
+PROGRESS_SECONDS = 1.0
+
+
+class Finished(NamedTuple):
+    """An attempt that ended, and how."""
+
+    job: Job
+    verdict: Verdict
+    seconds: float
+
+
+class Progress(NamedTuple):
+    """The last word on how far a job is."""
+
+    job: Job
+    done: float
+    total: float | None
+    note: str | None
+
+
+Write = Callable[[AsyncConnection[Any], list[Finished]], Awaitable[list[int]]]
+
+
+class Finisher:
+    """Collects verdicts; `tick` writes them."""
+
+    def __init__(self, pool: Pool, recorder: Recorder, wake: Callable[[], None]) -> None:
+        self._pool = pool
+        self._recorder = recorder
+        self._wake = wake
+        self._waiting: list[Finished] = []
+        self._progress: dict[int, Progress] = {}
+        self._progress_due = 0.0
+        self._unsure: set[tuple[int, int]] = set()
+        self._writing: list[Finished] = []
+
+    @property
+    def pending(self) -> int:
+        """Verdicts that are not in the database yet."""
+        return len(self._waiting) + len(self._writing)
+
+    def add(self, job: Job, verdict: Verdict, seconds: float) -> None:
+        """Take a verdict in."""
+        self._waiting.append(Finished(job, verdict, seconds))
+        self._wake()
+
+    def note_progress(self, job: Job, done: float, total: float | None, note: str | None) -> None:
+        """Keep the last word on how far a job is; it is written about once a second."""
+        self._progress[job.id] = Progress(job, float(done), total, note)
+        self._wake()
+
+    async def tick(self) -> float:
+        """Write everything that waits, and say when to come again."""
+        while self._waiting or self._writing:
+            if not self._writing:
+                self._writing, self._waiting = (
+                    self._waiting[:MOST_AT_ONCE],
+                    self._waiting[MOST_AT_ONCE:],
+                )
+            await self._write_all()
+        return await self._write_progress()
+
+    async def _write_all(self) -> None:
+        by_type: dict[type, list[Finished]] = {}
+        for finished in self._writing:
+            by_type.setdefault(type(finished.verdict), []).append(finished)
+        async with self._pool.connection() as conn:
+            for verdict_type, group in by_type.items():
+                await self._write(conn, verdict_type, group)
+                written = {id(finished) for finished in group}
+                self._writing = [
+                    finished for finished in self._writing if id(finished) not in written
+                ]
+
+    async def _write(
+        self, conn: AsyncConnection[Any], verdict_type: type, group: list[Finished]
+    ) -> None:
+        verb, outcome, write = _VERBS[verdict_type]
+        refused: list[int] = []
+        if write is not None:
+            try:
+                refused = await write(conn, group)
+            except DatabaseUnavailable:
+                raise
+            except CommitUnknown:
+                # Written again; what is then refused was committed the first time.
+                self._unsure.update((finished.job.id, finished.job.attempt) for finished in group)
+                raise
+            except OstinatoError as error:
+                await self._write_apart(conn, group, error)
+                return
+        self._count(group, outcome)
+        if verdict_type is Lost:
+            refused = [finished.job.id for finished in group]
+        if refused or self._unsure:
+            self._refused(set(refused), verb, group)
+
+    async def _write_apart(
+        self, conn: AsyncConnection[Any], group: list[Finished], error: OstinatoError
+    ) -> None:
+        """The database refuses something in this set.
+
+        Find it, and do not let it hold up the others.
+        """
+        if len(group) > 1:
+            for finished in group:
+                await self._write(conn, type(finished.verdict), [finished])
+            return
+        job, verdict, seconds = group[0]
+        if isinstance(verdict, Failed):
+            raise error
+        log.error("verdict_not_writable", job_id=job.id, kind=job.kind, error=error.message)
+        failure = Failure(
+            None,
+            json.dumps({"type": error.code, "message": storable(error.message)}),
+            error.code,
+            "verdict_not_writable",
+        )
+        await self._write(conn, Failed, [Finished(job, Failed(failure), seconds)])
+
+    def _count(self, group: list[Finished], outcome: str) -> None:
+        recorder = self._recorder
+        for job, _, seconds in group:
+            recorder.add(JOBS_FINISHED, job.kind, outcome)
+            recorder.observe(JOB_RUN_SECONDS, seconds, job.kind)
+            recorder.observe(START_LATENCY_SECONDS, job.waited, job.queue)
+
+    def _refused(self, refused: set[int], verb: str, group: list[Finished]) -> None:
+        for job, _, _ in group:
+            token = (job.id, job.attempt)
+            if job.id in refused and token not in self._unsure:
+                self._recorder.add(FENCED_WRITES, verb)
+                log.warning("fenced", verb=verb, job_id=job.id, attempt=job.attempt, kind=job.kind)
+            self._unsure.discard(token)
+
+    async def _write_progress(self) -> float:
+        if not self._progress:
+            return FOREVER
+        now = asyncio.get_running_loop().time()
+        if now < self._progress_due:
+            return self._progress_due - now
+        notes, self._progress = list(self._progress.values()), {}
+        self._progress_due = now + PROGRESS_SECONDS
+        jobs, done, totals, texts = (list(column) for column in zip(*notes, strict=True))
+        async with self._pool.connection() as conn:
+            await claims.note_progress(conn, jobs, done, totals, texts)
+        return FOREVER
+
+
+def _durations(group: list[Finished]) -> list[int]:
+    return [int(finished.seconds * 1000) for finished in group]
+
+
+def _jobs(group: list[Finished]) -> list[Job]:
+    return [finished.job for finished in group]
+
+
+async def _complete(conn: AsyncConnection[Any], group: list[Finished]) -> list[int]:
+    results = [finished.verdict.result for finished in group]  # type: ignore[union-attr]
+    return await claims.complete(conn, _jobs(group), _durations(group), results)
+
+
+async def _fail(conn: AsyncConnection[Any], group: list[Finished]) -> list[int]:
+    failures = [finished.verdict.failure for finished in group]  # type: ignore[union-attr]
+    return await claims.fail(conn, _jobs(group), failures, _durations(group))
+
+
+async def _snooze(conn: AsyncConnection[Any], group: list[Finished]) -> list[int]:
+    return await claims.snooze(conn, _jobs(group), [finished.verdict.seconds for finished in group])  # type: ignore[union-attr]
+
+
+async def _cancel(conn: AsyncConnection[Any], group: list[Finished]) -> list[int]:
+    reasons = [finished.verdict.reason for finished in group]  # type: ignore[union-attr]
+    return await claims.cancel(conn, _jobs(group), reasons, _durations(group))
+
+
+async def _release(conn: AsyncConnection[Any], group: list[Finished]) -> list[int]:
+    return await claims.release(conn, _jobs(group))
+
+
+# Verdict: the verb for the fence count, the outcome for the metrics, and the engine verb.
+_VERBS: dict[type, tuple[str, str, Write | None]] = {
+    Completed: ("complete", "done", _complete),
+    Failed: ("fail", "failed", _fail),
+    Snoozed: ("snooze", "snoozed", _snooze),
+    Cancelled: ("cancel", "cancelled", _cancel),
+    Released: ("release", "released", _release),
+    Settled: ("complete", "done", None),
+    Lost: ("complete", "lost", None),
+}

@@ -1,0 +1,302 @@
+"""A worker: one process's share of the work.
+
+    heart    (thread)  beats on a connection of its own, hears the doorbell, watches the loop
+    poller   (loop)    every second or so: rescues, promotes, learns what to claim and to cancel
+    claimer  (loop)    keeps the lanes supplied
+    lanes    (tasks)   run the handlers
+    finisher (loop)    writes the verdicts
+    janitor  (loop)    looks after partitions, now and then
+
+States of a worker: starting, running, draining (SIGTERM: claims nothing, gives back what has not
+started, waits for what runs), stopped. What may go wrong, and then:
+- the database goes away: loops fail with growing pauses and go on when it is back; verdicts wait
+  in the finisher;
+- this process is declared dead (paused for too long): the heart is told at its next beat; handlers
+  are stopped, late verdicts are refused by the fence, and the worker goes on under a new id;
+- this process dies: its row expires, and any other worker takes its jobs back.
+"""
+
+import asyncio
+import os
+import platform
+import random
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from typing import Any
+from uuid import UUID
+
+import psycopg
+from psycopg import AsyncConnection
+
+from ostinato.base.errors import NotConfigured
+from ostinato.base.log import get_logger
+from ostinato.base.metrics import (
+    BUFFER_JOBS,
+    DATABASE_ERRORS,
+    DOORBELL_RINGS,
+    RESCUED_JOBS,
+    Recorder,
+)
+from ostinato.base.settings import Settings
+from ostinato.db.pool import Pool, transaction
+from ostinato.engine import queues as engine_queues
+from ostinato.engine import upkeep, workers
+from ostinato.engine.claims import Job
+from ostinato.runtime.app import App, merged_kinds
+from ostinato.runtime.claimer import Claimer
+from ostinato.runtime.database import Database, thread_transaction
+from ostinato.runtime.finisher import Finisher
+from ostinato.runtime.heart import Heart
+from ostinato.runtime.lanes import Lanes
+from ostinato.runtime.loop import FOREVER, Loop
+
+__all__ = ["Worker"]
+
+log = get_logger("worker")
+
+HANDLER_CONNECTIONS = 10
+UPKEEP_SECONDS = 3600.0
+
+
+class Worker:
+    """Runs the jobs of some apps until it is stopped."""
+
+    def __init__(
+        self,
+        apps: Sequence[App],
+        database: Database,
+        settings: Settings | None = None,
+        *,
+        queues: Sequence[str] | None = None,
+        name: str | None = None,
+        rng: random.Random | None = None,
+    ) -> None:
+        self.settings = settings or Settings()
+        self.kinds = merged_kinds(apps)
+        if not self.kinds:
+            raise NotConfigured(
+                "a worker needs at least one kind of job",
+                hint="Decorate a function with @app.job().",
+            )
+        # "default" is where callers in plain SQL put a kind that no worker had declared yet.
+        served = (
+            [kind.queue for kind in self.kinds.values()]
+            + [queue.name for app in apps for queue in app.queues]
+            + ["default"]
+        )
+        self.queues = tuple(dict.fromkeys(queues or served))
+        self.name = name or f"{platform.node()}-{os.getpid()}"
+        self.recorder = Recorder()
+        self.id: UUID | None = None
+        self.started = asyncio.Event()
+        self._declared = [queue for app in apps for queue in app.queues]
+        self._database = database
+        self._rng = rng or random.Random()  # noqa: S311  # spreads load, guards nothing
+        self._stop = asyncio.Event()
+        seconds = self.settings.call_timeout_seconds
+        self._pool = Pool(
+            database.url,
+            role="worker",
+            pooled=database.pooled,
+            min_size=2,
+            max_size=4,
+            seconds=seconds,
+        )
+        self._handler_pool = Pool(
+            database.url,
+            role="handler",
+            pooled=database.pooled,
+            min_size=0,
+            max_size=min(HANDLER_CONNECTIONS, self.settings.concurrency),
+            seconds=seconds,
+        )
+        self._build()
+
+    def _build(self) -> None:
+        settings = self.settings
+        self._finish_loop = Loop(
+            "finisher", self._finish_tick, on_error=self._database_error, rng=self._rng
+        )
+        self._finisher = Finisher(self._pool, self.recorder, self._finish_loop.wake)
+        self._claim_loop = Loop(
+            "claimer", self._claim_tick, on_error=self._database_error, rng=self._rng
+        )
+        self.lanes = Lanes(
+            self.kinds,
+            self,
+            self._finisher.add,
+            concurrency=settings.concurrency,
+            prefetch=settings.prefetch,
+            grace_seconds=settings.cancel_grace_seconds,
+            on_room=self._claim_loop.wake,
+            rng=self._rng,
+        )
+        self._claimer = Claimer(
+            self._pool,
+            self.lanes,
+            queues=self.queues,
+            kinds=list(self.kinds),
+            recorder=self.recorder,
+            worker_id=self._worker_id,
+        )
+        self._poll_loop = Loop(
+            "poller", self._poll_tick, on_error=self._database_error, rng=self._rng
+        )
+        self._janitor_loop = Loop(
+            "janitor", self._janitor_tick, on_error=self._database_error, rng=self._rng
+        )
+        self._heart = Heart(
+            self._database,
+            settings,
+            queues=self.queues,
+            handlers=[kind.handler for kind in self.kinds.values()],
+            on_ring=self._rang,
+            on_death=self._declared_dead,
+        )
+
+    async def run(self) -> None:
+        """Work until `stop` is called; then drain and return."""
+        async with self._pool, self._handler_pool:
+            await self._register()
+            self._heart.start(self._worker_id())
+            loops = [self._finish_loop, self._claim_loop, self._poll_loop, self._janitor_loop]
+            tasks = [asyncio.create_task(loop.run(), name=loop.name) for loop in loops]
+            log.info(
+                "worker_started",
+                worker=self.name,
+                id=str(self.id),
+                queues=self.queues,
+                kinds=len(self.kinds),
+            )
+            self.started.set()
+            self.rouse()
+            try:
+                await self._stop.wait()
+            finally:
+                await self._shut_down(loops, tasks)
+
+    def stop(self) -> None:
+        """Drain and end; safe to call more than once, and from a signal handler."""
+        self._stop.set()
+
+    def rouse(self, queue: str | None = None) -> None:
+        """Look for work now, in one queue or all."""
+        self._claimer.rouse(queue)
+        self._claim_loop.wake()
+
+    async def _shut_down(self, loops: list[Loop], tasks: list[asyncio.Task[None]]) -> None:
+        log.info(
+            "worker_draining",
+            worker=self.name,
+            running=self.lanes.running,
+            seconds=self.settings.drain_seconds,
+        )
+        self._claimer.paused = True
+        self._heart.drain()
+        await self.lanes.drain(self.settings.drain_seconds)
+        for loop in loops:
+            loop.stop()
+        await asyncio.wait(tasks, timeout=self.settings.call_timeout_seconds)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        unwritten = self._finisher.pending
+        self._heart.stop()
+        try:
+            async with (
+                asyncio.timeout(self.settings.call_timeout_seconds),
+                self._pool.connection() as conn,
+            ):
+                await workers.unregister(conn, self._worker_id())
+        except Exception as error:  # noqa: BLE001  # the row expires by itself
+            log.warning("worker_not_unregistered", worker=self.name, error=str(error))
+        log.info("worker_stopped", worker=self.name, unwritten=unwritten)
+
+    async def _register(self) -> None:
+        async with self._pool.connection() as conn:
+            rows = [
+                workers.KindRow(
+                    kind.name,
+                    kind.queue,
+                    kind.priority,
+                    kind.timeout,
+                    kind.retry,
+                    kind.arguments.schema(),
+                )
+                for kind in self.kinds.values()
+            ]
+            self.id = await workers.register(
+                conn, self.name, self.queues, list(self.kinds), self.settings.expiry_seconds
+            )
+            await workers.register_kinds(conn, rows)
+            for queue in self._declared:
+                await engine_queues.configure(conn, queue)
+
+    def _worker_id(self) -> UUID:
+        if self.id is None:
+            raise NotConfigured("this worker has not started", hint="Await worker.run().")
+        return self.id
+
+    async def _claim_tick(self) -> float:
+        pause = await self._claimer.tick()
+        self.recorder.set(BUFFER_JOBS, self.lanes.buffered)
+        self._heart.set_waiting(waiting=pause == FOREVER and self.lanes.room() > 0)
+        return pause
+
+    async def _finish_tick(self) -> float:
+        return await self._finisher.tick()
+
+    async def _poll_tick(self) -> float:
+        async with self._pool.connection() as conn:
+            poll = await workers.poll(
+                conn, self._worker_id(), self.queues, self.settings.max_crashes
+            )
+        if poll.rescued:
+            self.recorder.add(RESCUED_JOBS, by=poll.rescued)
+            log.warning("rescued", jobs=poll.rescued, worker=self.name)
+        self.lanes.request_cancel(poll.cancels)
+        for queue in poll.ready_queues:
+            self.rouse(queue)
+        pause = self.settings.poll_seconds * self._rng.uniform(0.75, 1.25)
+        if poll.next_due is not None:
+            pause = min(pause, max(0.005, poll.next_due + 0.001))
+        return pause
+
+    async def _janitor_tick(self) -> float:
+        async with self._pool.connection() as conn:
+            await upkeep.run(conn, self.settings.retention_days)
+        return UPKEEP_SECONDS * self._rng.uniform(0.5, 1.5)
+
+    def _rang(self, queue: str) -> None:
+        self.recorder.add(DOORBELL_RINGS)
+        self.rouse(queue)
+
+    async def _declared_dead(self) -> None:
+        """Others think that we died and took our jobs.
+
+        Stop them here, and go on as a new worker.
+        """
+        log.error("declared_dead", worker=self.name, id=str(self.id), running=self.lanes.running)
+        self.lanes.interrupt_all("lost")
+        self.lanes.forget_buffer()
+        self._claimer.forget()
+        await self._register()
+        self._heart.rebirth(self._worker_id())
+        self.rouse()
+
+    def _database_error(self, error: BaseException) -> None:
+        self.recorder.add(DATABASE_ERRORS, getattr(error, "code", type(error).__name__))
+
+    # What contexts borrow (runtime.context.Services).
+
+    def transaction(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
+        """A transaction on a connection for handlers."""
+        return transaction(self._handler_pool)
+
+    def transaction_in_thread(self) -> AbstractContextManager[psycopg.Connection[Any]]:
+        """A transaction on a connection for one plain function."""
+        return thread_transaction(self._database)
+
+    def note_progress(self, job: Job, done: float, total: float | None, note: str | None) -> None:
+        """Pass progress on, from the loop or from a thread."""
+        self._heart.call_in_loop(self._finisher.note_progress, job, done, total, note)

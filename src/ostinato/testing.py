@@ -1,0 +1,214 @@
+"""For your tests: a fresh engine on the embedded database, and a clock to move.
+
+`run_until_idle` works until nothing is left to do.
+
+    async with ostinato.testing.engine() as engine:
+        await send_invoice.enqueue(engine.client, invoice_id=7)
+        report = await engine.run_until_idle(app)          # a day of retries in milliseconds
+        assert report.done == 1
+
+It is the real PostgreSQL and the real engine: only the clock is ours. With pytest:
+
+    @pytest.fixture
+    async def engine():
+        async with ostinato.testing.engine() as engine:
+            yield engine
+"""
+
+import asyncio
+import random
+import tempfile
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import psycopg
+from psycopg import AsyncConnection
+
+from ostinato.base.metrics import Recorder
+from ostinato.db import embedded, migrate
+from ostinato.db.call import call
+from ostinato.db.pool import Pool, transaction
+from ostinato.engine import claims, clock, workers
+from ostinato.engine.claims import Job
+from ostinato.engine.schema import ENGINE
+from ostinato.runtime.app import App, merged_kinds
+from ostinato.runtime.client import Client
+from ostinato.runtime.context import Context
+from ostinato.runtime.database import Database, thread_transaction
+from ostinato.runtime.execute import Cancelled, Completed, Failed, Settled, Snoozed, execute
+from ostinato.runtime.finisher import Finisher
+from ostinato.runtime.kinds import JobKind
+
+__all__ = ["Clock", "Engine", "Report", "engine"]
+
+BATCH = 100
+MOST_ROUNDS = 10_000
+
+
+@dataclass
+class Report:
+    """What `run_until_idle` did."""
+
+    done: int = 0
+    failed: int = 0
+    snoozed: int = 0
+    cancelled: int = 0
+    runs: list[tuple[str, int]] = field(default_factory=list)
+    """The kind and attempt of every run, in order."""
+
+
+class Clock:
+    """The engine's time, stopped or moved. It affects this engine's database only."""
+
+    def __init__(self, admin: AsyncConnection[Any]) -> None:
+        self._admin = admin
+
+    async def now(self) -> datetime:
+        """What the engine takes for the present."""
+        return await clock.now(self._admin)
+
+    async def freeze(self, at: datetime | None = None) -> datetime:
+        """Stop the clock, at a time or where it stands."""
+        at = at or await self.now()
+        await call(self._admin, "set_test_clock", frozen=at, shift=timedelta(0))
+        return at
+
+    async def move(self, by: timedelta | float) -> datetime:
+        """Move the clock, forward or back, by a time or by seconds; it goes on from there."""
+        step = by if isinstance(by, timedelta) else timedelta(seconds=by)
+        await call(self._admin, "move_test_clock", by=step)
+        return await self.now()
+
+
+class Engine:
+    """A fresh engine. Made by `engine()`."""
+
+    def __init__(self, database: Database, client: Client, admin: AsyncConnection[Any]) -> None:
+        self.database = database
+        """Hand it to `Worker` to run a real one."""
+        self.client = client
+        self.clock = Clock(admin)
+        self.admin = admin
+        """A superuser's connection, to look at everything."""
+
+    async def run_until_idle(self, *apps: App, move_clock: bool = True, seed: int = 0) -> Report:
+        """Run jobs, here and now, until none is left that could run.
+
+        Jobs that wait for their time (later, retry, snooze) get it: the clock is moved to the next
+        one, unless `move_clock` is false. The same seed gives the same jitter.
+        """
+        rng = random.Random(seed)  # noqa: S311  # jitter only
+        async with Pool(self.database.url, role="testing", pooled=self.database.pooled) as pool:
+            return await _Runner(self.database, pool, apps, rng).run(
+                self.clock if move_clock else None
+            )
+
+
+@asynccontextmanager
+async def engine(
+    data_dir: str | Path | None = None, *, name: str = "ostinato_test"
+) -> AsyncIterator[Engine]:
+    """A database of its own on an embedded server, migrated, empty, with a clock to move.
+
+    Without a folder the server lives in a temporary one and ends with the block. With a folder it
+    is shared: blocks with different names have databases of their own there.
+    """
+    with tempfile.TemporaryDirectory(prefix="ostinato-") as folder:
+        server = await asyncio.to_thread(embedded.start, data_dir or folder)
+        try:
+            urls = await asyncio.to_thread(server.create_database, name)
+            await migrate.migrate(urls.admin, [ENGINE])
+            database = Database(
+                url=urls.worker, admin_url=urls.admin, listen_url=urls.worker, server=server
+            )
+            async with await psycopg.AsyncConnection.connect(urls.admin, autocommit=True) as admin:
+                await call(admin, "use_test_clock")
+                # A new connection, because a session takes the setting up when it starts.
+            async with (
+                await psycopg.AsyncConnection.connect(urls.admin, autocommit=True) as admin,
+                Client(database) as client,
+            ):
+                yield Engine(database, client, admin)
+            await asyncio.to_thread(server.drop_database, name)
+        finally:
+            await asyncio.to_thread(server.stop)
+
+
+class _Runner:
+    """A worker without a heart: claims, runs and finishes, one batch after the other."""
+
+    def __init__(
+        self, database: Database, pool: Pool, apps: Iterable[App], rng: random.Random
+    ) -> None:
+        self._database = database
+        self._pool = pool
+        self._kinds: dict[str, JobKind[Any]] = merged_kinds(apps)
+        self._queues = list(
+            dict.fromkeys([*(kind.queue for kind in self._kinds.values()), "default"])
+        )
+        self._rng = rng
+        self._finisher = Finisher(pool, Recorder(), lambda: None)
+        self._threads = ThreadPoolExecutor(4)
+        self._report = Report()
+
+    async def run(self, moving: Clock | None) -> Report:
+        async with self._pool.connection() as conn:
+            worker_id = await workers.register(
+                conn, "run_until_idle", self._queues, list(self._kinds), 3600
+            )
+            for _ in range(MOST_ROUNDS):
+                poll = await workers.poll(conn, worker_id, self._queues, 3)
+                if not await self._round(conn, worker_id):
+                    if moving is None or poll.next_due is None or not await self._waits(conn):
+                        break
+                    await moving.move(max(0.0, poll.next_due) + 0.001)
+            await workers.unregister(conn, worker_id)
+        self._threads.shutdown(wait=True)
+        return self._report
+
+    async def _waits(self, conn: AsyncConnection[Any]) -> bool:
+        """Whether a job of ours waits for its time."""
+        rows = await call(conn, "waiting_kinds", _read=True)
+        return any(row[0] in self._kinds for row in rows)
+
+    async def _round(self, conn: AsyncConnection[Any], worker_id: UUID) -> int:
+        ran = 0
+        for queue in self._queues:
+            jobs = await claims.claim(conn, worker_id, queue, BATCH, kinds=list(self._kinds))
+            for job in jobs:
+                await self._run(job)
+            ran += len(jobs)
+        return ran
+
+    async def _run(self, job: Job) -> None:
+        ctx = Context(job, self)
+        verdict = await execute(self._kinds[job.kind], ctx, self._threads, self._rng)
+        self._report.runs.append((job.kind, job.attempt))
+        names = {
+            Completed: "done",
+            Settled: "done",
+            Failed: "failed",
+            Snoozed: "snoozed",
+            Cancelled: "cancelled",
+        }
+        counted = Counter({names[type(verdict)]: 1} if type(verdict) in names else {})
+        for name, count in counted.items():
+            setattr(self._report, name, getattr(self._report, name) + count)
+        self._finisher.add(job, verdict, 0.0)
+        await self._finisher.tick()
+
+    def transaction(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
+        return transaction(self._pool)
+
+    def transaction_in_thread(self) -> AbstractContextManager[psycopg.Connection[Any]]:
+        return thread_transaction(self._database)
+
+    def note_progress(self, job: Job, done: float, total: float | None, note: str | None) -> None:
+        self._finisher.note_progress(job, done, total, note)

@@ -1,0 +1,22 @@
+"""Waiting on conditions, not on time: each of these returns as soon as the condition holds."""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+
+
+def until(condition: Callable[[], object]) -> None:
+    """Block until the condition holds; the test's own timeout bounds it."""
+    pause = threading.Event()
+    while not condition():
+        pause.wait(0.01)
+
+
+async def until_async(condition: Callable[[], Awaitable[object]]) -> None:
+    """As `until`, without blocking the event loop."""
+    never = asyncio.Event()
+    while not await condition():
+        try:
+            await asyncio.wait_for(never.wait(), 0.01)
+        except TimeoutError:
+            continue

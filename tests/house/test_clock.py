@@ -1,0 +1,53 @@
+"""One clock: the database's, through ostinato.now(), so that tests can move it."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.house.source import calls, dotted, function_files, python_files, shown, without_comments
+
+# time.monotonic() measures durations and is always allowed
+WALL_CLOCK = re.compile(
+    r"(?:^|\.)(?:datetime\.(?:now|utcnow|today)|date\.today"
+    r"|time\.(?:time|time_ns|localtime|gmtime|strftime))$"
+)
+
+# The wall clock all the same, each with its reason: `"path": "why"`.
+ALLOWED: dict[str, str] = {}
+
+SQL_CLOCK = re.compile(
+    r"(?<!ostinato\.)\bnow\s*\(\s*\)"
+    r"|\b(?:current_timestamp|current_date|current_time|localtimestamp|localtime)\b"
+    r"|\b(?:clock|statement|transaction)_timestamp\s*\(|\btimeofday\s*\(",
+    re.IGNORECASE,
+)
+
+
+@pytest.mark.parametrize("path", python_files(), ids=shown)
+def test_no_logic_reads_the_clock_of_this_machine(path: Path) -> None:
+    read = [call.lineno for call in calls(path) if WALL_CLOCK.search(dotted(call.func))]
+
+    assert not read or shown(path) in ALLOWED, read
+
+
+@pytest.mark.parametrize("path", function_files(), ids=shown)
+def test_sql_functions_ask_the_one_clock(path: Path) -> None:
+    sql = without_comments(path.read_text(encoding="utf-8"))
+    found = [match.group() for match in SQL_CLOCK.finditer(sql)]
+
+    if path.name == "clock.sql":
+        found = [clock for clock in found if not clock.startswith("clock_timestamp")]
+    assert not found
+
+
+@pytest.mark.parametrize(
+    "text", ["select now()", "pg_catalog.now()", "Current_Timestamp", "clock_timestamp()"]
+)
+def test_the_scan_finds_other_clocks(text: str) -> None:
+    assert SQL_CLOCK.search(text)
+
+
+@pytest.mark.parametrize("text", ["ostinato.now()", "ostinato.fake_now()", "v_now", "known"])
+def test_the_scan_lets_the_one_clock_pass(text: str) -> None:
+    assert not SQL_CLOCK.search(text)

@@ -1,0 +1,97 @@
+"""Documents that cannot rot: what they name exists, what is generated is up to date."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ostinato.cli import reference
+from tests.house.source import PACKAGE, ROOT, parsed, shown
+
+README = ROOT / "README.md"
+GUARANTEES = ROOT / "docs" / "guarantees.md"
+REFERENCE = ROOT / "docs" / "reference"
+FIRST_CODE_BEFORE = 25
+
+PAGES = [
+    README,
+    ROOT / "ARCHITECTURE.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted(path for path in (ROOT / "docs").rglob("*.md") if REFERENCE not in path.parents),
+]
+
+TEST_NAME = re.compile(r"`(?P<path>[\w/.-]+\.py)::(?P<test>\w+(?:::\w+)*)")
+LINK = re.compile(r"\]\((?!https?://|mailto:|#)(?P<path>[^)#\s]+)")
+FILE_NAME = re.compile(r"`(?P<path>[\w.*-]+(?:/[\w.*-]+)+\.(?:py|sql|md|toml|lock|json|in))`")
+# a path may be written as seen from the root, from the package, or from the page itself
+BASES = (ROOT, PACKAGE, PACKAGE / "engine" / "sql")
+
+
+def prose(page: Path) -> str:
+    """The page without its code blocks, whose paths are those of the reader."""
+    return re.sub(
+        r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL
+    )
+
+
+def named_paths(page: Path) -> Iterator[str]:
+    text = prose(page)
+    yield from (link["path"] for link in LINK.finditer(text))
+    yield from (name["path"] for name in FILE_NAME.finditer(text))
+
+
+def names_in(path: Path) -> set[str]:
+    """`test_x` and `TestClass::test_x`, as pytest names them."""
+    names: set[str] = set()
+    for node in parsed(path).body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            names.add(node.name)
+        elif isinstance(node, ast.ClassDef):
+            names |= {
+                f"{node.name}::{method.name}"
+                for method in node.body
+                if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef)
+            }
+    return names
+
+
+def test_every_test_named_in_the_guarantees_exists() -> None:
+    named = list(TEST_NAME.finditer(GUARANTEES.read_text(encoding="utf-8")))
+    missing = [
+        found.group()
+        for found in named
+        if not (ROOT / found["path"]).exists()
+        or found["test"] not in names_in(ROOT / found["path"])
+    ]
+
+    assert named, "docs/guarantees.md names no test"
+    assert not missing
+
+
+@pytest.mark.parametrize("page", PAGES, ids=shown)
+def test_every_path_that_a_page_names_exists(page: Path) -> None:
+    missing = [
+        name
+        for name in named_paths(page)
+        if not any(list(base.glob(name.removeprefix("./"))) for base in BASES)
+        and not (page.parent / name).exists()
+    ]
+
+    assert not missing
+
+
+def test_the_readme_shows_code_on_its_first_screen() -> None:
+    lines = README.read_text(encoding="utf-8").splitlines()
+    first = next(number for number, line in enumerate(lines, 1) if line.startswith("```"))
+
+    assert first < FIRST_CODE_BEFORE
+
+
+def test_the_reference_pages_say_what_the_code_declares() -> None:
+    assert reference.stale(REFERENCE) == [], "run `make reference`"
+
+
+def test_there_is_no_reference_page_that_nobody_writes() -> None:
+    assert {page.name for page in REFERENCE.glob("*.md")} == set(reference.pages())

@@ -1,0 +1,55 @@
+import pytest
+
+from ostinato.base.redact import redact, redact_value
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("postgresql://bo:hunter2@db:5432/app", "postgresql://bo:***@db:5432/app"),
+        ("postgresql://bo:p@ss@db/app", "postgresql://bo:***@db/app"),
+        ("postgresql://bo:pw@a:1,b:2/app", "postgresql://bo:***@a:1,b:2/app"),
+        ("redis://:pw@cache", "redis://:***@cache"),
+        (
+            "postgresql://db/app?user=bo&password=pw&x=1",
+            "postgresql://db/app?user=bo&password=***&x=1",
+        ),
+        ("host=db password=pw user=bo", "host=db password=*** user=bo"),
+        ("host=db password='p w' user=bo", "host=db password=*** user=bo"),
+        ('{"api_key": "abc", "n": 1}', '{"api_key": ***, "n": 1}'),
+        ("Authorization: Bearer eyJhbGciOi.J9.x-y_z", "Authorization: Bearer ***"),
+        ("key sk_live_4eC39HqLyjWDarjtT1zdp7dc used", "key sk_live_*** used"),
+        ("AKIAIOSFODNN7EXAMPLE", "AKIA***"),
+        ("-----BEGIN PRIVATE KEY-----\nMIIB\n", "-----BEGIN PRIVATE KEY-----***"),
+    ],
+)
+def test_a_secret_in_text_is_masked(text: str, shown: str) -> None:
+    assert redact(text) == shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "postgresql://bo@db:5432/app",
+        "see https://example.org:8080/a@b",
+        "the bearer of this message",
+        "passwords are stored elsewhere",
+        "attempt 3: token expired",
+    ],
+)
+def test_text_without_a_secret_stays_as_it_is(text: str) -> None:
+    assert redact(text) == text
+
+
+def test_a_value_is_masked_by_the_name_it_goes_under() -> None:
+    event = {"password": "x", "headers": {"Authorization": "y", "Accept": "z"}, "api_keys": ["k"]}
+
+    assert redact_value("event", event) == {
+        "password": "***",
+        "headers": {"Authorization": "***", "Accept": "z"},
+        "api_keys": ["***"],
+    }
+
+
+def test_a_fencing_token_is_a_number_and_no_secret() -> None:
+    assert redact_value("token", 7) == 7

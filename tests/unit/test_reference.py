@@ -1,0 +1,55 @@
+from pathlib import Path
+
+import pytest
+
+from ostinato.base import errors, metrics
+from ostinato.cli import reference
+
+
+def test_a_function_is_listed_with_its_signature_and_the_comment_above_it() -> None:
+    text = """
+-- The head of the file.
+
+-- Adds a job,
+-- and returns its id.
+create function ostinato.enqueue_job(
+    kind text,
+    args json default '{}'
+) returns bigint language plpgsql as $$ begin end $$;
+
+create or replace function ostinato.tidy(after numeric(3, 1)) returns table (n integer, at text)
+set search_path = pg_catalog language sql as $$ select 1 $$;
+"""
+
+    assert list(reference.sql_functions(text)) == [
+        (
+            "ostinato.enqueue_job(\n    kind text,\n    args json default '{}'\n) returns bigint",
+            "Adds a job, and returns its id.",
+        ),
+        ("ostinato.tidy(after numeric(3, 1)) returns table (n integer, at text)", ""),
+    ]
+
+
+def test_every_declared_error_and_metric_is_on_its_page() -> None:
+    pages = reference.pages()
+
+    assert all(f"`{cls.code}`" in pages["errors.md"] for cls in errors.tree())
+    assert all(f"`{metric.name}`" in pages["metrics.md"] for metric in metrics.METRICS)
+
+
+def test_pages_that_were_just_written_are_up_to_date(tmp_path: Path) -> None:
+    assert reference.main(["--folder", str(tmp_path)]) == 0
+
+    assert reference.stale(tmp_path) == []
+    assert reference.main(["--check", "--folder", str(tmp_path)]) == 0
+
+
+def test_a_stale_page_is_named_and_left_alone_by_the_check(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reference.main(["--folder", str(tmp_path)])
+    (tmp_path / "errors.md").write_text("old", encoding="utf-8")
+
+    assert reference.main(["--check", "--folder", str(tmp_path)]) == 1
+    assert "errors.md is out of date: run `make reference`" in capsys.readouterr().out
+    assert (tmp_path / "errors.md").read_text(encoding="utf-8") == "old"
