@@ -19,7 +19,7 @@ from rich.table import Table
 
 from bench import calibrate, peers
 from bench.catalog import BY_KEY, OURS, System
-from bench.launch import SystemFailedError
+from bench.launch import SystemFailedError, end_on_terminate
 from bench.measure import Bench, one_round
 from bench.places import BASELINE
 from bench.server import running
@@ -130,6 +130,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--system", default=OURS, choices=list(BY_KEY), help="whom to measure")
     args = parser.parse_args(argv)
+    end_on_terminate()
     console = Console()
     if not args.update and not BASELINE.exists():
         console.print(

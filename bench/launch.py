@@ -93,6 +93,11 @@ class Child:
                 pipe.close()
 
 
+def end_on_terminate() -> None:
+    """A termination unwinds like Ctrl-C does, so that all that was started is stopped."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+
+
 def command(system: System) -> list[str]:
     match system.runner:
         case Runner.NODE:

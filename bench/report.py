@@ -45,6 +45,31 @@ COLUMNS = (
     Column("client CPU µs/job", "client_cpu_us", lambda v: f"{v:,.0f}"),
 )
 
+LABELS = {
+    "limit_sql": "SQL limit, jobs/s",
+    "limit_share": "worker's share of the SQL limit",
+    "snapshot_normal": "drain, jobs/s",
+    "snapshot_held": "drain with a snapshot held open, jobs/s",
+    "snapshot_share": "share kept with a snapshot held open",
+    "backlog_small": "drain of the shorter backlog, jobs/s",
+    "backlog_large": "drain of a backlog ten times as long, jobs/s",
+    "backlog_share": "share kept with the longer backlog",
+    "tenants_one": "drain, one tenant, jobs/s",
+    "tenants_many": "drain, 1,000 tenants, one with half, jobs/s",
+    "tenants_rate_share": "share kept with 1,000 tenants",
+    "tenants_claim_cost": "cost of claim and completion in SQL, 1,000 tenants against one",
+    "tenants_small_mean": "small tenants' mean position, 1 is as if alone",
+    "tenants_small_last": "small tenants' last position, 1 is as if alone",
+    "contend_1": "1 worker, jobs/s",
+    "contend_16": "16 workers, jobs/s",
+    "contend_64": "64 workers, jobs/s",
+    "contend_16_share": "16 workers against 1",
+    "contend_64_share": "64 workers against 1",
+    "sustained_rate": "single inserts reached, of 1,000/s",
+    "sustained_p50": "their start latency p50, ms",
+    "sustained_p99": "their start latency p99, ms",
+}
+
 Rows = list[list[str]]
 
 
@@ -76,6 +101,10 @@ def figures_sheet(summaries: Summaries) -> Sheet:
     return Sheet("Same server, one worker process", ["system", *(c.title for c in COLUMNS)], rows)
 
 
+def shown_ratio(value: float) -> str:
+    return f"{value:.2f}x" if value >= 0.1 else f"{value:.3f}x"
+
+
 def ratios_sheet(summaries: Summaries, base: str) -> Sheet:
     """Every system as a multiple of `base`; for latencies, too, more is more."""
     rows = []
@@ -83,7 +112,7 @@ def ratios_sheet(summaries: Summaries, base: str) -> Sheet:
         cells = []
         for name, _ in RATIOS:
             theirs, mine = summaries[base].get(name), figures.get(name)
-            cells.append(NOTHING if not theirs or mine is None else f"{mine / theirs:.2f}x")
+            cells.append(NOTHING if not theirs or mine is None else shown_ratio(mine / theirs))
         rows.append([BY_KEY[key].title, *cells])
     head = ["system", *(title for _, title in RATIOS)]
     return Sheet(f"As a multiple of {BY_KEY[base].title}", head, rows)
@@ -91,24 +120,23 @@ def ratios_sheet(summaries: Summaries, base: str) -> Sheet:
 
 def drain_matrix(summaries: Summaries) -> Sheet:
     """Who drains how many times as fast as whom."""
-    keys = [key for key, figures in summaries.items() if figures.get("drain")]
+    rates = {key: figures["drain"] for key, figures in summaries.items() if "drain" in figures}
     rows = [
         [
             BY_KEY[row].title,
-            *(f"{summaries[row]['drain'] / summaries[column]['drain']:.2f}x" for column in keys),
+            *(shown_ratio(rates[row] / rates[column]) for column in rates),
         ]
-        for row in keys
+        for row in rates
     ]
-    return Sheet("Drain, row against column", ["", *(BY_KEY[key].title for key in keys)], rows)
+    return Sheet("Drain, row against column", ["", *(BY_KEY[key].title for key in rates)], rows)
 
 
 def scenario_sheet(summaries: Summaries) -> Sheet:
-    known = {column.name for column in COLUMNS} | {"version"}
     rows = [
-        [BY_KEY[key].title, name, f"{value:,.2f}" if value < 100 else f"{value:,.0f}"]
+        [BY_KEY[key].title, LABELS[name], f"{value:,.2f}" if value < 100 else f"{value:,.0f}"]
         for key, figures in summaries.items()
         for name, value in figures.items()
-        if name not in known
+        if name in LABELS
     ]
     return Sheet("Scenarios", ["system", "figure", "value"], rows)
 
@@ -120,7 +148,9 @@ def verdict_sheet(found: list[Verdict]) -> Sheet:
 
 def sheets(summaries: Summaries) -> list[Sheet]:
     base = OURS if OURS in summaries else next(iter(summaries))
-    found = [figures_sheet(summaries), ratios_sheet(summaries, base), drain_matrix(summaries)]
+    found = [figures_sheet(summaries)]
+    if len(summaries) > 1:
+        found += [ratios_sheet(summaries, base), drain_matrix(summaries)]
     found.append(scenario_sheet(summaries))
     if OURS in summaries:
         found.append(verdict_sheet(verdicts(summaries)))

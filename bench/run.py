@@ -5,6 +5,7 @@ the order turns by one from round to round. Each figure is the median of its rou
 """
 
 import argparse
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -15,11 +16,12 @@ from typing import Any
 if __package__ in {None, ""}:  # run as a file
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
+import psycopg
 from rich.console import Console
 
 from bench import peers, report
 from bench.catalog import BY_KEY, OURS, SYSTEMS, System
-from bench.launch import SystemFailedError
+from bench.launch import end_on_terminate
 from bench.measure import COMMON, Bench, Figures, one_round
 from bench.scenarios import OURS_ONLY, SCENARIOS
 from bench.server import running
@@ -27,6 +29,7 @@ from bench.sizes import FULL, QUICK
 from bench.stats import summary
 
 Rounds = dict[str, list[Figures]]
+FAILURES = (NotImplementedError, OSError, RuntimeError, psycopg.Error, subprocess.SubprocessError)
 
 
 class Run:
@@ -60,7 +63,7 @@ class Run:
     def attempt(self, system: System, measure: Callable[[], Figures]) -> None:
         try:
             self.rounds.setdefault(system.key, []).append(measure())
-        except (SystemFailedError, NotImplementedError, RuntimeError) as error:
+        except FAILURES as error:
             if getattr(error, "unwritten", False) or isinstance(error, NotImplementedError):
                 reason = f"its adapter is not written yet ({error})"
                 self.systems = [other for other in self.systems if other.key != system.key]
@@ -103,6 +106,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    end_on_terminate()
     args = arguments(argv)
     console = Console() if sys.stdout.isatty() else Console(width=150)
     sizes = QUICK if args.quick else FULL

@@ -4,16 +4,14 @@ import re
 import subprocess
 import sys
 import time
-import urllib.parse
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import LiteralString
+from typing import LiteralString, Protocol
 
 import psycopg
-from psycopg import conninfo
 from psycopg.sql import SQL, Composed, Identifier
 
 from bench.places import DATABASE, ROOT, sql
@@ -35,33 +33,39 @@ class UnsafeServerError(RuntimeError):
     """The server would not survive a crash, so its numbers would mean nothing."""
 
 
+class Embedded(Protocol):
+    """What is used of Ostinato's embedded server."""
+
+    admin_url: str
+    log_path: Path
+
+    def create_database(self, name: str) -> "Addresses": ...
+
+    def drop_database(self, name: str) -> None: ...
+
+
+class Addresses(Protocol):
+    """The addresses of a database, by role; the peers use the administrator's."""
+
+    admin: str
+
+
 class BenchServer:
     """Databases, settings and counters of a running server."""
 
-    def __init__(self, admin_url: str, log: Path) -> None:
-        self.admin_url = admin_url
-        self._log = log
-        self._admin = psycopg.connect(admin_url, autocommit=True)
-
-    def url(self, database: str) -> str:
-        """The address of a database, in the one form that every peer's driver reads."""
-        info = conninfo.conninfo_to_dict(self.admin_url)
-        where = {name: str(info[name]) for name in ("host", "port") if info.get(name)}
-        query = urllib.parse.urlencode(where, safe="/")
-        return f"postgresql://{urllib.parse.quote(str(info['user']))}@/{database}?{query}"
+    def __init__(self, embedded: Embedded) -> None:
+        self._embedded = embedded
+        self._admin = psycopg.connect(embedded.admin_url, autocommit=True)
 
     @contextmanager
     def database(self, name: str) -> Iterator[str]:
-        """A fresh database for the length of the block."""
-        self._drop(name)
-        self._admin.execute(SQL("create database {}").format(Identifier(name)))
+        """A fresh database for the length of the block, by its address."""
+        self._embedded.drop_database(name)
+        addresses = self._embedded.create_database(name)
         try:
-            yield self.url(name)
+            yield addresses.admin
         finally:
-            self._drop(name)
-
-    def _drop(self, name: str) -> None:
-        self._admin.execute(SQL("drop database if exists {} with (force)").format(Identifier(name)))
+            self._embedded.drop_database(name)
 
     def settings(self) -> dict[str, str]:
         """What the table must be read with; refuses a server that is not durable."""
@@ -79,13 +83,14 @@ class BenchServer:
 
     def queries(self, database: str, seconds: float) -> int:
         """How many statements the sessions of a database send in that time, from the log."""
-        size = self._log.stat().st_size
+        log_path = self._embedded.log_path
+        size = log_path.stat().st_size
         self._log_statements("alter system set log_statement = 'all'")
         try:
             time.sleep(seconds)
         finally:
             self._log_statements("alter system reset log_statement")
-        with self._log.open("rb") as log:
+        with log_path.open("rb") as log:
             log.seek(size)
             lines = log.read().splitlines()
         sent = re.compile(rf"@{database} LOG: +(statement|execute)".encode())
@@ -140,7 +145,7 @@ def running(data_dir: Path = DATABASE) -> Iterator[BenchServer]:
         sys.path.insert(0, str(ROOT / "src"))
     embedded = import_module("ostinato.db.embedded")
     with embedded.start(data_dir) as started:
-        server = BenchServer(started.admin_url, started.log_path)
+        server = BenchServer(started)
         try:
             yield server
         finally:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from statistics import median
 
 from bench.catalog import Runner, System
 from bench.launch import Arguments, SystemFailedError, child
@@ -68,7 +69,11 @@ def rate_with(bench: Bench, system: System, workers: int) -> float:
 def run(bench: Bench, system: System) -> Figures:
     if system.runner is Runner.NODE or system.needs_redis:
         raise SystemFailedError("only Python workers on PostgreSQL can count in a shared file")
-    rates = {workers: rate_with(bench, system, workers) for workers in bench.sizes.contend_workers}
+    measured: dict[int, list[float]] = {workers: [] for workers in bench.sizes.contend_workers}
+    for _ in range(bench.sizes.repeats):
+        for workers, rates_seen in measured.items():
+            rates_seen.append(rate_with(bench, system, workers))
+    rates = {workers: median(rates_seen) for workers, rates_seen in measured.items()}
     figures: Figures = {f"contend_{workers}": rate for workers, rate in rates.items()}
     alone = rates[1]
     shares = {f"contend_{w}_share": rate / alone for w, rate in rates.items() if w > 1}

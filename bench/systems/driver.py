@@ -21,7 +21,7 @@ import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NoReturn, Protocol, cast
 
@@ -175,6 +175,13 @@ def leave(say: Say, result: Arguments) -> NoReturn:
     os._exit(0)
 
 
+def version_of(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "checkout"
+
+
 async def answer(say: Say, result: Awaitable[Arguments]) -> NoReturn:
     leave(say, await result)
 
@@ -197,7 +204,7 @@ def main(system: System) -> None:
         match action:
             case "prepare":
                 system.prepare(dsn)
-                say({"version": version(system.PACKAGE)})
+                say({"version": version_of(system.PACKAGE)})
             case "bulk":
                 asyncio.run(answer(say, bulk(system, dsn, args)))
             case "single":

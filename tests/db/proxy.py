@@ -1,114 +1,105 @@
 """A proxy between a client and the server's socket that breaks the connection on command."""
 
 import socket
+import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 from urllib.parse import parse_qs, quote, urlsplit
 
 Fault = Literal["none", "before", "after", "swallow"]
 
-PIECE = 65_536
+SOCKET = ".s.PGSQL.5432"
 
 
 class Proxy:
-    """Forwards bytes. When it sees `trigger` from the client, the fault happens:
+    """Forwards bytes. When it sees `trigger` from the client, the fault happens.
 
     before    the connection is cut, the server never gets the message
     after     the server gets it and answers; the answer is dropped and the connection cut
-    swallow   neither side hears anything any more, as if the server were frozen
+    swallow   the server gets nothing and the client no answer, as if the server were frozen
     """
 
-    def __init__(self, server: Path, folder: Path) -> None:
+    def __init__(self, server: str, folder: str) -> None:
         self.fault: Fault = "none"
         self.trigger = b"COMMIT"
-        self.folder = folder
-        self._server = str(server / ".s.PGSQL.5432")
+        self._server = server
+        self._folder = folder
+        self._triggered = threading.Event()
+        self._answered = threading.Event()
         self._listener = socket.socket(socket.AF_UNIX)
-        self._listener.bind(str(folder / ".s.PGSQL.5432"))
+        self._listener.bind(str(Path(folder, SOCKET)))
         self._listener.listen(16)
         self._open: list[socket.socket] = [self._listener]
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._threads = [self._thread(self._accept)]
 
     def url(self, url: str) -> str:
         """The URL of the server, led through the proxy."""
-        (real,) = parse_qs(urlsplit(url).query)["host"]
-        return url.replace(quote(real, safe=""), quote(str(self.folder), safe=""))
+        return url.replace(quote(self._server, safe=""), quote(self._folder, safe=""))
 
     def close(self) -> None:
+        self._answered.set()
         for sock in self._open:
             _cut(sock)
+        for thread in self._threads:
+            thread.join()
+        for sock in self._open:
             sock.close()
 
+    def _thread(self, work: object, *args: socket.socket) -> threading.Thread:
+        thread = threading.Thread(target=work, args=args, daemon=True)  # type: ignore[arg-type]
+        thread.start()
+        return thread
+
     def _accept(self) -> None:
-        while True:
-            try:
+        with suppress(OSError):
+            while True:
                 client, _ = self._listener.accept()
-            except OSError:
-                return
-            server = socket.socket(socket.AF_UNIX)
-            server.connect(self._server)
-            self._open += [client, server]
-            for work in (self._to_server, self._to_client):
-                threading.Thread(target=work, args=(client, server), daemon=True).start()
+                server = socket.socket(socket.AF_UNIX)
+                self._open += [client, server]
+                server.connect(str(Path(self._server, SOCKET)))
+                self._threads.append(self._thread(self._to_server, client, server))
+                self._threads.append(self._thread(self._to_client, client, server))
 
     def _to_server(self, client: socket.socket, server: socket.socket) -> None:
-        for data in _pieces(client):
-            if self.trigger in data and self.fault != "none":
-                if self.fault == "after":
-                    self._last_word(server, data)
-                if self.fault != "swallow":
-                    _cut(client)
-                    _cut(server)
-                return
-            server.sendall(data)
+        with suppress(OSError):
+            while data := client.recv(65_536):
+                if self.fault != "none" and self.trigger in data:
+                    self._triggered.set()
+                    if self.fault == "swallow":
+                        return
+                    if self.fault == "after":
+                        server.sendall(data)
+                        self._answered.wait()
+                    break
+                server.sendall(data)
+        _cut(client)
         _cut(server)
 
-    def _last_word(self, server: socket.socket, data: bytes) -> None:
-        # The other thread must not take the answer, and does not: see below.
-        server.sendall(data)
-        self._answered.wait()
-
     def _to_client(self, client: socket.socket, server: socket.socket) -> None:
-        for data in _pieces(server):
-            if self.fault == "after" and b"COMMIT" in data:
-                self._answered.set()
-                return
-            try:
+        with suppress(OSError):
+            while data := server.recv(65_536):
+                if self._triggered.is_set():
+                    self._answered.set()
+                    return
                 client.sendall(data)
-            except OSError:
-                return
         _cut(client)
-
-    _answered = threading.Event()
-
-
-def _pieces(sock: socket.socket) -> Iterator[bytes]:
-    while True:
-        try:
-            data = sock.recv(PIECE)
-        except OSError:
-            return
-        if not data:
-            return
-        yield data
 
 
 def _cut(sock: socket.socket) -> None:
-    try:
+    with suppress(OSError):
         sock.shutdown(socket.SHUT_RDWR)
-    except OSError:
-        return
 
 
 @contextmanager
-def between(url: str, folder: Path) -> Iterator[Proxy]:
+def proxied(url: str) -> Iterator[Proxy]:
     """A proxy in front of the server of a URL."""
-    (real,) = parse_qs(urlsplit(url).query)["host"]
-    proxy = Proxy(Path(real), folder)
-    try:
-        yield proxy
-    finally:
-        proxy.close()
+    (server,) = parse_qs(urlsplit(url).query)["host"]
+    with tempfile.TemporaryDirectory(prefix="proxy") as folder:
+        proxy = Proxy(server, folder)
+        try:
+            yield proxy
+        finally:
+            proxy.close()

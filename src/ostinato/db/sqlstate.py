@@ -132,7 +132,7 @@ def translated() -> Iterator[None]:
 def _from_server(error: psycopg.Error) -> OstinatoError:
     state, said = error.sqlstate, _sentence(error)
     if ours := by_sqlstate(state):
-        return ours(said, hint=error.diag.message_hint, **_values(error), sqlstate=state)
+        return ours(said, hint=error.diag.message_hint or None, **_values(error), sqlstate=state)
     if state is None or is_lost(error):
         return _without_word(error, said, state)
     if is_transient(error):

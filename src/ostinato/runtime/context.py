@@ -66,7 +66,7 @@ class Context:
         self.settled = False
         self.abandoned = False
         self.interrupted: str | None = None
-        self.started = 0.0
+        self.started = time.perf_counter()
         self.deadline: float | None = None
         self._services = services
         self._log: FilteringBoundLogger | None = None

@@ -10,6 +10,7 @@ import json
 import random
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from types import TracebackType
 from typing import Any, assert_never
 
 from ostinato.base.backoff import Retry, is_permanent, next_delay
@@ -141,7 +142,7 @@ def judge_error(
         delay = (
             error.seconds if isinstance(error, RetryAfter) else _delay(retry, failures, most, rng)
         )
-    kept = bounded_error(error)
+    kept = bounded_error(error.with_traceback(_handlers_part(error.__traceback__)))
     return Failed(
         Failure(delay, json.dumps(kept), error_signature(kept["type"], kept["message"]), reason)
     )
@@ -174,6 +175,12 @@ def _delay(retry: Retry, failures: int, most: int, rng: random.Random) -> float 
     return next_delay(
         retry, min(failures, retry.max_attempts - 1) if failures < most else failures, rng
     )
+
+
+def _handlers_part(trace: TracebackType | None) -> TracebackType | None:
+    """A traceback without our own frame at its start."""
+    ours = trace is not None and trace.tb_frame.f_code is execute.__code__
+    return trace.tb_next if trace is not None and ours and trace.tb_next else trace
 
 
 async def _in_thread(

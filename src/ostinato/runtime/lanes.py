@@ -202,7 +202,7 @@ class Lanes:
         """Run one job; False when the lane was replaced meanwhile and must end."""
         kind = self._kinds[job.kind]
         ctx = Context(job, self._services)
-        now = ctx.started = self._moved_at = time.perf_counter()
+        now = self._moved_at = ctx.started
         if kind.timeout is not None:
             ctx.deadline = now + kind.timeout
         self._running[job.id] = (ctx, lane)

@@ -56,6 +56,7 @@ log = get_logger("worker")
 
 HANDLER_CONNECTIONS = 10
 UPKEEP_SECONDS = 3600.0
+OVERDUE_SECONDS = 0.05
 
 
 class Worker:
@@ -259,7 +260,8 @@ class Worker:
             self.rouse(queue)
         pause = self.settings.poll_seconds * self._rng.uniform(0.75, 1.25)
         if poll.next_due is not None:
-            pause = min(pause, max(0.005, poll.next_due + 0.001))
+            # What is overdue and still there is in somebody's hands: no hurry.
+            pause = min(pause, poll.next_due + 0.001 if poll.next_due > 0 else OVERDUE_SECONDS)
         return pause
 
     async def _janitor_tick(self) -> float:

@@ -47,6 +47,27 @@ begin
 end
 $$;
 
+-- Refuses what no column or index can hold, and a time that never comes. Null is what is not given.
+create function ostinato.check_options(
+    priority integer default null, max_attempts integer default null, run_at timestamptz default null,
+    limit_key text default null, correlation_id text default null
+) returns void language plpgsql immutable as $$
+begin
+    if priority not between -32768 and 32767 or max_attempts not between 1 and 32767 or not isfinite(run_at) then
+        raise exception using errcode = 'OS400',
+            message = format('out of range: priority %s, max_attempts %s or run_at %s', priority, max_attempts, run_at),
+            detail = json_build_object('priority', priority, 'max_attempts', max_attempts, 'run_at', run_at),
+            hint = 'A priority is -32768 to 32767, max_attempts is 1 to 32767, and run_at is a time that comes.';
+    end if;
+    if limit_key is not null then
+        perform ostinato.check_name('limit_key', limit_key);
+    end if;
+    if correlation_id is not null then
+        perform ostinato.check_name('correlation_id', correlation_id);
+    end if;
+end
+$$;
+
 -- The tenant of a call: the one given, else the transaction's app.tenant_id, else 'default'.
 create function ostinato.tenant(given text) returns text language sql stable as $$
     select coalesce(given, nullif(pg_catalog.current_setting('app.tenant_id', true), ''), 'default')
@@ -74,11 +95,13 @@ declare
     v_id        constant bigint := ostinato.new_id(v_now);
     v_tenant    constant text := ostinato.tenant(enqueue_job.tenant_id);
     v_queue     text := enqueue_job.queue;
-    v_priority  smallint := enqueue_job.priority;
+    v_priority  integer := enqueue_job.priority;
     v_holder    bigint;
 begin
     perform ostinato.check_name('kind', enqueue_job.kind), ostinato.check_name('tenant_id', v_tenant),
-            ostinato.check_args(enqueue_job.kind, enqueue_job.args::text);
+            ostinato.check_args(enqueue_job.kind, coalesce(enqueue_job.args::text, 'null')),
+            ostinato.check_options(enqueue_job.priority, enqueue_job.max_attempts, enqueue_job.run_at, enqueue_job.limit_key,
+                                   enqueue_job.correlation_id);
     select coalesce(v_queue, k.queue), coalesce(v_priority, k.priority) into v_queue, v_priority
     from kind k where k.name = enqueue_job.kind;
     v_queue := coalesce(v_queue, enqueue_job.queue, 'default');
@@ -185,8 +208,14 @@ begin
     if v_bad is not null then  -- slow and exact, only when something looks wrong
         perform ostinato.check_args(ostinato.pick(kinds, n), coalesce(a.args, 'null')) from unnest(args) with ordinality a (args, n);
     end if;
-    perform ostinato.check_name('kind', k) from (select distinct k from unnest(kinds) k) d;
-    perform ostinato.check_name('queue', q) from (select distinct q from unnest(queues) q where q is not null) d;
+    perform ostinato.check_name('kind', k) from unnest(kinds) k where k is null or length(k) not between 1 and 200;
+    perform ostinato.check_name('queue', q) from unnest(queues) q where length(q) not between 1 and 200;
+    perform ostinato.check_name('tenant_id', t) from unnest(tenant_ids || v_mine) t where length(t) not between 1 and 200;
+    perform ostinato.check_options(min(p)), ostinato.check_options(max(p)) from unnest(priorities) p;
+    perform ostinato.check_options(null, min(m)), ostinato.check_options(null, max(m)) from unnest(enqueue_jobs.max_attempts) m;
+    perform ostinato.check_options(run_at => r) from unnest(run_ats) r where not isfinite(r);
+    perform ostinato.check_options(limit_key => k) from unnest(limit_keys) k where length(k) not between 1 and 200;
+    perform ostinato.check_options(correlation_id => c) from unnest(correlation_ids) c where length(c) not between 1 and 200;
     return query
     with given as materialized (
         select v_base + nextval('job_id_seq') as id, n, a.args::json as args,

@@ -7,24 +7,25 @@
 -- about once a second by whoever polls or beats, so a gap means that the database was away, not that workers died.
 -- Then nothing expires for the length of one expiry, in which the living beat again.
 
--- Renews the tick; true while nothing may be taken for expired.
+-- Renews the tick; true while nothing may be taken for expired. Workers beat at least every third of their expiry, so a
+-- gap of nearly half of it is no worker's doing.
 create function ostinato.tick() returns boolean language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
-    v_now    constant timestamptz := ostinato.now();
-    v_gap    constant interval := '7 seconds';  -- a beat every 5 s is the slowest regular tick
-    v_grace  interval;
-    v_tick   tick;
+    v_now     timestamptz := ostinato.now();
+    v_tick    tick;
+    v_expiry  record;
 begin
     select * into v_tick from tick;
-    if v_now between v_tick.last and v_tick.last + interval '1 second' then
+    select coalesce(min(w.expiry_seconds), 15) as least, coalesce(max(w.expiry_seconds), 15) as most into v_expiry from worker w;
+    if v_now between v_tick.last and v_tick.last + make_interval(secs => least(1, v_expiry.least / 15)) then
         return v_now < v_tick.grace_until;
     end if;
     select * into v_tick from tick for update;
-    if v_now < v_tick.last or v_now > v_tick.last + v_gap then
-        select make_interval(secs => coalesce(max(w.expiry_seconds), 15)) into v_grace from worker w;
-        v_tick.grace_until := v_now + v_grace;
+    v_now := ostinato.now();  -- another may have ticked while we waited for the lock
+    if v_now < v_tick.last - interval '1 second' or v_now > v_tick.last + make_interval(secs => v_expiry.least * 7 / 15) then
+        v_tick.grace_until := v_now + make_interval(secs => v_expiry.most);
     end if;
     update tick set last = v_now, grace_until = v_tick.grace_until;
     return v_now < v_tick.grace_until;
@@ -96,13 +97,14 @@ create function ostinato.rescue_jobs(max_crashes integer default 3, most integer
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
-    v_now   constant timestamptz := ostinato.now();
+    v_now   timestamptz;
     v_claim record;
     v_count integer := 0;
 begin
     if ostinato.tick() then
         return 0;
     end if;
+    v_now := ostinato.now();
     -- A locked claim is being finished right now: leave it to the next round.
     for v_claim in
         select c.* from claim c left join worker w on w.id = c.worker_id

@@ -11,7 +11,7 @@
 --
 -- Text columns that take part in hot indexes collate "C": the same order and the same speed on every server.
 
-create sequence ostinato_data.job_id_seq as bigint minvalue 0 maxvalue 9999999999 cycle;
+create sequence ostinato_data.job_id_seq as bigint minvalue 0 maxvalue 9999999999 start 1 cycle;
 create sequence ostinato_data.claim_id_seq as bigint;
 
 create table ostinato_data.job (

@@ -1,0 +1,5 @@
+"""`python -m ostinato`: the command."""
+
+from ostinato.cli.main import main
+
+main()

@@ -1,0 +1,102 @@
+"""The database of a command: a configured one, or the embedded one, started when nobody runs it."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from psycopg import AsyncConnection
+
+from ostinato.base.errors import EmbeddedError, NotConfigured
+from ostinato.base.settings import Settings
+from ostinato.cli.command import Cli
+from ostinato.cli.document import keep_json_raw
+from ostinato.cli.output import Output
+from ostinato.db import embedded, migrate, pool
+from ostinato.engine.schema import ENGINE
+from ostinato.runtime.database import Database
+
+__all__ = ["ask", "connection", "data_folder", "database", "run", "serving"]
+
+T = TypeVar("T")
+
+
+def ask(cli: Cli, work: Callable[[AsyncConnection[Any]], Awaitable[T]]) -> T:
+    """Do some work on a connection of a worker's role, and return what came of it."""
+
+    async def asked() -> T:
+        async with connection(cli) as conn:
+            return await work(conn)
+
+    return run(asked())
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """Run a command's asynchronous part to its end."""
+    return asyncio.run(work)
+
+
+@asynccontextmanager
+async def connection(cli: Cli) -> AsyncIterator[AsyncConnection[Any]]:
+    """A connection in autocommit that keeps stored JSON as it is."""
+    async with database(cli.settings, cli.out) as found:
+        async with await pool.connect(found.url, role="cli", pooled=found.pooled) as conn:
+            keep_json_raw(conn)
+            yield conn
+
+
+@asynccontextmanager
+async def database(settings: Settings, out: Output) -> AsyncIterator[Database]:
+    """The database to look at. An embedded one that does not run is started for the while."""
+    if settings.database_url is not None:
+        yield Database.configured(settings)
+        return
+    folder = data_folder(settings)
+    if not (folder / "postgres").is_dir():
+        raise NotConfigured(
+            f"there is no database in {folder}",
+            hint="Start one with `ostinato up`, name its folder with --data-dir, or set"
+            " OSTINATO_DATABASE_URL.",
+            folder=str(folder),
+        )
+    server = await _attached(folder)
+    if server is None:
+        with out.working(f"Nothing runs in {folder}: starting PostgreSQL for this command"):
+            server = await asyncio.to_thread(embedded.start, folder)
+            await migrate.migrate(server.admin_url, [ENGINE])
+    try:
+        yield Database.embedded(server)
+    finally:
+        await asyncio.to_thread(server.stop)
+
+
+@asynccontextmanager
+async def serving(settings: Settings, out: Output) -> AsyncIterator[Database]:
+    """The database to work with. An embedded one is made if need be, and migrated."""
+    if settings.database_url is not None:
+        yield Database.configured(settings)
+        return
+    folder = data_folder(settings)
+    server = await _attached(folder)
+    if server is None:
+        is_new = not (folder / "postgres").is_dir()
+        with out.working(f"{'Making' if is_new else 'Starting'} PostgreSQL in {folder}"):
+            server = await asyncio.to_thread(embedded.start, folder)
+    try:
+        await migrate.migrate(server.admin_url, [ENGINE])
+        yield Database.embedded(server)
+    finally:
+        await asyncio.to_thread(server.stop)
+
+
+def data_folder(settings: Settings) -> Path:
+    """The folder of the embedded database."""
+    return Path(settings.data_dir).expanduser().resolve()
+
+
+async def _attached(folder: Path) -> embedded.Server | None:
+    with contextlib.suppress(EmbeddedError):
+        return await asyncio.to_thread(embedded.attach, folder)
+    return None

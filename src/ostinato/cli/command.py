@@ -1,0 +1,181 @@
+"""How every command is made: the options that all share, the settings, and one way to fail.
+
+    @command(jobs)
+    def show(cli: Cli, job: JobId) -> None:
+        \"\"\"Everything about one job.\"\"\"
+
+The shared options may stand before or after the command's name. Whatever a command raises becomes
+one sentence with its remedy and the exit code of its class; a traceback only with --debug.
+"""
+
+import copy
+import dataclasses
+import functools
+import inspect
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import psycopg
+import typer
+
+from ostinato.base import settings as base_settings
+from ostinato.base.errors import InvalidInput, OstinatoError
+from ostinato.base.settings import Settings
+from ostinato.cli.output import Output
+from ostinato.db.sqlstate import translate
+
+__all__ = ["Cli", "callback", "command", "group"]
+
+F = TypeVar("F", bound=Callable[..., None])
+
+INTERRUPTED = 130
+PANEL = "Options of all commands"
+EPILOG = "Options of all commands (--json, --data-dir, …): see `ostinato --help`."
+
+_OPTIONS: dict[str, tuple[Any, Any]] = {
+    "json": (bool, typer.Option("--json", help="Answer in JSON, on stdout.")),
+    "data_dir": (str, typer.Option(metavar="FOLDER", help="Folder of the embedded database.")),
+    "database_url": (str, typer.Option(metavar="URL", help="PostgreSQL 15 to 18, instead of it.")),
+    "config": (Path, typer.Option(metavar="FILE", help="Settings; else ostinato.toml, if there.")),
+    "quiet": (bool, typer.Option("--quiet", "-q", help="Say only what was asked for.")),
+    "verbose": (bool, typer.Option("--verbose", "-v", help="Say more about what is done.")),
+    "debug": (bool, typer.Option("--debug", help="Show the traceback of an error.")),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Cli:
+    """What a command is handed: its streams and the settings of this call."""
+
+    out: Output
+    data_dir: str | None = None
+    database_url: str | None = None
+    config: Path | None = None
+    debug: bool = False
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings of this call, without flags of a single command."""
+        return self.settings_with()
+
+    def settings_with(self, **flags: object) -> Settings:
+        """The settings with some flags of the command itself; None: not given."""
+        if self.data_dir is not None and self.database_url is not None:
+            raise InvalidInput(
+                "--data-dir and --database-url name two different databases",
+                hint="Give one of them.",
+            )
+        named = {"data_dir": self.data_dir, "database_url": self.database_url}
+        loaded = base_settings.load(named | self._log_level() | flags, file=self.config)
+        if self.data_dir is not None:
+            # A folder that was named means the embedded server, whatever the environment says.
+            embedded = {"database_url": None, "admin_url": None, "listen_url": None}
+            loaded = dataclasses.replace(loaded, **embedded, pooled=False)  # type: ignore[arg-type]
+        return loaded
+
+    def _log_level(self) -> dict[str, object]:
+        if self.out.verbose:
+            return {"log_level": "debug"}
+        return {"log_level": "warning"} if self.out.quiet else {}
+
+
+def group(parent: typer.Typer, name: str, about: str) -> typer.Typer:
+    """A group of commands below another."""
+    made = typer.Typer(no_args_is_help=True, rich_markup_mode="markdown")
+    parent.add_typer(made, name=name, help=about)
+    return made
+
+
+def command(app: typer.Typer, name: str | None = None) -> Callable[[F], F]:
+    """Register a function as a command; it is handed a `Cli` first."""
+
+    def decorate(function: F) -> F:
+        app.command(name, epilog=EPILOG)(_adapted(function))
+        return function
+
+    return decorate
+
+
+def callback(app: typer.Typer, function: F) -> None:
+    """Register what runs before every command, with the shared options beside its own."""
+    own = inspect.signature(function, eval_str=True).parameters.values()
+
+    def run(ctx: typer.Context, **values: object) -> None:
+        ctx.obj = {name: values.pop(name) for name in _OPTIONS}
+        function(**values)
+
+    run.__doc__ = function.__doc__
+    _declare(run, [*own, *_shared(hidden=False)])
+    app.callback()(run)
+
+
+def _adapted(function: Callable[..., None]) -> Callable[..., None]:
+    """The function as Typer sees it: with the shared options beside its own."""
+    _, *own = inspect.signature(function, eval_str=True).parameters.values()
+
+    def run(ctx: typer.Context, **values: object) -> None:
+        before = ctx.find_root().obj or {}
+        given = {name: values.pop(name) or before.get(name) for name in _OPTIONS}
+        cli = _made(given)
+        _run(cli, functools.partial(function, cli, **values))
+
+    run.__name__, run.__doc__ = function.__name__, function.__doc__
+    # Listed once, in the help of the program itself: here they would hide the command's own.
+    _declare(run, [*own, *_shared(hidden=True)])
+    return run
+
+
+def _shared(*, hidden: bool) -> Iterator[inspect.Parameter]:
+    for name, (kind, option) in _OPTIONS.items():
+        info = copy.copy(option)
+        info.hidden, info.rich_help_panel = hidden, PANEL
+        default = False if kind is bool else None
+        annotation = Annotated[kind if kind is bool else kind | None, info]
+        yield _parameter(name, annotation, default)
+
+
+def _declare(run: Callable[..., None], parameters: list[inspect.Parameter]) -> None:
+    """Give a function that takes anything the signature that Typer is to read."""
+    named = [_parameter(p.name, p.annotation, p.default) for p in parameters]
+    signature = inspect.Signature([_parameter("ctx", typer.Context, inspect.Parameter.empty), *named])
+    run.__signature__ = signature  # type: ignore[attr-defined]
+    run.__annotations__ = {name: p.annotation for name, p in signature.parameters.items()}
+
+
+def _parameter(name: str, annotation: object, default: object) -> inspect.Parameter:
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, kind, annotation=annotation, default=default)
+
+
+def _made(given: dict[str, Any]) -> Cli:
+    streams = {name: bool(given.pop(name)) for name in ("json", "quiet", "verbose")}
+    return Cli(Output(**streams), **(given | {"debug": bool(given["debug"])}))
+
+
+def _run(cli: Cli, work: Callable[[], None]) -> None:
+    try:
+        work()
+    except (OstinatoError, psycopg.Error) as error:
+        if cli.debug:
+            traceback.print_exc(file=sys.stderr)
+        told = translate(error)
+        cli.out.error(told)
+        raise typer.Exit(told.exit_code) from None
+    except KeyboardInterrupt:
+        raise typer.Exit(INTERRUPTED) from None
+    except (typer.Exit, typer.Abort, typer.TyperException, BrokenPipeError):
+        raise
+    except Exception as error:
+        if cli.debug:
+            raise
+        cli.out.error(
+            OstinatoError(
+                f"Something that should not happen: {type(error).__name__}: {error}",
+                hint="Run it again with --debug, and report what it prints.",
+            )
+        )
+        raise typer.Exit(1) from None

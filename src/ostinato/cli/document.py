@@ -1,0 +1,69 @@
+"""Values as JSON documents, with every digit kept.
+
+What PostgreSQL stores as JSON goes out as it came in, digit by digit: a `Raw` is copied, never
+parsed and written again.
+"""
+
+import dataclasses
+import json
+import re
+import secrets
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from psycopg import AsyncConnection
+from psycopg.types.json import set_json_loads
+
+__all__ = ["Raw", "keep_json_raw", "parsed", "to_json"]
+
+
+class Raw(str):
+    """JSON text that is put into a document as it stands."""
+
+    __slots__ = ()
+
+
+def keep_json_raw(conn: AsyncConnection[Any]) -> None:
+    """Have a connection return JSON columns as `Raw` text."""
+    set_json_loads(_raw, conn)
+
+
+def parsed(value: object) -> Any:  # noqa: ANN401 - whatever the JSON holds
+    """A value for people to read: raw text as what it says."""
+    return json.loads(value) if isinstance(value, Raw) else value
+
+
+def to_json(value: object, *, indent: int | None = None) -> str:
+    """The value as one JSON document."""
+    mark = secrets.token_hex(8)  # no text in the document can look like it
+    kept: list[Raw] = []
+    text = json.dumps(_plain(value, mark, kept), ensure_ascii=False, indent=indent)
+    return re.sub(f'"{mark}-([0-9]+)"', lambda found: kept[int(found[1])], text)
+
+
+def _plain(value: object, mark: str, kept: list[Raw]) -> object:
+    match value:
+        case Raw():
+            kept.append(value)
+            return f"{mark}-{len(kept) - 1}"
+        case None | bool() | int() | float() | str():
+            return value
+        case datetime():
+            return value.isoformat()
+        case UUID():
+            return str(value)
+        case dict():
+            return {str(key): _plain(item, mark, kept) for key, item in value.items()}
+        case tuple() if hasattr(value, "_asdict"):
+            return _plain(value._asdict(), mark, kept)
+        case list() | tuple() | set() | frozenset():
+            return [_plain(item, mark, kept) for item in value]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = dataclasses.fields(value)
+        return {f.name: _plain(getattr(value, f.name), mark, kept) for f in fields}
+    return str(value)
+
+
+def _raw(data: str | bytes) -> Raw:
+    return Raw(data.decode() if isinstance(data, bytes) else data)

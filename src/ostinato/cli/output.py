@@ -1,0 +1,151 @@
+"""What a command says, and where: data on stdout, everything else on stderr.
+
+For people there are tables, colours and a spinner while something takes long; on a pipe the same
+words come plainly. With --json stdout carries JSON and nothing else: one document, or one line per
+event of a command that goes on.
+"""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich import box
+from rich.console import Console, RenderableType
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from ostinato.base.errors import InvalidInput, OstinatoError
+from ostinato.base.redact import redact, redact_value
+from ostinato.cli.document import to_json
+
+__all__ = ["Output", "Steps", "table"]
+
+# A pipe has no width; a table cut at 80 columns would lose what the next program needs.
+PIPE_WIDTH = 400
+
+
+class Steps:
+    """How far a long piece of work is."""
+
+    def __init__(self, bar: Progress | None) -> None:
+        self._bar = bar
+
+    def advance(self, by: int) -> None:
+        """Say that so many more are done."""
+        if self._bar is not None:
+            self._bar.advance(self._bar.task_ids[0], by)
+
+
+class Output:
+    """The two streams of a command."""
+
+    def __init__(self, *, json: bool = False, quiet: bool = False, verbose: bool = False) -> None:
+        self.json = json
+        self.quiet = quiet
+        self.verbose = verbose
+        self._out = _console(stderr=False)
+        self._err = _console(stderr=True)
+
+    @property
+    def for_people(self) -> bool:
+        """Whether somebody watches: both streams end at a terminal, and nobody asked for JSON."""
+        return self._out.is_terminal and self._err.is_terminal and not self.json
+
+    def show(self, value: object, *shown: RenderableType) -> None:
+        """Give the command's answer: the value as JSON, or what is shown to people."""
+        if self.json:
+            self._line(to_json(value, indent=2 if self._out.is_terminal else None))
+            return
+        for part in shown:
+            self._out.print(part)
+
+    def event(self, value: object) -> None:
+        """With --json, one line about what just happened; for people, nothing."""
+        if self.json:
+            self._line(to_json(value))
+
+    def plain(self, text: str) -> None:
+        """Text as it is, for other programs to read."""
+        self._line(text)
+
+    def note(self, text: str) -> None:
+        """A word beside the answer, on stderr; not with --quiet."""
+        if not self.quiet:
+            self._err.print(Text(text, style="dim"))
+
+    def detail(self, text: str) -> None:
+        """A word for those who asked for --verbose."""
+        if self.verbose:
+            self._err.print(Text(text, style="dim"))
+
+    def warn(self, text: str) -> None:
+        """Something to look at, on stderr."""
+        self._err.print(Text.assemble(("warning: ", "yellow"), text))
+
+    @contextmanager
+    def working(self, text: str) -> Iterator[None]:
+        """A spinner while the block runs; where nobody watches, one plain line."""
+        if self.quiet or not (self._err.is_terminal and not self.json):
+            self.note(text)
+            yield
+            return
+        with self._err.status(escape(text)):
+            yield
+
+    @contextmanager
+    def steps(self, text: str, total: int) -> Iterator[Steps]:
+        """A progress bar while the block runs; nothing where nobody watches."""
+        if not self.for_people or self.quiet:
+            yield Steps(None)
+            return
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+        with Progress(*columns, TimeRemainingColumn(), console=self._err, transient=True) as bar:
+            bar.add_task(text, total=total)
+            yield Steps(bar)
+
+    def confirm(self, question: str) -> bool:
+        """Ask; where nobody can answer that is an error that names --yes."""
+        if self.json or not sys.stdin.isatty():
+            raise InvalidInput(
+                f"{question} Nobody is there to answer.",
+                hint="Say --yes to go ahead without being asked, or --preview to only count.",
+            )
+        self._err.print(f"{escape(question)} [bold]\\[y/N][/] ", end="")
+        return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+    def error(self, error: OstinatoError) -> None:
+        """Say what went wrong and what to do about it."""
+        if self.json:
+            told = {
+                "code": error.code,
+                "message": redact(error.message),
+                "hint": error.hint,
+                "values": redact_value("values", error.values),
+            }
+            self._line(to_json({"error": told}))
+            return
+        self._err.print(Text.assemble(("error: ", "bold red"), redact(error.message)))
+        if error.hint:
+            self._err.print(Text.assemble(("→ ", "bold green"), error.hint))
+
+    def _line(self, text: str) -> None:
+        # Not through Rich, which would wrap it, colour it and read [brackets] as markup.
+        sys.stdout.write(f"{text}\n")
+        sys.stdout.flush()
+
+
+def table(*columns: str, right: tuple[str, ...] = ()) -> Table:
+    """An empty table in the house style; the columns in `right` hold numbers."""
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
+    for column in columns:
+        made.add_column(column, justify="right" if column in right else "left", overflow="fold")
+    return made
+
+
+def _console(*, stderr: bool) -> Console:
+    stream = sys.stderr if stderr else sys.stdout
+    return Console(
+        stderr=stderr, highlight=False, soft_wrap=False, width=None if stream.isatty() else PIPE_WIDTH
+    )

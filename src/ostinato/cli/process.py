@@ -1,0 +1,172 @@
+"""One worker process, from its start to its exit code.
+
+The first SIGTERM or SIGINT drains; a second one ends the process at once, and other workers take
+its jobs back when its heartbeat has expired. A supervisor that goes away counts as a first signal:
+its end of the link closes, however it died.
+
+The process leaves through `os._exit`: a handler's thread that never returns would keep the
+interpreter waiting for ever, long after the worker has given the job back.
+"""
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Sequence
+from typing import NoReturn
+
+from ostinato.base import log as logging
+from ostinato.base.errors import DatabaseUnavailable
+from ostinato.base.settings import Settings
+from ostinato.cli import attach
+from ostinato.cli.command import Cli
+from ostinato.cli.document import to_json
+from ostinato.cli.loading import load_apps
+from ostinato.db import migrate, pool
+from ostinato.engine.workers import CONTRACT
+from ostinato.runtime.database import Database
+from ostinato.runtime.kinds import JobKind
+from ostinato.runtime.worker import Worker
+
+__all__ = ["Link", "run_worker"]
+
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+RETRY_SECONDS = 0.25
+
+
+class Link:
+    """The line to the supervisor: says when this worker is ready, and hears the other end close."""
+
+    def __init__(self, fd: int) -> None:
+        self._socket = socket.socket(fileno=fd)
+        self._socket.setblocking(False)
+
+    def say_ready(self, told: object) -> None:
+        """Tell the supervisor, which may be gone."""
+        with contextlib.suppress(OSError):
+            self._socket.sendall(f"{to_json(told)}\n".encode())
+
+    def hears_end(self) -> bool:
+        """Whether the other end is closed; called when the line has something to read."""
+        try:
+            return not self._socket.recv(1024)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+
+    def fileno(self) -> int:
+        """What the event loop watches."""
+        return self._socket.fileno()
+
+
+class Stop:
+    """The wish to stop, from a signal or from the end of the supervisor."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+
+    def watch(self, link: Link | None) -> None:
+        """Hear signals, and the link if there is one."""
+        loop = asyncio.get_running_loop()
+        for number in SIGNALS:
+            loop.add_signal_handler(number, self._signalled, number)
+        if link is not None:
+            loop.add_reader(link, self._link_readable, link)
+
+    def _signalled(self, number: int) -> None:
+        if self.asked.is_set():
+            leave(128 + number)
+        self.asked.set()
+
+    def _link_readable(self, link: Link) -> None:
+        if link.hears_end():
+            asyncio.get_running_loop().remove_reader(link)
+            self.asked.set()
+
+
+def leave(code: int) -> NoReturn:
+    """End the process now, whatever its threads are doing."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
+
+
+def run_worker(
+    cli: Cli,
+    settings: Settings,
+    apps: list[str],
+    *,
+    queues: Sequence[str],
+    name: str | None,
+    wait_seconds: float,
+    link: Link | None,
+) -> NoReturn:
+    """Be a worker until told to stop, and end the process."""
+    logging.configure(settings.log_format, settings.log_level)
+    loaded = load_apps(apps)
+
+    async def work() -> None:
+        stop = Stop()
+        stop.watch(link)
+        async with attach.serving(settings, cli.out) as database:
+            if not await _reachable(database, wait_seconds, stop):
+                return
+            worker = Worker(loaded, database, settings, queues=list(queues) or None, name=name)
+            await _run(cli, worker, stop, link)
+
+    # Not asyncio.run: at its end it waits for the threads of asyncio.to_thread, stuck ones included.
+    asyncio.new_event_loop().run_until_complete(work())
+    leave(0)
+
+
+async def _run(cli: Cli, worker: Worker, stop: Stop, link: Link | None) -> None:
+    running = asyncio.create_task(worker.run())
+    started = asyncio.create_task(worker.started.wait())
+    await asyncio.wait({running, started}, return_when=asyncio.FIRST_COMPLETED)
+    if started.done():
+        told = _told(worker)
+        cli.out.event({"event": "ready", **told})
+        if link is not None:
+            link.say_ready(told)
+    stopping = asyncio.create_task(stop.asked.wait())
+    await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    worker.stop()
+    await running
+
+
+async def _reachable(database: Database, seconds: float, stop: Stop) -> bool:
+    """Wait, for a time, until the database answers and serves us; False: told to stop meanwhile."""
+    give_up = time.monotonic() + seconds
+    while not stop.asked.is_set():
+        try:
+            conn = await pool.connect(database.url, role="worker", pooled=database.pooled)
+        except DatabaseUnavailable:
+            if time.monotonic() >= give_up:
+                raise
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(stop.asked.wait(), RETRY_SECONDS)
+            continue
+        async with conn:
+            await migrate.check_contract(conn, CONTRACT)
+        return True
+    return False
+
+
+def _told(worker: Worker) -> dict[str, object]:
+    return {
+        "id": worker.id,
+        "name": worker.name,
+        "pid": os.getpid(),
+        "queues": worker.queues,
+        "kinds": list(worker.kinds),
+        "example": _example(next(iter(worker.kinds.values()))),
+    }
+
+
+def _example(kind: JobKind[object]) -> str:  # type: ignore[type-var]
+    raise NotImplementedError

@@ -1,0 +1,75 @@
+"""What all tests share: a real server per test process, an engine on it, and the count of functions called.
+
+Every server here runs with track_functions = all. When a process is done it writes down which functions of the schema
+`ostinato` were called; when everything is done the lists are joined, and a run of the whole suite fails if a PL/pgSQL
+function was never called (the house rule: no untested function).
+"""
+
+import itertools
+import os
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+import ostinato.testing
+from ostinato.db import embedded
+from ostinato.db.embedded import Server
+
+_names = itertools.count(1)
+_called: set[str] = set()
+_known: set[str] = set()
+
+
+@pytest.fixture(scope="session")
+def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server that this test process keeps; nothing in a test may stop or restart it."""
+    with embedded.start(tmp_path_factory.mktemp("shared")) as server:
+        with psycopg.connect(server.admin_url, autocommit=True) as conn:
+            conn.execute("alter system set track_functions = 'all'")
+            conn.execute("select pg_reload_conf()")
+        yield server
+
+
+@pytest.fixture
+async def engine(shared_server: Server) -> AsyncIterator[ostinato.testing.Engine]:
+    """A fresh engine with a clock to move."""
+    name = f"engine_{next(_names)}"
+    async with ostinato.testing.engine(shared_server.cluster.data_dir, name=name) as fresh:
+        yield fresh
+        await note_called_functions(fresh.admin)
+
+
+async def note_called_functions(conn: psycopg.AsyncConnection[tuple[object, ...]]) -> None:
+    """Remember which functions this database saw; its statistics go with it."""
+    called = await conn.execute(
+        "select distinct funcname from pg_stat_user_functions where schemaname = 'ostinato'"
+    )
+    _called.update(str(row[0]) for row in await called.fetchall())
+    known = await conn.execute(
+        "select distinct p.proname from pg_proc p join pg_language l on l.oid = p.prolang"
+        " where p.pronamespace = 'ostinato'::regnamespace and l.lanname = 'plpgsql'"
+    )
+    _known.update(str(row[0]) for row in await known.fetchall())
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Join the lists of called functions, and fail a full run that left one out."""
+    folder = Path(os.environ.get("OSTINATO_TEST_CALLS", session.config.rootpath / ".pytest_cache" / "calls"))
+    worker = os.environ.get("PYTEST_XDIST_WORKER")
+    if worker is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / worker).write_text("\n".join([*(f"called {n}" for n in _called), *(f"known {n}" for n in _known)]))
+        return
+    lines = [line.split() for file in sorted(folder.glob("gw*")) for line in file.read_text().splitlines()]
+    for file in folder.glob("gw*"):
+        file.unlink()
+    called = _called | {name for what, name in lines if what == "called"}
+    known = _known | {name for what, name in lines if what == "known"}
+    option = session.config.option
+    whole = session.config.args == ["tests"] and not option.keyword and not option.markexpr
+    missing = sorted(known - called)
+    if whole and missing and exitstatus == 0:
+        print(f"\nPL/pgSQL functions that no test calls: {', '.join(missing)}")
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED

@@ -1,0 +1,90 @@
+"""One embedded server per test process, one migrated database, and nothing in it at each start."""
+
+import asyncio
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from ostinato.db import embedded
+from ostinato.db.embedded import Server, Urls
+from ostinato.db.migrate import migrate
+from ostinato.engine.schema import ENGINE
+from tests.sql.engine import START, Clock, Session, Sessions
+
+DATABASE = "sql_tests"
+
+EMPTY = """
+do $$
+declare
+    v_table text;
+begin
+    for v_table in
+        select c.oid::regclass::text from pg_class c join pg_inherits i on i.inhrelid = c.oid
+        where c.relnamespace = 'ostinato_data'::regnamespace and c.relkind = 'r' and c.relname !~ '_default$'
+    loop
+        execute format('drop table %s', v_table);
+    end loop;
+    for v_table in
+        select c.oid::regclass::text from pg_class c
+        where c.relnamespace = 'ostinato_data'::regnamespace and c.relkind = 'r'
+          and c.relname not in ('migration', 'tick', 'test_clock')
+    loop
+        execute format('delete from %s', v_table);
+    end loop;
+end
+$$
+"""
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with embedded.start(tmp_path_factory.mktemp("server")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def urls(server: Server) -> Urls:
+    """The addresses of a migrated database whose sessions all read the clock in the table."""
+    found = server.create_database(DATABASE)
+    asyncio.run(migrate(found.admin, [ENGINE]))
+    with psycopg.connect(found.admin, autocommit=True) as conn:
+        conn.execute(f"alter database {DATABASE} set ostinato.clock = 'table'".encode())
+    return found
+
+
+@pytest.fixture(scope="session")
+def admin(urls: Urls) -> Iterator[Session]:
+    """A superuser who sees and may do everything: the watcher, not a user."""
+    session = Session.open(urls.admin)
+    yield session
+    session.close()
+
+
+@pytest.fixture
+def sessions(urls: Urls, admin: Session) -> Iterator[Sessions]:
+    """Further connections, on an empty database at START."""
+    admin.rows(EMPTY)
+    admin.rows("update ostinato_data.test_clock set frozen = %s, shift = '0'", START)
+    admin.rows("update ostinato_data.tick set last = %s, grace_until = '-infinity'", START)
+    opened = Sessions(urls)
+    yield opened
+    for session in opened.opened:
+        session.close()
+
+
+@pytest.fixture
+def clock(admin: Session, sessions: Sessions) -> Clock:
+    return Clock(admin)
+
+
+@pytest.fixture
+def db(sessions: Sessions) -> Session:
+    """A connection of a worker, on an empty database."""
+    return sessions.open()
+
+
+@pytest.fixture
+def other(sessions: Sessions) -> Session:
+    """Another one, for what happens at the same time."""
+    return sessions.open()
