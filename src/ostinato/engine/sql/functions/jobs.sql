@@ -139,7 +139,8 @@ declare
     v_holder bigint;
 begin
     perform ostinato.check_name('unique_key', hold_unique_key.unique_key);
-    if policy not in ('return', 'refuse', 'replace') or not states <@ '{scheduled,ready,running,done,cancelled,dead}' or states = '{}' then
+    if policy is null or policy not in ('return', 'refuse', 'replace')
+       or states is null or not states <@ '{scheduled,ready,running,done,cancelled,dead}' or states = '{}' then
         raise exception using errcode = 'OS400', message = format('unknown unique policy %L or states %s', policy, states),
             detail = json_build_object('policy', policy, 'states', states),
             hint = 'Policies: return, refuse, replace. States: scheduled, ready, running, done, cancelled, dead.';
@@ -155,6 +156,7 @@ begin
         where u.tenant_id = hold_unique_key.tenant_id and u.unique_key = hold_unique_key.unique_key;
         continue when not found;  -- the holder finished in between
         if policy = 'replace' and ostinato.drop_waiting(v_holder, format('replaced by job %s', hold_unique_key.job_id)) then
+            delete from job_unique u where u.job_id = v_holder;  -- also when it was to be held by cancelled jobs
             continue;
         elsif policy = 'refuse' then
             raise exception using errcode = 'OS411',
@@ -188,7 +190,6 @@ declare
     v_base  constant bigint := ostinato.first_id(v_now);
     v_count constant integer := cardinality(args);
     v_mine  constant text := ostinato.tenant(null);
-    v_bad   integer;
 begin
     perform ostinato.check_lengths(
         v_count, cardinality(kinds), cardinality(queues), cardinality(priorities), cardinality(run_ats), cardinality(tenant_ids),
@@ -202,20 +203,7 @@ begin
         from unnest(args) with ordinality a (args, n) order by n;
         return;
     end if;
-    select min(n) into v_bad from unnest(args) with ordinality a (args, n)
-    where a.args is null or octet_length(a.args) > 262144 or left(ltrim(a.args, e' \t\r\n'), 1) <> '{'
-       or strpos(a.args, '\u0000') > 0 or strpos(lower(a.args), '\ud') > 0;
-    if v_bad is not null then  -- slow and exact, only when something looks wrong
-        perform ostinato.check_args(ostinato.pick(kinds, n), coalesce(a.args, 'null')) from unnest(args) with ordinality a (args, n);
-    end if;
-    perform ostinato.check_name('kind', k) from unnest(kinds) k where k is null or length(k) not between 1 and 200;
-    perform ostinato.check_name('queue', q) from unnest(queues) q where length(q) not between 1 and 200;
-    perform ostinato.check_name('tenant_id', t) from unnest(tenant_ids || v_mine) t where length(t) not between 1 and 200;
-    perform ostinato.check_options(min(p)), ostinato.check_options(max(p)) from unnest(priorities) p;
-    perform ostinato.check_options(null, min(m)), ostinato.check_options(null, max(m)) from unnest(enqueue_jobs.max_attempts) m;
-    perform ostinato.check_options(run_at => r) from unnest(run_ats) r where not isfinite(r);
-    perform ostinato.check_options(limit_key => k) from unnest(limit_keys) k where length(k) not between 1 and 200;
-    perform ostinato.check_options(correlation_id => c) from unnest(correlation_ids) c where length(c) not between 1 and 200;
+    perform ostinato.check_sets(kinds, args, queues, priorities, run_ats, tenant_ids || v_mine, correlation_ids, limit_keys, enqueue_jobs.max_attempts);
     return query
     with given as materialized (
         select v_base + nextval('job_id_seq') as id, n, a.args::json as args,
@@ -247,6 +235,32 @@ begin
         from placed p where p.run_at > v_now
     )
     select p.id from placed p order by p.n;
+end
+$$;
+
+-- What check_args, check_name and check_options refuse, for arrays: they are called only for what looks wrong.
+create function ostinato.check_sets(
+    kinds text[], args text[], queues text[], priorities integer[], run_ats timestamptz[], tenant_ids text[], correlation_ids text[],
+    limit_keys text[], max_attempts integer[]
+) returns void language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+declare
+    v_bad integer;
+begin
+    select min(n) into v_bad from unnest(args) with ordinality a (text, n)
+    where a.text is null or octet_length(a.text) > 262144 or left(ltrim(a.text, e' \t\r\n'), 1) <> '{'
+       or strpos(a.text, '\u0000') > 0 or strpos(lower(a.text), '\ud') > 0;
+    if v_bad is not null then  -- slow and exact, only when something looks wrong
+        perform ostinato.check_args(ostinato.pick(kinds, n), coalesce(a.text, 'null')) from unnest(args) with ordinality a (text, n);
+    end if;
+    perform ostinato.check_name('kind', k) from unnest(kinds) k where k is null or length(k) not between 1 and 200;
+    perform ostinato.check_name('queue', q) from unnest(queues) q where length(q) not between 1 and 200;
+    perform ostinato.check_name('tenant_id', t) from unnest(tenant_ids) t where length(t) not between 1 and 200;
+    perform ostinato.check_options(min(p)), ostinato.check_options(max(p)) from unnest(priorities) p;
+    perform ostinato.check_options(null, min(m)), ostinato.check_options(null, max(m)) from unnest(max_attempts) m;
+    perform ostinato.check_options(run_at => r) from unnest(run_ats) r where not isfinite(r);
+    perform ostinato.check_options(limit_key => k) from unnest(limit_keys) k where length(k) not between 1 and 200;
+    perform ostinato.check_options(correlation_id => c) from unnest(correlation_ids) c where length(c) not between 1 and 200;
 end
 $$;
 

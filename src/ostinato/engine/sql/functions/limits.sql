@@ -89,7 +89,7 @@ declare
     v_batch ostinato_data.batch;
 begin
     with candidate as materialized (
-        select r.* from ostinato.free_keys(limits, cursor) f cross join lateral (
+        select r.* from ostinato.free_keys(limits, substring(cursor from '^key:(.*)')) f cross join lateral (
             select c.ctid as row_id, c.priority, c.position, c.crashes from ready c
             where c.queue = limits.name and c.limit_key = f.limit_key
               and (c.crashes < 2 or suspects) and (kinds is null or c.kind = any (kinds))
@@ -109,7 +109,7 @@ begin
         returning r.job_id, r.position, r.attempt, r.failures, r.crashes, r.limit_key, r.keyed, r.priority
     )
     select coalesce(array_agg(g.job_id), '{}'), array_agg(g.position), array_agg(g.attempt), array_agg(g.failures), array_agg(g.crashes),
-           array_agg(g.limit_key), coalesce(bool_or(g.keyed), false), max(g.limit_key)
+           array_agg(g.limit_key), coalesce(bool_or(g.keyed), false), 'key:' || max(g.limit_key)
     into v_batch.job_ids, v_batch.positions, v_batch.attempts, v_batch.failures, v_batch.crashes, v_batch.limit_keys, v_batch.keyed, v_batch.cursor
     from (select * from gone order by priority, position) g;
     return v_batch;

@@ -1,0 +1,61 @@
+"""The command `ostinato`: all commands in one place."""
+
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from ostinato.cli import serve
+from ostinato.cli.command import callback
+from ostinato.cli.document import to_json
+
+__all__ = ["app", "main"]
+
+USAGE = 2
+
+
+class Root(TyperGroup):
+    """The program. With --json even a command that makes no sense is answered in JSON."""
+
+    def main(self, args: Sequence[str] | None = None, *more: Any, **options: Any) -> Any:  # noqa: ANN401
+        """Run it; see `TyperGroup`."""
+        given = list(sys.argv[1:] if args is None else args)
+        if "--json" not in given or not options.get("standalone_mode", True):
+            return super().main(given, *more, **options)
+        try:
+            code = super().main(given, *more, **(options | {"standalone_mode": False}))
+        except typer.TyperException as error:
+            hint = "`--help` after any command explains it."
+            told = {"code": "usage", "message": error.format_message(), "hint": hint, "values": {}}
+            sys.stdout.write(f"{to_json({'error': told})}\n")
+            code = error.exit_code
+        except typer.Abort:
+            code = 1
+        sys.exit(code or 0)
+
+
+app = typer.Typer(cls=Root, no_args_is_help=True, rich_markup_mode="markdown", pretty_exceptions_enable=False)
+
+
+def ostinato(
+    version_: Annotated[bool, typer.Option("--version", help="Say the version.")] = False,
+) -> None:
+    """Durable jobs in PostgreSQL: run them, look at them, and ask why one waits.
+
+    Start with `ostinato up`; nothing needs to be configured.
+    """
+    if version_:
+        typer.echo(version("ostinato"))
+        raise typer.Exit
+
+
+callback(app, ostinato)
+serve.register(app)
+
+
+def main() -> None:
+    """Run the command line."""
+    app(prog_name="ostinato")

@@ -1,0 +1,161 @@
+"""The same plumbing on older servers, through a pooler, and with several hosts."""
+
+import asyncio
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote
+
+import psycopg
+import pytest
+
+from ostinato.base.errors import DatabaseUnavailable
+from ostinato.db import binaries, embedded, migrate
+from ostinato.db.call import call_value
+from ostinato.db.embedded import Server, Urls
+from ostinato.db.pool import Pool, connect, transaction
+from tests.db.conftest import Make
+from tests.db.waiting import until
+
+TABLE = "create table ostinato_data.thing (id int);"
+GRANT = "grant all on ostinato_data.thing to ostinato_worker;"
+ADD = """
+create function ostinato.add_thing(id int) returns int language plpgsql as $$
+begin
+    insert into ostinato_data.thing values (add_thing.id);
+    return add_thing.id;
+end
+$$;
+create function ostinato.things() returns bigint language sql as
+    $$ select count(*) from ostinato_data.thing $$;
+"""
+
+
+def folder_of(major: int) -> Path | None:
+    if major in binaries.FOLDERS:
+        return binaries.embedded(major)
+    found = Path(f"/usr/lib/postgresql/{major}/bin")
+    return found if (found / "postgres").exists() else None
+
+
+@pytest.fixture(scope="module", params=[15, 16, 17])
+def older(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
+    folder = folder_of(request.param)
+    if folder is None:
+        pytest.skip(f"PostgreSQL {request.param} is not installed")
+    with embedded.start(tmp_path_factory.mktemp("older"), binaries=folder) as running:
+        yield running
+
+
+async def test_an_older_server_can_be_migrated_and_used(older: Server, component: Make) -> None:
+    sample = component(TABLE, GRANT, functions=ADD)
+    urls = older.create_database("used")
+
+    assert await migrate.migrate(urls.admin, [sample])
+    assert await migrate.migrate(urls.owner, [sample]) == []
+
+    async with Pool(urls.worker) as pool:
+        async with transaction(pool) as conn:
+            assert await call_value(conn, "add_thing", id=1) == 1
+        async with pool.connection() as conn:
+            assert conn.info.server_version // 10000 == older.version
+            assert await call_value(conn, "things") == 1
+    older.drop_database("used")
+
+
+async def test_an_administrator_of_an_older_server_need_not_be_a_superuser(
+    older: Server, component: Make
+) -> None:
+    urls = older.create_database("managed")
+    with psycopg.connect(urls.admin, autocommit=True) as conn:
+        conn.execute("drop owned by ostinato_worker, ostinato_tenant")
+        conn.execute("drop role ostinato_worker, ostinato_tenant")
+        conn.execute("create role boss createrole")
+        conn.execute("grant ostinato_owner to boss")
+        conn.execute("grant create on database managed to boss")
+
+    async with await connect(urls.admin) as admin:
+        await admin.execute("set session authorization boss")
+        assert await migrate.apply(admin, [component(TABLE)])
+
+    older.drop_database("managed")
+
+
+async def test_a_read_only_host_is_passed_over_for_the_primary(
+    older: Server, server: Server, urls: Urls
+) -> None:
+    name = psycopg.conninfo.conninfo_to_dict(urls.worker)["dbname"]
+    standby = older.create_database(str(name))
+    with psycopg.connect(standby.admin, autocommit=True) as conn:
+        conn.execute(f"alter database {name} set default_transaction_read_only = on")
+    host = quote(str(older.cluster.socket_dir()), safe="")
+
+    async with await connect(urls.worker.replace("host=", f"host={host},")) as found:
+        assert found.info.server_version // 10000 == server.version
+
+    with pytest.raises(DatabaseUnavailable):
+        await connect(f"{standby.worker},{host}")
+    older.drop_database(str(name))
+
+
+class Bouncer(NamedTuple):
+    worker: str
+    admin: str
+
+
+@pytest.fixture
+def bouncer(server: Server, urls: Urls) -> Iterator[Bouncer]:
+    """PgBouncer in transaction mode, with fewer connections to the server than clients."""
+    program = shutil.which("pgbouncer", path=f"{os.environ.get('PATH')}:/usr/sbin")
+    if program is None:
+        pytest.skip("pgbouncer is not installed")
+    user = server.cluster.user
+    name = psycopg.conninfo.conninfo_to_dict(urls.worker)["dbname"]
+    socket_dir = server.cluster.socket_dir()
+    with tempfile.TemporaryDirectory(prefix="bouncer") as folder:
+        conf = Path(folder, "pgbouncer.ini")
+        conf.write_text(
+            "[databases]\n"
+            f"worker = host={socket_dir} dbname={name} user=ostinato_worker\n"
+            f"admin = host={socket_dir} dbname={name} user=postgres\n"
+            "[pgbouncer]\n"
+            f"listen_addr =\nlisten_port = 5432\nunix_socket_dir = {folder}\n"
+            "auth_type = any\npool_mode = transaction\ndefault_pool_size = 2\n"
+            f"logfile = {folder}/log\n"
+        )
+        for path in (Path(folder), conf):
+            os.chown(path, user.uid, user.gid)
+        as_user = {"user": user.uid, "group": user.gid} if os.geteuid() == 0 else {}
+        with subprocess.Popen([program, "--quiet", conf], **as_user) as process:  # type: ignore[call-overload]
+            until(Path(folder, ".s.PGSQL.5432").exists)
+            host = quote(folder, safe="")
+            yield Bouncer(
+                f"postgresql://any@/worker?host={host}", f"postgresql://any@/admin?host={host}"
+            )
+            process.terminate()
+
+
+async def test_migrations_and_calls_go_through_a_transaction_pooler(
+    bouncer: Bouncer, urls: Urls, component: Make
+) -> None:
+    sample = component(TABLE, GRANT, functions=ADD)
+    await migrate.migrate(bouncer.admin, [sample])
+
+    async def client(pool: Pool, first: int) -> None:
+        for n in range(first, first + 10):
+            async with pool.connection() as conn:
+                assert await call_value(conn, "add_thing", id=n) == n
+            async with transaction(pool) as conn:
+                await call_value(conn, "add_thing", id=-n)
+
+    async with Pool(bouncer.worker, pooled=True, min_size=4, max_size=8) as pool:
+        await asyncio.gather(*(client(pool, 10 * n) for n in range(8)))
+
+    with psycopg.connect(urls.worker) as conn:
+        assert conn.execute("select ostinato.things()").fetchone() == (160,)

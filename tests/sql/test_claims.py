@@ -1,0 +1,235 @@
+"""Claim: who gets what, in which order."""
+
+from collections import Counter
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+
+from tests.sql.engine import START, Clock, Session
+
+
+def test_a_claimed_job_is_running_and_carries_what_the_handler_needs(
+    db: Session, clock: Clock
+) -> None:
+    job = db.enqueue(args='{"x": 1}', correlation_id="c", tenant_id="t", max_attempts=5)
+    clock.advance(seconds=90)
+
+    held = db.claim_one(db.worker())
+
+    assert db.state(job) == "running"
+    assert (held.id, held.attempt) == (job, 1)
+    row = held.row
+    assert (row["kind"], row["args"], row["tenant_id"]) == ("app.task", '{"x": 1}', "t")
+    assert (row["correlation_id"], row["max_attempts"], row["waited"]) == ("c", 5, 90)
+    assert (row["failures"], row["crashes"]) == (0, 0)
+
+
+def test_nobody_claims_a_job_twice(db: Session, other: Session) -> None:
+    jobs = [db.enqueue() for _ in range(10)]
+
+    first = db.claimed_ids(db.worker(), 6)
+    second = other.claimed_ids(other.worker("w2"), 10)
+
+    assert sorted(first + second) == jobs
+    assert len(first) == 6
+    assert db.claimed_ids(db.worker("w3")) == []
+
+
+def test_a_claim_skips_what_another_one_is_taking(db: Session, other: Session) -> None:
+    jobs = [db.enqueue() for _ in range(10)]
+
+    with db.transaction():
+        first = db.claimed_ids(db.worker(), 4)
+        second = other.claimed_ids(other.worker("w2"), 10)
+
+    assert first == jobs[:4]
+    assert second == jobs[4:]
+
+
+def test_the_lowest_priority_number_comes_first_then_time(db: Session) -> None:
+    late, early, urgent, also = (db.enqueue(priority=p) for p in (9, 5, -3, -3))
+
+    assert db.claimed_ids(db.worker()) == [urgent, also, early, late]
+
+
+def test_a_claim_takes_no_more_than_wanted(db: Session) -> None:
+    jobs = [db.enqueue() for _ in range(5)]
+
+    assert db.claimed_ids(db.worker(), 2) == jobs[:2]
+    assert db.claim(db.worker(), 0) == []
+
+
+def test_a_claim_takes_from_its_queue_only(db: Session) -> None:
+    db.enqueue(queue="other")
+    mine = db.enqueue(queue="mine")
+
+    assert db.claimed_ids(db.worker(), queue="mine") == [mine]
+
+
+def test_a_claim_takes_only_kinds_that_the_worker_knows(db: Session) -> None:
+    db.enqueue("app.unknown")
+    known = db.enqueue("app.known")
+
+    assert db.claimed_ids(db.worker(), kinds=["app.known", "app.third"]) == [known]
+    assert db.claimed_ids(db.worker(), kinds=["app.third"]) == []
+
+
+def test_a_paused_queue_gives_nothing_until_it_is_resumed(db: Session) -> None:
+    job = db.enqueue()
+    worker = db.worker()
+
+    db.call("pause_queue", name="default")
+    assert db.claim(worker) == []
+    db.call("resume_queue", name="default")
+    assert db.claimed_ids(worker) == [job]
+
+
+def test_tenants_take_turns(db: Session) -> None:
+    worker = db.worker()
+    for _ in range(30):
+        db.enqueue(tenant_id="big")
+    small = [db.enqueue(tenant_id=tenant) for tenant in ("s1", "s2", "s3")]
+
+    taken = db.claim(worker, 8)
+
+    assert set(small) <= {held.id for held in taken}
+    counted = Counter(held.row["tenant_id"] for held in taken)
+    assert counted == {"big": 5, "s1": 1, "s2": 1, "s3": 1}
+
+
+def test_a_tenant_with_a_backlog_delays_nobody_claim_after_claim(db: Session) -> None:
+    worker = db.worker()
+    db.call("enqueue_jobs", kinds=["app.task"], args=["{}"] * 200, tenant_ids=["big"])
+    db.call("enqueue_jobs", kinds=["app.task"], args=["{}"] * 3, tenant_ids=["small"])
+
+    cursor, served = None, []
+    for _ in range(6):
+        (held,) = db.claim(worker, 1, cursor=cursor)
+        cursor = held.row["next_cursor"]
+        served.append(held.row["tenant_id"])
+
+    assert Counter(served) == {"big": 3, "small": 3}
+
+
+def test_turns_are_taken_within_a_priority_only(db: Session) -> None:
+    urgent = [db.enqueue(tenant_id="a", priority=0) for _ in range(3)]
+    db.enqueue(tenant_id="b", priority=1)
+
+    assert db.claimed_ids(db.worker(), 3) == urgent
+
+
+def test_many_lanes_are_all_served_in_the_end(db: Session) -> None:
+    worker = db.worker()
+    tenants = [f"t{n:04}" for n in range(700)]
+    db.call("enqueue_jobs", kinds=["app.task"], args=["{}"] * 700, tenant_ids=tenants)
+
+    cursor, served = None, set()
+    while taken := db.claim(worker, 100, cursor=cursor):
+        cursor = taken[0].row["next_cursor"]
+        served |= {held.row["tenant_id"] for held in taken}
+
+    assert served == set(tenants)
+
+
+def test_a_cursor_hides_no_job_that_came_later(db: Session, clock: Clock) -> None:
+    worker = db.worker()
+    for _ in range(4):
+        db.enqueue()
+    (held,) = db.claim(worker, 1)
+    clock.advance(seconds=1)
+    urgent = db.enqueue(priority=-1)
+    new_tenant = db.enqueue(tenant_id="new")
+
+    taken = db.claimed_ids(worker, 10, cursor=held.row["next_cursor"])
+
+    assert taken[0] == urgent
+    assert new_tenant in taken
+    assert len(taken) == 5
+
+
+@pytest.mark.parametrize("limits", [{}, {"key_concurrency": 50}])
+def test_a_cursor_survives_a_change_of_limits(db: Session, limits: dict[str, int]) -> None:
+    worker = db.worker()
+    jobs = [db.enqueue(limit_key=f"key {n}") for n in range(4)]
+    db.call("configure_queue", name="default", **limits)
+    (held,) = db.claim(worker, 1)
+    cursor = held.row["next_cursor"]
+    assert cursor
+
+    db.call("configure_queue", name="default", **({} if limits else {"key_concurrency": 50}))
+
+    rest = db.claimed_ids(worker, 10, cursor=cursor)
+    assert sorted([held.id, *rest]) == jobs
+
+
+def test_a_suspect_runs_alone_and_only_where_suspects_are_wanted(db: Session) -> None:
+    worker = db.worker()
+    suspects = [db.enqueue() for _ in range(2)]
+    for _ in range(2):  # two processes die with both
+        db.claim(worker)
+        db.call("unregister_worker", worker_id=worker)
+        db.call("rescue_jobs")
+        worker = db.worker()
+    healthy = db.enqueue()
+
+    assert db.claimed_ids(worker, suspects=False) == [healthy]
+    (one,) = db.claim(worker)
+    (two,) = db.claim(worker)
+
+    assert [one.id, two.id] == suspects
+    assert (one.row["crashes"], one.attempt) == (2, 3)
+
+
+def test_a_job_without_a_worker_row_can_still_be_claimed(db: Session) -> None:
+    """A claim does not look its worker up: the fence and the rescue make that safe."""
+    job = db.enqueue()
+
+    assert db.claimed_ids(uuid4()) == [job]
+    assert db.get("rescue_jobs") == 1
+
+
+def test_a_job_for_later_is_not_claimed_before_it_is_promoted(db: Session, clock: Clock) -> None:
+    worker = db.worker()
+    job = db.enqueue(run_at=START + timedelta(seconds=10))
+
+    assert db.claim(worker) == []
+    clock.advance(seconds=10)
+    assert db.claim(worker) == []
+    assert db.get("promote_jobs") == 1
+    assert db.claimed_ids(worker) == [job]
+
+
+def test_lanes_come_by_priority_then_tenant_with_their_first_position(db: Session) -> None:
+    first, *_ = [db.enqueue(tenant_id="b") for _ in range(2)]
+    other = db.enqueue(tenant_id="a", priority=1)
+
+    lanes = db.call("ready_lanes", queue="default")
+
+    assert [tuple(lane.values()) for lane in lanes] == [(0, "b", first), (1, "a", other)]
+    (behind,) = db.call("ready_lanes", queue="default", after_priority=0, after_tenant="b")
+    assert behind["first"] == other
+    found = db.call("look_up_lanes", queue="default", last_tenant=None)[0]
+    assert (found["tenants"], found["positions"]) == (["b", "a"], [first - 1, other - 1])
+
+
+def test_the_parts_of_a_claim_fit_together(db: Session) -> None:
+    """The helpers that a claim is made of, called one by one."""
+    jobs = [db.enqueue() for _ in range(4)]
+    empty = "('{}', '{}', '{}', '{}', '{}', null, false, null)::ostinato_data.batch"
+
+    turn = db.row(
+        f"select (t.batch).job_ids from ostinato.take_turns('default', 1, null, {empty},"  # noqa: S608
+        " ostinato.look_up_lanes('default', null), 1) t"
+    )
+    lanes = db.row("select job_ids from ostinato.take_lanes('default', 1, null, null, true)")
+    suspect = db.row(f"select job_ids from ostinato.take_suspect('default', null, {empty})")  # noqa: S608
+    both = db.row(
+        f"select job_ids from ostinato.add_batch({empty},"  # noqa: S608
+        " row('{1}', '{1}', '{1}', '{0}', '{0}', null, true, null)::ostinato_data.batch)"
+    )
+
+    assert turn["job_ids"] == [jobs[0]]
+    assert lanes["job_ids"] == [jobs[1]]
+    assert suspect["job_ids"] == []
+    assert both["job_ids"] == [1]
