@@ -43,9 +43,11 @@ class Figure:
     more_is_better: bool
 
     def ratio(self, figures: dict[str, Any], around: calibrate.Calibration) -> float:
-        """A rate is divided by the yardstick; a duration is multiplied with it."""
+        """A rate is divided by the yardstick; milliseconds become how many of it fit in."""
         value, yardstick = float(figures[self.name]), around.of(self.by)
-        return value / yardstick if self.more_is_better else value * yardstick
+        if self.more_is_better:
+            return value / yardstick
+        return value if self.by == "none" else value / 1_000 * yardstick
 
     def worse(self, now: float, before: float) -> float:
         """By which part of the baseline the figure is worse; negative when it is better."""

@@ -4,53 +4,112 @@ The functions of `bench.systems.driver.System`, and below them the two that only
 `dsn` is always the administrator's address of a fresh, empty database on the embedded server.
 """
 
+import asyncio
+import json
 import sys
+from typing import Any
 
-from bench.systems.driver import TenantProducer, main, postgres_observer
-from bench.systems.probe import Probe
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from bench.systems.driver import main, postgres_observer
+from bench.systems.probe import Payload, Probe
+from ostinato import App, Client, Context, Worker
+from ostinato.base import log
+from ostinato.db.migrate import migrate
+from ostinato.engine import upkeep
+from ostinato.engine.jobs import NewJob, enqueue_many
+from ostinato.engine.schema import ENGINE
+from ostinato.runtime.database import Database
 
 PACKAGE = "ostinato"
+RETENTION_DAYS = 14
 
 open_observer = postgres_observer
 
 
 def prepare(dsn: str) -> None:
-    """Migrates the database and makes sure that the worker role can log in to it."""
-    raise NotImplementedError("bench.systems.ours.prepare")
+    """Migrates the database and makes the partitions that a worker would have made."""
+
+    async def up() -> None:
+        await migrate(dsn, [ENGINE])
+        async with await psycopg.AsyncConnection.connect(worker_dsn(dsn), autocommit=True) as conn:
+            await upkeep.run(conn, RETENTION_DAYS)
+
+    asyncio.run(up())
 
 
-async def open_producer(dsn: str) -> TenantProducer:
-    """Connects as an application would and returns an object with three methods.
+def app_with(probe: Probe | None) -> App:
+    """One kind, with a timeout, as a real one has."""
+    app = App("bench")
 
-    `bulk(payloads)` enqueues a set in ONE transaction (`enqueue_many` or COPY), `one(payload)` a
-    single job with its own commit, `bulk_for(payloads, tenants)` a set with a tenant for each.
-    A payload `{"n": 1}` or `{"n": 1, "t": 2}` is the job's only argument or its keyword arguments.
-    """
-    raise NotImplementedError("bench.systems.ours.open_producer")
+    @app.job(timeout=30)
+    async def noop(ctx: Context, n: int, t: int = 0) -> None:  # noqa: ARG001
+        if probe is not None:
+            probe.hit({"n": n, "t": t})
+
+    return app
+
+
+class Producer:
+    """A client, as an application has one."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._noop = app_with(None)["bench.noop"]
+
+    async def bulk(self, payloads: list[Payload]) -> None:
+        await self._noop.enqueue_many(self._client, payloads)
+
+    async def one(self, payload: Payload) -> None:
+        await self._noop.enqueue(self._client, **payload)
+
+    async def bulk_for(self, payloads: list[Payload], tenants: list[str]) -> None:
+        jobs = [
+            NewJob("bench.noop", json.dumps(payload), "default", 0, tenant_id=tenant)
+            for payload, tenant in zip(payloads, tenants, strict=True)
+        ]
+        async with self._client.transaction() as conn:
+            await enqueue_many(conn, jobs)
+
+
+async def open_producer(dsn: str) -> Producer:
+    return Producer(await Client(database(dsn)).__aenter__())
 
 
 def run_worker(dsn: str, probe: Probe) -> None:
-    """Runs one worker process as `ostinato worker` does, with the worker role and full features.
+    log.configure("json", "warning")
+    asyncio.run(_work(dsn, probe))
 
-    The one job kind calls `probe.hit(payload)` with the payload's dict and returns. Runs until the
-    process is killed: it need not stop by itself. Beats, timeout, metrics and tenants stay on.
-    """
-    raise NotImplementedError("bench.systems.ours.run_worker")
+
+async def _work(dsn: str, probe: Probe) -> None:
+    await Worker([app_with(probe)], database(dsn)).run()
+
+
+def database(dsn: str) -> Database:
+    url = worker_dsn(dsn)
+    return Database(url=url, admin_url=dsn, listen_url=url)
 
 
 def worker_dsn(dsn: str) -> str:
-    """The same database as the worker role sees it, so that pgbench pays for row security too."""
-    raise NotImplementedError("bench.systems.ours.worker_dsn")
+    """The same database for the role `ostinato_worker`: pgbench pays for row security too."""
+    parts: dict[str, Any] = conninfo_to_dict(dsn)
+    parts.pop("password", None)
+    return make_conninfo("", **(parts | {"user": "ostinato_worker"}))
 
 
 def limit_script(dsn: str, batch: int) -> str:
-    """A pgbench script of the SQL limit: ONE transaction claims `batch` jobs and completes them.
-
-    It calls the very functions the worker calls, with the arguments the worker gives. Whatever it
-    needs beforehand (a row in `worker`, which no rescue may take for dead while the script runs)
-    is set up here, through `dsn`. Every run takes exactly `batch` jobs while that many wait.
-    """
-    raise NotImplementedError("bench.systems.ours.limit_script")
+    """A pgbench script of the SQL limit: ONE transaction claims `batch` jobs and completes them."""
+    with psycopg.connect(worker_dsn(dsn), autocommit=True) as conn:
+        row = conn.execute(
+            "select ostinato.register_worker('limit', '{default}', '{bench.noop}', 86400)"
+        ).fetchone()
+    assert row is not None  # noqa: S101
+    return (  # noqa: S608 - a uuid of our own and a number
+        "select ostinato.complete_jobs(array_agg(claim_id), array_agg(job_id), array_agg(attempt),"
+        " array_agg(1)) from ostinato.claim_jobs("
+        f"'{row[0]}', 'default', {batch}, array['bench.noop']);"
+    )
 
 
 if __name__ == "__main__":

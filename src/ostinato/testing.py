@@ -34,6 +34,7 @@ from psycopg import AsyncConnection
 from ostinato.base.metrics import Recorder
 from ostinato.db import embedded, migrate
 from ostinato.db.call import call
+from ostinato.db.keep import Keeper
 from ostinato.db.pool import Pool, transaction
 from ostinato.engine import claims, clock, workers
 from ostinato.engine.claims import Job
@@ -154,7 +155,7 @@ class _Runner:
             dict.fromkeys([*(kind.queue for kind in self._kinds.values()), "default"])
         )
         self._rng = rng
-        self._finisher = Finisher(pool, Recorder(), lambda: None)
+        self._finisher = Finisher(Keeper(pool), Recorder(), lambda: None)
         self._threads = ThreadPoolExecutor(4)
         self._report = Report()
 

@@ -2,14 +2,17 @@
 
 import asyncio
 import contextlib
+import signal
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+import typer
 from psycopg import AsyncConnection
 
-from ostinato.base.errors import EmbeddedError, NotConfigured
+from ostinato.base.errors import DatabaseUnavailable, EmbeddedError, NotConfigured
 from ostinato.base.settings import Settings
 from ostinato.cli.command import Cli
 from ostinato.cli.document import keep_json_raw
@@ -18,9 +21,11 @@ from ostinato.db import embedded, migrate, pool
 from ostinato.engine.schema import ENGINE
 from ostinato.runtime.database import Database
 
-__all__ = ["ask", "connection", "data_folder", "database", "run", "serving"]
+__all__ = ["answering", "ask", "connection", "data_folder", "database", "run", "serving"]
 
 T = TypeVar("T")
+
+RETRY_SECONDS = 0.25
 
 
 def ask(cli: Cli, work: Callable[[AsyncConnection[Any]], Awaitable[T]]) -> T:
@@ -34,21 +39,47 @@ def ask(cli: Cli, work: Callable[[AsyncConnection[Any]], Awaitable[T]]) -> T:
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Run a command's asynchronous part to its end."""
-    return asyncio.run(work)
+    """Run a command's asynchronous part to its end, or until a signal: what was started is stopped."""
+
+    async def interruptible() -> T:
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - asyncio.run makes one
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        return await work
+
+    try:
+        return asyncio.run(interruptible())
+    except asyncio.CancelledError:
+        raise typer.Exit(128 + signal.SIGTERM) from None
+
+
+async def answering(url: str, seconds: float) -> pool.Connection:
+    """A connection, waiting for a time until the database answers."""
+    give_up = time.monotonic() + seconds
+    while True:
+        try:
+            return await pool.connect(url, role="cli", pooled=True)
+        except DatabaseUnavailable:
+            if time.monotonic() >= give_up:
+                raise
+        await asyncio.sleep(RETRY_SECONDS)
 
 
 @asynccontextmanager
 async def connection(cli: Cli) -> AsyncIterator[AsyncConnection[Any]]:
     """A connection in autocommit that keeps stored JSON as it is."""
-    async with database(cli.settings, cli.out) as found:
-        async with await pool.connect(found.url, role="cli", pooled=found.pooled) as conn:
-            keep_json_raw(conn)
-            yield conn
+    async with (
+        database(cli.settings, cli.out) as found,
+        await pool.connect(found.url, role="cli", pooled=found.pooled) as conn,
+    ):
+        keep_json_raw(conn)
+        yield conn
 
 
 @asynccontextmanager
-async def database(settings: Settings, out: Output) -> AsyncIterator[Database]:
+async def database(
+    settings: Settings, out: Output, *, migrated: bool = True
+) -> AsyncIterator[Database]:
     """The database to look at. An embedded one that does not run is started for the while."""
     if settings.database_url is not None:
         yield Database.configured(settings)
@@ -65,7 +96,8 @@ async def database(settings: Settings, out: Output) -> AsyncIterator[Database]:
     if server is None:
         with out.working(f"Nothing runs in {folder}: starting PostgreSQL for this command"):
             server = await asyncio.to_thread(embedded.start, folder)
-            await migrate.migrate(server.admin_url, [ENGINE])
+            if migrated:
+                await migrate.migrate(server.admin_url, [ENGINE])
     try:
         yield Database.embedded(server)
     finally:
@@ -73,7 +105,9 @@ async def database(settings: Settings, out: Output) -> AsyncIterator[Database]:
 
 
 @asynccontextmanager
-async def serving(settings: Settings, out: Output) -> AsyncIterator[Database]:
+async def serving(
+    settings: Settings, out: Output, *, migrated: bool = True
+) -> AsyncIterator[Database]:
     """The database to work with. An embedded one is made if need be, and migrated."""
     if settings.database_url is not None:
         yield Database.configured(settings)
@@ -85,7 +119,8 @@ async def serving(settings: Settings, out: Output) -> AsyncIterator[Database]:
         with out.working(f"{'Making' if is_new else 'Starting'} PostgreSQL in {folder}"):
             server = await asyncio.to_thread(embedded.start, folder)
     try:
-        await migrate.migrate(server.admin_url, [ENGINE])
+        if migrated:
+            await migrate.migrate(server.admin_url, [ENGINE])
         yield Database.embedded(server)
     finally:
         await asyncio.to_thread(server.stop)

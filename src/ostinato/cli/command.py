@@ -12,6 +12,8 @@ import copy
 import dataclasses
 import functools
 import inspect
+import shlex
+import shutil
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -77,6 +79,11 @@ class Cli:
             loaded = dataclasses.replace(loaded, **embedded, pooled=False)  # type: ignore[arg-type]
         return loaded
 
+    def try_(self, *words: str) -> str:
+        """A command to try next, as it has to be typed here."""
+        folder = [] if self.data_dir is None else ["--data-dir", self.data_dir]
+        return " ".join([program(), *words, *(shlex.quote(word) for word in folder)])
+
     def _log_level(self) -> dict[str, object]:
         if self.out.verbose:
             return {"log_level": "debug"}
@@ -134,14 +141,17 @@ def _shared(*, hidden: bool) -> Iterator[inspect.Parameter]:
         info = copy.copy(option)
         info.hidden, info.rich_help_panel = hidden, PANEL
         default = False if kind is bool else None
-        annotation = Annotated[kind if kind is bool else kind | None, info]
+        plain = kind if kind is bool else kind | None
+        annotation = Annotated[plain, info]  # type: ignore[valid-type]  # made for Typer to read
         yield _parameter(name, annotation, default)
 
 
 def _declare(run: Callable[..., None], parameters: list[inspect.Parameter]) -> None:
     """Give a function that takes anything the signature that Typer is to read."""
     named = [_parameter(p.name, p.annotation, p.default) for p in parameters]
-    signature = inspect.Signature([_parameter("ctx", typer.Context, inspect.Parameter.empty), *named])
+    signature = inspect.Signature(
+        [_parameter("ctx", typer.Context, inspect.Parameter.empty), *named]
+    )
     run.__signature__ = signature  # type: ignore[attr-defined]
     run.__annotations__ = {name: p.annotation for name, p in signature.parameters.items()}
 
@@ -154,6 +164,16 @@ def _parameter(name: str, annotation: object, default: object) -> inspect.Parame
 def _made(given: dict[str, Any]) -> Cli:
     streams = {name: bool(given.pop(name)) for name in ("json", "quiet", "verbose")}
     return Cli(Output(**streams), **(given | {"debug": bool(given["debug"])}))
+
+
+def program() -> str:
+    """How this program was called, so that examples can be copied."""
+    if shutil.which("ostinato"):
+        return "ostinato"
+    called = Path(sys.argv[0])
+    if called.name != "ostinato":
+        return f"{Path(sys.executable).name} -m ostinato"
+    return str(called.relative_to(Path.cwd()) if called.is_relative_to(Path.cwd()) else called)
 
 
 def report(cli: Cli, error: Exception) -> int:

@@ -8,9 +8,9 @@ import dataclasses
 import json
 import re
 import secrets
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
-from uuid import UUID
 
 from psycopg import AsyncConnection
 from psycopg.types.json import set_json_loads
@@ -43,26 +43,28 @@ def to_json(value: object, *, indent: int | None = None) -> str:
 
 
 def _plain(value: object, mark: str, kept: list[Raw]) -> object:
-    match value:
-        case Raw():
-            kept.append(value)
-            return f"{mark}-{len(kept) - 1}"
-        case None | bool() | int() | float() | str():
-            return value
-        case datetime():
-            return value.isoformat()
-        case UUID():
-            return str(value)
-        case dict():
-            return {str(key): _plain(item, mark, kept) for key, item in value.items()}
-        case tuple() if hasattr(value, "_asdict"):
-            return _plain(value._asdict(), mark, kept)
-        case list() | tuple() | set() | frozenset():
-            return [_plain(item, mark, kept) for item in value]
+    """The value as json.dumps takes it; raw text leaves a mark that is replaced afterwards."""
+    if isinstance(value, Raw):
+        kept.append(value)
+        return f"{mark}-{len(kept) - 1}"
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple) and not hasattr(value, "_asdict"):
+        return [_plain(item, mark, kept) for item in value]
+    fields = _fields(value)
+    if fields is not None:
+        return {str(key): _plain(item, mark, kept) for key, item in fields.items()}
+    return value.isoformat() if isinstance(value, datetime) else str(value)
+
+
+def _fields(value: object) -> Mapping[Any, object] | None:
+    if isinstance(value, Mapping):
+        return value
+    if isinstance(value, tuple):  # a named one
+        return dict(zip(value._fields, value, strict=True))  # type: ignore[attr-defined]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = dataclasses.fields(value)
-        return {f.name: _plain(getattr(value, f.name), mark, kept) for f in fields}
-    return str(value)
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    return None
 
 
 def _raw(data: str | bytes) -> Raw:

@@ -1,4 +1,4 @@
-"""Finding an `App` by its name on the command line, and saying what was tried when it is not there."""
+"""Finding an `App` by its name, and saying what was tried when it is not there."""
 
 import difflib
 import importlib

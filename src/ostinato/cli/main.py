@@ -2,14 +2,16 @@
 
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from importlib.metadata import version
+from importlib.util import find_spec
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from ostinato.cli import serve
-from ostinato.cli.command import callback
+from ostinato.cli import db, dead, doctor, enqueue, jobs, queues, serve, workers
+from ostinato.cli.command import callback, command, group
 from ostinato.cli.document import to_json
 
 __all__ = ["app", "main"]
@@ -37,10 +39,13 @@ class Root(TyperGroup):
         sys.exit(code or 0)
 
 
-app = typer.Typer(cls=Root, no_args_is_help=True, rich_markup_mode="markdown", pretty_exceptions_enable=False)
+app = typer.Typer(
+    cls=Root, no_args_is_help=True, rich_markup_mode="markdown", pretty_exceptions_enable=False
+)
 
 
 def ostinato(
+    *,
     version_: Annotated[bool, typer.Option("--version", help="Say the version.")] = False,
 ) -> None:
     """Durable jobs in PostgreSQL: run them, look at them, and ask why one waits.
@@ -54,6 +59,16 @@ def ostinato(
 
 callback(app, ostinato)
 serve.register(app)
+enqueue.register(app)
+_jobs = group(app, "jobs", "Look at jobs, and retry, cancel or redrive them.")
+jobs.register(_jobs)
+dead.register(_jobs)
+queues.register(group(app, "queues", "Look at queues, and pause, resume or limit them."))
+workers.register(app)
+doctor.register(app)
+db.register(group(app, "db", "The schema, and a way into the database."))
+if find_spec("ostinato.cli.torture") is not None:
+    command(app)(import_module("ostinato.cli.torture").torture)
 
 
 def main() -> None:

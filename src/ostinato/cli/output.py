@@ -20,7 +20,7 @@ from ostinato.base.errors import InvalidInput, OstinatoError
 from ostinato.base.redact import redact, redact_value
 from ostinato.cli.document import to_json
 
-__all__ = ["Output", "Steps", "table"]
+__all__ = ["Output", "Steps", "grid", "table"]
 
 # A pipe has no width; a table cut at 80 columns would lose what the next program needs.
 PIPE_WIDTH = 400
@@ -144,8 +144,19 @@ def table(*columns: str, right: tuple[str, ...] = ()) -> Table:
     return made
 
 
+def grid() -> Table:
+    """An empty grid of names and values."""
+    made = Table.grid(padding=(0, 2))
+    made.add_column(style="dim")
+    made.add_column(overflow="fold")
+    return made
+
+
 def _console(*, stderr: bool) -> Console:
     stream = sys.stderr if stderr else sys.stdout
     return Console(
-        stderr=stderr, highlight=False, soft_wrap=False, width=None if stream.isatty() else PIPE_WIDTH
+        stderr=stderr,
+        highlight=False,
+        soft_wrap=False,
+        width=None if stream.isatty() else PIPE_WIDTH,
     )

@@ -15,18 +15,16 @@ import os
 import signal
 import socket
 import sys
-import time
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from ostinato.base import log as logging
-from ostinato.base.errors import DatabaseUnavailable
 from ostinato.base.settings import Settings
 from ostinato.cli import attach
 from ostinato.cli.command import Cli, report
 from ostinato.cli.document import to_json
 from ostinato.cli.loading import load_apps
-from ostinato.db import migrate, pool
+from ostinato.db import migrate
 from ostinato.engine.workers import CONTRACT
 from ostinato.runtime.database import Database
 from ostinato.runtime.kinds import JobKind
@@ -35,7 +33,6 @@ from ostinato.runtime.worker import Worker
 __all__ = ["Link", "run_worker"]
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-RETRY_SECONDS = 0.25
 PLACEHOLDERS = {"integer": "1", "number": "1.5", "boolean": "true", "array": "[]", "object": "{}"}
 
 
@@ -44,7 +41,7 @@ class Link:
 
     def __init__(self, fd: int) -> None:
         self._socket = socket.socket(fileno=fd)
-        self._socket.setblocking(False)
+        self._socket.settimeout(0)
 
     def say_ready(self, told: object) -> None:
         """Tell the supervisor, which may be gone."""
@@ -146,20 +143,14 @@ async def _run(cli: Cli, worker: Worker, stop: Stop, link: Link | None) -> None:
 
 async def _reachable(database: Database, seconds: float, stop: Stop) -> bool:
     """Wait, for a time, until the database answers and serves us; False: told to stop meanwhile."""
-    give_up = time.monotonic() + seconds
-    while not stop.asked.is_set():
-        try:
-            conn = await pool.connect(database.url, role="worker", pooled=database.pooled)
-        except DatabaseUnavailable:
-            if time.monotonic() >= give_up:
-                raise
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(stop.asked.wait(), RETRY_SECONDS)
-            continue
-        async with conn:
-            await migrate.check_contract(conn, CONTRACT)
-        return True
-    return False
+    answer = asyncio.create_task(attach.answering(database.url, seconds))
+    stopped = asyncio.create_task(stop.asked.wait())
+    await asyncio.wait({answer, stopped}, return_when=asyncio.FIRST_COMPLETED)
+    if not answer.done():
+        return False
+    async with answer.result() as conn:
+        await migrate.check_contract(conn, CONTRACT)
+    return True
 
 
 def _told(worker: Worker) -> dict[str, object]:

@@ -8,12 +8,15 @@ from typing import Annotated, Any
 import typer
 from rich.console import Group
 from rich.panel import Panel
-from rich.table import Table
+from rich.text import Text
 
+from ostinato.base.redact import redact
 from ostinato.base.settings import ENV_PREFIX, Settings
 from ostinato.cli import attach, process
 from ostinato.cli.command import Cli, command
-from ostinato.cli.supervisor import Supervisor
+from ostinato.cli.output import grid
+from ostinato.cli.supervisor import OnReady, Supervisor
+from ostinato.cli.words import counted
 from ostinato.db import migrate
 from ostinato.engine.schema import ENGINE
 from ostinato.runtime.database import Database
@@ -38,6 +41,7 @@ Wait = Annotated[float, typer.Option(min=0, help="How long to wait for the datab
 
 def up(
     cli: Cli,
+    *,
     app: Apps = [],  # noqa: B006 - Typer copies it
     workers: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
     concurrency: Concurrency = None,
@@ -57,13 +61,13 @@ def up(
         async with attach.serving(settings, cli.out) as database:
             if database.server is None:
                 with cli.out.working("Bringing the schema up to date"):
+                    await (await attach.answering(database.admin_url, wait_seconds)).close()
                     await migrate.migrate(database.admin_url, [ENGINE])
 
             def on_ready(told: list[dict[str, Any]]) -> None:
                 _show_ready(cli, database, apps, told)
 
-            with cli.out.working(f"Starting {_counted(workers, 'worker')}"):
-                pass
+            cli.out.note(f"Starting {counted(workers, 'worker')}")
             argv = _worker_argv(cli, settings, apps, [], wait_seconds)
             return await _supervisor(cli, settings, argv, workers, on_ready).run()
 
@@ -72,6 +76,7 @@ def up(
 
 def worker(
     cli: Cli,
+    *,
     app: Apps,
     queues: Annotated[
         list[str],
@@ -132,7 +137,11 @@ def _finish(cli: Cli, code: int) -> None:
 
 
 def _supervisor(
-    cli: Cli, settings: Settings, argv: list[str], count: int, on_ready: Any  # noqa: ANN401
+    cli: Cli,
+    settings: Settings,
+    argv: list[str],
+    count: int,
+    on_ready: OnReady,
 ) -> Supervisor:
     return Supervisor(
         argv,
@@ -159,61 +168,43 @@ def _worker_argv(
 def _environ(settings: Settings) -> dict[str, str]:
     """The settings as the environment of a worker: a password on its command line could be read."""
     values = {field.name: getattr(settings, field.name) for field in dataclasses.fields(settings)}
-    ours = {f"{ENV_PREFIX}{name.upper()}": "" if v is None else str(v) for name, v in values.items()}
+    ours = {
+        f"{ENV_PREFIX}{name.upper()}": "" if v is None else str(v) for name, v in values.items()
+    }
     return os.environ | ours
 
 
-def _show_ready(
-    cli: Cli, database: Database, apps: list[str], told: list[dict[str, Any]]
-) -> None:
+def _show_ready(cli: Cli, database: Database, apps: list[str], told: list[dict[str, Any]]) -> None:
     kinds = sorted({kind for worker in told for kind in worker["kinds"]})
+    places = _places(cli, database)
+    if cli.out.json:
+        cli.out.event({"event": "ready", "apps": apps, "workers": told, **places})
+        return
+    counts = f"{counted(len(told), 'worker')}, {counted(len(kinds), 'kind')}"
+    ready = Text(f"ready: {counts}. Ctrl-C stops; the data stays.")
+    if cli.out.quiet:
+        cli.out.show(None, ready)
+        return
     example = TOUR_EXAMPLE if apps == [TOUR] else told[0]["example"]
-    places = _places(database)
-    cli.out.show(
-        {"event": "ready", "apps": apps, "workers": told, **places},
-        Panel(
-            Group(
-                _rows({**places, "app": ", ".join(apps), "kinds": ", ".join(kinds)}),
-                "",
-                _rows(
-                    {
-                        "try": f"ostinato enqueue {example}",
-                        " ": "ostinato jobs list",
-                        "  ": "ostinato why JOB",
-                    }
-                ),
-            ),
-            title="Ostinato",
-            title_align="left",
-            border_style="green",
-            expand=False,
-        ),
-        f"ready: {_counted(len(told), 'worker')}, {_counted(len(kinds), 'kind')}."
-        " Ctrl-C stops; the data stays.",
-    )
+    shown = grid()
+    for name, value in {**places, "app": ", ".join(apps), "kinds": ", ".join(kinds)}.items():
+        shown.add_row(name, Text(value))
+    shown.add_row()
+    tries = (("enqueue", example), ("jobs", "list"), ("why", "JOB"))
+    for number, words in enumerate(tries):
+        shown.add_row("" if number else "try", Text(cli.try_(*words)))
+    panel = Panel(shown, title="Ostinato", title_align="left", border_style="green", expand=False)
+    cli.out.show(None, Group(panel, ready))  # in one piece: the workers log to the same terminal
 
 
-def _places(database: Database) -> dict[str, str]:
-    server = database.server
+def _places(cli: Cli, database: Database) -> dict[str, str]:
+    server, url, psql = database.server, redact(database.url), cli.try_("db", "psql")
     if server is None:
-        return {"database": database.url, "psql": "ostinato db psql"}
+        return {"database": url, "psql": psql}
     return {
         "data": str(server.cluster.data_dir),
         "database": f"PostgreSQL {server.version}, embedded",
-        "url": database.url,
-        "psql": "ostinato db psql",
+        "url": url,
+        "psql": psql,
         "log": str(server.log_path),
     }
-
-
-def _rows(values: dict[str, str]) -> Table:
-    rows = Table.grid(padding=(0, 2))
-    rows.add_column(style="dim")
-    rows.add_column(overflow="fold")
-    for name, value in values.items():
-        rows.add_row(name.strip(), value)
-    return rows
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"

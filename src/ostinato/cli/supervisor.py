@@ -1,7 +1,7 @@
 """A small supervisor: keeps some worker processes running until it is told to stop.
 
-    starting   the first worker shows whether the app can be loaded and the database serves it; if it
-               ends before it is ready, so does the supervisor, with the same exit code
+    starting   the first worker shows whether the app can be loaded and the database serves it;
+               if it ends before it is ready, so does the supervisor, with the same exit code
     running    a worker that dies is replaced, at once the first time, then after growing pauses;
                one that says it cannot work at all (exit code 2 or 78) ends the supervisor
     stopping   SIGTERM, SIGINT: the workers drain; a second signal, or a drain that takes too long,
@@ -25,7 +25,9 @@ from typing import Any
 from ostinato.cli.output import Output
 from ostinato.cli.process import SIGNALS
 
-__all__ = ["Supervisor"]
+__all__ = ["OnReady", "Supervisor"]
+
+OnReady = Callable[[list[dict[str, Any]]], None]
 
 HOPELESS = (2, 78)  # wrong settings or app, and a contract that does not fit: no restart can help
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
@@ -55,7 +57,7 @@ class Supervisor:
         *,
         env: Mapping[str, str],
         drain_seconds: float,
-        on_ready: Callable[[list[dict[str, Any]]], None],
+        on_ready: OnReady,
     ) -> None:
         self._argv = list(argv)
         self._out = out
@@ -157,6 +159,9 @@ class Supervisor:
     def _signalled(self, number: int) -> None:
         self._signals += 1
         if self._signals == 1:
+            self._out.note(
+                f"stopping: running jobs have {self._drain_seconds:g} s; again to end at once"
+            )
             self._stop.set()
         else:
             self._exit_code = 128 + number
@@ -180,10 +185,11 @@ class Supervisor:
 
     async def _ready(self, slots: list[Slot]) -> bool:
         """Wait until these are ready; False: everything stops instead."""
-        ready = asyncio.gather(*(slot.ready.wait() for slot in slots))
         stopped = asyncio.create_task(self._stop.wait())
-        await asyncio.wait({ready, stopped}, return_when=asyncio.FIRST_COMPLETED)
-        ready.cancel()
+        for slot in slots:
+            ready = asyncio.create_task(slot.ready.wait())
+            await asyncio.wait({ready, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            ready.cancel()
         stopped.cancel()
         return not self._stop.is_set()
 

@@ -1,7 +1,7 @@
 """The built-in app: a few kinds of jobs to play with before you write your own.
 
-    ostinato up
-    ostinato enqueue tour.greet name=Ada
+ostinato up
+ostinato enqueue tour.greet name=Ada
 """
 
 import asyncio

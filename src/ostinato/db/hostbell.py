@@ -202,7 +202,7 @@ class HostBell:
         except OSError:
             leader.close()
             self._leader = None
-            return self.tend()
+            return []
         return [str(value) for what, value in messages if what == "ring"]
 
     def _hear_member(self, member: Member) -> None:

@@ -9,7 +9,6 @@ where it does not, each process listens for itself.
 """
 
 import contextlib
-import logging
 import random
 import select
 import socket
@@ -23,6 +22,7 @@ import psycopg
 from psycopg import sql
 
 from ostinato.base.errors import OstinatoError
+from ostinato.base.log import get_logger
 from ostinato.db.guard import cut
 from ostinato.db.hostbell import POLL_NOW, HostBell, database_identity
 from ostinato.db.pool import conninfo
@@ -30,7 +30,7 @@ from ostinato.db.sqlfile import statement
 
 __all__ = ["POLL_NOW", "Listener"]
 
-log = logging.getLogger(__name__)
+log = get_logger("listen")
 
 CHANNEL = "ostinato"
 CALL_SECONDS = 3.0
@@ -100,12 +100,12 @@ class Listener:
                 try:
                     with self._connect() as conn:
                         if pause:
-                            log.warning("the heart has its connection back")
+                            log.warning("heart_connected")
                         pause = 0.0
                         self._serve(conn)
                 except (psycopg.Error, OSError) as error:
                     if not pause:
-                        log.warning("the heart lost its connection: %s", str(error).strip())
+                        log.warning("heart_lost_connection", error=str(error).strip())
                     pause = min(max(FIRST_PAUSE, 2 * pause), LONGEST_PAUSE)
                 self.connected.clear()
                 self._rest(random.uniform(pause / 2, pause))  # noqa: S311 - spreads attempts
@@ -119,21 +119,24 @@ class Listener:
         subscribed = False
         next_beat = time.monotonic()
         while not self._stopping:
+            rings = self._in_bell(self._bell.tend) if self._bell is not None else []
             if self._listening and not subscribed and (self._bell is None or self._bell.leading):
                 self._subscribe(conn)
                 subscribed = True
             if not self.connected.is_set():
                 self.connected.set()
-                self._on_ring(POLL_NOW)
+                rings = [POLL_NOW]
+            # Not before it listens: what is rung in between would be missed.
+            self._ring(rings)
             if time.monotonic() >= next_beat:
                 self._beat_once(conn)
                 next_beat = time.monotonic() + self._beat_seconds
             self._wait(next_beat - time.monotonic(), conn)
 
     def _subscribe(self, conn: psycopg.Connection[Any]) -> None:
-        text = sql.SQL(statement("ostinato.db", "sql/calls.sql", "listen"))
+        text = statement("ostinato.db", "sql/calls.sql", "listen")
         with _bounded(conn):
-            conn.execute(text.format(channel=sql.Identifier(self._channel)))
+            conn.execute(sql.SQL(text).format(channel=sql.Identifier(self._channel)))
         if self._bell is not None:
             self._bell.ring_all()
 
@@ -144,9 +147,9 @@ class Listener:
         except (psycopg.Error, OSError, OstinatoError) as error:
             if conn.closed or isinstance(error, OSError):
                 raise psycopg.OperationalError(f"no beat: {error}") from error
-            log.warning("a beat failed: %s", error)
+            log.warning("beat_failed", error=str(error))
         except Exception:  # whatever it is, the next beat may succeed, and a dead heart beats never
-            log.exception("a beat failed")
+            log.exception("beat_failed")
         self._hear(conn)
 
     def _wait(self, seconds: float, conn: psycopg.Connection[Any] | None = None) -> None:
@@ -154,7 +157,6 @@ class Listener:
         bell = self._bell
         if bell is not None:
             bell.set_waiting(self._waiting)
-            self._ring(self._in_bell(bell.tend))
         limit = ALONE_SECONDS if bell is not None and bell.alone else IDLE_SECONDS
         poll = select.poll()
         others = bell.filenos() if bell is not None else []
@@ -186,7 +188,7 @@ class Listener:
         try:
             return work()
         except OSError as error:
-            log.warning("sharing the doorbell failed, listening alone: %s", error)
+            log.warning("doorbell_no_longer_shared", error=str(error))
             if self._bell is not None:
                 self._bell.close()
             self._bell = None
@@ -196,7 +198,7 @@ class Listener:
         try:
             return HostBell(database_identity(url, self._channel), names=names)
         except OSError as error:
-            log.info("the doorbell is not shared: %s", error)
+            log.info("doorbell_not_shared", error=str(error))
             return None
 
     def _close(self) -> None:

@@ -7,7 +7,6 @@ folder at a time with an access control list that names it, because opening a fo
 """
 
 import errno
-import logging
 import os
 import pwd
 import random
@@ -20,10 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ostinato.base.errors import EmbeddedError
+from ostinato.base.log import get_logger
 
 __all__ = ["OsUser", "let_in", "myself", "server_user"]
 
-log = logging.getLogger(__name__)
+log = get_logger("embedded")
 
 PREFERRED = "pgserver"
 STAND_INS = ("postgres", "nobody")
@@ -144,7 +144,7 @@ def _grant_search(user: OsUser, folder: Path) -> None:
         # Not on macOS, whose lists look different; nobody runs this as root there.
         os.setxattr(folder, ACL, _with_entry(user, folder))
     except (AttributeError, OSError) as error:
-        log.warning("%s is now open to all for passing through (no list: %s)", folder, error)
+        log.warning("folder_opened_for_passing_through", folder=str(folder), why=str(error))
         folder.chmod(folder.stat().st_mode | stat.S_IXOTH)
 
 

@@ -22,12 +22,13 @@ from psycopg.rows import TupleRow
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from ostinato.base.errors import CommitUnknown, DatabaseUnavailable, NotConfigured, OstinatoError
+from ostinato.base.log import get_logger
 from ostinato.db.guard import CALL_SECONDS, Guard, is_open
 from ostinato.db.sqlstate import belongs_to_us, is_lost, is_transient, translate, translated
 
 __all__ = ["Connection", "Pool", "connect", "conninfo", "retrying", "transaction"]
 
-log = logging.getLogger(__name__)
+log = get_logger("pool")
 
 T = TypeVar("T")
 
@@ -151,14 +152,14 @@ class Pool:
     async def _connected(self, conn: Connection) -> None:
         self._last_good = (conn.info.host, str(conn.info.port))
         if self._out_since is not None:
-            log.warning("the database is back after %.1f s", time.monotonic() - self._out_since)
+            log.warning("database_back", after_seconds=round(time.monotonic() - self._out_since, 1))
             self._out_since = None
         await self._rest(conn)
 
     async def _failed(self, _: AsyncConnectionPool[Connection]) -> None:
         if self._out_since is None:
             self._out_since = time.monotonic()
-            log.warning("the database cannot be reached; trying on")
+            log.warning("database_unreachable", hint="Trying on; `ostinato doctor` may know why.")
 
     async def _check(self, conn: Connection) -> None:
         if not is_open(conn):

@@ -7,13 +7,14 @@
 None of them is a superuser or bypasses row-level security: the row policies are real.
 """
 
+import asyncio
+import random
 from typing import Any
 
 import psycopg
 from psycopg import AsyncConnection, sql
 
 from ostinato.base.errors import NotConfigured
-from ostinato.db.pool import retrying
 from ostinato.db.sqlfile import statement
 from ostinato.db.sqlstate import translated
 
@@ -30,14 +31,26 @@ async def ensure_roles(conn: AsyncConnection[Any]) -> None:
     if not await role_problems(conn, to_migrate=True):
         return
     try:
-        for block in ("create_roles", "create_schemas"):
-            # Two migrators, even of two databases, may change the same role at once.
-            await retrying(lambda block=block: conn.execute(statement(*FILE, block)))  # type: ignore[misc]
+        await _make(conn)
     except psycopg.errors.InsufficientPrivilege as error:
-        problems = await role_problems(conn, to_migrate=True)
-        raise await _refused(conn, problems) from error
-    if problems := await role_problems(conn, to_migrate=True):
-        raise await _refused(conn, problems)
+        raise await _refused(conn) from error
+    if await role_problems(conn, to_migrate=True):
+        raise await _refused(conn)
+
+
+async def _make(conn: AsyncConnection[Any]) -> None:
+    for last_time in (*[False] * 9, True):
+        try:
+            async with conn.transaction():
+                for block in ("lock", "create_roles", "create_schemas"):
+                    await conn.execute(statement(*FILE, block))
+        except (psycopg.errors.InternalError_, psycopg.errors.UniqueViolation):
+            # Roles are shared by all databases of a server, and somebody is busy in another one.
+            if last_time:
+                raise
+            await asyncio.sleep(random.uniform(0, 0.1))  # noqa: S311 - spreads attempts
+        else:
+            return
 
 
 async def role_problems(conn: AsyncConnection[Any], *, to_migrate: bool = False) -> list[str]:
@@ -60,7 +73,8 @@ async def role_problems(conn: AsyncConnection[Any], *, to_migrate: bool = False)
     return problems
 
 
-async def _refused(conn: AsyncConnection[Any], problems: list[str]) -> NotConfigured:
+async def _refused(conn: AsyncConnection[Any]) -> NotConfigured:
+    problems = await role_problems(conn, to_migrate=True)
     row = await (await conn.execute(statement(*FILE, "whoami"))).fetchone()
     user, database = (row[0], row[1]) if row else ("?", "?")
     by_hand = sql.SQL(statement(*FILE, "by_hand")).format(admin=sql.Identifier(user))

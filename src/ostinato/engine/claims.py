@@ -11,6 +11,7 @@ from uuid import UUID
 import psycopg
 from psycopg import AsyncConnection
 
+from ostinato.db.arrays import numbers
 from ostinato.db.call import call, call_now
 from ostinato.db.sqlstate import translated
 
@@ -100,7 +101,9 @@ async def complete(
     """Finish jobs successfully; `durations` in milliseconds, `results` as JSON text."""
     stored = results if any(result is not None for result in results) else None
     return _ids(
-        await call(conn, "complete_jobs", **_held(jobs), durations=durations, results=stored)
+        await call(
+            conn, "complete_jobs", **_held(jobs), durations=numbers(durations), results=stored
+        )
     )
 
 
@@ -142,18 +145,18 @@ async def fail(
         conn,
         "fail_jobs",
         **_held(jobs),
-        delays=delays,
+        delays=numbers(delays),
         errors=errors,
         signatures=signatures,
         reasons=reasons,
-        durations=durations,
+        durations=numbers(durations),
     )
     return _ids(rows)
 
 
 async def snooze(conn: Connection, jobs: Sequence[Job], delays: list[float]) -> list[int]:
     """Let jobs run again later without counting a failure."""
-    return _ids(await call(conn, "snooze_jobs", **_held(jobs), delays=delays))
+    return _ids(await call(conn, "snooze_jobs", **_held(jobs), delays=numbers(delays)))
 
 
 async def cancel(
@@ -161,7 +164,9 @@ async def cancel(
 ) -> list[int]:
     """End running jobs as cancelled."""
     return _ids(
-        await call(conn, "cancel_jobs", **_held(jobs), reasons=reasons, durations=durations)
+        await call(
+            conn, "cancel_jobs", **_held(jobs), reasons=reasons, durations=numbers(durations)
+        )
     )
 
 
@@ -190,9 +195,9 @@ async def note_progress(
 
 def _held(jobs: Sequence[Job]) -> dict[str, Any]:
     return {
-        "claim_ids": [job.claim_id for job in jobs],
-        "job_ids": [job.id for job in jobs],
-        "attempts": [job.attempt for job in jobs],
+        "claim_ids": numbers([job.claim_id for job in jobs]),
+        "job_ids": numbers([job.id for job in jobs]),
+        "attempts": numbers([job.attempt for job in jobs]),
     }
 
 

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from psycopg import AsyncConnection
 
 from ostinato.base.errors import InvalidInput
+from ostinato.db.arrays import texts
 from ostinato.db.call import call, call_one, call_value
 
 __all__ = [
@@ -124,7 +125,7 @@ async def enqueue_many(conn: Connection, jobs: Sequence[NewJob]) -> list[int]:
         conn,
         "enqueue_jobs",
         kinds=_column([job.kind for job in jobs]),
-        args=[job.args for job in jobs],
+        args=texts([job.args for job in jobs]),
         queues=_column([job.queue for job in jobs]),
         priorities=_column([job.priority for job in jobs]),
         run_ats=_column([job.run_at for job in jobs]),

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from uuid import UUID
 
 from ostinato.base.metrics import CLAIMED_JOBS, CLAIMS, Recorder
-from ostinato.db.pool import Pool
+from ostinato.db.keep import Keeper
 from ostinato.engine import claims
 from ostinato.runtime.lanes import Lanes
 from ostinato.runtime.loop import FOREVER
@@ -19,7 +19,7 @@ from ostinato.runtime.loop import FOREVER
 __all__ = ["Claimer"]
 
 AWAKE_SECONDS = 0.1
-HOT_SECONDS = 0.004
+HOT_SECONDS = 0.0025
 
 
 class Claimer:
@@ -27,7 +27,7 @@ class Claimer:
 
     def __init__(
         self,
-        pool: Pool,
+        keeper: Keeper,
         lanes: Lanes,
         *,
         queues: Sequence[str],
@@ -35,7 +35,7 @@ class Claimer:
         recorder: Recorder,
         worker_id: Callable[[], UUID],
     ) -> None:
-        self._pool = pool
+        self._keeper = keeper
         self._lanes = lanes
         self._queues = tuple(queues)
         self._kinds = kinds
@@ -73,7 +73,7 @@ class Claimer:
         return HOT_SECONDS if self._awake else FOREVER
 
     async def _claim(self, queue: str, room: int) -> int:
-        async with self._pool.connection() as conn:
+        async with self._keeper.connection() as conn:
             jobs = await claims.claim(
                 conn,
                 self._worker_id(),

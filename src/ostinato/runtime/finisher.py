@@ -8,6 +8,7 @@ it is counted.
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
@@ -23,7 +24,7 @@ from ostinato.base.metrics import (
     Recorder,
 )
 from ostinato.base.signature import storable
-from ostinato.db.pool import Pool
+from ostinato.db.keep import Keeper
 from ostinato.engine import claims
 from ostinato.engine.claims import Failure, Job
 from ostinato.runtime.execute import (
@@ -69,8 +70,8 @@ Write = Callable[[AsyncConnection[Any], list[Finished]], Awaitable[list[int]]]
 class Finisher:
     """Collects verdicts; `tick` writes them."""
 
-    def __init__(self, pool: Pool, recorder: Recorder, wake: Callable[[], None]) -> None:
-        self._pool = pool
+    def __init__(self, keeper: Keeper, recorder: Recorder, wake: Callable[[], None]) -> None:
+        self._keeper = keeper
         self._recorder = recorder
         self._wake = wake
         self._waiting: list[Finished] = []
@@ -109,7 +110,7 @@ class Finisher:
         by_type: dict[type, list[Finished]] = {}
         for finished in self._writing:
             by_type.setdefault(type(finished.verdict), []).append(finished)
-        async with self._pool.connection() as conn:
+        async with self._keeper.connection() as conn:
             for verdict_type, group in by_type.items():
                 await self._write(conn, verdict_type, group)
                 written = {id(finished) for finished in group}
@@ -165,8 +166,9 @@ class Finisher:
 
     def _count(self, group: list[Finished], outcome: str) -> None:
         recorder = self._recorder
+        for kind, count in Counter([finished.job.kind for finished in group]).items():
+            recorder.add(JOBS_FINISHED, kind, outcome, by=count)
         for job, _, seconds in group:
-            recorder.add(JOBS_FINISHED, job.kind, outcome)
             recorder.observe(JOB_RUN_SECONDS, seconds, job.kind)
             recorder.observe(START_LATENCY_SECONDS, job.waited, job.queue)
 
@@ -187,7 +189,7 @@ class Finisher:
         notes, self._progress = list(self._progress.values()), {}
         self._progress_due = now + PROGRESS_SECONDS
         jobs, done, totals, texts = (list(column) for column in zip(*notes, strict=True))
-        async with self._pool.connection() as conn:
+        async with self._keeper.connection() as conn:
             await claims.note_progress(conn, jobs, done, totals, texts)
         return FOREVER
 

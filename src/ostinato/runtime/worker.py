@@ -38,6 +38,7 @@ from ostinato.base.metrics import (
     Recorder,
 )
 from ostinato.base.settings import Settings
+from ostinato.db.keep import Keeper
 from ostinato.db.pool import Pool, transaction
 from ostinato.engine import queues as engine_queues
 from ostinato.engine import upkeep, workers
@@ -99,8 +100,8 @@ class Worker:
             database.url,
             role="worker",
             pooled=database.pooled,
-            min_size=2,
-            max_size=4,
+            min_size=3,
+            max_size=5,
             seconds=seconds,
         )
         self._handler_pool = Pool(
@@ -113,12 +114,19 @@ class Worker:
         )
         self._build()
 
+    def _keep(self) -> Keeper:
+        keeper = Keeper(self._pool)
+        self._keepers.append(keeper)
+        return keeper
+
     def _build(self) -> None:
         settings = self.settings
+        self._keepers: list[Keeper] = []
+        self._poll_keeper = self._keep()
         self._finish_loop = Loop(
             "finisher", self._finish_tick, on_error=self._database_error, rng=self._rng
         )
-        self._finisher = Finisher(self._pool, self.recorder, self._finish_loop.wake)
+        self._finisher = Finisher(self._keep(), self.recorder, self._finish_loop.wake)
         self._claim_loop = Loop(
             "claimer", self._claim_tick, on_error=self._database_error, rng=self._rng
         )
@@ -133,7 +141,7 @@ class Worker:
             rng=self._rng,
         )
         self._claimer = Claimer(
-            self._pool,
+            self._keep(),
             self.lanes,
             queues=self.queues,
             kinds=list(self.kinds),
@@ -201,6 +209,8 @@ class Worker:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        for keeper in self._keepers:
+            await keeper.release()
         unwritten = self._finisher.pending
         self._heart.stop()
         try:
@@ -248,7 +258,7 @@ class Worker:
         return await self._finisher.tick()
 
     async def _poll_tick(self) -> float:
-        async with self._pool.connection() as conn:
+        async with self._poll_keeper.connection() as conn:
             poll = await workers.poll(
                 conn, self._worker_id(), self.queues, self.settings.max_crashes
             )

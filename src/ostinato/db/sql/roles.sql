@@ -22,12 +22,17 @@ left join pg_catalog.pg_roles o on o.oid = n.nspowner;
 -- Who is connected, and to what.
 select current_user::text, current_database()::text, (select rolsuper from pg_catalog.pg_roles where rolname = current_user);
 
+-- name: lock
+-- One at a time in this database.
+select pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('ostinato' || E'\x1f' || 'migrate', 0));
+
 -- name: create_roles
 -- Makes the roles that are missing, weakens those that are too strong, and joins the owner's.
 do $$
 declare
     v_role name;
     v_super boolean := (select rolsuper from pg_catalog.pg_roles where rolname = current_user);
+    v_acts boolean;
 begin
     foreach v_role in array array['ostinato_owner', 'ostinato_worker', 'ostinato_tenant'] loop
         if not exists (select from pg_catalog.pg_roles where rolname = v_role) then
@@ -58,8 +63,13 @@ begin
             end;
         end if;
     end loop;
-    -- Whoever makes a role may grant it, but is not allowed to act as it until it does.
-    if not v_super and current_user <> 'ostinato_owner' then
+    -- Since PostgreSQL 16 whoever makes a role may grant it, to itself for example, but not act as it at once.
+    if pg_catalog.current_setting('server_version_num')::integer >= 160000 then
+        v_acts := pg_catalog.pg_has_role(current_user, 'ostinato_owner', 'set');
+    else
+        v_acts := pg_catalog.pg_has_role(current_user, 'ostinato_owner', 'member');
+    end if;
+    if not v_acts then
         execute pg_catalog.format('grant ostinato_owner to %I', current_user);
     end if;
 end

@@ -38,10 +38,12 @@ begin
     if v_queue.concurrency is not null or v_queue.rate_count is not null
        or v_queue.key_concurrency is not null or v_queue.key_rate_count is not null then
         -- Claims of a limited queue go one after the other, so that what they count cannot change under them.
-        perform from queue q where q.name = claim_jobs.queue for update;
-        v_wanted := ostinato.queue_allowance(v_queue, wanted);
+        -- Read again under the lock: the limits, or the pause, may have changed while we waited for it.
+        select * into v_queue from queue q where q.name = claim_jobs.queue for update;
+        v_wanted := case when v_queue.paused then 0 else ostinato.queue_allowance(v_queue, wanted) end;
     end if;
-    if v_wanted <= 0 then
+    -- A queue that is asked again and again while it is empty answers at the price of one index probe.
+    if v_wanted <= 0 or (cursor is null and not exists (select from ready r where r.queue = claim_jobs.queue)) then
         return;
     end if;
     if v_queue.key_concurrency is not null or v_queue.key_rate_count is not null then
@@ -113,6 +115,7 @@ begin
     end if;
     v_lanes.looked_up_at := ostinato.now();
     v_lanes.cost := v_lanes.looked_up_at - v_start;
+    v_lanes.found := cardinality(v_lanes.tenants);
     v_lanes.last_tenant := last_tenant;
     return v_lanes;
 end
@@ -134,7 +137,9 @@ begin
     if suspects then
         v_batch := ostinato.take_suspect(queue, kinds, v_batch);
     end if;
-    v_fresh := v_lanes.tenants is null or ostinato.now() not between v_lanes.looked_up_at and v_lanes.looked_up_at + 20 * v_lanes.cost;
+    -- With more lanes in the queue than a look-up holds, those that are left must not share what others are due.
+    v_fresh := v_lanes.tenants is null or (v_lanes.found = 256 and cardinality(v_lanes.tenants) < 128)
+        or ostinato.now() not between v_lanes.looked_up_at and v_lanes.looked_up_at + 20 * v_lanes.cost;
     loop
         if v_fresh then
             v_lanes := ostinato.look_up_lanes(queue, v_lanes.last_tenant);
@@ -327,7 +332,7 @@ begin
         select s.job_id, v_now, s.attempt, durations[s.n], s.worker_id, 'done', results[s.n]::json from settled s
     )
     select array_agg(s.job_id), bool_or(s.keyed) into v_done, v_keyed from settled s;
-    perform ostinato.forget_run(v_done);
+    perform ostinato.forget_run(v_done, v_done);
     if v_keyed then
         perform ostinato.free_unique_keys(v_done, 'done');
     end if;
@@ -337,8 +342,9 @@ begin
 end
 $$;
 
--- Clears what belongs to a run and not to the job: progress and cancel requests.
-create function ostinato.forget_run(job_ids bigint[]) returns void language plpgsql
+-- Clears what belongs to a run and not to the job: progress and, of jobs that ended, the request to cancel them. A request
+-- that came too late for the verb that ended the run stays for settle_cancels.
+create function ostinato.forget_run(job_ids bigint[], ended bigint[]) returns void language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 begin
@@ -347,7 +353,7 @@ begin
         delete from job_progress p where p.job_id = any (job_ids);
     end if;
     if exists (select from cancel_request) then
-        delete from cancel_request r where r.job_id = any (job_ids);
+        delete from cancel_request r where r.job_id = any (ended);
     end if;
 end
 $$;
@@ -388,8 +394,9 @@ create function ostinato.fail_jobs(
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
-    v_now  constant timestamptz := ostinato.now();
-    v_done bigint[];
+    v_now   constant timestamptz := ostinato.now();
+    v_done  bigint[];
+    v_ended bigint[];
 begin
     with settled as materialized (
         select s.*, j.priority, j.queue, j.tenant_id, j.kind, j.limit_key, errors[s.n]::json as error, delays[s.n] as delay,
@@ -411,8 +418,8 @@ begin
     ), freed as (
         delete from job_unique u using settled s where u.job_id = s.job_id and s.outcome <> 'failed' and not s.outcome = any (u.states)
     )
-    select array_agg(s.job_id) into v_done from settled s;
-    perform ostinato.forget_run(v_done);
+    select array_agg(s.job_id), array_agg(s.job_id) filter (where s.outcome = 'cancelled') into v_done, v_ended from settled s;
+    perform ostinato.forget_run(v_done, v_ended);
     return query select j from unnest(job_ids) j where not j = any (coalesce(v_done, '{}'));
 end
 $$;
@@ -437,8 +444,9 @@ create function ostinato.snooze_jobs(claim_ids bigint[], job_ids bigint[], attem
 returns setof bigint language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
-    v_now  constant timestamptz := ostinato.now();
-    v_done bigint[];
+    v_now   constant timestamptz := ostinato.now();
+    v_done  bigint[];
+    v_ended bigint[];
 begin
     with settled as materialized (
         select s.*, j.priority, j.queue, j.tenant_id, j.kind, j.limit_key, r.job_id is not null as cancelled, r.reason as why
@@ -455,8 +463,8 @@ begin
     ), freed as (
         delete from job_unique u using settled s where u.job_id = s.job_id and s.cancelled and not 'cancelled' = any (u.states)
     )
-    select array_agg(s.job_id) into v_done from settled s;
-    perform ostinato.forget_run(v_done);
+    select array_agg(s.job_id), array_agg(s.job_id) filter (where s.cancelled) into v_done, v_ended from settled s;
+    perform ostinato.forget_run(v_done, v_ended);
     return query select j from unnest(job_ids) j where not j = any (coalesce(v_done, '{}'));
 end
 $$;
@@ -475,7 +483,7 @@ begin
         select s.job_id, ostinato.now(), s.attempt, durations[s.n], s.worker_id, 'cancelled', json_build_object('reason', reasons[s.n]) from settled s
     )
     select array_agg(s.job_id) into v_done from settled s;
-    perform ostinato.forget_run(v_done), ostinato.free_unique_keys(v_done, 'cancelled');
+    perform ostinato.forget_run(v_done, v_done), ostinato.free_unique_keys(v_done, 'cancelled');
     return query select j from unnest(job_ids) j where not j = any (coalesce(v_done, '{}'));
 end
 $$;
@@ -486,7 +494,8 @@ create function ostinato.release_jobs(claim_ids bigint[], job_ids bigint[], atte
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
-    v_done bigint[];
+    v_done  bigint[];
+    v_ended bigint[];
 begin
     with settled as materialized (
         select s.*, j.priority, j.queue, j.tenant_id, j.kind, j.limit_key, r.job_id is not null as cancelled, r.reason as why
@@ -502,8 +511,8 @@ begin
     ), freed as (
         delete from job_unique u using settled s where u.job_id = s.job_id and s.cancelled and not 'cancelled' = any (u.states)
     )
-    select array_agg(s.job_id) into v_done from settled s;
-    perform ostinato.forget_run(v_done);
+    select array_agg(s.job_id), array_agg(s.job_id) filter (where s.cancelled) into v_done, v_ended from settled s;
+    perform ostinato.forget_run(v_done, v_ended);
     return query select j from unnest(job_ids) j where not j = any (coalesce(v_done, '{}'));
 end
 $$;
@@ -517,10 +526,12 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 begin
     perform from claim c where c.id = any (claim_ids) order by c.id for share;
     insert into job_progress (job_id, attempt, done, total, note, updated_at)
-    select g.job_id, g.attempt, g.done, g.total, g.note, ostinato.now()
-    from unnest(claim_ids, job_ids, attempts, note_progress.done, totals, notes) g (claim_id, job_id, attempt, done, total, note)
+    select distinct on (g.job_id) g.job_id, g.attempt, g.done, g.total, g.note, ostinato.now()
+    from unnest(claim_ids, job_ids, attempts, note_progress.done, totals, notes)
+        with ordinality g (claim_id, job_id, attempt, done, total, note, n)
     where exists (select from claim c cross join unnest(c.job_ids, c.attempts) h (job_id, attempt)
                   where c.id = g.claim_id and (h.job_id, h.attempt) = (g.job_id, g.attempt))
+    order by g.job_id, g.n desc  -- the last word of each
     on conflict (job_id) do update set
         attempt = excluded.attempt, done = excluded.done, total = excluded.total, note = excluded.note, updated_at = excluded.updated_at;
     return query

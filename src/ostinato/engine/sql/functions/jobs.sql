@@ -344,7 +344,6 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
     v_state text;
-    v_claim bigint;
 begin
     for v_try in 1 .. 100 loop  -- a job may move between two places while we look; it never moves for long
         v_state := ostinato.job_state(cancel_job.job_id);
@@ -354,12 +353,11 @@ begin
         elsif v_state in ('ready', 'scheduled') and ostinato.drop_waiting(cancel_job.job_id, cancel_job.reason) then
             return v_state;
         elsif v_state = 'running' then
-            select c.id into v_claim from claim c where cancel_job.job_id = any (c.job_ids) for update;
-            if found then
-                insert into cancel_request (job_id, requested_at, reason)
-                values (cancel_job.job_id, ostinato.now(), cancel_job.reason) on conflict do nothing;
-                return v_state;
-            end if;
+            -- Without a lock on the claim: cancelling waits for no worker, and none waits for it. If the run ends
+            -- meanwhile without having seen the request, settle_cancels fulfils it.
+            insert into cancel_request (job_id, requested_at, reason)
+            values (cancel_job.job_id, ostinato.now(), cancel_job.reason) on conflict do nothing;
+            return v_state;
         elsif v_state = 'dead' then
             delete from dead_letter d where d.job_id = cancel_job.job_id;
             if found then
@@ -375,6 +373,28 @@ begin
     end loop;
     raise exception using errcode = 'OS409', message = format('job %s keeps moving', cancel_job.job_id),
         detail = json_build_object('job_id', cancel_job.job_id), hint = 'Cancel it again.';
+end
+$$;
+
+-- Fulfils requests to cancel a job that left its worker's hands before the request was seen. Returns how many.
+create function ostinato.settle_cancels(most integer default 100) returns integer language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+    v_request record;
+    v_count   integer := 0;
+begin
+    for v_request in
+        select r.job_id, r.reason from cancel_request r
+        where not exists (select from claim c where r.job_id = any (c.job_ids))
+        order by r.job_id limit most for update skip locked
+    loop
+        if ostinato.job_state(v_request.job_id) is null or ostinato.cancel_job(v_request.job_id, v_request.reason) <> 'running' then
+            delete from cancel_request r where r.job_id = v_request.job_id;
+            v_count := v_count + 1;
+        end if;
+    end loop;
+    return v_count;
 end
 $$;
 

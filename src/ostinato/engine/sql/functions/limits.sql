@@ -60,6 +60,16 @@ set search_path = ostinato_data, pg_catalog, pg_temp set enable_seqscan = off se
     select k.limit_key from key k limit 1000
 $$;
 
+-- The jobs with a key that workers hold of a queue. Claims from before it had key limits do not list their keys.
+create function ostinato.running_keys(queue text) returns table (limit_key text, job_id bigint) language sql stable
+set search_path = ostinato_data, pg_catalog, pg_temp set enable_seqscan = off as $$
+    select h.limit_key, h.job_id from claim c cross join unnest(c.limit_keys, c.job_ids) h (limit_key, job_id)
+    where c.queue = $1 and h.limit_key is not null
+    union all
+    select j.limit_key, j.id from claim c cross join unnest(c.job_ids) h join job j on j.id = h
+    where c.queue = $1 and c.limit_keys is null and j.limit_key is not null
+$$;
+
 -- The keys of a queue that may start something, and how much: from `after` on and then from the start, 1,000 at the most.
 create function ostinato.free_keys(limits ostinato_data.queue, after text) returns table (limit_key text, free integer) language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -68,8 +78,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
         union
         select k from ostinato.ready_keys(($1).name, '') k where $2 is not null
     ), busy as materialized (
-        select k as limit_key, count(*)::integer as running from claim c cross join unnest(c.limit_keys) k
-        where c.queue = ($1).name and k is not null group by k
+        select k.limit_key, count(*)::integer as running from ostinato.running_keys(($1).name) k group by k.limit_key
     )
     select w.limit_key, f.free from waiting w left join busy b on b.limit_key = w.limit_key
     cross join lateral (

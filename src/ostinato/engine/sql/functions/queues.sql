@@ -9,6 +9,9 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_variable
 begin
     perform ostinato.check_name('queue', name);
+    if greatest(rate_seconds, key_rate_seconds) > 31536000 then  -- a year; infinity and NaN are more
+        raise check_violation;
+    end if;
     insert into queue as q (name, concurrency, rate_count, rate_seconds, key_concurrency, key_rate_count, key_rate_seconds)
     values (name, concurrency, rate_count, rate_seconds, key_concurrency, key_rate_count, key_rate_seconds)
     on conflict on constraint queue_pkey do update set
@@ -18,7 +21,7 @@ exception when check_violation then
     raise exception using errcode = 'OS400', message = format('the limits of queue %L do not fit together', name),
         detail = json_build_object('queue', name, 'concurrency', concurrency, 'rate_count', rate_count, 'rate_seconds', rate_seconds,
             'key_concurrency', key_concurrency, 'key_rate_count', key_rate_count, 'key_rate_seconds', key_rate_seconds),
-        hint = 'Limits are positive, and a rate is a count with its seconds.';
+        hint = 'Limits are positive, and a rate is a count with its seconds, a year at the most.';
 end
 $$;
 

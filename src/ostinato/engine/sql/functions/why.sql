@@ -126,13 +126,13 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
                         ostinato.say_span(n.now - $3), ostinato.say_time($4)) end
         || case when t.grace_until > n.now
                 then format(', but not before %s: the database or its clock was away, and the living get time to beat again.', ostinato.say_time(t.grace_until))
-                when n.now > t.last + interval '7 seconds' or n.now < t.last
+                when n.now > t.last + n.gap or n.now < t.last - interval '1 second'
                 then ', after a grace of one expiry, because nobody has polled lately.' else '.' end,
         json_build_object('worker_id', $1, 'worker', $2, 'beat_at', $3, 'lease_until', $4,
                           'rescued_after', greatest($4, nullif(t.grace_until, '-infinity')), 'other_workers', a.alive),
         case when a.alive = 0 then 'No other worker is alive to take them. Start one with: ostinato worker --app package.module:app'
              else 'Nothing to do; if this worker is stuck, end its process. See: ostinato workers' end
-    from tick t cross join (select ostinato.now() as now) n
+    from tick t cross join (select ostinato.now() as now, make_interval(secs => coalesce(min(w.expiry_seconds), 15) * 7 / 15) as gap from worker w) n
     cross join lateral (select count(*) as alive from worker w
                         where w.id <> $1 and not ostinato.is_expired(w.beat_at, w.expiry_seconds, n.now)) a
 $$;
@@ -283,7 +283,7 @@ begin
             ostinato.limit_hint(v_queue.name)
         from ostinato.slot_holders(v_queue.name, null) h;
     end if;
-    v_running := (select count(*) from claim c cross join unnest(c.limit_keys) k where c.queue = v_queue.name and k = why_limited.limit_key);
+    v_running := (select count(*) from ostinato.running_keys(v_queue.name) k where k.limit_key = why_limited.limit_key);
     if v_queue.key_concurrency <= v_running then
         return query select 'key_concurrency',
             format('Queue %L runs %s jobs of the key %L at once at the most, and %s run. The slots are held by %s.', v_queue.name,
@@ -326,9 +326,8 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     from (
         select s.job_id, s.attempt, coalesce(w.name, c.worker_id::text) as worker, c.claimed_at,
                row_number() over (order by c.claimed_at, c.id, s.job_id) as n
-        from claim c cross join unnest(c.job_ids, c.attempts, c.limit_keys) s (job_id, attempt, limit_key)
-        left join worker w on w.id = c.worker_id
-        where c.queue = $1 and ($2 is null or s.limit_key = $2)
+        from claim c cross join unnest(c.job_ids, c.attempts) s (job_id, attempt) left join worker w on w.id = c.worker_id
+        where c.queue = $1 and ($2 is null or s.job_id in (select k.job_id from ostinato.running_keys($1) k where k.limit_key = $2))
         order by n limit 10
     ) h
 $$;

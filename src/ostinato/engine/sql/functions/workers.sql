@@ -48,6 +48,10 @@ begin
             detail = json_build_object('worker', contract, 'oldest', v_schema.oldest, 'current', v_schema.current),
             hint = case when contract < v_schema.oldest then 'Upgrade the worker.' else 'Run: ostinato db migrate' end;
     end if;
+    if expiry_seconds is null or expiry_seconds not between 0.001 and 86400 then  -- the grace of a tick depends on it
+        raise exception using errcode = 'OS400', message = format('expiry_seconds of worker %L is %s', name, coalesce(expiry_seconds::text, 'null')),
+            detail = json_build_object('name', name, 'expiry_seconds', expiry_seconds::text), hint = 'Choose 0.001 to 86400 seconds.';
+    end if;
     insert into worker (id, name, started_at, beat_at, expiry_seconds, contract, queues, kinds)
     values (v_id, name, ostinato.now(), ostinato.now(), expiry_seconds, contract, queues, kinds);
     return v_id;
@@ -128,6 +132,7 @@ declare
     v_error constant json := json_build_object('type', 'worker_lost', 'message', 'the worker process died or was cut off while it held this job');
     v_claim claim;
     v_count integer;
+    v_ended bigint[];
 begin
     delete from claim c where c.id = rescue_claim.claim_id returning * into v_claim;
     with lost as materialized (
@@ -148,8 +153,8 @@ begin
     ), freed as (
         delete from job_unique u using lost l where u.job_id = l.job_id and l.outcome <> 'lost' and not l.outcome = any (u.states)
     )
-    select count(*) into v_count from lost;
-    perform ostinato.forget_run(v_claim.job_ids);
+    select count(*), array_agg(l.job_id) filter (where l.outcome = 'cancelled') into v_count, v_ended from lost l;
+    perform ostinato.forget_run(v_claim.job_ids, v_ended);
     return v_count;
 end
 $$;
@@ -189,6 +194,9 @@ declare
 begin
     rescued := ostinato.rescue_jobs(max_crashes);
     promoted := ostinato.promote_jobs();
+    if exists (select from cancel_request) then
+        perform ostinato.settle_cancels();
+    end if;
     ready_queues := array(
         select q from unnest(queues) q
         where exists (select from ready r where r.queue = q) and not exists (select from queue p where p.name = q and p.paused));

@@ -209,5 +209,5 @@ create type ostinato_data.batch as (
 );
 -- The lanes that a claim remembers for the next one: where they were found, when, at what cost, and how far they are taken.
 create type ostinato_data.lanes as (
-    looked_up_at timestamptz, cost interval, last_tenant text, priorities smallint[], tenants text[], positions bigint[]
+    looked_up_at timestamptz, cost interval, found integer, last_tenant text, priorities smallint[], tenants text[], positions bigint[]
 );

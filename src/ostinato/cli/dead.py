@@ -1,0 +1,180 @@
+"""`ostinato jobs dead` and `jobs redrive`: what gave up, and giving it another chance."""
+
+import shlex
+from typing import Annotated, Any
+
+import typer
+from psycopg import AsyncConnection
+from rich.markup import escape
+from rich.text import Text
+
+from ostinato.base.errors import InvalidInput
+from ostinato.cli import attach, words
+from ostinato.cli.command import Cli, command
+from ostinato.cli.jobs import Before, Kind, Most, Queue, Tenant
+from ostinato.cli.look import rows
+from ostinato.cli.output import table
+from ostinato.engine import clock
+from ostinato.engine import jobs as engine_jobs
+
+__all__ = ["register"]
+
+CHUNK = 500
+"""Dead letters that one call redrives: few enough to be done well within the call's time."""
+
+Signature = Annotated[
+    str | None, typer.Option(metavar="TEXT", help="Only with this error, as `jobs dead` shows it.")
+]
+Ids = Annotated[
+    list[int],
+    typer.Argument(metavar="[JOB]...", min=0, help="Only these jobs.", show_default=False),
+]
+
+
+def dead(
+    cli: Cli,
+    *,
+    each: Annotated[bool, typer.Option("--each", help="One by one instead of by error.")] = False,
+    queue: Queue = None,
+    kind: Kind = None,
+    tenant: Tenant = None,
+    signature: Signature = None,
+    before: Before = None,
+    most: Most = 50,
+) -> None:
+    """Dead letters: jobs that gave up, grouped by what killed them.
+
+    Example: `ostinato jobs dead --each --queue mail`
+    """
+    filters = {"queue": queue, "kind": kind, "tenant_id": tenant, "signature": signature}
+    if each or before is not None or any(filters.values()):
+        _one_by_one(cli, most, before=before, **filters)
+    else:
+        _by_error(cli)
+
+
+def redrive(
+    cli: Cli,
+    *,
+    jobs: Ids = [],  # noqa: B006 - Typer copies it
+    queue: Queue = None,
+    kind: Kind = None,
+    tenant: Tenant = None,
+    signature: Signature = None,
+    every: Annotated[bool, typer.Option("--all", help="All dead letters.")] = False,
+    most: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="At most N, oldest first: a canary.")
+    ] = None,
+    preview: Annotated[bool, typer.Option("--preview", help="Only count.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Run dead letters again; says how many, and asks, before it does.
+
+    Example: `ostinato jobs redrive --kind billing.send_invoice --most 5`
+    """
+    filters = {"queue": queue, "kind": kind, "tenant_id": tenant, "signature": signature}
+    if not (jobs or every or any(filters.values())):
+        raise InvalidInput(
+            "nothing says which dead letters to redrive",
+            hint="Name jobs, give --queue, --kind, --tenant or --signature, or say --all.",
+        )
+
+    async def work() -> dict[str, int]:
+        async with attach.connection(cli) as conn:
+            ids = list(jobs) or None
+            found = await rows(conn, "find_dead_letters", ids=ids, **filters)
+            chosen = [line["find_dead_letters"] for line in found[:most]]
+            told = {"matching": len(found), "chosen": len(chosen), "redriven": 0, "conflicts": 0}
+            if not preview and chosen and _agreed(cli, len(chosen), len(found), yes=yes):
+                told |= await _redriven(cli, conn, chosen)
+            return told
+
+    told = attach.run(work())
+    cli.out.show(told, *_outcome(told, preview=preview))
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    command(app)(dead)
+    command(app)(redrive)
+
+
+def _agreed(cli: Cli, count: int, matching: int, *, yes: bool) -> bool:
+    of = "" if count == matching else f" of {matching:,}"
+    question = f"Run {words.counted(count, 'dead letter')}{of} again?"
+    return yes or cli.out.confirm(question)
+
+
+async def _redriven(cli: Cli, conn: AsyncConnection[Any], ids: list[int]) -> dict[str, int]:
+    """Redrive exactly what was counted, in chunks: what died meanwhile is not touched."""
+    redriven = conflicts = 0
+    with cli.out.steps("Redriving", len(ids)) as steps:
+        for start in range(0, len(ids), CHUNK):
+            chunk = ids[start : start + CHUNK]
+            done = await engine_jobs.redrive(conn, ids=chunk)
+            redriven += done.redriven
+            conflicts += done.conflicts
+            steps.advance(len(chunk))
+    return {"redriven": redriven, "conflicts": conflicts}
+
+
+def _outcome(told: dict[str, int], *, preview: bool) -> list[str]:
+    if told["matching"] == 0:
+        return ["No dead letter matches."]
+    if preview:
+        of = "" if told["chosen"] == told["matching"] else f" of {told['matching']:,} that match"
+        return [f"{words.counted(told['chosen'], 'dead letter')}{of} would run again."]
+    lines = [f"{words.counted(told['redriven'], 'job')} run again."]
+    if told["conflicts"]:
+        lines.append(
+            f"{words.counted(told['conflicts'], 'dead letter')} stayed:"
+            " another job holds the unique key by now."
+        )
+    return lines
+
+
+def _by_error(cli: Cli) -> None:
+    async def look(conn: AsyncConnection[Any]) -> tuple[list[dict[str, Any]], Any]:
+        return await rows(conn, "dead_letter_groups"), await clock.now(conn)
+
+    found, now = attach.ask(cli, look)
+    shown = table("count", "kind", "reason", "last", "error", "for example", right=("count",))
+    for line in found:
+        shown.add_row(
+            f"{line['count']:,}",
+            escape(line["kind"]),
+            escape(line["reason"]),
+            words.age(line["last"], now),
+            escape(line["example_error"] or line["signature"]),
+            str(line["example_job_id"]),
+        )
+    cli.out.show({"groups": found}, shown if found else Text("No dead letters."))
+    if found:
+        cli.out.note(
+            "Run the first group again: ostinato jobs redrive --signature "
+            + shlex.quote(found[0]["signature"])
+        )
+
+
+def _one_by_one(cli: Cli, most: int, **filters: object) -> None:
+    async def look(conn: AsyncConnection[Any]) -> tuple[list[dict[str, Any]], Any]:
+        found = await rows(conn, "list_dead_letters", most=most, **filters)
+        return found, await clock.now(conn)
+
+    found, now = attach.ask(cli, look)
+    following = found[-1]["job_id"] if len(found) == most else None
+    shown = table("job", "kind", "queue", "attempt", "died", "reason", "error", right=("job",))
+    for line in found:
+        shown.add_row(
+            str(line["job_id"]),
+            escape(line["kind"]),
+            escape(line["queue"]),
+            str(line["attempt"]),
+            words.age(line["died_at"], now),
+            escape(line["reason"]),
+            escape(line["error"] or ""),
+        )
+    answer = {"dead_letters": found, "next": following}
+    cli.out.show(answer, shown if found else Text("No dead letters."))
+    if following is not None:
+        cli.out.note(f"There may be more: add --before {following}")

@@ -1,0 +1,140 @@
+"""`ostinato enqueue`: add a job by hand."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Annotated, Any, Literal
+
+import typer
+from psycopg import AsyncConnection
+from rich.markup import escape
+from rich.text import Text
+
+from ostinato.base.errors import InvalidInput
+from ostinato.cli import attach, words
+from ostinato.cli.command import Cli, command
+from ostinato.cli.document import parsed
+from ostinato.cli.loading import load_app
+from ostinato.cli.look import row, rows
+from ostinato.engine import clock, jobs, queues
+from ostinato.engine.jobs import NewJob, Unique
+
+__all__ = ["register"]
+
+Policy = Literal["return", "refuse", "replace"]
+# What keeps a job waiting although nobody may know it: a misspelt kind, a queue that nobody serves.
+OBSTACLES = ("no_worker_for_kind", "no_worker_for_queue", "queue_paused")
+
+
+def enqueue(
+    cli: Cli,
+    *,
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="Such as billing.send_invoice.")],
+    args: Annotated[
+        list[str],
+        typer.Argument(metavar="[ARGS]...", help="A JSON object, or name=value pairs."),
+    ] = [],  # noqa: B006 - Typer copies it
+    queue: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Instead of the kind's own.")
+    ] = None,
+    priority: Annotated[
+        int | None, typer.Option(metavar="N", min=-32768, max=32767, help="Lower runs first.")
+    ] = None,
+    in_: Annotated[
+        str | None, typer.Option("--in", metavar="TIME", help="Run it later: 90, 5m, 2h, 1d.")
+    ] = None,
+    at: Annotated[
+        str | None, typer.Option(metavar="ISO", help="Run it then: 2026-03-01T09:00:00Z.")
+    ] = None,
+    tenant: Annotated[str | None, typer.Option(metavar="ID", help="For this tenant.")] = None,
+    unique: Annotated[
+        str | None, typer.Option(metavar="KEY", help="At most one live job with this key.")
+    ] = None,
+    policy: Annotated[Policy, typer.Option(help="What a second job with the key gets.")] = "return",
+    limit_key: Annotated[
+        str | None, typer.Option(metavar="KEY", help="The key that the queue's limits count.")
+    ] = None,
+    correlation: Annotated[
+        str | None, typer.Option(metavar="ID", help="Ties jobs of one request together.")
+    ] = None,
+    max_attempts: Annotated[
+        int | None, typer.Option(metavar="N", min=1, max=32767, help="Instead of the kind's.")
+    ] = None,
+    app: Annotated[
+        str | None, typer.Option(metavar="MODULE:APP", help="Check the arguments against this app.")
+    ] = None,
+) -> None:
+    """Add a job and say its id.
+
+    A value that reads as JSON is JSON (n=7, vip=true), anything else is text (name=Ada).
+
+    Example: `ostinato enqueue billing.send_invoice invoice_id=7 --in 5m --unique invoice-7`
+    """
+    if in_ is not None and at is not None:
+        raise InvalidInput("--in and --at both say when", hint="Give one of them.")
+    job = NewJob(
+        kind,
+        words.named_args(args),
+        queue=queue,
+        priority=priority,
+        run_at=None if at is None else words.moment(at),
+        tenant_id=tenant,
+        correlation_id=correlation,
+        limit_key=limit_key,
+        unique=None if unique is None else Unique(unique, policy),
+        max_attempts=max_attempts,
+    )
+    if app is not None:
+        job = _checked(job, app)
+    delay = None if in_ is None else words.seconds(in_)
+    added = attach.ask(cli, lambda conn: _add(conn, job, delay))
+    _tell(cli, added)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    command(app)(enqueue)
+
+
+def _checked(job: NewJob, path: str) -> NewJob:
+    """The job with its arguments as the handler's type hints want them."""
+    kind = load_app(path)[job.kind]
+    values = parsed(job.args)
+    if not isinstance(values, dict):
+        raise InvalidInput(f"args of {job.kind} must be a JSON object", hint='Such as {"id": 7}.')
+    return replace(
+        job,
+        args=kind.arguments.dump_values(values),
+        queue=job.queue or kind.queue,
+        priority=kind.priority if job.priority is None else job.priority,
+    )
+
+
+async def _add(conn: AsyncConnection[Any], job: NewJob, delay: float | None) -> dict[str, Any]:
+    began: datetime = await clock.now(conn)
+    if delay is not None:
+        job = replace(job, run_at=began + timedelta(seconds=delay))
+    job_id = await jobs.enqueue(conn, job)
+    added = await row(conn, "show_job", job_id=job_id)
+    await queues.ring(conn, added["queue"])
+    obstacles = [
+        each for each in await rows(conn, "why", job_id=job_id) if each["code"] in OBSTACLES
+    ]
+    return {**added, "new": added["created_at"] >= began, "obstacles": obstacles}
+
+
+def _tell(cli: Cli, job: dict[str, Any]) -> None:
+    job_id = job["id"]
+    names = ("id", "kind", "queue", "tenant_id", "state", "run_at", "new", "obstacles")
+    answer = {name: job[name] for name in names} | {"why": f"ostinato why {job_id}"}
+    if cli.out.quiet:
+        cli.out.show(answer, str(job_id))
+        return
+    what = f"{escape(job['kind'])}, queue {escape(job['queue'])}"
+    held = "" if job["new"] else f" already holds the unique key {escape(str(job['unique_key']))}"
+    cli.out.show(
+        answer,
+        f"job [bold]{job_id}[/]{held}  ({what}, {job['state']})",
+        Text.assemble(("→ ", "green"), cli.try_("why", str(job_id))),
+    )
+    for obstacle in job["obstacles"]:
+        cli.out.warn(obstacle["message"])

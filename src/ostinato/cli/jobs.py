@@ -1,0 +1,175 @@
+"""`ostinato jobs …`: look at jobs, and do something about them."""
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any, Literal
+
+import typer
+from psycopg import AsyncConnection
+from rich.console import Group, RenderableType
+from rich.markup import escape
+from rich.text import Text
+
+from ostinato.base.errors import OstinatoError
+from ostinato.cli import attach, jobview, words
+from ostinato.cli.command import Cli, command
+from ostinato.cli.document import parsed
+from ostinato.cli.look import row, rows
+from ostinato.cli.output import table
+from ostinato.engine import clock, queues
+from ostinato.engine import jobs as engine_jobs
+
+__all__ = ["JobId", "register"]
+
+JobId = Annotated[int, typer.Argument(metavar="JOB", min=0, help="The job's id.")]
+JobIds = Annotated[list[int], typer.Argument(metavar="JOB...", min=0, help="The jobs' ids.")]
+State = Literal["scheduled", "ready", "running", "dead", "done", "cancelled"]
+Queue = Annotated[str | None, typer.Option("--queue", metavar="NAME", help="Only of this queue.")]
+Kind = Annotated[str | None, typer.Option("--kind", metavar="NAME", help="Only of this kind.")]
+Tenant = Annotated[str | None, typer.Option("--tenant", metavar="ID", help="Only of this tenant.")]
+Before = Annotated[
+    int | None, typer.Option(metavar="JOB", help="The next page: only jobs older than this id.")
+]
+Most = Annotated[int, typer.Option(metavar="N", min=1, max=1000, help="At most this many.")]
+
+Act = Callable[[AsyncConnection[Any], int], Awaitable[str]]
+
+
+def list_(
+    cli: Cli,
+    *,
+    state: Annotated[State | None, typer.Option(help="Only in this state.")] = None,
+    queue: Queue = None,
+    kind: Kind = None,
+    tenant: Tenant = None,
+    correlation: Annotated[
+        str | None, typer.Option(metavar="ID", help="Only of this correlation id.")
+    ] = None,
+    before: Before = None,
+    most: Most = 50,
+) -> None:
+    """List jobs, newest first.
+
+    Example: `ostinato jobs list --state dead --queue mail`
+    """
+
+    async def look(conn: AsyncConnection[Any]) -> tuple[list[dict[str, Any]], Any]:
+        found = await rows(
+            conn,
+            "list_jobs",
+            state=state,
+            queue=queue,
+            kind=kind,
+            tenant_id=tenant,
+            correlation_id=correlation,
+            before=before,
+            most=most,
+        )
+        return found, await clock.now(conn)
+
+    found, now = attach.ask(cli, look)
+    following = found[-1]["id"] if len(found) == most else None
+    shown = table(
+        "id", "kind", "state", "queue", "attempt", "added", "last", right=("id", "attempt")
+    )
+    if cli.out.verbose:
+        shown.add_column("tenant")
+        shown.add_column("priority", justify="right")
+        shown.add_column("correlation")
+    for job in found:
+        more = [job["tenant_id"], str(job["priority"]), job["correlation_id"] or ""]
+        shown.add_row(
+            str(job["id"]),
+            escape(job["kind"]),
+            words.state(job["state"]),
+            escape(job["queue"]),
+            str(job["attempt"]),
+            words.age(job["created_at"], now),
+            jobview.latest(job, now),
+            *(map(escape, more) if cli.out.verbose else ()),
+        )
+    cli.out.show({"jobs": found, "next": following}, shown if found else Text("No jobs."))
+    if following is not None:
+        cli.out.note(f"There may be more: add --before {following}")
+
+
+def show(cli: Cli, job: JobId) -> None:
+    """Everything about one job: arguments, result, error, and every attempt.
+
+    Example: `ostinato jobs show 31900000000042`
+    """
+
+    async def look(conn: AsyncConnection[Any]) -> tuple[dict[str, Any], list[dict[str, Any]], Any]:
+        found = await row(conn, "show_job", job_id=job)
+        return found, await rows(conn, "job_attempts", job_id=job), await clock.now(conn)
+
+    found, attempts, now = attach.ask(cli, look)
+    parts: list[RenderableType] = [jobview.facts(found, now)]
+    if attempts:
+        parts += ["", jobview.attempts(attempts, now)]
+    if found["error"] is not None and found["state"] != "done":
+        parts += ["", *jobview.error(parsed(found["error"]))]
+    cli.out.show({**found, "attempts": attempts}, Group(*parts))
+
+
+def retry(cli: Cli, jobs: JobIds) -> None:
+    """Run jobs now: those that wait for their time, are dead, or were cancelled.
+
+    Example: `ostinato jobs retry 31900000000042`
+    """
+
+    async def again(conn: AsyncConnection[Any], job: int) -> str:
+        was = await engine_jobs.retry(conn, job)
+        queue = (await row(conn, "show_job", job_id=job))["queue"]
+        await queues.ring(conn, queue)  # idle workers look at once instead of at their next poll
+        return was
+
+    _each(cli, jobs, again, "runs again; it was")
+
+
+def cancel(
+    cli: Cli,
+    jobs: JobIds,
+    reason: Annotated[str, typer.Option(help="Kept with the job.")] = "cancelled by an operator",
+) -> None:
+    """Cancel jobs: waiting ones at once, running ones by asking and then by force.
+
+    Example: `ostinato jobs cancel 31900000000042 --reason "the order was withdrawn"`
+    """
+
+    async def stop(conn: AsyncConnection[Any], job: int) -> str:
+        return await engine_jobs.cancel(conn, job, reason)
+
+    _each(cli, jobs, stop, "is cancelled; it was")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    command(app, "list")(list_)
+    command(app)(show)
+    command(app)(retry)
+    command(app)(cancel)
+
+
+def _each(cli: Cli, jobs: list[int], act: Act, done: str) -> None:
+    """Act on each job by itself: one that cannot be done does not stop the others."""
+    failures: list[OstinatoError] = []
+
+    async def work(conn: AsyncConnection[Any]) -> list[dict[str, Any]]:
+        told: list[dict[str, Any]] = []
+        for job in dict.fromkeys(jobs):
+            try:
+                told.append({"id": job, "was": await act(conn, job)})
+            except OstinatoError as error:
+                failures.append(error)
+                fault = {"code": error.code, "message": error.message, "hint": error.hint}
+                told.append({"id": job, "error": fault})
+        return told
+
+    told = attach.ask(cli, work)
+    lines = [f"job {each['id']} {done} {each['was']}" for each in told if "was" in each]
+    cli.out.show({"jobs": told}, *lines)
+    for error in failures:
+        if not cli.out.json:
+            cli.out.error(error)
+    if failures:
+        raise typer.Exit(failures[0].exit_code)

@@ -1,0 +1,142 @@
+"""`ostinato queues …`: how long the lines are, and who may come in."""
+
+from dataclasses import replace
+from typing import Annotated, Any
+
+import typer
+from psycopg import AsyncConnection
+from rich.markup import escape
+from rich.text import Text
+
+from ostinato.base.errors import InvalidInput
+from ostinato.cli import attach, words
+from ostinato.cli.command import Cli, command
+from ostinato.cli.look import rows
+from ostinato.cli.output import table
+from ostinato.engine import queues as engine_queues
+from ostinato.engine.queues import Queue, Rate
+
+__all__ = ["register"]
+
+Name = Annotated[str, typer.Argument(metavar="QUEUE", help="The queue's name.")]
+UNSET = "unset"
+
+
+def list_(cli: Cli) -> None:
+    """List queues: what waits in them, what runs, their limits.
+
+    Example: `ostinato queues list`
+    """
+
+    async def look(conn: AsyncConnection[Any]) -> list[dict[str, Any]]:
+        return await rows(conn, "list_queues")
+
+    found = attach.ask(cli, look)
+    counts = ("ready", "scheduled", "running", "dead")
+    shown = table("queue", "state", *counts, "oldest", "workers", "limits", right=counts)
+    for queue in found:
+        wait = queue["oldest_wait"]
+        shown.add_row(
+            escape(queue["name"]),
+            Text("paused", style="yellow") if queue["paused"] else Text("open", style="green"),
+            *(f"{queue[n]:,}{'+' if n in queue['capped'] else ''}" for n in counts),
+            "" if wait is None else words.span(wait),
+            str(queue["workers"]),
+            words.limits(queue),
+        )
+    cli.out.show({"queues": found}, shown if found else Text("No queues yet."))
+
+
+def pause(cli: Cli, queue: Name) -> None:
+    """Stop claims from a queue; jobs that run go on.
+
+    Example: `ostinato queues pause mail`
+    """
+
+    async def stop(conn: AsyncConnection[Any]) -> None:
+        await engine_queues.pause(conn, queue)
+
+    attach.ask(cli, stop)
+    cli.out.show({"queue": queue, "paused": True}, f"queue {escape(queue)} is paused")
+
+
+def resume(cli: Cli, queue: Name) -> None:
+    """Let claims from a queue go on.
+
+    Example: `ostinato queues resume mail`
+    """
+
+    async def go_on(conn: AsyncConnection[Any]) -> None:
+        await engine_queues.resume(conn, queue)
+        await engine_queues.ring(conn, queue)
+
+    attach.ask(cli, go_on)
+    cli.out.show({"queue": queue, "paused": False}, f"queue {escape(queue)} is open")
+
+
+def limit(
+    cli: Cli,
+    *,
+    queue: Name,
+    concurrency: Annotated[
+        str | None, typer.Option(metavar="N", help="Jobs that run at once, over all workers.")
+    ] = None,
+    rate: Annotated[
+        str | None, typer.Option(metavar="N/TIME", help="Starts within a time: 100/m, 10/90s.")
+    ] = None,
+    key_concurrency: Annotated[
+        str | None, typer.Option(metavar="N", help="Jobs of one limit key that run at once.")
+    ] = None,
+    key_rate: Annotated[
+        str | None, typer.Option(metavar="N/TIME", help="Starts of one limit key within a time.")
+    ] = None,
+) -> None:
+    """Set limits of a queue; `none` takes one away, those not named stay.
+
+    A worker whose app declares the queue sets its limits again when it starts.
+
+    Example: `ostinato queues limit mail --concurrency 5 --rate 100/m`
+    """
+    given: dict[str, Any] = {}
+    for name, text, read in (
+        ("concurrency", concurrency, words.limit),
+        ("rate", rate, words.rate),
+        ("key_concurrency", key_concurrency, words.limit),
+        ("key_rate", key_rate, words.rate),
+    ):
+        if text is not None:
+            given[name] = read(text)
+    if not given:
+        raise InvalidInput(
+            "nothing says which limit to set",
+            hint="Give --concurrency, --rate, --key-concurrency or --key-rate.",
+        )
+
+    async def change(conn: AsyncConnection[Any]) -> dict[str, Any]:
+        now = [line for line in await rows(conn, "list_queues") if line["name"] == queue]
+        await engine_queues.configure(conn, replace(_limits(queue, now), **given))
+        return next(line for line in await rows(conn, "list_queues") if line["name"] == queue)
+
+    changed = attach.ask(cli, change)
+    told = words.limits(changed) or "no limit"
+    cli.out.show(changed, f"queue {escape(queue)}: {told}")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    command(app, "list")(list_)
+    command(app)(pause)
+    command(app)(resume)
+    command(app)(limit)
+
+
+def _limits(name: str, found: list[dict[str, Any]]) -> Queue:
+    if not found:
+        return Queue(name)
+    line = found[0]
+    rates = {
+        prefix: line[f"{prefix}rate_count"]
+        and Rate(line[f"{prefix}rate_count"], line[f"{prefix}rate_seconds"])
+        for prefix in ("", "key_")
+    }
+    return Queue(name, line["concurrency"], rates[""], line["key_concurrency"], rates["key_"])

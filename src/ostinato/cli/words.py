@@ -1,0 +1,162 @@
+"""Values as people read and write them: spans of time, ages, rates, arguments."""
+
+import json
+import re
+from datetime import datetime
+from typing import Any
+
+import typer
+from rich.text import Text
+
+from ostinato.cli.document import Raw
+from ostinato.engine.queues import Rate
+
+__all__ = [
+    "age",
+    "counted",
+    "limit",
+    "limits",
+    "moment",
+    "named_args",
+    "rate",
+    "seconds",
+    "span",
+    "state",
+]
+
+UNITS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
+SPAN = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*(s|m|min|h|d)?")
+RATE = re.compile(r"(\d+)\s*/\s*(?:(s|m|min|h|d)|(\S+))")
+COLOURS = {
+    "scheduled": "blue",
+    "ready": "cyan",
+    "running": "yellow",
+    "done": "green",
+    "cancelled": "dim",
+    "dead": "red",
+}
+NONE = "none"
+
+
+def counted(count: int, noun: str) -> str:
+    """A number with its noun: 1 job, 2 jobs."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def span(length: float) -> str:
+    """A length of time, in its two largest units."""
+    whole = int(length)
+    if length < 10:  # noqa: PLR2004 - below ten a tenth matters
+        return f"{length:.1f} s"
+    if whole < 60:  # noqa: PLR2004 - a minute
+        return f"{whole} s"
+    for size, big, small in ((3600, "min", "s"), (86_400, "h", "min")):
+        if whole < size:
+            unit = size // 60
+            return f"{whole // unit} {big} {whole % unit // max(unit // 60, 1)} {small}"
+    return f"{whole // 86_400} d {whole % 86_400 // 3600} h"
+
+
+def age(at: datetime | None, now: datetime) -> str:
+    """How long ago something was, or in how long it will be."""
+    if at is None:
+        return ""
+    passed = (now - at).total_seconds()
+    return f"{span(passed)} ago" if passed >= 0 else f"in {span(-passed)}"
+
+
+def state(name: str | None) -> Text:
+    """The state of a job in its colour."""
+    return Text(name or "", style=COLOURS.get(name or "", ""))
+
+
+def limits(row: dict[str, Any]) -> str:
+    """The limits of a queue in one line."""
+    parts = []
+    for prefix, whose in (("", ""), ("key_", " per key")):
+        if row[f"{prefix}concurrency"] is not None:
+            parts.append(f"{row[f'{prefix}concurrency']} at once{whose}")
+        if row[f"{prefix}rate_count"] is not None:
+            window = row[f"{prefix}rate_seconds"]
+            parts.append(f"{row[f'{prefix}rate_count']} in {span(window)}{whose}")
+    return ", ".join(parts)
+
+
+def seconds(text: str) -> float:
+    """A length of time from the command line: 90, 90s, 5m, 2h, 1d."""
+    found = SPAN.fullmatch(text.strip())
+    if found is None:
+        raise typer.BadParameter(f"{text!r} is no length of time: write 90, 5m, 2h or 1d")
+    return float(found[1]) * UNITS[found[2] or "s"]
+
+
+def moment(text: str) -> datetime:
+    """A point in time from the command line, in ISO 8601 with its zone."""
+    try:
+        at = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is no time: write 2026-03-01T09:00:00Z") from None
+    if at.tzinfo is None:
+        raise typer.BadParameter(f"{text!r} has no zone: write {text}Z or {text}+01:00")
+    return at
+
+
+def limit(text: str) -> int | None:
+    """A limit from the command line: a number from 1 on, or `none`."""
+    if text == NONE:
+        return None
+    if not text.isdecimal() or int(text) < 1:
+        raise typer.BadParameter(f"{text!r} is no limit: write a number from 1 on, or {NONE}")
+    return int(text)
+
+
+def rate(text: str) -> Rate | None:
+    """A rate from the command line: 100/m, 5/s, 10/90s, or `none`."""
+    if text == NONE:
+        return None
+    found = RATE.fullmatch(text.strip())
+    if found is None or int(found[1]) < 1:
+        raise typer.BadParameter(f"{text!r} is no rate: write 100/m, 5/s, 10/90s, or {NONE}")
+    window = UNITS[found[2]] if found[2] else seconds(found[3])
+    if window <= 0:
+        raise typer.BadParameter(f"{text!r} is no rate: its time is 0")
+    return Rate(int(found[1]), window)
+
+
+def named_args(words: list[str]) -> Raw:
+    """A job's arguments from the command line: one JSON object, or name=value pairs.
+
+    Numbers keep every digit: the text of a value is passed on as it was written.
+    """
+    if len(words) == 1 and words[0].lstrip().startswith(("{", "[")):
+        _loaded(words[0])
+        return Raw(words[0])
+    pairs: dict[str, str] = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        if not equals or not name:
+            raise typer.BadParameter(f"{word!r} is neither a JSON object nor name=value")
+        if name in pairs:
+            raise typer.BadParameter(f"{name!r} is given twice")
+        pairs[name] = text if _is_json(text) else json.dumps(text, ensure_ascii=False)
+    inner = ", ".join(f"{json.dumps(name, ensure_ascii=False)}: {pairs[name]}" for name in pairs)
+    return Raw(f"{{{inner}}}")
+
+
+def _loaded(text: str) -> object:
+    try:
+        return json.loads(text, parse_constant=_refuse)
+    except ValueError as error:
+        raise typer.BadParameter(f"the arguments are not JSON: {error}") from None
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text, parse_constant=_refuse)
+    except ValueError:
+        return False
+    return True
+
+
+def _refuse(name: str) -> object:
+    raise ValueError(f"{name} is not JSON")

@@ -1,0 +1,20 @@
+"""Long lists as array literals, built in a few calls instead of one per element.
+
+The driver can send lists by itself, but spends more on each element than the database does on the
+whole job. Used where thousands of values go out at once; short lists are left to the driver.
+"""
+
+from collections.abc import Iterable
+
+__all__ = ["numbers", "texts"]
+
+
+def numbers(values: Iterable[float | None]) -> str:
+    """Numbers as the text of a PostgreSQL array."""
+    return "{" + ",".join(["NULL" if value is None else repr(value) for value in values]) + "}"
+
+
+def texts(values: Iterable[str]) -> str:
+    """Texts as the text of a PostgreSQL array."""
+    escaped = [value.replace("\\", "\\\\").replace('"', '\\"') for value in values]
+    return '{"' + '","'.join(escaped) + '"}' if escaped else "{}"
