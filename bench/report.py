@@ -167,7 +167,7 @@ def show(console: Console, sheet: Sheet) -> None:
     console.print(table)
 
 
-def about(settings: dict[str, str], length: str, rounds: int) -> dict[str, Any]:
+def about(settings: dict[str, str], length: str, rounds: int, disturbance: str) -> dict[str, Any]:
     return {
         "date": datetime.now(UTC).date().isoformat(),
         "cores": cores(),
@@ -175,6 +175,7 @@ def about(settings: dict[str, str], length: str, rounds: int) -> dict[str, Any]:
         "python": platform.python_version(),
         "length": length,
         "rounds": rounds,
+        "disturbance": disturbance,
         "server": settings,
     }
 
@@ -195,6 +196,8 @@ def markdown(run: dict[str, Any], summaries: Summaries) -> str:
         "Read the ratios, not the absolutes."
     )
     lines = [head, ""]
+    if run["disturbance"]:
+        lines += [f"**{run['disturbance']}**", ""]
     for sheet in sheets(summaries):
         lines += [f"### {sheet.title}", "", "| " + " | ".join(sheet.head) + " |"]
         lines.append("|---" + "|---:" * (len(sheet.head) - 1) + "|")

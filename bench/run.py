@@ -19,7 +19,7 @@ if __package__ in {None, ""}:  # run as a file
 import psycopg
 from rich.console import Console
 
-from bench import peers, report
+from bench import peers, quiet, report
 from bench.catalog import BY_KEY, OURS, SYSTEMS, System
 from bench.launch import end_on_terminate
 from bench.measure import COMMON, Bench, Figures, one_round
@@ -41,6 +41,7 @@ class Run:
         self.console = console
         self.rounds: Rounds = {}
         self.failures: list[str] = []
+        self.others: list[float] = []
         self._started = time.monotonic()
 
     def common(self, only: set[str]) -> None:
@@ -61,6 +62,7 @@ class Run:
                     self.attempt(system, partial(scenario, self.bench, system))
 
     def attempt(self, system: System, measure: Callable[[], Figures]) -> None:
+        self.others.append(quiet.others_share())
         try:
             self.rounds.setdefault(system.key, []).append(measure())
         except FAILURES as error:
@@ -125,12 +127,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not summaries:
         console.print("Nothing was measured.")
         return 1
-    about = report.about(settings, "quick" if args.quick else "full", sizes.rounds)
+    disturbance = quiet.warning(run.others)
+    length = "quick" if args.quick else "full"
+    about = report.about(settings, length, sizes.rounds, disturbance)
     report.write_json(about, summaries, run.rounds)
     for sheet in report.sheets(summaries):
         report.show(console, sheet)
     if args.update_docs:
         report.update_docs(about, summaries)
+    if disturbance:
+        console.print(f"[yellow]{disturbance}[/yellow]")
     for failure in run.failures:
         console.print(f"[red]failed: {failure}[/red]")
     return 1 if run.failures else 0

@@ -105,8 +105,8 @@ def limit_script(dsn: str, batch: int) -> str:
             "select ostinato.register_worker('limit', '{default}', '{bench.noop}', 86400)"
         ).fetchone()
     assert row is not None  # noqa: S101
-    return (  # noqa: S608 - a uuid of our own and a number
-        "select ostinato.complete_jobs(array_agg(claim_id), array_agg(job_id), array_agg(attempt),"
+    return (
+        "select ostinato.complete_jobs(array_agg(claim_id), array_agg(job_id), array_agg(attempt),"  # noqa: S608 - a uuid of our own and a number
         " array_agg(1)) from ostinato.claim_jobs("
         f"'{row[0]}', 'default', {batch}, array['bench.noop']);"
     )

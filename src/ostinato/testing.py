@@ -155,7 +155,7 @@ class _Runner:
             dict.fromkeys([*(kind.queue for kind in self._kinds.values()), "default"])
         )
         self._rng = rng
-        self._finisher = Finisher(Keeper(pool), Recorder(), lambda: None)
+        self._finisher = Finisher(Keeper(pool), Recorder())
         self._threads = ThreadPoolExecutor(4)
         self._report = Report()
 

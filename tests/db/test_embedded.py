@@ -45,15 +45,22 @@ class Holder(NamedTuple):
         assert self.process.returncode == 0
 
 
+def launch(data_dir: Path, *options: str) -> subprocess.Popen[str]:
+    command = [sys.executable, str(Path(__file__).with_name("holder.py")), str(data_dir), *options]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def ready(process: subprocess.Popen[str]) -> Holder:
+    assert process.stdout is not None
+    owned, pid = process.stdout.readline().split()
+    return Holder(process, owned == "1", int(pid))
+
+
 @contextmanager
 def holding(data_dir: Path, *options: str) -> Iterator[Holder]:
-    command = [sys.executable, str(Path(__file__).with_name("holder.py")), str(data_dir), *options]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
-        assert process.stdout is not None
-        owned, pid = process.stdout.readline().split()
+    with launch(data_dir, *options) as process:
         try:
-            yield Holder(process, owned == "1", int(pid))
+            yield ready(process)
         finally:
             process.kill()
 
@@ -218,15 +225,14 @@ def test_a_killed_user_leaves_a_server_that_the_next_one_takes_over(data_dir: Pa
 
 
 def test_many_processes_may_start_at_once(data_dir: Path) -> None:
-    with (
-        holding(data_dir) as one,
-        holding(data_dir) as two,
-        holding(data_dir) as three,
-    ):
-        assert {one.server_pid} == {two.server_pid, three.server_pid}
-        assert [one.owned, two.owned, three.owned].count(True) == 1
-        for holder in (one, two, three):
-            holder.leave()
+    processes = [launch(data_dir) for _ in range(4)]  # none has answered before all run
+
+    holders = [ready(process) for process in processes]
+
+    assert len({holder.server_pid for holder in holders}) == 1
+    assert [holder.owned for holder in holders].count(True) == 1
+    for holder in holders:
+        holder.leave()
 
 
 def test_a_server_that_is_to_be_kept_outlives_its_users(data_dir: Path) -> None:
@@ -324,6 +330,8 @@ def test_a_path_too_long_for_a_socket_still_works(tmp_path: Path) -> None:
         assert folder is not None
         assert not folder.is_relative_to(data_dir)
         query(server.worker_url, "select 1")
+
+    assert not folder.exists()
 
 
 def test_a_path_too_long_for_postgresql_is_refused(tmp_path: Path) -> None:

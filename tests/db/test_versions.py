@@ -23,6 +23,7 @@ from tests.db.waiting import until
 
 TABLE = "create table ostinato_data.thing (id int);"
 GRANT = "grant all on ostinato_data.thing to ostinato_worker;"
+ROLES = "ostinato_owner, ostinato_worker, ostinato_tenant"
 ADD = """
 create function ostinato.add_thing(id int) returns int language plpgsql as $$
 begin
@@ -74,10 +75,11 @@ async def test_an_administrator_of_an_older_server_need_not_be_a_superuser(
 ) -> None:
     urls = older.create_database("managed")
     with psycopg.connect(urls.admin, autocommit=True) as conn:
-        conn.execute("drop owned by ostinato_worker, ostinato_tenant")
-        conn.execute("drop role ostinato_worker, ostinato_tenant")
+        for database in ("managed", "ostinato"):
+            conn.execute(f"alter database {database} owner to postgres")
+            conn.execute(f"revoke all on database {database} from {ROLES}")
+        conn.execute(f"drop role {ROLES}")
         conn.execute("create role boss createrole")
-        conn.execute("grant ostinato_owner to boss")
         conn.execute("grant create on database managed to boss")
 
     async with await connect(urls.admin) as admin:

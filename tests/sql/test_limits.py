@@ -238,6 +238,20 @@ def test_limits_taken_away_are_gone(db: Session) -> None:
     assert len(db.claim(worker)) == 3
 
 
+def test_a_new_limit_counts_what_already_runs(db: Session) -> None:
+    worker = db.worker()
+    fill(db, 4, limit_keys="a")
+    fill(db, 4, limit_keys="b")
+    taken = db.claim(worker, 2)
+
+    db.call("configure_queue", name="default", key_concurrency=2, concurrency=5)
+
+    assert len(db.call("running_keys", queue="default")) == 2
+    assert len(db.claim(worker)) == 2
+    db.complete(*taken)
+    assert len(db.claim(worker)) == 2
+
+
 def test_pausing_keeps_the_limits_and_limits_keep_the_pause(db: Session) -> None:
     db.call("configure_queue", name="default", concurrency=1)
     db.call("pause_queue", name="default")
@@ -301,8 +315,6 @@ def test_what_limits_count(db: Session, clock: Clock) -> None:
         key_concurrency=2,
     )
     fill(db, 3, limit_keys=["a", "a", "b"])
-    one = db.row("select queue from ostinato_data.queue")
-    assert one
     db.claim(worker, 2)
 
     queue = "(select q from ostinato_data.queue q)"

@@ -39,7 +39,7 @@ def ask(cli: Cli, work: Callable[[AsyncConnection[Any]], Awaitable[T]]) -> T:
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Run a command's asynchronous part to its end, or until a signal: what was started is stopped."""
+    """Run a command's asynchronous part to its end; a signal stops what it started."""
 
     async def interruptible() -> T:
         task = asyncio.current_task()
@@ -77,10 +77,8 @@ async def connection(cli: Cli) -> AsyncIterator[AsyncConnection[Any]]:
 
 
 @asynccontextmanager
-async def database(
-    settings: Settings, out: Output, *, migrated: bool = True
-) -> AsyncIterator[Database]:
-    """The database to look at. An embedded one that does not run is started for the while."""
+async def database(settings: Settings, out: Output) -> AsyncIterator[Database]:
+    """The database as it is. An embedded one that does not run is started for the while."""
     if settings.database_url is not None:
         yield Database.configured(settings)
         return
@@ -96,8 +94,6 @@ async def database(
     if server is None:
         with out.working(f"Nothing runs in {folder}: starting PostgreSQL for this command"):
             server = await asyncio.to_thread(embedded.start, folder)
-            if migrated:
-                await migrate.migrate(server.admin_url, [ENGINE])
     try:
         yield Database.embedded(server)
     finally:

@@ -87,7 +87,7 @@ def durability(server: Row) -> Finding:
         return Finding("durability", "fail", told, f"{hint}; then restart the server.", values)
     if server["synchronous_commit"] == "off":
         told = "synchronous_commit is off: a crash loses the last commits, jobs included"
-        hint = "alter role ostinato_worker set synchronous_commit = on"
+        hint = "Run: alter role ostinato_worker set synchronous_commit = on"
         return Finding("durability", "fail", told, hint, values)
     told = f"fsync on, synchronous_commit {server['synchronous_commit']}"
     return Finding("durability", "ok", told, None, values)
@@ -107,7 +107,7 @@ def roles(found: list[Row], connected: str) -> Finding:
     strong = [name for name, row in there.items() if row["superuser"] or row["bypasses_rls"]]
     if strong:
         told = f"{', '.join(strong)} bypasses row-level security: tenants are not kept apart"
-        hint = "; ".join(f"alter role {name} nosuperuser nobypassrls" for name in strong)
+        hint = f"Run: alter role … nosuperuser nobypassrls; for {', '.join(strong)}."
         if connected in strong and not connected.startswith("ostinato_"):
             hint = f"Workers connect as {connected}: use a URL with ostinato_worker instead."
         return Finding("roles", "fail", told, hint, {"too_strong": strong})
@@ -119,9 +119,9 @@ def row_security(open_tables: list[str]) -> Finding:
     """Row-level security is forced on every table of the engine."""
     if open_tables:
         told = f"not forced on {', '.join(open_tables)}"
-        hint = "; ".join(
-            f"alter table ostinato_data.{name} enable row level security, force row level security"
-            for name in open_tables
+        hint = (
+            "Run for each: alter table ostinato_data.… enable row level security,"
+            " force row level security"
         )
         return Finding("row security", "fail", told, hint, {"tables": open_tables})
     return Finding("row security", "ok", "forced on every table")
@@ -251,7 +251,7 @@ def transactions(oldest: Row | None, xmin_age: int) -> Finding:
     if oldest is not None and oldest["seconds"] > LONG_TRANSACTION_SECONDS:
         who = f"{oldest['role']}, {oldest['application'] or 'unnamed'}, {oldest['state']}"
         told = f"process {oldest['pid']} ({who}) has one open for {words.span(oldest['seconds'])}"
-        hint = f"select pg_terminate_backend({oldest['pid']})"
+        hint = f"To end it: select pg_terminate_backend({oldest['pid']})"
         return Finding("transactions", "warn", told, hint, values)
     if xmin_age > OLD_XMIN:
         told = f"something holds back {xmin_age:,} transactions of dead rows"

@@ -176,8 +176,8 @@ def program() -> str:
     return str(called.relative_to(Path.cwd()) if called.is_relative_to(Path.cwd()) else called)
 
 
-def report(cli: Cli, error: Exception) -> int:
-    """Say what went wrong, and return the exit code that it means."""
+def report(cli: Cli, error: Exception) -> OstinatoError:
+    """Say what went wrong, and return it as an error of ours."""
     if cli.debug:
         traceback.print_exception(error, file=sys.stderr)
     if isinstance(error, OstinatoError | psycopg.Error):
@@ -188,7 +188,7 @@ def report(cli: Cli, error: Exception) -> int:
             hint="Run it again with --debug, and report what it prints.",
         )
     cli.out.error(told)
-    return told.exit_code
+    return told
 
 
 def _run(cli: Cli, work: Callable[[], None]) -> None:
@@ -199,4 +199,4 @@ def _run(cli: Cli, work: Callable[[], None]) -> None:
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
     except Exception as error:  # noqa: BLE001 - told, and turned into an exit code
-        raise typer.Exit(report(cli, error)) from None
+        raise typer.Exit(report(cli, error).exit_code) from None

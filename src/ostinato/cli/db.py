@@ -28,7 +28,7 @@ Role = Literal["worker", "tenant", "owner", "admin"]
 def migrate(
     cli: Cli,
     wait_seconds: Annotated[
-        float, typer.Option(min=0, help="How long to try for a lock that others hold.")
+        float, typer.Option(metavar="SECONDS", min=0, help="For a lock that others hold.")
     ] = 60,
 ) -> None:
     """Bring the schema up to date; workers may go on meanwhile.
@@ -56,7 +56,7 @@ def status(cli: Cli) -> None:
 
     async def look() -> migrations.Status:
         async with (
-            attach.database(cli.settings, cli.out, migrated=False) as database,
+            attach.database(cli.settings, cli.out) as database,
             await pool.connect(database.admin_url, role="cli", pooled=True) as conn,
         ):
             return await migrations.status(conn, [ENGINE])
@@ -96,7 +96,7 @@ def sql(cli: Cli) -> None:
 def psql(
     cli: Cli,
     args: Annotated[
-        list[str], typer.Argument(metavar="[-- ARGS]...", help="Handed to psql as they are.")
+        list[str], typer.Argument(metavar="-- ARGS", help="Handed to psql as they are.")
     ] = [],  # noqa: B006 - Typer copies it
     role: Annotated[Role, typer.Option(help="As whom to connect.")] = "worker",
 ) -> None:

@@ -27,7 +27,7 @@ Signature = Annotated[
 ]
 Ids = Annotated[
     list[int],
-    typer.Argument(metavar="[JOB]...", min=0, help="Only these jobs.", show_default=False),
+    typer.Argument(metavar="JOB", min=0, help="Only these jobs.", show_default=False),
 ]
 
 

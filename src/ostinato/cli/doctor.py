@@ -65,7 +65,7 @@ def _sentence(finding: Finding) -> Text:
 async def _examine(cli: Cli) -> list[Finding]:
     found: list[Finding] = []
     try:
-        async with attach.database(cli.settings, cli.out, migrated=False) as database:
+        async with attach.database(cli.settings, cli.out) as database:
             async with await pool.connect(database.url, role="doctor", pooled=True) as conn:
                 found += [finding async for finding in _server(conn, database)]
             found += await _schema(database)

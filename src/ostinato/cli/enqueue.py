@@ -20,48 +20,60 @@ from ostinato.engine.jobs import NewJob, Unique
 
 __all__ = ["register"]
 
-Policy = Literal["return", "refuse", "replace"]
 # What keeps a job waiting although nobody may know it: a misspelt kind, a queue that nobody serves.
 OBSTACLES = ("no_worker_for_kind", "no_worker_for_queue", "queue_paused")
+
+
+Kind = Annotated[str, typer.Argument(metavar="KIND", help="Such as billing.send_invoice.")]
+Args = Annotated[
+    list[str], typer.Argument(metavar="ARGS", help="A JSON object, or name=value pairs.")
+]
+Queue = Annotated[str | None, typer.Option(metavar="NAME", help="Instead of the kind's own.")]
+Priority = Annotated[
+    int | None, typer.Option(metavar="N", min=-32768, max=32767, help="Lower runs first.")
+]
+In = Annotated[
+    str | None, typer.Option("--in", metavar="TIME", help="Run it later: 90, 5m, 2h, 1d.")
+]
+At = Annotated[str | None, typer.Option(metavar="ISO", help="Run it then: 2026-03-01T09:00:00Z.")]
+Tenant = Annotated[str | None, typer.Option(metavar="ID", help="For this tenant.")]
+UniqueKey = Annotated[
+    str | None, typer.Option(metavar="KEY", help="At most one live job with this key.")
+]
+Policy = Annotated[
+    Literal["return", "refuse", "replace"],
+    typer.Option(help="What a second job with the unique key gets."),
+]
+LimitKey = Annotated[
+    str | None, typer.Option(metavar="KEY", help="The key that the queue's limits count.")
+]
+Correlation = Annotated[
+    str | None, typer.Option(metavar="ID", help="Ties jobs of one request together.")
+]
+MaxAttempts = Annotated[
+    int | None, typer.Option(metavar="N", min=1, max=32767, help="Instead of the kind's own.")
+]
+AppPath = Annotated[
+    str | None, typer.Option("--app", metavar="MODULE:APP", help="Check the arguments with it.")
+]
 
 
 def enqueue(
     cli: Cli,
     *,
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="Such as billing.send_invoice.")],
-    args: Annotated[
-        list[str],
-        typer.Argument(metavar="[ARGS]...", help="A JSON object, or name=value pairs."),
-    ] = [],  # noqa: B006 - Typer copies it
-    queue: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Instead of the kind's own.")
-    ] = None,
-    priority: Annotated[
-        int | None, typer.Option(metavar="N", min=-32768, max=32767, help="Lower runs first.")
-    ] = None,
-    in_: Annotated[
-        str | None, typer.Option("--in", metavar="TIME", help="Run it later: 90, 5m, 2h, 1d.")
-    ] = None,
-    at: Annotated[
-        str | None, typer.Option(metavar="ISO", help="Run it then: 2026-03-01T09:00:00Z.")
-    ] = None,
-    tenant: Annotated[str | None, typer.Option(metavar="ID", help="For this tenant.")] = None,
-    unique: Annotated[
-        str | None, typer.Option(metavar="KEY", help="At most one live job with this key.")
-    ] = None,
-    policy: Annotated[Policy, typer.Option(help="What a second job with the key gets.")] = "return",
-    limit_key: Annotated[
-        str | None, typer.Option(metavar="KEY", help="The key that the queue's limits count.")
-    ] = None,
-    correlation: Annotated[
-        str | None, typer.Option(metavar="ID", help="Ties jobs of one request together.")
-    ] = None,
-    max_attempts: Annotated[
-        int | None, typer.Option(metavar="N", min=1, max=32767, help="Instead of the kind's.")
-    ] = None,
-    app: Annotated[
-        str | None, typer.Option(metavar="MODULE:APP", help="Check the arguments against this app.")
-    ] = None,
+    kind: Kind,
+    args: Args = [],  # noqa: B006 - Typer copies it
+    queue: Queue = None,
+    priority: Priority = None,
+    in_: In = None,
+    at: At = None,
+    tenant: Tenant = None,
+    unique: UniqueKey = None,
+    policy: Policy = "return",
+    limit_key: LimitKey = None,
+    correlation: Correlation = None,
+    max_attempts: MaxAttempts = None,
+    app: AppPath = None,
 ) -> None:
     """Add a job and say its id.
 
@@ -76,7 +88,7 @@ def enqueue(
         words.named_args(args),
         queue=queue,
         priority=priority,
-        run_at=None if at is None else words.moment(at),
+        run_at=None if at is None else words.moment(at, "--at"),
         tenant_id=tenant,
         correlation_id=correlation,
         limit_key=limit_key,
@@ -85,7 +97,7 @@ def enqueue(
     )
     if app is not None:
         job = _checked(job, app)
-    delay = None if in_ is None else words.seconds(in_)
+    delay = None if in_ is None else words.seconds(in_, "--in")
     added = attach.ask(cli, lambda conn: _add(conn, job, delay))
     _tell(cli, added)
 

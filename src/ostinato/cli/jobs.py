@@ -14,14 +14,14 @@ from ostinato.cli import attach, jobview, words
 from ostinato.cli.command import Cli, command
 from ostinato.cli.document import parsed
 from ostinato.cli.look import row, rows
-from ostinato.cli.output import table
+from ostinato.cli.output import error_document, table
 from ostinato.engine import clock, queues
 from ostinato.engine import jobs as engine_jobs
 
 __all__ = ["JobId", "register"]
 
 JobId = Annotated[int, typer.Argument(metavar="JOB", min=0, help="The job's id.")]
-JobIds = Annotated[list[int], typer.Argument(metavar="JOB...", min=0, help="The jobs' ids.")]
+JobIds = Annotated[list[int], typer.Argument(metavar="JOB", min=0, help="The jobs' ids.")]
 State = Literal["scheduled", "ready", "running", "dead", "done", "cancelled"]
 Queue = Annotated[str | None, typer.Option("--queue", metavar="NAME", help="Only of this queue.")]
 Kind = Annotated[str | None, typer.Option("--kind", metavar="NAME", help="Only of this kind.")]
@@ -37,7 +37,10 @@ Act = Callable[[AsyncConnection[Any], int], Awaitable[str]]
 def list_(
     cli: Cli,
     *,
-    state: Annotated[State | None, typer.Option(help="Only in this state.")] = None,
+    state: Annotated[
+        State | None,
+        typer.Option(metavar="STATE", help="scheduled, ready, running, dead, done or cancelled."),
+    ] = None,
     queue: Queue = None,
     kind: Kind = None,
     tenant: Tenant = None,
@@ -129,7 +132,9 @@ def retry(cli: Cli, jobs: JobIds) -> None:
 def cancel(
     cli: Cli,
     jobs: JobIds,
-    reason: Annotated[str, typer.Option(help="Kept with the job.")] = "cancelled by an operator",
+    reason: Annotated[
+        str, typer.Option(metavar="TEXT", help="Kept with the job.")
+    ] = "cancelled by an operator",
 ) -> None:
     """Cancel jobs: waiting ones at once, running ones by asking and then by force.
 
@@ -161,8 +166,7 @@ def _each(cli: Cli, jobs: list[int], act: Act, done: str) -> None:
                 told.append({"id": job, "was": await act(conn, job)})
             except OstinatoError as error:
                 failures.append(error)
-                fault = {"code": error.code, "message": error.message, "hint": error.hint}
-                told.append({"id": job, "error": fault})
+                told.append({"id": job, **error_document(error)})
         return told
 
     told = attach.ask(cli, work)

@@ -34,7 +34,7 @@ def load_app(path: str) -> App:
     if isinstance(found, App):
         return found
     apps = [key for key, value in vars(module).items() if isinstance(value, App)]
-    there = "is not there" if found is None else f"is a {type(found).__name__}, not an App"
+    there = "is not there" if found is None else f"is of type {type(found).__name__}, not an App"
     raise NotConfigured(
         f"--app {path}: {name} {there} in {module.__file__ or module_name}",
         hint=f"It has: {', '.join(f'{module_name}:{app}' for app in apps)}."
@@ -68,11 +68,14 @@ def _imported(path: str, module_name: str) -> ModuleType:
 
 def _missing(path: str, name: str) -> NotConfigured:
     parent, _, last = name.rpartition(".")
-    folders = list(sys.modules[parent].__path__) if parent in sys.modules else [str(Path.cwd())]
+    folders = [str(Path.cwd())]
+    if parent in sys.modules:
+        folders = list(getattr(sys.modules[parent], "__path__", []))
     near = difflib.get_close_matches(last, [m.name for m in pkgutil.iter_modules(folders)], n=3)
     better = ", ".join(f"{parent}.{match}".lstrip(".") for match in near)
     return NotConfigured(
-        f"--app {path}: there is no module {name}; looked in {', '.join(folders)}"
+        f"--app {path}: there is no module {name}; "
+        + (f"looked in {', '.join(folders)}" if folders else f"{parent} is no package")
         + ("" if parent else " and in the installed packages"),
         hint=f"Did you mean {better}?" if near else "Run it in the folder that holds the package.",
         app=path,

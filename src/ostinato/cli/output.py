@@ -20,7 +20,7 @@ from ostinato.base.errors import InvalidInput, OstinatoError
 from ostinato.base.redact import redact, redact_value
 from ostinato.cli.document import to_json
 
-__all__ = ["Output", "Steps", "grid", "table"]
+__all__ = ["Output", "Steps", "error_document", "grid", "table"]
 
 # A pipe has no width; a table cut at 80 columns would lose what the next program needs.
 PIPE_WIDTH = 400
@@ -118,13 +118,7 @@ class Output:
     def error(self, error: OstinatoError) -> None:
         """Say what went wrong and what to do about it."""
         if self.json:
-            told = {
-                "code": error.code,
-                "message": redact(error.message),
-                "hint": error.hint,
-                "values": redact_value("values", error.values),
-            }
-            self._line(to_json({"error": told}))
+            self._line(to_json(error_document(error)))
             return
         self._err.print(Text.assemble(("error: ", "bold red"), redact(error.message)))
         if error.hint:
@@ -134,6 +128,17 @@ class Output:
         # Not through Rich, which would wrap it, colour it and read [brackets] as markup.
         sys.stdout.write(f"{text}\n")
         sys.stdout.flush()
+
+
+def error_document(error: OstinatoError) -> dict[str, object]:
+    """An error as programs get it."""
+    told = {
+        "code": error.code,
+        "message": redact(error.message),
+        "hint": error.hint,
+        "values": redact_value("values", error.values),
+    }
+    return {"error": told}
 
 
 def table(*columns: str, right: tuple[str, ...] = ()) -> Table:

@@ -24,6 +24,7 @@ from ostinato.cli import attach
 from ostinato.cli.command import Cli, report
 from ostinato.cli.document import to_json
 from ostinato.cli.loading import load_apps
+from ostinato.cli.output import error_document
 from ostinato.db import migrate
 from ostinato.engine.workers import CONTRACT
 from ostinato.runtime.database import Database
@@ -37,14 +38,14 @@ PLACEHOLDERS = {"integer": "1", "number": "1.5", "boolean": "true", "array": "[]
 
 
 class Link:
-    """The line to the supervisor: says when this worker is ready, and hears the other end close."""
+    """The line to the supervisor: tells how this worker fares, and hears the other end close."""
 
     def __init__(self, fd: int) -> None:
         self._socket = socket.socket(fileno=fd)
         self._socket.settimeout(0)
 
-    def say_ready(self, told: object) -> None:
-        """Tell the supervisor, which may be gone."""
+    def say(self, told: object) -> None:
+        """Tell the supervisor, which may be gone: {"ready": …} or {"error": …}."""
         with contextlib.suppress(OSError):
             self._socket.sendall(f"{to_json(told)}\n".encode())
 
@@ -107,9 +108,9 @@ def run_worker(
 ) -> NoReturn:
     """Be a worker until told to stop, and end the process."""
     logging.configure(settings.log_format, settings.log_level)
-    loaded = load_apps(apps)
 
     async def work() -> None:
+        loaded = load_apps(apps)
         stop = Stop()
         stop.watch(link)
         async with attach.serving(settings, cli.out) as database:
@@ -122,7 +123,10 @@ def run_worker(
         # Not asyncio.run: at its end it waits for the threads of asyncio.to_thread, stuck or not.
         asyncio.new_event_loop().run_until_complete(work())
     except Exception as error:  # noqa: BLE001 - told, and turned into an exit code
-        leave(report(cli, error))
+        told = report(cli, error)
+        if link is not None:
+            link.say(error_document(told))
+        leave(told.exit_code)
     leave(0)
 
 
@@ -134,7 +138,7 @@ async def _run(cli: Cli, worker: Worker, stop: Stop, link: Link | None) -> None:
         told = _told(worker)
         cli.out.event({"event": "ready", **told})
         if link is not None:
-            link.say_ready(told)
+            link.say({"ready": told})
     stopping = asyncio.create_task(stop.asked.wait())
     await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
     worker.stop()

@@ -105,7 +105,7 @@ def limit(
         ("key_rate", key_rate, words.rate),
     ):
         if text is not None:
-            given[name] = read(text)
+            given[name] = read(text, f"--{name.replace('_', '-')}")
     if not given:
         raise InvalidInput(
             "nothing says which limit to set",

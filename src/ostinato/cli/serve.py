@@ -30,20 +30,22 @@ Apps = Annotated[
     list[str], typer.Option("--app", metavar="MODULE:APP", help="An app to run; may be repeated.")
 ]
 Concurrency = Annotated[
-    int | None, typer.Option(min=1, help="Jobs that one process runs at once.", show_default="100")
+    int | None, typer.Option(metavar="N", min=1, help="Jobs at once in a process (100).")
 ]
 Drain = Annotated[
     float | None,
-    typer.Option(min=0, help="Time that running jobs get after SIGTERM.", show_default="30"),
+    typer.Option(metavar="SECONDS", min=0, help="For running jobs, after SIGTERM (30)."),
 ]
-Wait = Annotated[float, typer.Option(min=0, help="How long to wait for the database at the start.")]
+Wait = Annotated[
+    float, typer.Option(metavar="SECONDS", min=0, help="For the database, at the start.")
+]
 
 
 def up(
     cli: Cli,
     *,
     app: Apps = [],  # noqa: B006 - Typer copies it
-    workers: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
+    workers: Annotated[int, typer.Option(metavar="N", min=1, help="Worker processes.")] = 1,
     concurrency: Concurrency = None,
     drain_seconds: Drain = None,
     wait_seconds: Wait = 30,
@@ -80,11 +82,13 @@ def worker(
     app: Apps,
     queues: Annotated[
         list[str],
-        typer.Option(help="Queues to serve, by comma or repeated.", show_default="of the apps"),
+        typer.Option(metavar="NAMES", help="Serve only these: by comma, or repeated."),
     ] = [],  # noqa: B006 - Typer copies it
     concurrency: Concurrency = None,
-    processes: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
-    name: Annotated[str | None, typer.Option(help="Shown by `ostinato workers`.")] = None,
+    processes: Annotated[int, typer.Option(metavar="N", min=1, help="Worker processes.")] = 1,
+    name: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Shown by `ostinato workers`.")
+    ] = None,
     drain_seconds: Drain = None,
     wait_seconds: Wait = 30,
     link: Annotated[int | None, typer.Option(hidden=True)] = None,

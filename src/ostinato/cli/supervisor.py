@@ -43,6 +43,8 @@ class Slot:
     process: Process | None = None
     told: dict[str, Any] | None = None
     """What the worker said when it was ready."""
+    error: dict[str, Any] | None = None
+    """What it said when it could not go on."""
     ready: asyncio.Event = field(default_factory=asyncio.Event)
 
 
@@ -99,7 +101,7 @@ class Supervisor:
                 return
             never_ready = slot is self._slots[0] and not slot.ready.is_set()
             if never_ready or code in HOPELESS:
-                self._give_up(code)
+                self._give_up(code, slot.error)
                 return
             if loop.time() - started > HEALTHY_SECONDS:
                 pause = 0.0
@@ -140,8 +142,12 @@ class Supervisor:
         reader, writer = await asyncio.open_connection(sock=ours)
         try:
             while line := await reader.readline():
-                slot.told = json.loads(line)
-                slot.ready.set()
+                told = json.loads(line)
+                if "ready" in told:
+                    slot.told = told["ready"]
+                    slot.ready.set()
+                else:
+                    slot.error = told
         except OSError:
             pass  # it died with something unread; the exit code tells
         finally:
@@ -167,7 +173,9 @@ class Supervisor:
             self._exit_code = 128 + number
             self._tell(signal.SIGKILL)
 
-    def _give_up(self, code: int) -> None:
+    def _give_up(self, code: int, error: dict[str, Any] | None) -> None:
+        if error is not None:
+            self._out.event(error)  # people have read it already, on the worker's stderr
         self._exit_code = code if code > 0 else 1
         self._stop.set()
 

@@ -5,9 +5,9 @@ import re
 from datetime import datetime
 from typing import Any
 
-import typer
 from rich.text import Text
 
+from ostinato.base.errors import InvalidInput
 from ostinato.cli.document import Raw
 from ostinato.engine.queues import Rate
 
@@ -26,7 +26,7 @@ __all__ = [
 
 UNITS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
 SPAN = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*(s|m|min|h|d)?")
-RATE = re.compile(r"(\d+)\s*/\s*(?:(s|m|min|h|d)|(\S+))")
+MOST = 2**31 - 1
 COLOURS = {
     "scheduled": "blue",
     "ready": "cyan",
@@ -82,45 +82,49 @@ def limits(row: dict[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def seconds(text: str) -> float:
+def seconds(text: str, what: str) -> float:
     """A length of time from the command line: 90, 90s, 5m, 2h, 1d."""
     found = SPAN.fullmatch(text.strip())
     if found is None:
-        raise typer.BadParameter(f"{text!r} is no length of time: write 90, 5m, 2h or 1d")
+        raise InvalidInput(f"{what}: {text!r} is no length of time", hint="Write 90, 5m, 2h or 1d.")
     return float(found[1]) * UNITS[found[2] or "s"]
 
 
-def moment(text: str) -> datetime:
+def moment(text: str, what: str) -> datetime:
     """A point in time from the command line, in ISO 8601 with its zone."""
     try:
         at = datetime.fromisoformat(text.strip())
     except ValueError:
-        raise typer.BadParameter(f"{text!r} is no time: write 2026-03-01T09:00:00Z") from None
+        raise InvalidInput(
+            f"{what}: {text!r} is no time", hint="Write it as 2026-03-01T09:00:00Z."
+        ) from None
     if at.tzinfo is None:
-        raise typer.BadParameter(f"{text!r} has no zone: write {text}Z or {text}+01:00")
+        raise InvalidInput(f"{what}: {text!r} has no zone", hint=f"Write {text}Z or {text}+01:00.")
     return at
 
 
-def limit(text: str) -> int | None:
+def limit(text: str, what: str) -> int | None:
     """A limit from the command line: a number from 1 on, or `none`."""
     if text == NONE:
         return None
-    if not text.isdecimal() or int(text) < 1:
-        raise typer.BadParameter(f"{text!r} is no limit: write a number from 1 on, or {NONE}")
+    if not text.isdecimal() or not 1 <= int(text) <= MOST:
+        hint = f"Write a number from 1 to {MOST:,}, or {NONE}."
+        raise InvalidInput(f"{what}: {text!r} is no limit", hint=hint)
     return int(text)
 
 
-def rate(text: str) -> Rate | None:
+def rate(text: str, what: str) -> Rate | None:
     """A rate from the command line: 100/m, 5/s, 10/90s, or `none`."""
     if text == NONE:
         return None
-    found = RATE.fullmatch(text.strip())
-    if found is None or int(found[1]) < 1:
-        raise typer.BadParameter(f"{text!r} is no rate: write 100/m, 5/s, 10/90s, or {NONE}")
-    window = UNITS[found[2]] if found[2] else seconds(found[3])
-    if window <= 0:
-        raise typer.BadParameter(f"{text!r} is no rate: its time is 0")
-    return Rate(int(found[1]), window)
+    count, slash, window = text.partition("/")
+    length = UNITS.get(window.strip())
+    if slash and count.strip().isdecimal() and length is None and SPAN.fullmatch(window.strip()):
+        length = seconds(window, what)
+    if not length or not count.strip().isdecimal() or not 1 <= int(count) <= MOST:
+        hint = f"Write 100/m, 5/s, 10/90s, or {NONE}."
+        raise InvalidInput(f"{what}: {text!r} is no rate", hint=hint)
+    return Rate(int(count), length)
 
 
 def named_args(words: list[str]) -> Raw:
@@ -129,33 +133,34 @@ def named_args(words: list[str]) -> Raw:
     Numbers keep every digit: the text of a value is passed on as it was written.
     """
     if len(words) == 1 and words[0].lstrip().startswith(("{", "[")):
-        _loaded(words[0])
+        try:
+            _loaded(words[0])
+        except ValueError as error:
+            hint = "Quote it for the shell: '{\"invoice_id\": 7}'."
+            raise InvalidInput(f"the arguments are not JSON: {error}", hint=hint) from None
         return Raw(words[0])
     pairs: dict[str, str] = {}
     for word in words:
         name, equals, text = word.partition("=")
-        if not equals or not name:
-            raise typer.BadParameter(f"{word!r} is neither a JSON object nor name=value")
-        if name in pairs:
-            raise typer.BadParameter(f"{name!r} is given twice")
+        if not equals or not name or name in pairs:
+            twice = f"{name!r} is given twice" if name in pairs else f"{word!r} is no argument"
+            hint = "Write name=value pairs, or one JSON object."
+            raise InvalidInput(twice, hint=hint)
         pairs[name] = text if _is_json(text) else json.dumps(text, ensure_ascii=False)
     inner = ", ".join(f"{json.dumps(name, ensure_ascii=False)}: {pairs[name]}" for name in pairs)
     return Raw(f"{{{inner}}}")
 
 
-def _loaded(text: str) -> object:
-    try:
-        return json.loads(text, parse_constant=_refuse)
-    except ValueError as error:
-        raise typer.BadParameter(f"the arguments are not JSON: {error}") from None
-
-
 def _is_json(text: str) -> bool:
     try:
-        json.loads(text, parse_constant=_refuse)
+        _loaded(text)
     except ValueError:
         return False
     return True
+
+
+def _loaded(text: str) -> object:
+    return json.loads(text, parse_constant=_refuse)
 
 
 def _refuse(name: str) -> object:

@@ -263,12 +263,16 @@ def _create_database(conn: psycopg.Connection, name: str, template: str) -> None
 def _halt(cluster: Cluster) -> None:
     if cluster.pid() is None:
         return
+    socket_dir = cluster.socket_dir()
     try:
         cluster.halt("fast")
     except (CommandFailed, subprocess.TimeoutExpired):
         # Committed work is safe either way: the next start recovers it.
         with contextlib.suppress(CommandFailed, subprocess.TimeoutExpired):
             cluster.halt("immediate")
+    if socket_dir is not None and not socket_dir.is_relative_to(cluster.data_dir):
+        with contextlib.suppress(OSError):
+            socket_dir.rmdir()
 
 
 def _named(block: str, **parts: sql.Composable) -> sql.Composed:

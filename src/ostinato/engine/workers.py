@@ -4,13 +4,14 @@ The logic is in `sql/functions/workers.sql`.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from psycopg import AsyncConnection, Connection
 
 from ostinato.base.backoff import Retry, to_json
+from ostinato.db.arrays import numbers
 from ostinato.db.call import call, call_now, call_one, call_value
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "heartbeat",
     "poll",
     "promote",
+    "reconcile",
     "register",
     "register_kinds",
     "rescue",
@@ -111,6 +113,17 @@ async def poll(
         conn, "poll_jobs", worker_id=worker_id, queues=list(queues), max_crashes=max_crashes
     )
     return Poll(*row)
+
+
+async def reconcile(
+    conn: AnyConnection, worker_id: UUID, held: Iterable[int], seconds: float
+) -> int:
+    """Give back what a worker was given but never heard of, longer ago than some seconds."""
+    return int(
+        await call_value(
+            conn, "reconcile_worker", worker_id=worker_id, held=numbers(held), seconds=seconds
+        )
+    )
 
 
 async def rescue(conn: AnyConnection, max_crashes: int = 3) -> int:

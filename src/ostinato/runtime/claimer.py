@@ -1,13 +1,14 @@
 """The claimer: keeps the lanes supplied.
 
-A queue is awake when it may hold work: the doorbell rang, a poll saw ready jobs, or the last claim
-found some. A queue whose claims come back empty stays awake for a tenth of a second and is asked
-every few milliseconds, so a stream of single jobs starts at once without a notification for each;
-then it sleeps until the next ring or poll.
+A queue is asked when it may hold work: the doorbell rang, a poll saw ready jobs, a verdict may have
+freed a slot, or the last claim found some. A queue whose claims come back empty is asked every few
+milliseconds for a tenth of a second, so that a stream of single jobs starts at once without a
+notification for each. Then it rests until the next ring or poll; if it holds ready jobs that a
+limit holds back, it is asked five times a second.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from uuid import UUID
 
 from ostinato.base.metrics import CLAIMED_JOBS, CLAIMS, Recorder
@@ -18,8 +19,9 @@ from ostinato.runtime.loop import FOREVER
 
 __all__ = ["Claimer"]
 
-AWAKE_SECONDS = 0.1
+HOT_FOR_SECONDS = 0.1
 HOT_SECONDS = 0.0025
+HELD_BACK_SECONDS = 0.2
 
 
 class Claimer:
@@ -41,15 +43,24 @@ class Claimer:
         self._kinds = kinds
         self._recorder = recorder
         self._worker_id = worker_id
-        self._awake: dict[str, float] = {}
+        self._due: dict[str, float] = {}
+        self._hot_until: dict[str, float] = {}
+        self._ready: frozenset[str] = frozenset()
         self._cursors: dict[str, str | None] = {}
         self.paused = False
 
     def rouse(self, queue: str | None = None) -> None:
         """Ask a queue, or all of them, for work in the next round."""
-        until = time.monotonic() + AWAKE_SECONDS
+        now = time.monotonic()
         for name in self._queues if queue not in self._queues else (queue,):
-            self._awake[name] = until
+            self._due[name] = now
+            self._hot_until[name] = now + HOT_FOR_SECONDS
+
+    def saw_ready(self, queues: Iterable[str]) -> None:
+        """Take note of the queues that hold ready jobs, as a poll saw them."""
+        self._ready = frozenset(queues)
+        for queue in self._ready - self._due.keys():
+            self.rouse(queue)
 
     def forget(self) -> None:
         """Start over, as another worker."""
@@ -57,20 +68,32 @@ class Claimer:
 
     async def tick(self) -> float:
         """Claim what there is room for, and say when to come again."""
-        if self.paused:
-            return FOREVER
-        for queue in list(self._awake):
+        for queue, due in list(self._due.items()):
+            if self.paused:
+                return FOREVER
+            if due > time.monotonic():
+                continue
             room = self._lanes.room()
             if room <= 0:
                 return FOREVER  # the lanes call when there is room again
             found = await self._claim(queue, room)
             if found == room:
-                # Others get their turn first: the order of the dict is the order of service.
-                self._awake[queue] = self._awake.pop(queue)
+                # The others are asked first: the order of the dict is the order of service.
+                del self._due[queue]
+                self._due[queue] = 0.0
                 return 0
-            if not found and time.monotonic() >= self._awake[queue]:
-                del self._awake[queue]
-        return HOT_SECONDS if self._awake else FOREVER
+            self._schedule(queue)
+        return max(0.0, min(self._due.values()) - time.monotonic()) if self._due else FOREVER
+
+    def _schedule(self, queue: str) -> None:
+        """When to ask a queue again that has no more than it gave."""
+        now = time.monotonic()
+        if now < self._hot_until.get(queue, 0.0):
+            self._due[queue] = now + HOT_SECONDS
+        elif queue in self._ready:  # held back by a limit, or for others to do
+            self._due[queue] = now + HELD_BACK_SECONDS
+        else:
+            self._due.pop(queue, None)
 
     async def _claim(self, queue: str, room: int) -> int:
         async with self._keeper.connection() as conn:
@@ -87,6 +110,6 @@ class Claimer:
         self._cursors[queue] = jobs[0].cursor if jobs else None
         if jobs:
             self._recorder.add(CLAIMED_JOBS, queue, by=len(jobs))
-            self._awake[queue] = time.monotonic() + AWAKE_SECONDS
+            self._hot_until[queue] = time.monotonic() + HOT_FOR_SECONDS
             self._lanes.add(jobs)
         return len(jobs)

@@ -13,11 +13,14 @@ from typing import Any, NamedTuple, Protocol
 from psycopg import AsyncConnection, Connection
 
 from ostinato.base.log import FilteringBoundLogger, get_logger
+from ostinato.base.signature import storable
 from ostinato.engine import claims
 from ostinato.engine.claims import Job
 from ostinato.runtime.results import dump_result
 
 __all__ = ["Context", "Services", "SyncContext", "Token"]
+
+NOTE_LENGTH = 1000
 
 
 class Token(NamedTuple):
@@ -115,7 +118,9 @@ class Context:
 
     def progress(self, done: float, total: float | None = None, note: str | None = None) -> None:
         """Say how far the job is. Cheap: only the last word is written, about once a second."""
-        self._services.note_progress(self.job, done, total, note)
+        text = None if note is None else storable(str(note))[:NOTE_LENGTH]
+        whole = None if total is None else float(total)
+        self._services.note_progress(self.job, float(done), whole, text)
 
     def milliseconds(self) -> int:
         """How long the handler has been running."""

@@ -8,14 +8,14 @@ import asyncio
 import contextvars
 import json
 import random
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, assert_never
 
-from ostinato.base.backoff import Retry, is_permanent, next_delay
+from ostinato.base.backoff import LONGEST_DELAY, Retry, is_permanent, next_delay
 from ostinato.base.errors import InvalidInput, LeaseLost, RetryAfter
-from ostinato.base.signature import bounded_error, error_signature
+from ostinato.base.signature import bounded_error, error_signature, storable
 from ostinato.engine.claims import Failure, Job
 from ostinato.runtime.context import Context, SyncContext
 from ostinato.runtime.kinds import JobKind
@@ -83,10 +83,11 @@ class Lost:
 Verdict = Completed | Failed | Snoozed | Cancelled | Released | Settled | Lost
 
 PLAIN_SUCCESS = Completed(None)
+REASON_LENGTH = 1000
 
 
 async def execute(
-    kind: JobKind[Any], ctx: Context, threads: ThreadPoolExecutor, rng: random.Random
+    kind: JobKind[Any], ctx: Context, threads: Executor, rng: random.Random
 ) -> Verdict:
     """Run the handler and judge what came of it.
 
@@ -102,8 +103,10 @@ async def execute(
     except asyncio.CancelledError as error:
         _uncancel()
         return judge_interruption(kind, ctx, error, rng)
-    except BaseException as error:  # noqa: BLE001
+    except BaseException as error:
         # Whatever a handler raises is a failed attempt, SystemExit included.
+        if ctx.settled:
+            ctx.log.warning("error_after_completion", exc_info=error)
         return judge_error(error, ctx.job, kind.retry, rng, settled=ctx.settled)
 
 
@@ -119,7 +122,7 @@ def judge(outcome: object, ctx: Context) -> Verdict:
         case Snooze(seconds):
             return Snoozed(seconds)
         case Cancel(reason):
-            return Cancelled(reason)
+            return Cancelled(storable(str(reason))[:REASON_LENGTH])
         case _:
             return Completed(dump_result(outcome))
 
@@ -139,9 +142,9 @@ def judge_error(
     if isinstance(error, InvalidInput) or is_permanent(retry, error):
         reason = "permanent_error"
     elif failures < most:
-        delay = (
-            error.seconds if isinstance(error, RetryAfter) else _delay(retry, failures, most, rng)
-        )
+        delay = _asked_delay(error)
+        if delay is None:
+            delay = _delay(retry, failures, most, rng)
     kept = bounded_error(error.with_traceback(_handlers_part(error.__traceback__)))
     return Failed(
         Failure(delay, json.dumps(kept), error_signature(kept["type"], kept["message"]), reason)
@@ -170,6 +173,14 @@ def judge_interruption(
             assert_never(other)  # type: ignore[arg-type]
 
 
+def _asked_delay(error: BaseException) -> float | None:
+    """The delay that the handler asked for; None if it asked for none, or for an absurd one."""
+    seconds = error.seconds if isinstance(error, RetryAfter) else None
+    if isinstance(seconds, int | float) and seconds >= 0:
+        return float(min(seconds, LONGEST_DELAY))
+    return None
+
+
 def _delay(retry: Retry, failures: int, most: int, rng: random.Random) -> float | None:
     # A job with more attempts than its policy repeats the last delay.
     return next_delay(
@@ -184,13 +195,21 @@ def _handlers_part(trace: TracebackType | None) -> TracebackType | None:
 
 
 async def _in_thread(
-    kind: JobKind[Any], ctx: Context, arguments: dict[str, Any], threads: ThreadPoolExecutor
+    kind: JobKind[Any], ctx: Context, arguments: dict[str, Any], threads: Executor
 ) -> object:
     context = contextvars.copy_context()
-    loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(
-        threads, lambda: context.run(kind.handler, SyncContext(ctx), **arguments)
-    )
+
+    def call() -> object:
+        try:
+            return context.run(kind.handler, SyncContext(ctx), **arguments)
+        except StopIteration as error:  # a future cannot carry it, and nobody would hear of the end
+            raise RuntimeError("the handler raised StopIteration") from error
+
+    try:
+        return await asyncio.get_running_loop().run_in_executor(threads, call)
+    except asyncio.CancelledError:
+        ctx.log.warning("thread_left_running", reason=ctx.interrupted)
+        raise
 
 
 def _uncancel() -> None:

@@ -9,12 +9,17 @@ it is counted.
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, NamedTuple
 
 from psycopg import AsyncConnection
 
-from ostinato.base.errors import CommitUnknown, DatabaseUnavailable, OstinatoError
+from ostinato.base.errors import (
+    CommitUnknown,
+    DatabaseUnavailable,
+    InvalidInput,
+    OstinatoError,
+)
 from ostinato.base.log import get_logger
 from ostinato.base.metrics import (
     FENCED_WRITES,
@@ -45,6 +50,8 @@ log = get_logger("finisher")
 
 MOST_AT_ONCE = 2000
 PROGRESS_SECONDS = 1.0
+FLUSH_SECONDS = 0.02
+NOT_WRITABLE = "verdict_not_writable"
 
 
 class Finished(NamedTuple):
@@ -70,10 +77,19 @@ Write = Callable[[AsyncConnection[Any], list[Finished]], Awaitable[list[int]]]
 class Finisher:
     """Collects verdicts; `tick` writes them."""
 
-    def __init__(self, keeper: Keeper, recorder: Recorder, wake: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        keeper: Keeper,
+        recorder: Recorder,
+        *,
+        wake: Callable[[], None] = lambda: None,
+        on_written: Callable[[str], None] = lambda _: None,
+    ) -> None:
         self._keeper = keeper
         self._recorder = recorder
         self._wake = wake
+        self._on_written = on_written
+        """Called with a queue whose verdicts were written: a slot of its limits may be free."""
         self._waiting: list[Finished] = []
         self._progress: dict[int, Progress] = {}
         self._progress_due = 0.0
@@ -85,6 +101,14 @@ class Finisher:
         """Verdicts that are not in the database yet."""
         return len(self._waiting) + len(self._writing)
 
+    def claim_ids(self) -> set[int]:
+        """The claims of jobs whose verdicts are not in the database yet."""
+        return {finished.job.claim_id for finished in (*self._waiting, *self._writing)}
+
+    def held(self) -> Iterator[int]:
+        """The jobs whose verdicts are not in the database yet."""
+        return (finished.job.id for finished in (*self._waiting, *self._writing))
+
     def add(self, job: Job, verdict: Verdict, seconds: float) -> None:
         """Take a verdict in."""
         self._waiting.append(Finished(job, verdict, seconds))
@@ -95,14 +119,20 @@ class Finisher:
         self._progress[job.id] = Progress(job, float(done), total, note)
         self._wake()
 
+    async def flushed(self, seconds: float) -> None:
+        """Wait until every verdict is written, for a time."""
+        loop = asyncio.get_running_loop()
+        give_up = loop.time() + seconds
+        while self.pending and loop.time() < give_up:
+            self._wake()
+            await asyncio.sleep(FLUSH_SECONDS)
+
     async def tick(self) -> float:
         """Write everything that waits, and say when to come again."""
         while self._waiting or self._writing:
-            if not self._writing:
-                self._writing, self._waiting = (
-                    self._waiting[:MOST_AT_ONCE],
-                    self._waiting[MOST_AT_ONCE:],
-                )
+            room = MOST_AT_ONCE - len(self._writing)
+            self._writing += self._waiting[:room]
+            self._waiting = self._waiting[room:]
             await self._write_all()
         return await self._write_progress()
 
@@ -110,17 +140,21 @@ class Finisher:
         by_type: dict[type, list[Finished]] = {}
         for finished in self._writing:
             by_type.setdefault(type(finished.verdict), []).append(finished)
+        trouble: Exception | None = None
         async with self._keeper.connection() as conn:
             for verdict_type, group in by_type.items():
-                await self._write(conn, verdict_type, group)
-                written = {id(finished) for finished in group}
-                self._writing = [
-                    finished for finished in self._writing if id(finished) not in written
-                ]
+                trouble = await self._write(conn, verdict_type, group) or trouble
+        if trouble is not None:
+            raise trouble
 
     async def _write(
         self, conn: AsyncConnection[Any], verdict_type: type, group: list[Finished]
-    ) -> None:
+    ) -> Exception | None:
+        """Write verdicts of one type.
+
+        Returns what keeps one of them from being written, when that is not the verdict's fault:
+        it waits, and the others do not.
+        """
         verb, outcome, write = _VERBS[verdict_type]
         refused: list[int] = []
         if write is not None:
@@ -132,37 +166,44 @@ class Finisher:
                 # Written again; what is then refused was committed the first time.
                 self._unsure.update((finished.job.id, finished.job.attempt) for finished in group)
                 raise
-            except OstinatoError as error:
-                await self._write_apart(conn, group, error)
-                return
+            except (OstinatoError, ValueError, TypeError) as error:
+                return await self._write_apart(conn, group, error)
+        written = {id(finished) for finished in group}
+        self._writing = [finished for finished in self._writing if id(finished) not in written]
         self._count(group, outcome)
+        for queue in {finished.job.queue for finished in group}:
+            self._on_written(queue)
         if verdict_type is Lost:
             refused = [finished.job.id for finished in group]
         if refused or self._unsure:
             self._refused(set(refused), verb, group)
+        return None
 
     async def _write_apart(
-        self, conn: AsyncConnection[Any], group: list[Finished], error: OstinatoError
-    ) -> None:
+        self, conn: AsyncConnection[Any], group: list[Finished], error: Exception
+    ) -> Exception | None:
         """The database refuses something in this set.
 
         Find it, and do not let it hold up the others.
         """
         if len(group) > 1:
+            trouble: Exception | None = None
             for finished in group:
-                await self._write(conn, type(finished.verdict), [finished])
-            return
+                alone = [finished]
+                trouble = await self._write(conn, type(finished.verdict), alone) or trouble
+            return trouble
         job, verdict, seconds = group[0]
-        if isinstance(verdict, Failed):
-            raise error
-        log.error("verdict_not_writable", job_id=job.id, kind=job.kind, error=error.message)
-        failure = Failure(
-            None,
-            json.dumps({"type": error.code, "message": storable(error.message)}),
-            error.code,
-            "verdict_not_writable",
-        )
-        await self._write(conn, Failed, [Finished(job, Failed(failure), seconds)])
+        of_the_value = isinstance(error, InvalidInput | ValueError | TypeError)
+        if not of_the_value or (
+            isinstance(verdict, Failed) and verdict.failure.reason == NOT_WRITABLE
+        ):
+            return error
+        message, code = storable(str(error))[:1000], getattr(error, "code", "invalid_input")
+        log.error(NOT_WRITABLE, job_id=job.id, kind=job.kind, error=message)
+        told = json.dumps({"type": code, "message": message})
+        instead = Finished(job, Failed(Failure(None, told, code, NOT_WRITABLE)), seconds)
+        self._writing = [instead if other is group[0] else other for other in self._writing]
+        return await self._write(conn, Failed, [instead])
 
     def _count(self, group: list[Finished], outcome: str) -> None:
         recorder = self._recorder

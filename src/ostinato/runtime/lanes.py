@@ -18,15 +18,15 @@ import asyncio
 import random
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from ostinato.base.log import get_logger
 from ostinato.engine.claims import Job
 from ostinato.runtime.context import Context, Services
-from ostinato.runtime.execute import Released, Verdict, execute, judge_interruption
+from ostinato.runtime.execute import Released, Verdict, execute, judge_error, judge_interruption
 from ostinato.runtime.kinds import JobKind
+from ostinato.runtime.threads import Threads
 
 __all__ = ["Lanes"]
 
@@ -65,9 +65,11 @@ class Lanes:
         self._grace_seconds = grace_seconds
         self._on_room = on_room
         self._rng = rng
-        self._threads = ThreadPoolExecutor(concurrency, thread_name_prefix="ostinato-job")
+        self._threads = Threads("ostinato-job")
         self._buffer: deque[Job] = deque()
-        self._running: dict[int, tuple[Context, asyncio.Task[None]]] = {}
+        # By context, not by job: an attempt that was lost and does not stop may still be here when
+        # the next attempt of the same job arrives.
+        self._running: dict[Context, asyncio.Task[None]] = {}
         self._lanes: set[asyncio.Task[None]] = set()
         self._idle: list[asyncio.Future[None]] = []
         self._stopping = False
@@ -90,9 +92,12 @@ class Lanes:
     def holds_suspect(self) -> bool:
         """Whether a job that crashed processes before is here: one at a time is enough."""
         held = [job for job in self._buffer if job.crashes >= SUSPECT_CRASHES]
-        return bool(held) or any(
-            ctx.job.crashes >= SUSPECT_CRASHES for ctx, _ in self._running.values()
-        )
+        return bool(held) or any(ctx.job.crashes >= SUSPECT_CRASHES for ctx in self._running)
+
+    def held(self) -> Iterator[int]:
+        """The jobs that are here, started or not."""
+        yield from (job.id for job in self._buffer)
+        yield from (ctx.job.id for ctx in self._running)
 
     def room(self) -> int:
         """How many jobs to claim now; 0 while enough are waiting."""
@@ -109,7 +114,10 @@ class Lanes:
         return room if room * 2 >= target else 0
 
     def add(self, jobs: Iterable[Job]) -> None:
-        """Take claimed jobs in."""
+        """Take claimed jobs in; once the lanes stop they go straight back."""
+        if self._stopping:
+            self.decline(jobs)
+            return
         if not self._buffer:
             self._moved_at = time.perf_counter()
         self._buffer.extend(jobs)
@@ -119,8 +127,14 @@ class Lanes:
 
     def give_back(self) -> None:
         """Release what has not started."""
-        while self._buffer:
-            self._finish(self._buffer.popleft(), Released(), 0.0)
+        jobs = list(self._buffer)
+        self._buffer.clear()
+        self.decline(jobs)
+
+    def decline(self, jobs: Iterable[Job]) -> None:
+        """Release claimed jobs that are not to be started here."""
+        for job in jobs:
+            self._finish(job, Released(), 0.0)
 
     def forget_buffer(self) -> None:
         """Drop what has not started: it is not ours any more."""
@@ -128,10 +142,9 @@ class Lanes:
 
     def request_cancel(self, job_ids: Iterable[int]) -> None:
         """Ask running jobs to stop; the watch insists after the grace period."""
-        for job_id in job_ids:
-            found = self._running.get(job_id)
-            if found is not None and not found[0].cancelled:
-                ctx = found[0]
+        wanted = set(job_ids)
+        for ctx in self._running if wanted else ():
+            if ctx.job.id in wanted and not ctx.cancelled:
                 ctx.cancelled = True
                 stop_at = time.perf_counter() + self._grace_seconds
                 ctx.deadline = stop_at if ctx.deadline is None else min(ctx.deadline, stop_at)
@@ -141,23 +154,24 @@ class Lanes:
         self._stopping = True
         self.give_back()
         self._wake_lanes()
-        waiting = [task for _, task in self._running.values()]
+        waiting = list(self._running.values())
         if waiting:
             await asyncio.wait(waiting, timeout=seconds)
         self.interrupt_all("stop")
         waiting = [task for task in self._lanes if not task.done()]
         if waiting:
             await asyncio.wait(waiting, timeout=1)
-        for ctx, _ in list(self._running.values()):
+        for ctx in list(self._running):
             self._abandon(ctx)
         if self._watching is not None:
             self._watching.cancel()
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._threads.shutdown()
 
     def interrupt_all(self, reason: str) -> None:
-        """Stop every running handler, for one reason."""
-        for ctx, task in self._running.values():
+        """Stop every running handler, for one reason; one that goes on is abandoned."""
+        for ctx, task in self._running.items():
             ctx.interrupted = reason
+            ctx.deadline = time.perf_counter() + self._grace_seconds
             task.cancel()
 
     def _wake_lanes(self) -> None:
@@ -205,12 +219,16 @@ class Lanes:
         now = self._moved_at = ctx.started
         if kind.timeout is not None:
             ctx.deadline = now + kind.timeout
-        self._running[job.id] = (ctx, lane)
+        self._running[ctx] = lane
         self._started += 1
-        verdict = await execute(kind, ctx, self._threads, self._rng)
+        try:
+            verdict = await execute(kind, ctx, self._threads, self._rng)
+        except Exception as error:  # a job whose verdict got lost would be held forever
+            log.exception("verdict_failed", job_id=job.id, kind=job.kind)
+            verdict = judge_error(error, job, kind.retry, self._rng, settled=ctx.settled)
         if ctx.abandoned:
             return False
-        del self._running[job.id]
+        del self._running[ctx]
         self._finish(job, verdict, time.perf_counter() - now)
         if len(self._buffer) * 2 <= self._prefetch:
             self._on_room()
@@ -218,7 +236,7 @@ class Lanes:
 
     def _watch(self) -> None:
         now = time.perf_counter()
-        for ctx, task in list(self._running.values()):
+        for ctx, task in list(self._running.items()):
             if ctx.deadline is not None and now >= ctx.deadline:
                 self._interrupt(ctx, task, now)
         if self._buffer and now - self._moved_at > STALE_SECONDS:
@@ -238,7 +256,7 @@ class Lanes:
     def _abandon(self, ctx: Context) -> None:
         """Give the verdict without waiting for the handler any longer."""
         kind = self._kinds[ctx.job.kind]
-        _, lane = self._running.pop(ctx.job.id)
+        lane = self._running.pop(ctx)
         ctx.abandoned = True
         self._lanes.discard(lane)
         log.error(

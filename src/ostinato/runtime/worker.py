@@ -17,9 +17,11 @@ started, waits for what runs), stopped. What may go wrong, and then:
 """
 
 import asyncio
+import contextlib
 import os
 import platform
 import random
+import time
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import Any
@@ -57,6 +59,8 @@ log = get_logger("worker")
 
 HANDLER_CONNECTIONS = 10
 UPKEEP_SECONDS = 3600.0
+RECONCILE_SECONDS = 30.0
+LAST_WRITES_SECONDS = 0.01
 OVERDUE_SECONDS = 0.05
 
 
@@ -100,7 +104,7 @@ class Worker:
             database.url,
             role="worker",
             pooled=database.pooled,
-            min_size=3,
+            min_size=4,
             max_size=5,
             seconds=seconds,
         )
@@ -122,11 +126,18 @@ class Worker:
     def _build(self) -> None:
         settings = self.settings
         self._keepers: list[Keeper] = []
+        self._upkeep_due = 0.0
         self._poll_keeper = self._keep()
+        self._janitor_keeper = self._keep()
         self._finish_loop = Loop(
             "finisher", self._finish_tick, on_error=self._database_error, rng=self._rng
         )
-        self._finisher = Finisher(self._keep(), self.recorder, self._finish_loop.wake)
+        self._finisher = Finisher(
+            self._keep(),
+            self.recorder,
+            wake=self._finish_loop.wake,
+            on_written=self.rouse,
+        )
         self._claim_loop = Loop(
             "claimer", self._claim_tick, on_error=self._database_error, rng=self._rng
         )
@@ -168,7 +179,7 @@ class Worker:
         async with self._pool, self._handler_pool:
             await self._register()
             self._heart.start(self._worker_id())
-            loops = [self._finish_loop, self._claim_loop, self._poll_loop, self._janitor_loop]
+            loops = [self._claim_loop, self._finish_loop, self._poll_loop, self._janitor_loop]
             tasks = [asyncio.create_task(loop.run(), name=loop.name) for loop in loops]
             log.info(
                 "worker_started",
@@ -203,9 +214,15 @@ class Worker:
         self._claimer.paused = True
         self._heart.drain()
         await self.lanes.drain(self.settings.drain_seconds)
-        for loop in loops:
+        # The finisher goes last, and not before it has written what the others leave behind.
+        seconds = self.settings.call_timeout_seconds
+        finish_loop, *others = loops
+        for loop in others:
             loop.stop()
-        await asyncio.wait(tasks, timeout=self.settings.call_timeout_seconds)
+        await asyncio.wait(tasks[1:], timeout=seconds)
+        await self._finisher.flushed(seconds)
+        finish_loop.stop()
+        await asyncio.wait(tasks[:1], timeout=seconds)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -222,6 +239,16 @@ class Worker:
         except Exception as error:  # noqa: BLE001  # the row expires by itself
             log.warning("worker_not_unregistered", worker=self.name, error=str(error))
         log.info("worker_stopped", worker=self.name, unwritten=unwritten)
+
+    async def _write_last(self) -> None:
+        """Let the finisher write what is left, within the time of a call."""
+        async with asyncio.timeout(self.settings.call_timeout_seconds) as limit:
+            with contextlib.suppress(TimeoutError):
+                while self._finisher.pending:
+                    self._finish_loop.wake()
+                    await asyncio.sleep(LAST_WRITES_SECONDS)
+        if limit.expired():
+            log.warning("verdicts_not_written", jobs=self._finisher.pending)
 
     async def _register(self) -> None:
         async with self._pool.connection() as conn:
@@ -266,8 +293,8 @@ class Worker:
             self.recorder.add(RESCUED_JOBS, by=poll.rescued)
             log.warning("rescued", jobs=poll.rescued, worker=self.name)
         self.lanes.request_cancel(poll.cancels)
-        for queue in poll.ready_queues:
-            self.rouse(queue)
+        self._claimer.saw_ready(poll.ready_queues)
+        self._claim_loop.wake()
         pause = self.settings.poll_seconds * self._rng.uniform(0.75, 1.25)
         if poll.next_due is not None:
             # What is overdue and still there is in somebody's hands: no hurry.
@@ -275,9 +302,18 @@ class Worker:
         return pause
 
     async def _janitor_tick(self) -> float:
-        async with self._pool.connection() as conn:
-            await upkeep.run(conn, self.settings.retention_days)
-        return UPKEEP_SECONDS * self._rng.uniform(0.5, 1.5)
+        """Give back what we never heard of; now and then look after the partitions."""
+        now = time.monotonic()
+        async with self._janitor_keeper.connection() as conn:
+            held = [*self.lanes.held(), *self._finisher.held()]
+            unheard = 2 * self.settings.call_timeout_seconds
+            lost = await workers.reconcile(conn, self._worker_id(), held, unheard)
+            if lost:
+                log.warning("claim_never_heard_of", worker=self.name, jobs=lost)
+            if now >= self._upkeep_due:
+                await upkeep.run(conn, self.settings.retention_days)
+                self._upkeep_due = now + UPKEEP_SECONDS * self._rng.uniform(0.5, 1.5)
+        return RECONCILE_SECONDS * self._rng.uniform(0.5, 1.5)
 
     def _rang(self, queue: str) -> None:
         self.recorder.add(DOORBELL_RINGS)

@@ -413,6 +413,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
     v_state text;
     v_job   record;
+    v_mine  boolean;
 begin
     -- Two retries of one job must not both make it ready: the second waits here and then sees the first's effect.
     perform from job j where j.id = retry_job.job_id for update;
@@ -421,8 +422,14 @@ begin
         delete from scheduled s where s.job_id = retry_job.job_id returning s.attempt, s.failures, s.crashes into v_job;
     elsif v_state in ('dead', 'cancelled') then
         delete from dead_letter d where d.job_id = retry_job.job_id;
-        perform ostinato.rehold_unique_key(retry_job.job_id);
-        select max(o.attempt) + 1 as attempt, 0 as failures, 0 as crashes into v_job from outcome o where o.job_id = retry_job.job_id;
+        -- A dead letter that is gone by now was redriven (or cancelled) in the meantime.
+        v_mine := found or v_state = 'cancelled';
+        if v_mine then
+            perform ostinato.rehold_unique_key(retry_job.job_id);
+        end if;
+        -- The same types as above: a session plans the call below once.
+        select max(o.attempt) + 1 as attempt, 0::smallint as failures, 0::smallint as crashes into v_job
+        from outcome o where o.job_id = retry_job.job_id and v_mine;
     elsif v_state is null then
         raise exception using errcode = 'OS404', message = format('there is no job %s', retry_job.job_id),
             detail = json_build_object('job_id', retry_job.job_id), hint = 'Check the id with: ostinato jobs list';

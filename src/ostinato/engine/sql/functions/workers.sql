@@ -159,6 +159,27 @@ begin
 end
 $$;
 
+-- Gives back what a living worker was given and never heard of: the answer to a claim may get lost on the way. `held` are
+-- the jobs that it knows; claims younger than `seconds` may still be on their way. Returns how many were given back.
+create function ostinato.reconcile_worker(worker_id uuid, held bigint[], seconds double precision) returns integer language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+    v_claims   bigint[];
+    v_jobs     bigint[];
+    v_attempts integer[];
+begin
+    select array_agg(c.id), array_agg(h.job_id), array_agg(h.attempt) into v_claims, v_jobs, v_attempts
+    from claim c cross join unnest(c.job_ids, c.attempts) h (job_id, attempt)
+    where c.worker_id = reconcile_worker.worker_id and c.claimed_at < ostinato.now() - make_interval(secs => seconds)
+      and not h.job_id = any (held);
+    if v_jobs is null then
+        return 0;
+    end if;
+    return cardinality(v_jobs) - (select count(*) from ostinato.release_jobs(v_claims, v_jobs, v_attempts));
+end
+$$;
+
 -- Moves jobs whose time has come from scheduled to ready, oldest first. Returns how many.
 create function ostinato.promote_jobs(most integer default 5000) returns integer language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$

@@ -1,0 +1,41 @@
+"""Limits hold over all workers: here two pages at once, although the worker could do a hundred."""
+
+import asyncio
+
+from ostinato import App, Context, Queue, Worker, testing
+from ostinato.base import log
+
+app = App("crawler", queues=[Queue("crawl", concurrency=2)])
+PAGES = 4
+pair = asyncio.Barrier(2)  # nobody ends before two are at work
+done = asyncio.Semaphore(0)
+at_work: list[int] = []
+
+
+@app.job(queue="crawl")
+async def fetch(_: Context, page: int) -> None:
+    at_work.append(page)
+    print(f"{len(at_work)} at work")
+    await pair.wait()
+    at_work.remove(page)
+    done.release()
+
+
+async def main() -> None:
+    log.configure(level="warning")
+    async with testing.engine() as engine, asyncio.TaskGroup() as tasks:
+        await fetch.enqueue_many(engine.client, [{"page": page} for page in range(PAGES)])
+        worker = Worker([app], engine.database)
+        tasks.create_task(worker.run())
+        await asyncio.gather(*(done.acquire() for _ in range(PAGES)))
+        worker.stop()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
+
+# prints:
+# > 1 at work
+# > 2 at work
+# > 1 at work
+# > 2 at work

@@ -1,0 +1,140 @@
+"""What the tests of the runtime speak: start a worker, wait for a job to end, look into tables."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from ostinato import App, Client, Worker
+from ostinato.base.metrics import Metric
+from ostinato.base.settings import Settings
+from ostinato.testing import Engine
+from tests.db.waiting import until_async
+
+QUICK: dict[str, Any] = {
+    "beat_seconds": 0.2,
+    "expiry_seconds": 0.7,
+    "poll_seconds": 0.05,
+    "cancel_grace_seconds": 0.2,
+    "drain_seconds": 5.0,
+    "call_timeout_seconds": 5.0,
+}
+
+
+@dataclass
+class Outcome:
+    """How a job ended, or how it stands."""
+
+    state: str
+    attempt: int
+    result: Any
+    error: Any
+
+
+@dataclass
+class Lab:
+    """A database of its own, an app to add kinds to, workers on demand."""
+
+    engine: Engine
+    app: App
+
+    @property
+    def client(self) -> Client:
+        return self.engine.client
+
+    def new_worker(
+        self, *apps: App, queues: Sequence[str] | None = None, **settings: object
+    ) -> Worker:
+        chosen = Settings(**(QUICK | settings))
+        return Worker(apps or [self.app], self.engine.database, chosen, queues=queues)
+
+    @asynccontextmanager
+    async def worker(
+        self, *apps: App, queues: Sequence[str] | None = None, **settings: object
+    ) -> AsyncIterator[Worker]:
+        """A worker that has started; it drains at the end of the block."""
+        worker = self.new_worker(*apps, queues=queues, **settings)
+        async with running(worker):
+            yield worker
+
+    async def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        """What the superuser sees; a test may look into the tables."""
+        cursor = await self.engine.admin.execute(statement.encode(), values or None)
+        return await cursor.fetchall() if cursor.description else []
+
+    async def value(self, statement: str, *values: object) -> Any:  # noqa: ANN401 - whatever SQL says
+        ((value,),) = await self.rows(statement, *values)
+        return value
+
+    async def state(self, job_id: int) -> str | None:
+        found: str | None = await self.value("select ostinato.job_state(%s)", job_id)
+        return found
+
+    async def becomes(self, job_id: int, *states: str) -> Outcome:
+        """Wait until the job is in one of these states, and say how it stands."""
+
+        async def there() -> bool:
+            return await self.state(job_id) in states
+
+        await until_async(there)
+        return await self.outcome(job_id)
+
+    async def outcome(self, job_id: int) -> Outcome:
+        ((state, attempt, result, error),) = await self.rows(
+            "select s.state, s.attempt, s.result, s.error from ostinato.show_job(%s) s", job_id
+        )
+        return Outcome(state, attempt, result, error)
+
+    async def outcomes(self, job_id: int) -> list[str]:
+        """The outcomes of all ended attempts, in order."""
+        rows = await self.rows(
+            "select outcome from ostinato_data.outcome where job_id = %s order by attempt", job_id
+        )
+        return [row[0] for row in rows]
+
+    async def until(self, statement: str, *values: object) -> None:
+        """Wait until a statement says true."""
+
+        async def true() -> bool:
+            return bool(await self.value(statement, *values))
+
+        await until_async(true)
+
+
+@asynccontextmanager
+async def running(worker: Worker) -> AsyncIterator[asyncio.Task[None]]:
+    """Run a worker; it drains at the end of the block."""
+    task = asyncio.create_task(worker.run())
+    started = asyncio.create_task(worker.started.wait())
+    await asyncio.wait({task, started}, return_when=asyncio.FIRST_COMPLETED)
+    if task.done():
+        started.cancel()
+        await task
+    try:
+        yield task
+    finally:
+        worker.stop()
+        await task
+
+
+async def until(condition: Callable[[], object]) -> None:
+    """Wait until a plain condition holds, without blocking the event loop."""
+
+    async def holds() -> object:
+        return condition()
+
+    await until_async(holds)
+
+
+async def forever(gate: asyncio.Event | None = None) -> None:
+    """Wait for what never comes."""
+    await (gate or asyncio.Event()).wait()
+
+
+def counted(worker: Worker, metric: Metric, *labels: str) -> float:
+    return worker.recorder.value(metric, *labels)
+
+
+def together(*work: Awaitable[Any]) -> Awaitable[list[Any]]:
+    return asyncio.gather(*work)

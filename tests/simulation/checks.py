@@ -1,0 +1,107 @@
+"""Checks of the whole database: against the model, and the order of a claim."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from tests.simulation.model import Job, Model
+from tests.simulation.steps import Broken, Row, shorten
+
+SUSPECT = 2  # crashes after which a job is run alone
+
+Fact = tuple[str, int, int, int, int, str | None]
+
+
+class Place(NamedTuple):
+    """A job in its lane, or just taken out of it."""
+
+    taken: bool
+    priority: int
+    tenant: str
+    position: int
+    crashes: int
+    kind: str
+    job_id: int
+
+
+def compare(model: Model, rows: list[Row]) -> None:
+    """What is committed must be exactly what the model has followed."""
+    found = Counter(rows)
+    expected = Counter(_facts(model, found))
+    missing, extra = expected - found, found - expected
+    if missing or extra:
+        promise = _promise([*missing, *extra])
+        shown = (f"missing {_shown(missing)}; too much {_shown(extra)}")
+        raise Broken(promise, shown)
+
+
+def _facts(model: Model, found: Counter[Row]) -> Iterable[Fact]:
+    for job in model.jobs.values():
+        if job.phase == "gone":
+            continue
+        yield ("job", job.id, 0, 0, 0, None)
+        yield from _place(job, model, found)
+        for attempt, outcome in job.outcomes.items():
+            yield ("outcome", job.id, attempt, 0, 0, outcome)
+        if job.cancel:
+            yield ("cancel", job.id, 0, 0, 0, None)
+        if job.progress:
+            yield ("progress", job.id, job.attempt, 0, 0, None)
+    for job in model.jobs.values():
+        yield from (("effect", job.id, attempt, 0, 0, None) for attempt in job.effects)
+        yield from (("guarded", job.id, attempt, 0, 0, None) for attempt in job.guarded)
+    for (tenant, key), (job_id, _) in model.keys.items():
+        yield ("unique", job_id, 0, 0, 0, f"{tenant}/{key}")
+
+
+def _place(job: Job, model: Model, found: Counter[Row]) -> Iterable[Fact]:
+    counts = (job.id, job.attempt, job.failures, job.crashes)
+    if job.phase == "waiting":
+        scheduled = ("scheduled", *counts, None)
+        due = job.due <= model.latest
+        yield scheduled if scheduled in found or not due else ("ready", *counts, None)
+    elif job.phase == "held":
+        yield ("claim", *counts, str(job.claim_id))
+    elif job.phase == "dead":
+        yield ("dead_letter", job.id, job.attempt, 0, 0, job.dead_of)
+
+
+def _promise(facts: list[Row]) -> str:
+    kinds = {fact[0] for fact in facts}
+    if kinds & {"effect", "guarded"}:
+        return "effects take place exactly once"
+    if kinds <= {"unique"}:
+        return "a unique key is held by its job, and freed with it"
+    if kinds <= {"cancel", "progress"}:
+        return "nothing is left over of a run"
+    return "every job is in exactly one place, the right one"
+
+
+def _shown(facts: Counter[Row]) -> str:
+    return ", ".join(
+        f"{fact[0]} {shorten(fact[1])} {shorten(fact[2:])}{f' x{n}' if n > 1 else ''}"
+        for fact, n in sorted(facts.items(), key=str)[:6]
+    ) or "nothing"
+
+
+def check_order(
+    rows: list[Row], wanted: int, kinds: list[str] | None, *, suspects: bool, from_the_start: bool
+) -> None:
+    """A claim without limits, and nobody else at work: what it took, and what it left behind."""
+    places = [Place(*row) for row in rows]
+    taken = [place for place in places if place.taken]
+    left = [p for p in places if not p.taken and (kinds is None or p.kind in kinds)]
+    calm = [place for place in left if place.crashes < SUSPECT]
+    if len(taken) < wanted and calm:
+        raise Broken("a claim leaves nothing behind that it could take", f"{calm[0]}, took {taken}")
+    took_suspect = any(place.crashes >= SUSPECT for place in taken)
+    if suspects and not took_suspect and len(left) > len(calm):
+        raise Broken("a claim takes a suspect when it may", f"{left}, took {taken}")
+    if not from_the_start:
+        return  # the lanes of a cursor are a moment old
+    for place in taken:
+        for other in calm:
+            lane = (place.priority, place.tenant) == (other.priority, other.tenant)
+            ahead = other.priority < place.priority or (lane and other.position < place.position)
+            if ahead and place.crashes < SUSPECT:
+                raise Broken("priority first, then time", f"took {place} and left {other}")

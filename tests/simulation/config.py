@@ -1,0 +1,152 @@
+"""A random configuration per seed: how many of what, which faults, which limits, which habits.
+
+Rare interleavings need rare circumstances. A run in which everything is on a little finds less than
+many runs that each leave most things out and do the rest a lot.
+"""
+
+import random
+from dataclasses import dataclass, field, fields
+from typing import Self
+
+FAULTS = ("crash", "freeze", "lost_answer", "outage", "cut", "jump", "jump_back")
+ACTORS = ("cancel", "operate", "pause", "configure", "replay", "upkeep")
+VERBS = ("done", "done_many", "fail", "bury", "snooze", "release", "cancel", "progress", "fence")
+LIVE = ("scheduled", "ready", "running")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The limits of a queue, as configure_queue takes them."""
+
+    concurrency: int | None = None
+    rate_count: int | None = None
+    rate_seconds: float | None = None
+    key_concurrency: int | None = None
+    key_rate_count: int | None = None
+    key_rate_seconds: float | None = None
+
+    @classmethod
+    def random(cls, rng: random.Random) -> Self:
+        chosen: dict[str, float | int] = {}
+        if rng.random() < 0.5:
+            chosen["concurrency"] = rng.randint(1, 4)
+        if rng.random() < 0.35:
+            chosen |= {"rate_count": rng.randint(1, 3), "rate_seconds": rng.choice((1.0, 5.0, 20.0))}
+        if rng.random() < 0.4:
+            chosen["key_concurrency"] = rng.randint(1, 2)
+        if rng.random() < 0.25:
+            chosen |= {
+                "key_rate_count": rng.randint(1, 2),
+                "key_rate_seconds": rng.choice((2.0, 10.0)),
+            }
+        return cls(**chosen)  # type: ignore[arg-type]
+
+    @property
+    def any(self) -> bool:
+        return any(getattr(self, each.name) is not None for each in fields(self))
+
+    @property
+    def by_key(self) -> bool:
+        return self.key_concurrency is not None or self.key_rate_count is not None
+
+    def params(self) -> dict[str, object]:
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The circumstances of one run."""
+
+    steps: int
+    workers: int
+    enqueuers: int
+    batch: int
+    """The most that a worker claims at once."""
+    bulk: int
+    """The most that are enqueued at once."""
+    backlog: int
+    """How many jobs an enqueuer lets wait before it rests."""
+    queues: tuple[str, ...]
+    tenants: tuple[str, ...]
+    priorities: tuple[int, ...]
+    kinds: tuple[str, ...]
+    limit_keys: tuple[str | None, ...]
+    unique_keys: tuple[str, ...]
+    unique_states: tuple[tuple[str, ...], ...]
+    expiries: tuple[float, ...]
+    max_crashes: int
+    limits: dict[str, Limits]
+    faults: frozenset[str]
+    actors: frozenset[str]
+    fault_seconds: float
+    """The pause between two faults, on average."""
+    verbs: dict[str, int]
+    """How often a worker ends a run in which way."""
+    in_transaction: float
+    """How many of the calls are made in a longer transaction."""
+    waits: float
+    """How many of the calls that meet a lock wait for it; the others try again later."""
+    hurry: float
+    """How often the time moves, per step."""
+    longest_step: float
+    """How far the time moves at once, in seconds."""
+    look_every: int
+    """After how many steps the whole database is compared with the model."""
+    rng: random.Random = field(compare=False, repr=False)
+
+    @classmethod
+    def of(cls, seed: int) -> Self:
+        """The configuration of a seed, and the source of chance for its run."""
+        rng = random.Random(seed)
+        queues = ("a", "b")[: rng.randint(1, 2)]
+        return cls(
+            steps=rng.randint(80, 320),
+            workers=rng.randint(1, 4),
+            enqueuers=rng.randint(1, 2),
+            batch=rng.choice((1, 2, 3, 6)),
+            bulk=rng.choice((1, 3, 8)),
+            backlog=rng.choice((2, 6, 15)),
+            queues=queues,
+            tenants=("t1", "t2", "t3")[: rng.randint(1, 3)],
+            priorities=rng.choice(((0,), (0, 0, 5), (-1, 0, 1))),
+            kinds=rng.choice((("k1",), ("k1", "k2"))),
+            limit_keys=rng.choice(((None,), (None, "x"), ("x", "y"), ("x",))),
+            unique_keys=rng.choice(((), ("u",), ("u", "v"))),
+            unique_states=rng.choice(((LIVE,), (LIVE, ("scheduled", "ready")), _STATES)),
+            expiries=rng.choice(((15.0,), (15.0,), (6.0,), (30.0,), (6.0, 15.0, 30.0))),
+            max_crashes=rng.randint(1, 4),
+            limits={queue: Limits.random(rng) for queue in queues if rng.random() < 0.4},
+            faults=_some(rng, FAULTS, 0.35),
+            actors=_some(rng, ACTORS, 0.35) - ({"upkeep"} if rng.random() < 0.7 else set()),
+            fault_seconds=rng.choice((4.0, 10.0, 25.0)),
+            verbs=_weights(rng),
+            in_transaction=rng.choice((0.0, 0.2, 0.6)),
+            waits=rng.choice((0.0, 0.5, 1.0)),
+            hurry=rng.choice((0.03, 0.1, 0.25)),
+            longest_step=rng.choice((0.5, 3.0, 8.0)),
+            look_every=rng.choice((5, 12)),
+            rng=rng,
+        )
+
+    def lines(self) -> list[str]:
+        """As it is printed with a broken promise."""
+        shown = (each.name for each in fields(self) if each.repr)
+        return [f"  {name} = {_shown(getattr(self, name))}" for name in shown]
+
+
+_STATES = (LIVE, (*LIVE, "dead"), (*LIVE, "done", "cancelled"))
+
+
+def _some(rng: random.Random, names: tuple[str, ...], share: float) -> frozenset[str]:
+    return frozenset(name for name in names if rng.random() < share)
+
+
+def _weights(rng: random.Random) -> dict[str, int]:
+    chosen = {verb: rng.choice((0, 0, 1, 4)) for verb in VERBS}
+    if not any(chosen[verb] for verb in ("done", "done_many", "fail", "bury", "cancel")):
+        chosen["done"] = 2
+    return chosen
+
+
+def _shown(value: object) -> str:
+    return ", ".join(sorted(value)) if isinstance(value, frozenset) else str(value)

@@ -1,0 +1,85 @@
+"""The limits of a queue as the model counts them: held jobs, and starts within a time."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from tests.simulation.config import Limits
+from tests.simulation.steps import Broken
+
+MICROSECOND = 1e-6
+
+
+class Start(NamedTuple):
+    """A job that was started, in a transaction that may still be open."""
+
+    at: float
+    job_id: int
+    key: str | None
+    session: int
+    """Which session's transaction; 0 when it is committed."""
+    limited: bool
+    """Whether the queue had limits when it was claimed: only then was it counted."""
+    by_key: bool
+
+
+class Holding(NamedTuple):
+    """A held job, as far as limits care."""
+
+    key: str | None
+    counted: bool
+
+
+@dataclass(slots=True)
+class QueueModel:
+    """A queue: paused or not, its limits, and what was started since they were set."""
+
+    name: str
+    paused: bool = False
+    limits: Limits = field(default_factory=Limits)
+    starts: list[Start] = field(default_factory=list)
+
+    def configure(self, limits: Limits) -> None:
+        self.limits = limits
+        # Starts are only written down for the limits of their time, so a new window starts empty.
+        self.starts = [start for start in self.starts if start.session]
+
+    def check_claim(self, new: list[Start], held: Iterable[Holding]) -> None:
+        """New starts must fit beside what is held and what others are about to hold."""
+        if self.paused and new:
+            raise Broken("a paused queue yields nothing", f"{self.name}: {len(new)} jobs")
+        if not self.limits.any or not new:
+            return
+        holdings = list(held)
+        opened = [start for start in self.starts if start.session and start.limited]
+        running = len(holdings) + len(opened) + len(new)
+        self._check("concurrency", running, self.limits.concurrency)
+        for key in {start.key for start in new if start.key is not None}:
+            mine = sum(start.key == key for start in new)
+            others = sum(start.key == key and start.by_key for start in opened)
+            same = sum(holding.key == key and holding.counted for holding in holdings)
+            self._check(f"concurrency of key {key}", same + others + mine, self.limits.key_concurrency)
+            rate = self._recent(new, self.limits.key_rate_seconds, key)
+            self._check(f"rate of key {key}", rate, self.limits.key_rate_count)
+        self._check("rate", self._recent(new, self.limits.rate_seconds, None), self.limits.rate_count)
+
+    def note(self, new: list[Start]) -> None:
+        self.starts.extend(new)
+
+    def end_transaction(self, session: int, *, committed: bool) -> None:
+        mine = [start for start in self.starts if start.session == session]
+        if mine:
+            self.starts = [start for start in self.starts if start.session != session]
+            self.starts += [start._replace(session=0) for start in mine if committed]
+
+    def _recent(self, new: list[Start], seconds: float | None, key: str | None) -> int:
+        if seconds is None:
+            return 0
+        now = new[0].at
+        since = now - seconds + MICROSECOND
+        recent = [start for start in self.starts if since < start.at <= now and start.limited]
+        return sum(key is None or start.key == key for start in recent + new)
+
+    def _check(self, what: str, count: int, limit: int | None) -> None:
+        if limit is not None and count > limit:
+            raise Broken("limits are never exceeded", f"{what} of {self.name}: {count} > {limit}")

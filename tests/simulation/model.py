@@ -1,0 +1,333 @@
+"""The model: what the engine has promised so far, kept in plain Python.
+
+It learns from committed answers only, in the order of the commits, and knows nothing of locks, rows or
+arrays. Every method is one verb; an answer that the model cannot follow is a broken promise.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from tests.simulation.config import LIVE
+from tests.simulation.limits import QueueModel
+from tests.simulation.steps import Answer, Broken, Row, shorten
+
+Phase = Literal["waiting", "held", "dead", "done", "cancelled", "gone"]
+MICROSECOND = 1e-6
+
+
+class Token(NamedTuple):
+    """What a worker knows of a job in its hands."""
+
+    job_id: int
+    attempt: int
+    claim_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """A job as it was asked for."""
+
+    kind: str
+    queue: str
+    tenant: str
+    priority: int
+    limit_key: str | None = None
+    run_at: float | None = None
+    unique_key: str | None = None
+    policy: str = "return"
+    states: tuple[str, ...] = LIVE
+
+
+@dataclass(slots=True)
+class Job:
+    """A job as it must be by now. `attempt` is the next one while it waits, else the last one."""
+
+    id: int
+    spec: Spec
+    due: float
+    phase: Phase = "waiting"
+    attempt: int = 1
+    failures: int = 0
+    crashes: int = 0
+    claim_id: int = 0
+    worker: str = ""
+    counted: bool = False
+    """Whether it was claimed while its queue had limits by key."""
+    cancel: bool = False
+    progress: bool = False
+    effects: list[int] = field(default_factory=list)
+    guarded: list[int] = field(default_factory=list)
+    dead_of: str = ""
+    finished_at: float = 0.0
+    outcomes: dict[int, str] = field(default_factory=dict)
+
+    def is_held_as(self, token: Token) -> bool:
+        held = (self.id, self.attempt, self.claim_id)
+        return self.phase == "held" and held == token
+
+    def __str__(self) -> str:
+        return f"{shorten(self.id)} ({self.phase}, attempt {self.attempt}, claim {self.claim_id})"
+
+
+@dataclass(slots=True)
+class WorkerModel:
+    """A worker as the others should see it."""
+
+    label: str
+    expiry: float
+    beat_at: float
+    up: bool = True
+    registered: bool = True
+    frozen: bool = False
+    """It did not run for a while, and has not beaten since."""
+
+
+@dataclass(slots=True)
+class Model:
+    """All of it."""
+
+    max_crashes: int
+    now: float = 0.0
+    latest: float = 0.0
+    """The latest time that the database's clock ever showed."""
+    jobs: dict[int, Job] = field(default_factory=dict)
+    keys: dict[tuple[str, str], tuple[int, tuple[str, ...]]] = field(default_factory=dict)
+    workers: dict[str, WorkerModel] = field(default_factory=dict)
+    queues: dict[str, QueueModel] = field(default_factory=dict)
+    rescues: set[tuple[int, int]] = field(default_factory=set)
+
+    def set_now(self, now: float) -> None:
+        self.now = now
+        self.latest = max(self.latest, now)
+
+    def job(self, job_id: int, promise: str) -> Job:
+        found = self.jobs.get(job_id)
+        if found is None or found.phase == "gone":
+            raise Broken(promise, f"there is no committed job {shorten(job_id)}")
+        return found
+
+    def live(self) -> list[Job]:
+        return [job for job in self.jobs.values() if job.phase in ("waiting", "held")]
+
+    # Enqueue.
+
+    def enqueued(self, spec: Spec, job_id: int, answer: Answer) -> None:
+        if job_id in self.jobs:
+            return  # the holder of its key, see check_returned
+        if spec.unique_key is not None:
+            self._take_key(spec, job_id)
+        due = min(answer.sent_at, answer.done_at) if spec.run_at is None else spec.run_at
+        self.jobs[job_id] = Job(job_id, spec, due)
+
+    def _take_key(self, spec: Spec, job_id: int) -> None:
+        key = (spec.tenant, spec.unique_key or "")
+        if key in self.keys:
+            holder = self.jobs[self.keys[key][0]]
+            if spec.policy != "replace" or holder.phase != "waiting":
+                raise Broken("one live job per unique key", f"{shorten(job_id)} beside {holder}")
+            self._finish(holder, "cancelled")
+            self.keys.pop(key, None)
+        self.keys[key] = (job_id, spec.states)
+
+    def check_returned(self, spec: Spec, job_id: int) -> None:
+        """An id that is not new must be that of the holder of the key."""
+        if job_id in self.jobs:
+            holder = self.keys.get((spec.tenant, spec.unique_key or ""), (0, ()))[0]
+            if holder != job_id:
+                raise Broken("a key is returned with its holder", f"{self.jobs[job_id]}, {spec}")
+
+    # Claim and what comes after it.
+
+    def claimed(self, worker: str, queue: str, rows: Iterable[Row]) -> None:
+        for job_id, attempt, failures, crashes, claim_id, *_ in rows:
+            job = self.job(job_id, "only committed jobs are claimed")
+            self.check_claimable(job, queue, attempt, failures, crashes)
+            job.phase, job.claim_id, job.worker = "held", claim_id, worker
+            job.counted = self.queues[queue].limits.by_key
+            self._enter(job, "running")
+
+    def check_claimable(
+        self, job: Job, queue: str, attempt: int, failures: int, crashes: int
+    ) -> None:
+        if job.phase != "waiting" or job.spec.queue != queue:
+            raise Broken("a job is held by one worker at most", f"{job} was claimed from {queue}")
+        if job.due > self.latest + MICROSECOND:
+            raise Broken("nothing starts before its time", f"{job} is due at {job.due}")
+        expected = (job.attempt, job.failures, job.crashes)
+        if (attempt, failures, crashes) != expected:
+            got = f"{job} came as {(attempt, failures, crashes)}, expected {expected}"
+            raise Broken("attempts, failures and crashes are counted right", got)
+
+    def settled(
+        self, verb: str, token: Token, answer: Answer, delay: float | None = None
+    ) -> None:
+        """A verb of a worker was accepted."""
+        job = self.job(token.job_id, "no stale write is accepted")
+        if not job.is_held_as(token):
+            raise Broken("no stale write is accepted", f"{verb} {token} of {job}")
+        if verb == "done":
+            self._end_run(job, "done")
+        elif job.cancel or verb == "cancel":
+            self._end_run(job, "cancelled")
+        elif verb == "bury":
+            self._end_run(job, "dead")
+            job.dead_of = "failed"
+        else:
+            if verb == "fail":
+                job.outcomes[job.attempt] = "failed"
+                job.failures += 1
+            self._wait_again(job, min(answer.sent_at, answer.done_at) + (delay or 0.0))
+
+    def check_refused(self, verb: str, token: Token) -> None:
+        job = self.jobs.get(token.job_id)
+        if job is not None and job.is_held_as(token):
+            raise Broken("the holder of a job is never refused", f"{verb} {token} of {job}")
+
+    def noted(self, token: Token) -> None:
+        job = self.job(token.job_id, "no stale progress is accepted")
+        if not job.is_held_as(token):
+            raise Broken("no stale progress is accepted", f"{token} of {job}")
+        job.progress = True
+
+    def effect(self, token: Token) -> None:
+        job = self.job(token.job_id, "an effect takes place at most once")
+        job.effects.append(token.attempt)
+        if len(job.effects) > 1:
+            raise Broken("an effect takes place at most once", f"{job}: attempts {job.effects}")
+
+    def guarded_write(self, token: Token) -> None:
+        job = self.job(token.job_id, "a fenced write is the holder's")
+        if not job.is_held_as(token):
+            raise Broken("a fenced write is the holder's", f"{token} wrote for {job}")
+        job.guarded.append(token.attempt)
+
+    # Operators.
+
+    def cancelled(self, job_id: int, state: str) -> None:
+        if state in ("done", "cancelled"):
+            return  # nothing was done
+        job = self.job(job_id, "cancel sees the job")
+        self.check_state(job, state)
+        if state == "running":
+            job.cancel = True
+        elif state in ("ready", "scheduled"):
+            self._finish(job, "cancelled")
+        elif state == "dead":
+            job.attempt = max(job.outcomes) + 1
+            self._finish(job, "cancelled")
+
+    def check_state(self, job: Job, state: str | None) -> None:
+        phase = {"ready": "waiting", "scheduled": "waiting", "running": "held"}.get(
+            state or "gone", state
+        )
+        if phase != job.phase:
+            raise Broken("the state of a job is told right", f"{job} is said to be {state}")
+
+    def retried(self, job_id: int, state: str, answer: Answer) -> None:
+        job = self.job(job_id, "retry sees the job")
+        self.check_state(job, state)
+        job.due = min(answer.sent_at, answer.done_at)
+        if state != "scheduled":
+            self._back_from_the_dead(job)
+
+    def redriven(self, gone: Iterable[int]) -> None:
+        for job_id in gone:
+            job = self.jobs[job_id]
+            job.due = self.now
+            self._back_from_the_dead(job)
+
+    def _back_from_the_dead(self, job: Job) -> None:
+        key = (job.spec.tenant, job.spec.unique_key or "")
+        if job.spec.unique_key is not None and self.keys.get(key, (0,))[0] != job.id:
+            if key in self.keys:
+                raise Broken("one live job per unique key", f"{job} came back beside {self.keys[key]}")
+            self.keys[key] = (job.id, LIVE)
+        job.phase, job.attempt = "waiting", max(job.outcomes) + 1
+        job.failures = job.crashes = 0
+
+    def pruned(self, ids: set[int], cutoff: float) -> None:
+        """Upkeep forgot jobs: only finished ones, and none before its time."""
+        for job in self.jobs.values():
+            if job.phase == "gone" or job.id in ids:
+                continue
+            if job.phase not in ("done", "cancelled") or job.finished_at > cutoff:
+                raise Broken("retention forgets only what is finished and old", str(job))
+            job.phase = "gone"
+            key = (job.spec.tenant, job.spec.unique_key or "")
+            if self.keys.get(key, (0,))[0] == job.id:
+                del self.keys[key]
+
+    # Rescue.
+
+    def rescued(self, rows: Iterable[Row]) -> int:
+        """Runs were taken back from their workers: `lost_runs` tells which."""
+        count = 0
+        for job_id, attempt, outcome, worker_id in rows:
+            if (job_id, attempt) in self.rescues:
+                continue
+            self.rescues.add((job_id, attempt))
+            self._rescue_one(self.jobs[job_id], attempt, outcome, self.workers[worker_id])
+            count += 1
+        return count
+
+    def saw_workers(self, ids: set[str]) -> None:
+        """Which workers are registered, after a poll removed the dead ones."""
+        for worker_id, worker in self.workers.items():
+            if worker.registered and worker_id not in ids:
+                self._check_dead(worker, "was removed")
+                worker.registered = False
+
+    def _check_dead(self, worker: WorkerModel, what: str) -> None:
+        age = self.now - worker.beat_at
+        details = f"{what}: {worker}, last beat {age:.2f} s ago"
+        if abs(age) <= worker.expiry:
+            raise Broken("nobody counts as dead before the expiry", details)
+        if worker.up and not worker.frozen:
+            raise Broken("a living worker keeps its jobs", details)
+
+    def _rescue_one(self, job: Job, attempt: int, outcome: str, worker: WorkerModel) -> None:
+        if job.phase != "held" or job.attempt != attempt:
+            raise Broken("only held jobs are rescued", f"{job}, attempt {attempt}")
+        if worker.registered:
+            self._check_dead(worker, f"{job} was taken")
+        crashes = job.crashes + 1
+        expected = (
+            "cancelled" if job.cancel else "dead" if crashes >= self.max_crashes else "lost"
+        )
+        if outcome != expected:
+            got = f"{job} with {crashes} crashes became {outcome}, expected {expected}"
+            raise Broken("crashes lead to worker_lost at max_crashes only", got)
+        if outcome == "lost":
+            job.outcomes[attempt] = "lost"
+            job.crashes = crashes
+            self._wait_again(job, self.now)
+        else:
+            self._end_run(job, outcome)
+            job.dead_of = "worker_lost"
+
+    # Moves.
+
+    def _end_run(self, job: Job, phase: Phase | str) -> None:
+        job.cancel = job.progress = False
+        self._finish(job, phase)
+
+    def _finish(self, job: Job, phase: Phase | str) -> None:
+        if job.outcomes and job.attempt <= max(job.outcomes):
+            raise Broken("the outcomes of a job count up", f"{job}: {job.outcomes}")
+        job.outcomes[job.attempt] = phase
+        job.phase = phase  # type: ignore[assignment]
+        job.finished_at = self.now
+        self._enter(job, phase)
+
+    def _wait_again(self, job: Job, due: float) -> None:
+        job.cancel = job.progress = False
+        job.phase, job.due = "waiting", due
+        job.attempt += 1
+
+    def _enter(self, job: Job, state: str) -> None:
+        """A job gives its unique key up when it enters a state outside the chosen ones."""
+        key = (job.spec.tenant, job.spec.unique_key or "")
+        holder, states = self.keys.get(key, (0, ()))
+        if holder == job.id and state not in states:
+            del self.keys[key]

@@ -1,0 +1,186 @@
+"""The operators: they cancel, retry, redrive, pause, configure and keep up; and somebody replays old tokens."""
+
+from collections.abc import Callable
+
+from tests.simulation.config import Limits
+from tests.simulation.model import Token
+from tests.simulation.steps import (
+    BEGIN,
+    COMMIT,
+    ROLLBACK,
+    Answer,
+    Broken,
+    Call,
+    Failed,
+    Process,
+    Sleep,
+    shorten,
+)
+from tests.simulation.verbs import FUNCTIONS, settle_call
+from tests.simulation.workers import claim_call
+from tests.simulation.world import Task, World
+
+DAY = 86400.0
+EXPECTED = {"OS404", "OS409", "OS411", "OS412"}
+
+
+class Operator:
+    """Somebody with a console, who does one kind of thing again and again."""
+
+    def __init__(self, world: World, choose: Callable[["Operator"], Call | None]) -> None:
+        self.world = world
+        self.model = world.model
+        self.rng = world.rng
+        self.choose = choose
+        self.task: Task | None = None
+
+    def work(self, task: Task) -> Process:
+        self.task = task
+        while True:
+            yield Sleep(round(self.rng.uniform(0.2, 4), 3))
+            try:
+                if self.rng.random() < self.world.config.in_transaction:
+                    yield from self._transaction()
+                elif (call := self.choose(self)) is not None:
+                    yield call
+            except Failed as error:
+                if not error.busy and not error.lost and error.sqlstate not in EXPECTED:
+                    raise Broken("no call fails without a reason", str(error)) from error
+
+    def _transaction(self) -> Process:
+        yield BEGIN
+        try:
+            for _ in range(self.rng.randint(1, 2)):
+                if (call := self.choose(self)) is not None:
+                    yield call
+                yield Sleep(round(self.rng.uniform(0, 3), 3))
+        except Failed as error:
+            if not error.lost:
+                yield ROLLBACK
+            raise
+        yield COMMIT if self.rng.random() < 0.8 else ROLLBACK
+
+    def some_job(self, *phases: str) -> int | None:
+        """A job, rather one in these phases."""
+        jobs = [job.id for job in self.model.jobs.values() if job.phase in phases]
+        if not jobs or self.rng.random() < 0.1:
+            jobs = list(self.model.jobs)
+        return self.rng.choice(jobs) if jobs else None
+
+
+def cancel(me: Operator) -> Call | None:
+    job_id = me.some_job("waiting", "held", "held")
+    if job_id is None:
+        return None
+    return Call(
+        "cancel_job",
+        {"job_id": job_id},
+        commit=lambda answer: me.model.cancelled(job_id, answer.value),
+    )
+
+
+def operate(me: Operator) -> Call | None:
+    return retry(me) if me.rng.random() < 0.6 else redrive(me)
+
+
+def retry(me: Operator) -> Call | None:
+    job_id = me.some_job("dead", "cancelled", "waiting")
+    if job_id is None:
+        return None
+    return Call(
+        "retry_job",
+        {"job_id": job_id},
+        commit=lambda answer: me.model.retried(job_id, answer.value, answer),
+    )
+
+
+def redrive(me: Operator) -> Call:
+    config = me.world.config
+    params: dict[str, object] = {
+        "queue": me.rng.choice((None, *config.queues)),
+        "most": me.rng.choice((None, 1, 2)),
+        "preview": me.rng.random() < 0.2,
+    }
+
+    def commit(answer: Answer) -> None:
+        matching, redriven, _ = answer.rows[0]
+        left = {row[0] for row in me.world.arena.look("dead_letters")}
+        gone = [job.id for job in me.model.jobs.values() if job.phase == "dead" and job.id not in left]
+        most = 0 if params["preview"] else params["most"] or matching
+        wrong = [
+            job_id
+            for job_id in gone
+            if params["queue"] is not None and me.model.jobs[job_id].spec.queue != params["queue"]
+        ]
+        if len(gone) != redriven or redriven > most or wrong:
+            details = f"{params}: said {redriven} of {matching}, gone are {shorten(gone)}"
+            raise Broken("redrive does what it says", details)
+        me.model.redriven(gone)
+
+    return Call("redrive_jobs", params, commit=commit)
+
+
+def pause(me: Operator) -> Call:
+    name = me.rng.choice(me.world.config.queues)
+    paused = me.rng.random() < 0.5
+
+    def commit(_: Answer) -> None:
+        me.model.queues[name].paused = paused
+
+    return Call("pause_queue" if paused else "resume_queue", {"name": name}, commit=commit)
+
+
+def configure(me: Operator) -> Call:
+    name = me.rng.choice(me.world.config.queues)
+    limits = Limits.random(me.rng) if me.rng.random() < 0.6 else Limits()
+    return configure_call(me.world, name, limits)
+
+
+def configure_call(world: World, name: str, limits: Limits) -> Call:
+    queue = world.model.queues[name]
+    params: dict[str, object] = {"name": name} | limits.params()
+    return Call("configure_queue", params, commit=lambda _: queue.configure(limits))
+
+
+def replay(me: Operator) -> Call | None:
+    """A token that is not valid any more, or never was; or a claim by a worker that died."""
+    if me.rng.random() < 0.15:
+        dead = [worker_id for worker_id, worker in me.model.workers.items() if not worker.up]
+        if dead:
+            queue = me.rng.choice(me.world.config.queues)
+            params = {"wanted": 1, "kinds": None, "cursor": None, "suspects": True}
+            return claim_call(me.world, me.task, me.rng.choice(dead), queue, params)
+    if not me.world.tokens:
+        return None
+    token = me.rng.choice(me.world.tokens)
+    match me.rng.randrange(4):
+        case 0:
+            token = token._replace(attempt=max(1, token.attempt + me.rng.choice((-1, 1))))
+        case 1:
+            token = token._replace(claim_id=me.rng.choice(me.world.tokens).claim_id)
+    job = me.model.jobs.get(token.job_id)
+    if job is not None and job.is_held_as(token):
+        return None
+    verb = me.rng.choice(list(FUNCTIONS))
+    return settle_call(me.model, verb, [token], [1.0])
+
+
+def upkeep(me: Operator) -> Call:
+    def commit(answer: Answer) -> None:
+        me.world.arena.has_weeks = True
+        ids = {row[0] for row in me.world.arena.look("jobs")}
+        me.model.pruned(ids, max(answer.sent_at, answer.done_at) - DAY)
+
+    return Call("upkeep_partitions", {"retention_days": 1}, commit=commit, may_wait=False)
+
+
+ACTORS: dict[str, Callable[[Operator], Call | None]] = {
+    "cancel": cancel,
+    "operate": operate,
+    "pause": pause,
+    "configure": configure,
+    "replay": replay,
+    "upkeep": upkeep,
+}
+
+

@@ -1,0 +1,134 @@
+"""One connection that never makes its caller wait: send a statement now, look for the answer later.
+
+It stands on libpq itself (`psycopg.pq`), because a statement may have to be left waiting for a lock
+while the one thread of the simulation goes on with somebody else.
+"""
+
+import select
+from collections.abc import Sequence
+from functools import lru_cache
+
+from psycopg import pq
+from psycopg.pq import DiagnosticField, ExecStatus, TransactionStatus
+
+from ostinato.db.call import text_of
+from tests.simulation.steps import Failed, Row
+
+INTEGERS = {20, 21, 23}
+FLOATS = {700, 701, 1700}
+INTEGER_ARRAYS = {1005, 1007, 1016}
+TEXT_ARRAYS = {1009}
+BOOLEAN = 16
+
+
+class Session:
+    """A connection with prepared statements."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self.connect()
+
+    def connect(self) -> None:
+        self._pg = pq.PGconn.connect(self._url.encode())
+        if self._pg.status != pq.ConnStatus.OK:
+            raise Failed(Failed.LOST, self._pg.error_message.decode())
+        self._prepared: dict[bytes, bytes] = {}
+        self.pid = self._pg.backend_pid
+
+    def close(self) -> None:
+        self._pg.finish()
+
+    @property
+    def in_transaction(self) -> bool:
+        return self._pg.transaction_status != TransactionStatus.IDLE
+
+    def send(self, text: bytes, params: Sequence[object] | None = None) -> None:
+        """Start a statement; without params it is not prepared."""
+        if params is None:
+            self._pg.send_query(text)
+            return
+        name = self._prepared.get(text)
+        if name is None:
+            name = self._prepared[text] = b"s%d" % len(self._prepared)
+            _rows([self._pg.prepare(name, text)])
+        self._pg.send_query_prepared(name, [encode(value) for value in params])
+
+    def answered(self, seconds: float) -> bool:
+        """Whether the answer is there, after waiting for it so long at the most."""
+        while self._pg.is_busy():
+            readable, _, _ = select.select([self._pg.socket], [], [], seconds)
+            if not readable:
+                return False
+            self._pg.consume_input()
+        return True
+
+    def rows(self) -> list[Row]:
+        """The answer; waits for it. Raises `Failed` when the statement was refused."""
+        while not self.answered(10):
+            pass
+        results = []
+        while (result := self._pg.get_result()) is not None:
+            results.append(result)
+        return _rows(results)
+
+    def run(self, text: bytes, params: Sequence[object] | None = None) -> list[Row]:
+        self.send(text, params)
+        return self.rows()
+
+
+@lru_cache(maxsize=256)
+def call_text(function: str, names: tuple[str, ...]) -> bytes:
+    """The text of a call, with the parameters numbered as libpq wants them."""
+    text = text_of(function, names)
+    for number, name in enumerate(names, 1):
+        text = text.replace(b"%%(%s)s" % name.encode(), b"$%d" % number)
+    return text
+
+
+def encode(value: object) -> bytes | None:
+    """A parameter as text."""
+    return None if value is None else _text(value).encode()
+
+
+def _text(value: object) -> str:
+    if isinstance(value, list | tuple):
+        items = ("NULL" if item is None else f'"{_quoted(item)}"' for item in value)
+        return "{" + ",".join(items) + "}"
+    return str(value)
+
+
+def _quoted(item: object) -> str:
+    return _text(item).replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _rows(results: list[pq.abc.PGresult]) -> list[Row]:
+    found: list[Row] = []
+    for result in results:
+        if result.status == ExecStatus.TUPLES_OK:
+            types = [result.ftype(column) for column in range(result.nfields)]
+            found.extend(
+                tuple(_value(result.get_value(row, column), oid) for column, oid in enumerate(types))
+                for row in range(result.ntuples)
+            )
+        elif result.status != ExecStatus.COMMAND_OK:
+            sqlstate = result.error_field(DiagnosticField.SQLSTATE) or Failed.LOST.encode()
+            message = result.error_field(DiagnosticField.MESSAGE_PRIMARY) or result.error_message
+            raise Failed(sqlstate.decode(), message.decode())
+    return found
+
+
+def _value(raw: bytes | None, oid: int) -> object:
+    if raw is None:
+        return None
+    text = raw.decode()
+    if oid in INTEGERS:
+        return int(text)
+    if oid in FLOATS:
+        return float(text)
+    if oid == BOOLEAN:
+        return text == "t"
+    if oid in INTEGER_ARRAYS:
+        return [int(item) for item in text[1:-1].split(",") if item]
+    if oid in TEXT_ARRAYS:  # names of the simulation: never quoted
+        return [item for item in text[1:-1].split(",") if item]
+    return text

@@ -1,0 +1,338 @@
+"""The world: one thread, many logical processes, and a scheduler that picks who goes next.
+
+A process is a generator over a connection of its own. Each thing that it yields is one step: a statement,
+`begin`, `commit`, `rollback`, or sleep. A process between two steps is suspended, with its transaction
+open and its locks held, for as long as chance wants. That is how transactions interleave.
+
+A statement that meets the lock of a suspended transaction really waits for it, in the database, when the
+configuration says so; one at a time, so that no two statements ever run at once. All others that meet a
+lock are told to try again later.
+
+There are two times. `time` is the true one. The database's clock follows it, until somebody jumps it.
+"""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from tests.simulation.arena import Arena, world_sql
+from tests.simulation.checks import compare
+from tests.simulation.config import Config
+from tests.simulation.limits import QueueModel
+from tests.simulation.model import Model, Token
+from tests.simulation.session import Session, call_text
+from tests.simulation.steps import (
+    Answer,
+    Broken,
+    Call,
+    Control,
+    Failed,
+    Hook,
+    Plain,
+    Process,
+    Row,
+    Sleep,
+    Statement,
+    Step,
+    shorten,
+)
+
+IDLE_SECONDS = 30.0  # the server ends transactions that are idle for longer
+
+
+@dataclass(eq=False)
+class Task:
+    """A process with its connection."""
+
+    name: str
+    process: Process
+    session: Session
+    crew: "Crew | None"
+    heart: bool = False
+    wake_at: float = 0.0
+    next: Step | None = None
+    sent_at: float = 0.0
+    pending: list[tuple[Hook, Answer]] = field(default_factory=list)
+    """What the model learns when the transaction is committed."""
+    cut_off: bool = False
+    """The server ended its transaction while it was frozen; it will notice."""
+    over: bool = False
+
+
+@dataclass(eq=False)
+class Crew:
+    """The processes of one worker: they live, freeze and die together."""
+
+    label: str
+    tasks: list[Task] = field(default_factory=list)
+    worker_id: str = ""
+    frozen_until: float = 0.0
+    doomed: bool = False
+    """It dies right after its next commit, before it hears of it."""
+
+
+class World:
+    """Everything that happens in one run."""
+
+    def __init__(self, arena: Arena, config: Config) -> None:
+        self.arena = arena
+        self.config = config
+        self.rng = config.rng
+        self.model = Model(config.max_crashes)
+        self.model.queues = {name: QueueModel(name) for name in config.queues}
+        self.tokens: list[Token] = []
+        self.time = 0.0
+        self.drift = 0.0
+        self.tasks: list[Task] = []
+        self.crews: list[Crew] = []
+        self.waiting: Task | None = None
+        self.trace: list[str] = []
+        self.labels: dict[str, str] = {}
+        self.digest = hashlib.sha256()
+        self.on_line: Callable[[str], None] | None = None
+        self.look_always = False
+        arena.empty()
+
+    # Processes.
+
+    def spawn(
+        self,
+        name: str,
+        start: Callable[[Task], Process],
+        *,
+        crew: Crew | None = None,
+        heart: bool = False,
+        after: float = 0.0,
+    ) -> Task:
+        task = Task(name, iter(()), self.arena.session(), crew, heart)  # type: ignore[arg-type]
+        task.process = start(task)
+        task.wake_at = self.time + after
+        self.tasks.append(task)
+        if crew is not None:
+            crew.tasks.append(task)
+        return task
+
+    def end(self, task: Task) -> None:
+        """A process is gone, and what it did not commit."""
+        if task.over:
+            return
+        task.over = True
+        task.process.close()
+        if self.waiting is task or task.session.in_transaction:
+            self._cut(task)
+        self.tasks.remove(task)
+        if task.crew is not None:
+            task.crew.tasks.remove(task)
+        self.arena.give_back(task.session)
+
+    def _cut(self, task: Task) -> None:
+        """The connection of a process breaks."""
+        if self.waiting is task:
+            self.waiting = None
+        self._end_transaction(task, committed=False)
+        self.arena.kill(task.session)
+        self._wake_waiting()
+
+    def lose_connection(self, task: Task) -> None:
+        """As `_cut`; the process lives on and hears of it."""
+        self._cut(task)
+        self.log(task.name, "connection lost")
+        self._resume(task, error=Failed(Failed.LOST, "connection lost"))
+
+    def crash(self, crew: Crew) -> None:
+        self.log(crew.label, "crash")
+        for task in list(crew.tasks):
+            self.end(task)
+        self.crews.remove(crew)
+        if crew.worker_id:
+            self.model.workers[crew.worker_id].up = False
+
+    def freeze(self, crew: Crew, seconds: float) -> None:
+        self.log(crew.label, f"freezes for {seconds:g} s")
+        crew.frozen_until = self.time + seconds
+        if crew.worker_id:
+            self.model.workers[crew.worker_id].frozen = True
+        for task in crew.tasks:
+            task.cut_off = seconds > IDLE_SECONDS and task.session.in_transaction
+
+    # Time.
+
+    @property
+    def clock(self) -> float:
+        return round(self.time + self.drift, 3)
+
+    def pass_time(self, seconds: float) -> None:
+        self.time = round(self.time + seconds, 3)
+        self.arena.set_clock(self.clock)
+        self.model.set_now(self.clock)
+
+    def jump(self, seconds: float) -> None:
+        self.drift = round(self.drift + seconds, 3)
+        self.pass_time(0)
+        self.log("clock", f"jumps by {seconds:g} s")
+
+    def advance(self) -> None:
+        """Let time pass, but not beyond what a living worker needs for its next beat."""
+        chosen = self.rng.uniform(0.01, self.config.longest_step)
+        beats = [task.wake_at for task in self.tasks if task.heart and self._is_awake(task)]
+        until = min([self.time + chosen, *beats])
+        self.pass_time(max(0.0, round(until - self.time, 3)))
+
+    # The scheduler.
+
+    def run(self, steps: int) -> None:
+        for step in range(steps):
+            ready = [task for task in self.tasks if self._can_run(task)]
+            hearts = any(task.heart for task in ready)
+            if not ready or (not hearts and self.rng.random() < self.config.hurry):
+                self.advance()
+            else:
+                self.step(self.rng.choice(ready))
+            if self.look_always or step % self.config.look_every == 0:
+                self.look()
+
+    def look(self) -> None:
+        compare(self.model, self.arena.look("everything"))
+
+    def _is_awake(self, task: Task) -> bool:
+        return task.crew is None or task.crew.frozen_until <= self.time
+
+    def _can_run(self, task: Task) -> bool:
+        return task is not self.waiting and task.wake_at <= self.time and self._is_awake(task)
+
+    def step(self, task: Task) -> None:
+        """One step of one process."""
+        cut_off, task.cut_off = task.cut_off, False
+        if cut_off and task.session.in_transaction:
+            self.lose_connection(task)
+        elif task.next is None or isinstance(task.next, Sleep):
+            self._resume(task)
+        else:
+            self._execute(task, task.next)
+
+    def _execute(self, task: Task, statement: Statement) -> None:
+        task.sent_at = self.clock
+        task.session.send(*_text(statement))
+        if self.arena.comes_to_an_end(task.session):
+            self._finish(task)
+            return
+        self._check_may_wait(task, statement)
+        leave = not isinstance(statement, Control) and statement.may_wait
+        if leave and self.waiting is None and self.rng.random() < self.config.waits:
+            self.waiting = task
+            self.log(task.name, f"{statement} waits …")
+        else:
+            self.arena.cancel(task.session)
+            self._finish(task)
+
+    def _check_may_wait(self, task: Task, statement: Statement) -> None:
+        if not isinstance(statement, Call):
+            return
+        if statement.function in ("heartbeat_worker", "poll_jobs"):
+            raise Broken("beats and polls wait for nobody", f"{task.name}: {statement}")
+        if statement.function == "claim_jobs":
+            queue = self.model.queues[str(statement.params["queue"])]
+            if not queue.limits.any:
+                raise Broken("claims wait for nobody", f"{task.name}: {statement}")
+
+    def _finish(self, task: Task) -> None:
+        """A statement is done: the model learns, the process goes on to its next step."""
+        statement = task.next
+        assert statement is not None
+        assert not isinstance(statement, Sleep)
+        try:
+            rows = task.session.rows()
+        except Failed as error:
+            self.log(task.name, f"{statement} ! {error}")
+            self._end_transaction(task, committed=False)
+            self._resume(task, error=error)
+            self._wake_waiting()
+            return
+        self.log(task.name, f"{statement}{self._shown(rows)}")
+        answer = Answer(rows, task.sent_at, self.clock)
+        if isinstance(statement, Call | Plain):
+            if statement.check is not None:
+                statement.check(answer)
+            if statement.commit is not None:
+                task.pending.append((statement.commit, answer))
+        ended = not task.session.in_transaction
+        if ended:
+            self._end_transaction(task, committed=statement != Control("rollback"))
+        self._go_on(task, answer, ended=ended)
+        if ended and isinstance(statement, Control):
+            self._wake_waiting()
+
+    def _go_on(self, task: Task, answer: Answer, *, ended: bool) -> None:
+        crew = task.crew
+        if crew is not None and crew.doomed and ended and not task.heart:
+            self.log(crew.label, "dies before it hears of the commit")
+            self.crash(crew)
+        else:
+            self._resume(task, answer)
+
+    def _end_transaction(self, task: Task, *, committed: bool) -> None:
+        for queue in self.model.queues.values():
+            queue.end_transaction(task.session.pid, committed=committed)
+        pending, task.pending = task.pending, []
+        if committed:
+            for hook, answer in pending:
+                hook(answer)
+
+    def _wake_waiting(self) -> None:
+        """A transaction ended: whoever waited for it goes on now, before anybody else."""
+        task = self.waiting
+        if task is not None and self.arena.comes_to_an_end(task.session):
+            self.waiting = None
+            self._finish(task)
+
+    def _resume(self, task: Task, answer: Answer | None = None, error: Failed | None = None) -> None:
+        try:
+            if error is not None:
+                task.next = task.process.throw(error)
+            else:
+                task.next = task.process.send(answer)
+        except StopIteration:
+            self.end(task)
+            return
+        if isinstance(task.next, Sleep):
+            task.wake_at = round(self.time + task.next.seconds, 3)
+
+    def claimed(self, worker_id: str, queue: str, answer: Answer) -> None:
+        self.model.claimed(worker_id, queue, answer.rows)
+        self.tokens.extend(Token(row[0], row[1], row[4]) for row in answer.rows)
+
+    # Quiet.
+
+    def quiesce(self) -> None:
+        """All faults end, and with them everybody who was at work."""
+        self.log("world", "everybody stops")
+        for task in list(self.tasks):
+            self.end(task)
+        for crew in list(self.crews):
+            self.crash(crew)
+
+    # Trace.
+
+    def log(self, who: str, what: str) -> None:
+        line = f"{len(self.trace):4} {self.time:9.3f} {self.clock:9.3f}  {who:10} {what}"
+        self.trace.append(line)
+        self.digest.update(line.encode())
+        if self.on_line is not None:
+            self.on_line(line)
+
+    def _shown(self, rows: list[Row]) -> str:
+        if not rows:
+            return ""
+        cells = (" ".join(shorten(self.labels.get(str(v), v)) for v in row) for row in rows)
+        text = " | ".join(cells)
+        return f" -> {text if len(text) <= 300 else text[:297] + '…'}"
+
+
+def _text(statement: Statement) -> tuple[bytes, list[object] | None]:
+    match statement:
+        case Call(function, params):
+            return call_text(function, tuple(params)), list(params.values())
+        case Plain(name, values):
+            return world_sql(name), list(values)
+        case Control(word):
+            return word.encode(), None

@@ -1,0 +1,289 @@
+"""Workers: who is alive, and what becomes of the jobs of those who are not."""
+
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+
+from tests.sql.engine import START, Clock, Session, refused, until_blocked
+
+
+def test_a_worker_has_a_new_id_at_every_start(db: Session) -> None:
+    one, two = db.worker("host-1"), db.worker("host-1")
+
+    assert one != two
+    listed = db.call("list_workers")
+    assert {row["id"] for row in listed} == {one, two}
+    assert {row["name"] for row in listed} == {"host-1"}
+
+
+def test_a_worker_of_another_contract_is_told_what_to_upgrade(db: Session) -> None:
+    (served,) = db.call("contract")
+
+    with refused("OS426", "contract", "db migrate"):
+        db.worker(contract=served["current"] + 1)
+    with refused("OS426", "contract", "Upgrade the worker"):
+        db.worker(contract=served["oldest"] - 1)
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan"), float("inf"), 1e9])
+def test_a_worker_needs_an_expiry_that_can_pass(db: Session, seconds: float) -> None:
+    with refused("OS400", "expiry"):
+        db.worker(expiry_seconds=seconds)
+
+
+def test_a_beat_renews_the_worker(db: Session, clock: Clock) -> None:
+    worker = db.worker()
+    clock.advance(seconds=9)
+
+    assert db.get("heartbeat_worker", worker_id=worker, draining=True) is True
+
+    (row,) = db.call("list_workers")
+    assert (row["beat_at"], row["beat_age"], row["draining"]) == (clock.now, 0, True)
+
+
+def test_a_worker_that_is_not_known_any_more_learns_it_from_its_beat(db: Session) -> None:
+    worker = db.worker()
+    db.call("unregister_worker", worker_id=worker)
+
+    assert db.get("heartbeat_worker", worker_id=worker) is False
+    assert db.get("heartbeat_worker", worker_id=uuid4()) is False
+
+
+@pytest.mark.parametrize(
+    ("age", "expired"), [(0, False), (15, False), (15.001, True), (-15, False), (-15.001, True)]
+)
+def test_expired_is_who_is_silent_for_too_long_or_beat_in_the_far_future(
+    db: Session, age: float, expired: bool
+) -> None:
+    beat = START - timedelta(seconds=age)
+
+    found = db.get("is_expired", beat_at=beat, expiry_seconds=15.0, at=START)
+
+    assert found is expired
+
+
+def test_the_jobs_of_a_silent_worker_are_rescued(db: Session, clock: Clock) -> None:
+    silent, alive = db.worker("silent"), db.worker("alive")
+    job = db.enqueue()
+    held = db.claim_one(silent)
+
+    clock.beat(15, alive)
+    assert db.get("rescue_jobs") == 0
+    clock.beat(0.1, alive)
+    assert db.get("rescue_jobs") == 1
+
+    assert db.state(job) == "ready"
+    assert db.outcomes(job) == ["lost"]
+    assert [row["name"] for row in db.call("list_workers")] == ["alive"]
+    again = db.claim_one(alive)
+    assert (again.attempt, again.row["failures"], again.row["crashes"]) == (2, 0, 1)
+    assert db.complete(held) == [job]
+
+
+def test_a_long_job_of_a_living_worker_is_never_rescued(db: Session, clock: Clock) -> None:
+    worker = db.worker()
+    job = db.enqueue()
+    db.claim_one(worker)
+
+    clock.beat(3600, worker)
+
+    assert db.get("rescue_jobs") == 0
+    assert db.state(job) == "running"
+
+
+def test_what_a_stopped_worker_left_is_rescued_at_once(db: Session) -> None:
+    worker = db.worker()
+    db.enqueue()
+    db.claim(worker)
+
+    db.call("unregister_worker", worker_id=worker)
+
+    assert db.get("rescue_jobs") == 1
+
+
+def test_only_what_is_still_held_is_rescued(db: Session) -> None:
+    worker = db.worker()
+    for _ in range(3):
+        db.enqueue()
+    one, two, three = db.claim(worker)
+    db.complete(one)
+    db.call("unregister_worker", worker_id=worker)
+
+    assert db.get("rescue_jobs") == 2
+    assert [db.state(held.id) for held in (one, two, three)] == ["done", "ready", "ready"]
+
+
+def test_a_claim_that_is_being_finished_is_left_alone(
+    db: Session, other: Session
+) -> None:
+    worker = db.worker()
+    db.enqueue()
+    held = db.claim_one(worker)
+    db.call("unregister_worker", worker_id=worker)
+
+    with db.transaction():
+        db.complete(held)
+        assert other.get("rescue_jobs") == 0
+
+    assert other.get("rescue_jobs") == 0
+    assert db.outcomes(held.id) == ["done"]
+
+
+def test_a_rescue_takes_a_bounded_number_of_claims(db: Session) -> None:
+    gone = uuid4()
+    for _ in range(4):
+        db.enqueue()
+        db.claim_one(gone)
+
+    assert [db.get("rescue_jobs", most=3) for _ in range(3)] == [3, 1, 0]
+
+
+def test_a_job_that_kills_its_process_three_times_becomes_a_dead_letter(db: Session) -> None:
+    poison, neighbour = db.enqueue(unique_key="k"), None
+    for crash in (1, 2, 3):
+        worker = db.worker()
+        taken = db.claim(worker)
+        assert [held.id for held in taken] == [poison]
+        assert taken[0].row["crashes"] == crash - 1
+        db.call("unregister_worker", worker_id=worker)
+        db.call("rescue_jobs")
+        neighbour = neighbour or db.enqueue()
+        if crash < 3:
+            db.call("cancel_job", job_id=neighbour)
+            neighbour = None
+
+    assert db.state(poison) == "dead"
+    assert db.outcomes(poison) == ["lost", "lost", "dead"]
+    (letter,) = db.call("list_dead_letters")
+    assert (letter["reason"], letter["signature"]) == ("worker_lost", "worker_lost")
+    assert db.enqueue(unique_key="k") != poison
+
+
+def test_the_number_of_crashes_can_be_chosen(db: Session) -> None:
+    worker = db.worker()
+    job = db.enqueue()
+    db.claim(worker)
+    db.call("unregister_worker", worker_id=worker)
+
+    assert db.get("rescue_jobs", max_crashes=1) == 1
+    assert db.state(job) == "dead"
+
+
+def test_failures_and_crashes_are_counted_apart(db: Session) -> None:
+    job = db.enqueue()
+    db.fail(db.claim_one(db.worker()), delay=0)
+    db.call("promote_jobs")
+    worker = db.worker()
+    db.claim(worker)
+    db.call("unregister_worker", worker_id=worker)
+    db.call("rescue_jobs")
+
+    (held,) = db.claim(db.worker())
+
+    assert (held.id, held.row["failures"], held.row["crashes"]) == (job, 1, 1)
+
+
+def test_one_claim_can_be_rescued_by_hand(db: Session) -> None:
+    db.enqueue()
+    held = db.claim_one(db.worker())
+
+    assert db.get("rescue_claim", claim_id=held.claim_id, max_crashes=3) == 1
+    assert db.get("rescue_claim", claim_id=held.claim_id, max_crashes=3) == 0
+
+
+def test_after_an_outage_the_living_get_time_to_beat_again(db: Session, clock: Clock) -> None:
+    living, dead = db.worker("living"), db.worker("dead")
+    for worker in (living, dead):
+        db.enqueue()
+        db.claim_one(worker)
+    clock.beat(5, living, dead)
+    clock.advance(minutes=10)  # nobody could reach the database
+
+    assert db.get("rescue_jobs") == 0
+    clock.beat(5, living)
+    assert db.get("rescue_jobs") == 0
+    clock.beat(10, living)
+    assert db.get("rescue_jobs") == 1
+
+    assert [row["name"] for row in db.call("list_workers")] == ["living"]
+
+
+def test_a_jump_of_the_clock_forward_is_no_death(db: Session, clock: Clock) -> None:
+    worker = db.worker()
+    job = db.enqueue()
+    db.claim_one(worker)
+    clock.advance(hours=1)
+
+    assert db.get("tick") is True
+    assert db.get("rescue_jobs") == 0
+    clock.beat(20, worker)
+    assert db.get("rescue_jobs") == 0
+    assert db.state(job) == "running"
+
+
+def test_a_jump_of_the_clock_backward_is_no_death_and_no_eternal_life(
+    db: Session, clock: Clock
+) -> None:
+    living, dead = db.worker("living"), db.worker("dead")
+    for worker in (living, dead):
+        db.enqueue()
+        db.claim_one(worker)
+    clock.advance(hours=-1)  # every beat now lies an hour ahead
+
+    assert db.get("tick") is True
+    assert db.get("rescue_jobs") == 0
+    clock.beat(16, living)
+    assert db.get("rescue_jobs") == 1
+
+    assert [row["name"] for row in db.call("list_workers")] == ["living"]
+
+
+def test_the_grace_is_as_long_as_the_longest_expiry(db: Session, clock: Clock) -> None:
+    db.worker("patient", expiry_seconds=60.0)
+    clock.advance(minutes=5)
+    db.call("tick")
+
+    assert db.value("select grace_until from ostinato_data.tick") == clock.now + timedelta(
+        seconds=60
+    )
+
+
+def test_a_regular_tick_gives_no_grace(db: Session, clock: Clock) -> None:
+    for seconds in (0.5, 1, 1.5, 5, 7):
+        clock.advance(seconds=seconds)
+        assert db.get("tick") is False
+
+
+def test_two_ticks_at_once_are_no_jump_of_the_clock(
+    db: Session, other: Session, admin: Session, clock: Clock
+) -> None:
+    """Who waits for the other's tick finds it later than its own time: that is no way back."""
+    clock.advance(seconds=2)
+
+    with db.transaction():
+        db.rows("select from ostinato_data.tick for update")
+        waits = other.later("tick")
+        until_blocked(admin, other, by=db)
+        clock.advance(seconds=0.001)
+        assert db.get("tick") is False
+
+    assert waits.result() == [{"tick": False}]
+    assert db.value("select grace_until::text from ostinato_data.tick") == "-infinity"
+
+
+def test_kinds_are_declared_and_declared_anew(db: Session) -> None:
+    declared = {
+        "names": ["app.b", "app.a"],
+        "queues": ["q1", "q2"],
+        "priorities": [1, 2],
+        "timeouts": [None, 3.5],
+        "retries": ['{"max_attempts": 5}', "{}"],
+        "schemas": [None, '{"type": "object"}'],
+    }
+
+    db.call("register_kinds", **declared)
+    db.call("register_kinds", **(declared | {"queues": ["q3", "q3"]}))
+
+    assert [row["name"] for row in db.call("list_queues")] == ["q3"]
+    assert db.value("select count(*) from ostinato_data.kind") == 2
