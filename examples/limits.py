@@ -6,7 +6,6 @@ from ostinato import App, Context, Queue, Worker, testing
 from ostinato.base import log
 
 app = App("crawler", queues=[Queue("crawl", concurrency=2)])
-PAGES = 4
 pair = asyncio.Barrier(2)  # nobody ends before two are at work
 done = asyncio.Semaphore(0)
 at_work: list[int] = []
@@ -24,10 +23,10 @@ async def fetch(_: Context, page: int) -> None:
 async def main() -> None:
     log.configure(level="warning")
     async with testing.engine() as engine, asyncio.TaskGroup() as tasks:
-        await fetch.enqueue_many(engine.client, [{"page": page} for page in range(PAGES)])
+        await fetch.enqueue_many(engine.client, [{"page": page} for page in range(4)])
         worker = Worker([app], engine.database)
         tasks.create_task(worker.run())
-        await asyncio.gather(*(done.acquire() for _ in range(PAGES)))
+        await asyncio.gather(*(done.acquire() for _ in range(4)))
         worker.stop()
 
 

@@ -6,17 +6,18 @@ LISTEN connection; and through a pooler alone, polling only.
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import psycopg
 
+from ostinato.base.errors import CommitUnknown
 from ostinato.base.settings import Settings
 from ostinato.db import embedded, migrate
 from ostinato.db.bundle import Component
 from ostinato.db.pool import conninfo
-from ostinato.db.sqlstate import translated
+from ostinato.db.sqlstate import is_lost, translated
 from ostinato.engine.schema import ENGINE
 
 __all__ = ["Database", "from_settings", "thread_transaction"]
@@ -83,5 +84,13 @@ def thread_transaction(database: Database) -> Iterator[psycopg.Connection[Any]]:
     prepare: dict[str, Any] = {"prepare_threshold": None} if database.pooled else {}
     with translated():
         conn = psycopg.connect(conninfo(database.url, "handler"), **prepare)
-    with conn:
+    with closing(conn):
         yield conn
+        try:
+            conn.commit()
+        except psycopg.Error as error:
+            if is_lost(error):
+                raise CommitUnknown(
+                    f"Whether the transaction was committed is not known: {error}."
+                ) from error
+            raise

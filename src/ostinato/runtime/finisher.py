@@ -50,7 +50,6 @@ log = get_logger("finisher")
 
 MOST_AT_ONCE = 2000
 PROGRESS_SECONDS = 1.0
-FLUSH_SECONDS = 0.02
 NOT_WRITABLE = "verdict_not_writable"
 
 
@@ -101,10 +100,6 @@ class Finisher:
         """Verdicts that are not in the database yet."""
         return len(self._waiting) + len(self._writing)
 
-    def claim_ids(self) -> set[int]:
-        """The claims of jobs whose verdicts are not in the database yet."""
-        return {finished.job.claim_id for finished in (*self._waiting, *self._writing)}
-
     def held(self) -> Iterator[int]:
         """The jobs whose verdicts are not in the database yet."""
         return (finished.job.id for finished in (*self._waiting, *self._writing))
@@ -118,14 +113,6 @@ class Finisher:
         """Keep the last word on how far a job is; it is written about once a second."""
         self._progress[job.id] = Progress(job, float(done), total, note)
         self._wake()
-
-    async def flushed(self, seconds: float) -> None:
-        """Wait until every verdict is written, for a time."""
-        loop = asyncio.get_running_loop()
-        give_up = loop.time() + seconds
-        while self.pending and loop.time() < give_up:
-            self._wake()
-            await asyncio.sleep(FLUSH_SECONDS)
 
     async def tick(self) -> float:
         """Write everything that waits, and say when to come again."""

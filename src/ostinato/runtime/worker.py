@@ -179,7 +179,7 @@ class Worker:
         async with self._pool, self._handler_pool:
             await self._register()
             self._heart.start(self._worker_id())
-            loops = [self._claim_loop, self._finish_loop, self._poll_loop, self._janitor_loop]
+            loops = [self._finish_loop, self._claim_loop, self._poll_loop, self._janitor_loop]
             tasks = [asyncio.create_task(loop.run(), name=loop.name) for loop in loops]
             log.info(
                 "worker_started",
@@ -215,14 +215,13 @@ class Worker:
         self._heart.drain()
         await self.lanes.drain(self.settings.drain_seconds)
         # The finisher goes last, and not before it has written what the others leave behind.
-        seconds = self.settings.call_timeout_seconds
         finish_loop, *others = loops
         for loop in others:
             loop.stop()
-        await asyncio.wait(tasks[1:], timeout=seconds)
-        await self._finisher.flushed(seconds)
+        await asyncio.wait(tasks[1:], timeout=self.settings.call_timeout_seconds)
+        await self._write_last()
         finish_loop.stop()
-        await asyncio.wait(tasks[:1], timeout=seconds)
+        await asyncio.wait(tasks[:1], timeout=self.settings.call_timeout_seconds)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -242,12 +241,12 @@ class Worker:
 
     async def _write_last(self) -> None:
         """Let the finisher write what is left, within the time of a call."""
-        async with asyncio.timeout(self.settings.call_timeout_seconds) as limit:
-            with contextlib.suppress(TimeoutError):
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self.settings.call_timeout_seconds):
                 while self._finisher.pending:
                     self._finish_loop.wake()
                     await asyncio.sleep(LAST_WRITES_SECONDS)
-        if limit.expired():
+        if self._finisher.pending:
             log.warning("verdicts_not_written", jobs=self._finisher.pending)
 
     async def _register(self) -> None:
