@@ -32,7 +32,7 @@ bench: .venv/ready ## measure Ostinato and its peers side by side, print the tab
 	@$(BIN)/python -m bench $(ARGS)
 
 bench-check: .venv/ready ## fail if Ostinato is more than 15 % slower than bench/baseline.json
-	@$(BIN)/python -m bench check $(ARGS)
+	@$(BIN)/python -m bench.check $(ARGS)
 
 reference: .venv/ready ## write docs/reference from the declared errors, settings, metrics, functions
 	@$(BIN)/python -m ostinato.cli.reference

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import LiteralString, Protocol
 
 import psycopg
-from psycopg.sql import SQL, Composed, Identifier
+from psycopg.sql import SQL, Composed, Identifier, Literal
 
 from bench.places import DATABASE, ROOT, sql
 
+SESSIONS = 500
 DURABILITY = ("fsync", "synchronous_commit", "full_page_writes")
 SHOWN = (
     *DURABILITY,
@@ -42,6 +43,8 @@ class Embedded(Protocol):
     def create_database(self, name: str) -> "Addresses": ...
 
     def drop_database(self, name: str) -> None: ...
+
+    def restart(self) -> None: ...
 
 
 class Addresses(Protocol):
@@ -144,11 +147,22 @@ def running(data_dir: Path = DATABASE) -> Iterator[BenchServer]:
         sys.path.insert(0, str(ROOT / "src"))
     embedded = import_module("ostinato.db.embedded")
     with embedded.start(data_dir) as started:
+        _make_room(started)
         server = BenchServer(started)
         try:
             yield server
         finally:
             server.close()
+
+
+def _make_room(started: Embedded) -> None:
+    """Sixty-four workers need more sessions than the default leaves; all systems get the same."""
+    with psycopg.connect(started.admin_url, autocommit=True) as connection:
+        row = connection.execute("show max_connections").fetchone()
+        if row is not None and int(row[0]) >= SESSIONS:
+            return
+        connection.execute(SQL("alter system set max_connections = {}").format(Literal(SESSIONS)))
+    started.restart()
 
 
 def pgbench(

@@ -75,7 +75,10 @@ class LatencyProbe:
 
 
 class SharedProbe:
-    """Counts in a file that all workers of a run map, one slot of two numbers for each."""
+    """Counts in a file that all workers of a run map: jobs, and the start of the first one.
+
+    The time is noted whenever it stands at zero, so that a warm-up can be wiped from the outside.
+    """
 
     SLOT_BYTES = 16
 
@@ -86,7 +89,6 @@ class SharedProbe:
         self._next = itertools.count(1).__next__
 
     def hit(self, _payload: Payload) -> None:
-        count = self._next()
-        if count == 1:
+        if not self._view[self._at + 1]:
             self._view[self._at + 1] = time.monotonic_ns()
-        self._view[self._at] = count
+        self._view[self._at] = self._next()

@@ -16,6 +16,7 @@ It is the real PostgreSQL and the real engine: only the clock is ours. With pyte
 """
 
 import asyncio
+import contextlib
 import random
 import tempfile
 from collections import Counter
@@ -137,8 +138,9 @@ async def engine(
                 Client(database) as client,
             ):
                 yield Engine(database, client, admin)
-            await asyncio.to_thread(server.drop_database, name)
         finally:
+            with contextlib.suppress(psycopg.Error):  # the server may be down, and goes anyway
+                await asyncio.to_thread(server.drop_database, name)
             await asyncio.to_thread(server.stop)
 
 

@@ -1,8 +1,8 @@
-"""A real worker in the test's own event loop, on a database of its own, with short settings."""
+"""A real worker in the test's own event loop, on an empty database, with short settings."""
 
 import asyncio
-import itertools
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -11,33 +11,29 @@ from structlog.typing import EventDict
 
 from ostinato import App, Client
 from ostinato.db import migrate
-from ostinato.db.embedded import Server
+from ostinato.db.embedded import Server, Urls
 from ostinato.engine.schema import ENGINE
 from ostinato.runtime.database import Database
 from ostinato.testing import Engine
 from tests.conftest import note_called_functions
 from tests.runtime.lab import Lab
 
-TEMPLATE = "runtime_template"
-
-_names = itertools.count(1)
+EMPTY = Path(__file__).with_name("empty.sql").read_bytes()
 
 
 @pytest.fixture(scope="session")
-def template(shared_server: Server) -> str:
-    """A migrated database to copy: a tenth of the time that a migration takes."""
-    urls = shared_server.create_database(TEMPLATE)
-    asyncio.run(migrate.migrate(urls.admin, [ENGINE]))
-    with psycopg.connect(urls.admin, autocommit=True) as conn:
+def urls(shared_server: Server) -> Urls:
+    """The addresses of a migrated database."""
+    found = shared_server.create_database("runtime")
+    asyncio.run(migrate.migrate(found.admin, [ENGINE]))
+    with psycopg.connect(found.admin, autocommit=True) as conn:
         conn.execute("select ostinato.upkeep_partitions(14)")
-    return TEMPLATE
+    return found
 
 
 @pytest.fixture
-async def lab(shared_server: Server, template: str) -> AsyncIterator[Lab]:
-    """A database, an app without kinds, and the means to run workers on them and to look."""
-    name = f"runtime_{next(_names)}"
-    urls = shared_server.create_database(name, template=template)
+async def lab(shared_server: Server, urls: Urls) -> AsyncIterator[Lab]:
+    """An empty database, an app without kinds, and the means to run workers and to look."""
     database = Database(
         url=urls.worker, admin_url=urls.admin, listen_url=urls.worker, server=shared_server
     )
@@ -45,9 +41,9 @@ async def lab(shared_server: Server, template: str) -> AsyncIterator[Lab]:
         await psycopg.AsyncConnection.connect(urls.admin, autocommit=True) as admin,
         Client(database) as client,
     ):
+        await admin.execute(EMPTY)
         yield Lab(Engine(database, client, admin), App("lab"))
         await note_called_functions(admin)
-    shared_server.drop_database(name)
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """What the tests of the runtime speak: start a worker, wait for a job to end, look into tables."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -127,14 +127,10 @@ async def until(condition: Callable[[], object]) -> None:
     await until_async(holds)
 
 
-async def forever(gate: asyncio.Event | None = None) -> None:
+async def forever() -> None:
     """Wait for what never comes."""
-    await (gate or asyncio.Event()).wait()
+    await asyncio.Event().wait()
 
 
 def counted(worker: Worker, metric: Metric, *labels: str) -> float:
     return worker.recorder.value(metric, *labels)
-
-
-def together(*work: Awaitable[Any]) -> Awaitable[list[Any]]:
-    return asyncio.gather(*work)

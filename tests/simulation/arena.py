@@ -31,6 +31,7 @@ class Arena:
         self._free: list[Session] = []
         self._taken: list[Session] = []
         self._observer = Session(urls.admin)
+        self._observer.run(world_sql("be_quick"))
         self.has_weeks = False
 
     def close(self) -> None:

@@ -90,9 +90,10 @@ class Enqueuer:
     def work(self, _: Task) -> Process:
         config = self.world.config
         while True:
-            yield Sleep(round(self.rng.uniform(0, 1), 3))
+            yield Sleep(round(self.rng.choice((0, self.rng.uniform(0, 1))), 3))
             waiting = sum(job.phase == "waiting" for job in self.world.model.jobs.values())
             if waiting >= config.backlog:
+                yield Sleep(0.5)
                 continue
             try:
                 if self.rng.random() < config.in_transaction:

@@ -14,6 +14,8 @@ class Start(NamedTuple):
     """A job that was started, in a transaction that may still be open."""
 
     at: float
+    time: float
+    """The true time, that no jump of the clock moves."""
     job_id: int
     key: str | None
     session: int
@@ -75,9 +77,15 @@ class QueueModel:
     def _recent(self, new: list[Start], seconds: float | None, key: str | None) -> int:
         if seconds is None:
             return 0
-        now = new[0].at
-        since = now - seconds + MICROSECOND
-        recent = [start for start in self.starts if since < start.at <= now and start.limited]
+        clock, time = new[0].at, new[0].time
+        recent = [
+            start
+            for start in self.starts
+            # After a jump the two times differ; the promise is for what lies in the window by both.
+            if clock - seconds + MICROSECOND < start.at <= clock
+            and time - seconds + MICROSECOND < start.time
+            and start.limited
+        ]
         return sum(key is None or start.key == key for start in recent + new)
 
     def _check(self, what: str, count: int, limit: int | None) -> None:

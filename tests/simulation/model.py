@@ -54,7 +54,9 @@ class Job:
     worker: str = ""
     counted: bool = False
     """Whether it was claimed while its queue had limits by key."""
-    cancel: bool = False
+    cancel: int = 0
+    """The moment from which on a request to cancel it stands; 0 when there is none."""
+    claimed_at: float = 0.0
     progress: bool = False
     effects: list[int] = field(default_factory=list)
     guarded: list[int] = field(default_factory=list)
@@ -88,6 +90,8 @@ class Model:
     """All of it."""
 
     max_crashes: int
+    moment: int = 1
+    """Grows with every commit."""
     now: float = 0.0
     latest: float = 0.0
     """The latest time that the database's clock ever showed."""
@@ -139,11 +143,12 @@ class Model:
 
     # Claim and what comes after it.
 
-    def claimed(self, worker: str, queue: str, rows: Iterable[Row]) -> None:
-        for job_id, attempt, failures, crashes, claim_id, *_ in rows:
+    def claimed(self, worker: str, queue: str, answer: Answer) -> None:
+        for job_id, attempt, failures, crashes, claim_id, *_ in answer.rows:
             job = self.job(job_id, "only committed jobs are claimed")
             self.check_claimable(job, queue, attempt, failures, crashes)
             job.phase, job.claim_id, job.worker = "held", claim_id, worker
+            job.claimed_at = answer.done_at
             job.counted = self.queues[queue].limits.by_key
             self._enter(job, "running")
 
@@ -166,10 +171,12 @@ class Model:
         job = self.job(token.job_id, "no stale write is accepted")
         if not job.is_held_as(token):
             raise Broken("no stale write is accepted", f"{verb} {token} of {job}")
-        if verb == "done":
-            self._end_run(job, "done")
-        elif job.cancel or verb == "cancel":
-            self._end_run(job, "cancelled")
+        # A request counts from the moment on in which the verb was sent; a later one stays, for the next poll.
+        asked = 0 < job.cancel <= answer.sent
+        if verb in ("done", "cancel") or asked:
+            if job.cancel <= answer.done:
+                job.cancel = 0
+            self._end_run(job, "done" if verb == "done" else "cancelled")
         elif verb == "bury":
             self._end_run(job, "dead")
             job.dead_of = "failed"
@@ -178,6 +185,16 @@ class Model:
                 job.outcomes[job.attempt] = "failed"
                 job.failures += 1
             self._wait_again(job, min(answer.sent_at, answer.done_at) + (delay or 0.0))
+
+    def unheard_of(self, worker: str, held: Iterable[int], before: float) -> list[Token]:
+        """The jobs that a worker was given before a time and does not know of."""
+        known = set(held)
+        return [
+            Token(job.id, job.attempt, job.claim_id)
+            for job in self.jobs.values()
+            if job.phase == "held" and job.worker == worker
+            if job.claimed_at < before and job.id not in known
+        ]
 
     def check_refused(self, verb: str, token: Token) -> None:
         job = self.jobs.get(token.job_id)
@@ -208,10 +225,12 @@ class Model:
         if state in ("done", "cancelled"):
             return  # nothing was done
         job = self.job(job_id, "cancel sees the job")
-        self.check_state(job, state)
         if state == "running":
-            job.cancel = True
-        elif state in ("ready", "scheduled"):
+            # It waits for nobody: the run may have ended since. Then the next poll fulfils it.
+            job.cancel = job.cancel or self.moment
+            return
+        self.check_state(job, state)
+        if state in ("ready", "scheduled"):
             self._finish(job, "cancelled")
         elif state == "dead":
             job.attempt = max(job.outcomes) + 1
@@ -223,6 +242,14 @@ class Model:
         )
         if phase != job.phase:
             raise Broken("the state of a job is told right", f"{job} is said to be {state}")
+
+    def late_cancels(self) -> None:
+        """A poll fulfils requests that came too late for the run they were meant for."""
+        for job in self.jobs.values():
+            if job.cancel and job.phase != "held":
+                job.cancel = 0
+                if job.phase in ("waiting", "dead"):
+                    self.cancelled(job.id, "dead" if job.phase == "dead" else "ready")
 
     def retried(self, job_id: int, state: str, answer: Answer) -> None:
         job = self.job(job_id, "retry sees the job")
@@ -298,6 +325,8 @@ class Model:
         if outcome != expected:
             got = f"{job} with {crashes} crashes became {outcome}, expected {expected}"
             raise Broken("crashes lead to worker_lost at max_crashes only", got)
+        if outcome == "cancelled":
+            job.cancel = 0
         if outcome == "lost":
             job.outcomes[attempt] = "lost"
             job.crashes = crashes
@@ -309,7 +338,7 @@ class Model:
     # Moves.
 
     def _end_run(self, job: Job, phase: Phase | str) -> None:
-        job.cancel = job.progress = False
+        job.progress = False
         self._finish(job, phase)
 
     def _finish(self, job: Job, phase: Phase | str) -> None:
@@ -321,7 +350,7 @@ class Model:
         self._enter(job, phase)
 
     def _wait_again(self, job: Job, due: float) -> None:
-        job.cancel = job.progress = False
+        job.progress = False
         job.phase, job.due = "waiting", due
         job.attempt += 1
 

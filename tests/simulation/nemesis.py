@@ -46,12 +46,15 @@ class Nemesis:
             new_crew(self.world, after=round(self.rng.uniform(0, 8), 3))
 
     def _lose_answer(self) -> Process:
-        if not self.world.crews:
+        crews = [crew for crew in self.world.crews if crew.worker_id]
+        if not crews:
             return
-        crew = self.rng.choice(self.world.crews)
-        crew.doomed = True
-        while crew in self.world.crews:
+        crew = self.rng.choice(crews)
+        crew.unheard = self.rng.choice(("dies", "lives"))
+        while crew in self.world.crews and crew.unheard:
             yield Sleep(0.5)
+        if crew in self.world.crews:
+            return
         new_crew(self.world, after=round(self.rng.uniform(0, 8), 3))
 
     def _freeze(self) -> None:

@@ -124,7 +124,7 @@ class Drain:
         self.world.labels[worker_id] = "drain"
         me = self.model.workers[worker_id] = WorkerModel("drain", 15.0, self.world.clock)
         quiet = 0.0
-        while self.model.live():
+        while self.model.live() or any(job.cancel for job in self.model.jobs.values()):
             yield Call("heartbeat_worker", {"worker_id": worker_id})
             me.beat_at = self.world.clock
             poll = yield poll_call(self.world, worker_id)
@@ -138,17 +138,26 @@ class Drain:
             if rescued or promoted or done:
                 quiet = 0.0
                 continue
-            seconds = self._pause(due, bool(ready))
-            quiet += min(seconds, 5.0)
-            if quiet > self.patience:
-                left = shorten([str(job) for job in self.model.live()])
-                raise Broken("every job comes to an end", f"nothing moves any more: {left}")
+            seconds = self._until_due(due, bool(ready))
+            if seconds is None:
+                seconds = 1.0
+                quiet += seconds
+                if quiet > self.patience:
+                    left = shorten([str(job) for job in self.model.live()])
+                    raise Broken("every job comes to an end", f"nothing moves any more: {left}")
             yield Sleep(seconds)
 
-    def _pause(self, due: float | None, ready: bool) -> float:
-        if ready or due is None:
-            return 1.0
-        return round(max(0.1, due) + 0.001, 3)
+    def _until_due(self, next_due: float | None, ready: bool) -> float | None:
+        """How long nothing can happen, because everything waits for its time; None: it should."""
+        live = self.model.live()
+        if ready or not live or any(job.phase == "held" for job in live):
+            return None
+        seconds = round(min(job.due for job in live) - self.world.clock, 3)
+        if seconds <= 0:
+            return None
+        if next_due is None or next_due > seconds + 0.01:
+            raise Broken("a poll tells when the next job is due", f"{next_due}, but in {seconds} s")
+        return seconds + 0.001
 
     def _finish(self, tokens: list[Token]) -> Process:
         split = len(tokens) // 2

@@ -40,11 +40,16 @@ class Failed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a statement returned, and the database's clock when it was sent and when it was done."""
+    """What a statement returned, and when it was sent and done.
+
+    By the database's clock, and by moments: the number of commits that the model had followed.
+    """
 
     rows: list[Row]
     sent_at: float
     done_at: float
+    sent: int
+    done: int
 
     @property
     def value(self) -> Any:  # noqa: ANN401 - what SQL returns is known to the caller

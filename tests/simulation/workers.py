@@ -5,6 +5,7 @@ parts of a batch in any way and order, stop in the middle, and go on with stale 
 """
 
 from collections.abc import Generator
+from functools import partial
 from typing import Any
 
 from tests.simulation.checks import SUSPECT, check_order
@@ -67,7 +68,7 @@ class Hands:
         self._start(self._beat, "heart", heart=True)
         self._start(self._poll, "poll")
         while True:
-            yield Sleep(round(self.rng.uniform(0, 0.5), 3))
+            yield Sleep(round(self.rng.choice((0, 0, 0, self.rng.uniform(0, 1))), 3))
             try:
                 yield from self._round()
             except Failed as error:
@@ -82,6 +83,8 @@ class Hands:
             yield from self._be_reborn()
         elif self.rng.random() < 0.02:
             yield from self._stop()
+        elif self.rng.random() < 0.1:
+            yield self._reconcile()
         elif len(self.held) < self.config.batch and self.rng.random() < 0.6:
             yield from self._claim()
         elif self.held:
@@ -136,12 +139,12 @@ class Hands:
             yield Sleep(round(self.expiry / 3, 3))
             worker_id = self.crew.worker_id
             params: dict[str, object] = {"worker_id": worker_id, "draining": False}
-            answer = yield Call("heartbeat_worker", params, commit=self._beaten)
+            worker = self.model.workers[worker_id]
+            answer = yield Call("heartbeat_worker", params, commit=partial(self._beaten, worker))
             if not answer.value and worker_id == self.crew.worker_id:
                 self.dead = True
 
-    def _beaten(self, answer: Answer) -> None:
-        worker = self.model.workers[self.crew.worker_id]
+    def _beaten(self, worker: WorkerModel, answer: Answer) -> None:
         if answer.value != worker.registered:
             raise Broken("a heartbeat tells whether the worker counts", f"{worker}: {answer.value}")
         if answer.value:
@@ -149,7 +152,7 @@ class Hands:
 
     def _poll(self, _: Task) -> Process:
         while True:
-            yield Sleep(round(self.rng.uniform(1, 2), 3))
+            yield Sleep(round(self.rng.uniform(1, 4), 3))
             yield poll_call(self.world, self.crew.worker_id)
 
     # Claim.
@@ -190,6 +193,21 @@ class Hands:
             "cursor": self.cursors.get(queue) if self.rng.random() < 0.7 else None,
             "suspects": not (self.suspects & set(self.held)),
         }
+
+    def _reconcile(self) -> Call:
+        """Give back what this worker was given without hearing of it."""
+        worker_id, held = self.crew.worker_id, list(self.held)
+        seconds = 10.0
+
+        def commit(answer: Answer) -> None:
+            tokens = self.model.unheard_of(worker_id, held, answer.done_at - seconds)
+            if answer.value != len(tokens):
+                raise Broken("what got lost on the way is given back", f"{answer.value}, not {tokens}")
+            for token in tokens:
+                self.model.settled("release", token, answer)
+
+        params = {"worker_id": worker_id, "held": held, "seconds": seconds}
+        return Call("reconcile_worker", params, commit=commit, may_wait=False)
 
     # Run and settle.
 
@@ -276,9 +294,9 @@ def claim_call(
             model.check_claimable(job, queue, attempt, failures, crashes)
             if any(start.session and start.job_id == job_id for start in model.queues[queue].starts):
                 raise Broken("a job is held by one worker at most", f"{job} was claimed twice")
-            starts.append(
-                Start(answer.done_at, job_id, job.spec.limit_key, pid, limits.any, limits.by_key)
-            )
+            times = (answer.done_at, world.time)
+            key = job.spec.limit_key
+            starts.append(Start(*times, job_id, key, pid, limits.any, limits.by_key))
         if len(rows) > params["wanted"] or sum(row[3] >= SUSPECT for row in rows) > params["suspects"]:
             raise Broken("a claim takes no more than it may", shorten([row[0] for row in rows]))
         held = (
@@ -311,9 +329,10 @@ def poll_call(world: World, worker_id: str) -> Call:
         found = world.model.rescued(world.arena.look("lost_runs")) if rescued else 0
         if found != rescued:
             raise Broken("a poll tells what it rescued", f"{rescued}, but {found} runs were lost")
+        world.model.late_cancels()
         world.model.saw_workers({row[0] for row in world.arena.look("workers")})
         expected = [
-            job.id for job in world.model.jobs.values() if job.cancel and job.worker == worker_id
+            job.id for job in world.model.jobs.values() if job.cancel and job.phase == "held" and job.worker == worker_id
         ]
         if sorted(cancels) != sorted(expected):
             raise Broken("a worker hears of cancel requests", f"{cancels}, expected {expected}")

@@ -14,6 +14,7 @@ There are two times. `time` is the true one. The database's clock follows it, un
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Literal
 
 from tests.simulation.arena import Arena, world_sql
 from tests.simulation.checks import compare
@@ -52,6 +53,7 @@ class Task:
     wake_at: float = 0.0
     next: Step | None = None
     sent_at: float = 0.0
+    sent: int = 0
     pending: list[tuple[Hook, Answer]] = field(default_factory=list)
     """What the model learns when the transaction is committed."""
     cut_off: bool = False
@@ -67,8 +69,8 @@ class Crew:
     tasks: list[Task] = field(default_factory=list)
     worker_id: str = ""
     frozen_until: float = 0.0
-    doomed: bool = False
-    """It dies right after its next commit, before it hears of it."""
+    unheard: Literal["", "dies", "lives"] = ""
+    """The answer to its next commit gets lost, because it dies or because the connection breaks."""
 
 
 class World:
@@ -181,14 +183,17 @@ class World:
     # The scheduler.
 
     def run(self, steps: int) -> None:
-        for step in range(steps):
+        """Go on until so many statements were executed."""
+        looked = 0
+        while len(self.trace) < steps:
             ready = [task for task in self.tasks if self._can_run(task)]
             hearts = any(task.heart for task in ready)
             if not ready or (not hearts and self.rng.random() < self.config.hurry):
                 self.advance()
             else:
                 self.step(self.rng.choice(ready))
-            if self.look_always or step % self.config.look_every == 0:
+            if len(self.trace) >= looked + (1 if self.look_always else self.config.look_every):
+                looked = len(self.trace)
                 self.look()
 
     def look(self) -> None:
@@ -211,7 +216,7 @@ class World:
             self._execute(task, task.next)
 
     def _execute(self, task: Task, statement: Statement) -> None:
-        task.sent_at = self.clock
+        task.sent_at, task.sent = self.clock, self.model.moment
         task.session.send(*_text(statement))
         if self.arena.comes_to_an_end(task.session):
             self._finish(task)
@@ -220,7 +225,7 @@ class World:
         leave = not isinstance(statement, Control) and statement.may_wait
         if leave and self.waiting is None and self.rng.random() < self.config.waits:
             self.waiting = task
-            self.log(task.name, f"{statement} waits …")
+            self.log(task.name, f"{self._said(statement)} waits …")
         else:
             self.arena.cancel(task.session)
             self._finish(task)
@@ -243,13 +248,13 @@ class World:
         try:
             rows = task.session.rows()
         except Failed as error:
-            self.log(task.name, f"{statement} ! {error}")
+            self.log(task.name, f"{self._said(statement)} ! {error}")
             self._end_transaction(task, committed=False)
             self._resume(task, error=error)
             self._wake_waiting()
             return
-        self.log(task.name, f"{statement}{self._shown(rows)}")
-        answer = Answer(rows, task.sent_at, self.clock)
+        self.log(task.name, f"{self._said(statement)}{self._shown(rows)}")
+        answer = Answer(rows, task.sent_at, self.clock, task.sent, self.model.moment)
         if isinstance(statement, Call | Plain):
             if statement.check is not None:
                 statement.check(answer)
@@ -264,17 +269,21 @@ class World:
 
     def _go_on(self, task: Task, answer: Answer, *, ended: bool) -> None:
         crew = task.crew
-        if crew is not None and crew.doomed and ended and not task.heart:
+        if crew is None or not crew.unheard or not ended or task is not crew.tasks[0]:
+            self._resume(task, answer)
+        elif crew.unheard == "dies":
             self.log(crew.label, "dies before it hears of the commit")
             self.crash(crew)
         else:
-            self._resume(task, answer)
+            crew.unheard = ""
+            self.lose_connection(task)
 
     def _end_transaction(self, task: Task, *, committed: bool) -> None:
         for queue in self.model.queues.values():
             queue.end_transaction(task.session.pid, committed=committed)
         pending, task.pending = task.pending, []
         if committed:
+            self.model.moment += 1
             for hook, answer in pending:
                 hook(answer)
 
@@ -298,7 +307,7 @@ class World:
             task.wake_at = round(self.time + task.next.seconds, 3)
 
     def claimed(self, worker_id: str, queue: str, answer: Answer) -> None:
-        self.model.claimed(worker_id, queue, answer.rows)
+        self.model.claimed(worker_id, queue, answer)
         self.tokens.extend(Token(row[0], row[1], row[4]) for row in answer.rows)
 
     # Quiet.
@@ -319,6 +328,13 @@ class World:
         self.digest.update(line.encode())
         if self.on_line is not None:
             self.on_line(line)
+
+    def _said(self, statement: Statement) -> str:
+        text = str(statement)
+        if isinstance(statement, Call) and "worker_id" in statement.params:
+            worker_id = str(statement.params["worker_id"])
+            text = text.replace(worker_id, self.labels.get(worker_id, worker_id))
+        return text
 
     def _shown(self, rows: list[Row]) -> str:
         if not rows:

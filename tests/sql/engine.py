@@ -1,4 +1,4 @@
-"""What the SQL tests speak: sessions that call functions, a clock to move, calls in the background."""
+"""What the SQL tests speak: sessions that call functions, a clock to move, calls that wait."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -18,6 +18,7 @@ from ostinato.db.call import text_of
 from ostinato.db.embedded import Urls
 
 Row = dict[str, Any]
+Value = Any  # what SQL takes and returns is known to the test, not to the type checker
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 FIRST_DAY = 60 * 10_000_000_000  # the first id of START's day: 60 days after 2026-01-01
@@ -57,22 +58,22 @@ class Session:
         (row,) = self.rows(statement, *values)
         return row
 
-    def value(self, statement: str, *values: object) -> Any:  # noqa: ANN401 - whatever SQL says
+    def value(self, statement: str, *values: object) -> Value:
         (value,) = self.row(statement, *values).values()
         return value
 
-    def call(self, function: str, /, **params: object) -> list[Row]:
+    def call(self, function: str, /, **params: Value) -> list[Row]:
         """The rows of `ostinato.<function>`, parameters by name."""
         bound = {n: Json(v) if isinstance(v, dict) else v for n, v in params.items()}
         return self.conn.execute(text_of(function, tuple(bound)), bound).fetchall()
 
-    def get(self, function: str, /, **params: object) -> Any:  # noqa: ANN401 - whatever SQL says
+    def get(self, function: str, /, **params: Value) -> Value:
         """The one value of `ostinato.<function>`."""
         (row,) = self.call(function, **params)
         (value,) = row.values()
         return value
 
-    def later(self, function: str, /, **params: object) -> "Future[list[Row]]":
+    def later(self, function: str, /, **params: Value) -> "Future[list[Row]]":
         """A call in a thread of its own; it may have to wait for another session."""
         return self.threads.submit(self.call, function, **params)
 
@@ -83,7 +84,7 @@ class Session:
 
     # The verbs that nearly every test needs, with short names.
 
-    def enqueue(self, kind: str = "app.task", **params: object) -> int:
+    def enqueue(self, kind: str = "app.task", **params: Value) -> int:
         return int(self.get("enqueue_job", kind=kind, **params))
 
     def worker(
@@ -91,7 +92,7 @@ class Session:
         name: str = "w1",
         queues: Sequence[str] = ("default",),
         kinds: Sequence[str] = ("app.task",),
-        **params: object,
+        **params: Value,
     ) -> UUID:
         found = self.get(
             "register_worker", name=name, queues=list(queues), kinds=list(kinds), **params
@@ -99,19 +100,19 @@ class Session:
         return UUID(str(found))
 
     def claim(
-        self, worker: UUID, wanted: int = 100, queue: str = "default", **params: object
+        self, worker: UUID, wanted: int = 100, queue: str = "default", **params: Value
     ) -> list[Held]:
         rows = self.call("claim_jobs", worker_id=worker, queue=queue, wanted=wanted, **params)
         return [Held(row["job_id"], row["attempt"], row["claim_id"], row) for row in rows]
 
-    def claim_one(self, worker: UUID, queue: str = "default", **params: object) -> Held:
+    def claim_one(self, worker: UUID, queue: str = "default", **params: Value) -> Held:
         (held,) = self.claim(worker, 1, queue, **params)
         return held
 
-    def claimed_ids(self, worker: UUID, wanted: int = 100, **params: object) -> list[int]:
+    def claimed_ids(self, worker: UUID, wanted: int = 100, **params: Value) -> list[int]:
         return [held.id for held in self.claim(worker, wanted, **params)]
 
-    def complete(self, *jobs: Held, **params: object) -> list[int]:
+    def complete(self, *jobs: Held, **params: Value) -> list[int]:
         return ids(self.call("complete_jobs", **arrays(jobs), **params))
 
     def fail(self, *jobs: Held, delay: float | None = None, type_: str = "ValueError") -> list[int]:

@@ -233,3 +233,8 @@ def test_the_parts_of_a_claim_fit_together(db: Session) -> None:
     assert lanes["job_ids"] == [jobs[1]]
     assert suspect["job_ids"] == []
     assert both["job_ids"] == [1]
+    served = db.row(
+        "select tenants, positions"
+        " from ostinato.served_lanes('{a,b,c}', '{a,a,b}', '{1,2,3}', 2, false)"
+    )
+    assert served == {"tenants": ["a"], "positions": [2]}

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tests.sql.engine import FIRST_DAY, START, Clock, Session
+from tests.sql.engine import FIRST_DAY, START, Clock, Session, Sessions
 
 
 def test_a_session_without_a_fake_clock_reads_the_time_of_the_database(db: Session) -> None:
@@ -34,6 +34,17 @@ def test_a_shifted_clock_goes_on(db: Session, admin: Session) -> None:
     off = db.value("select ostinato.now() - clock_timestamp()")
 
     assert timedelta(hours=23) < off < timedelta(hours=25)
+
+
+def test_tests_of_users_move_the_clock_by_functions(
+    db: Session, admin: Session, sessions: Sessions
+) -> None:
+    admin.call("use_test_clock")  # as this database does already
+    db.call("set_test_clock", frozen=START, shift=timedelta(0))
+
+    db.call("move_test_clock", by=timedelta(hours=2))
+
+    assert sessions.open().get("now") == START + timedelta(hours=2)
 
 
 @pytest.mark.parametrize(

@@ -153,9 +153,18 @@ def test_numbers_out_of_range_are_refused(db: Session, field: str, value: int) -
     plural = {"priority": "priorities", "max_attempts": "max_attempts"}[field]
 
     with refused("OS400", field):
-        db.enqueue(**{field: value})
+        db.call("enqueue_job", kind="app.task", **{field: value})
     with refused("OS400", field):
         db.call("enqueue_jobs", kinds=["app.task"], args=["{}"], **{plural: [value]})
+
+
+def test_checks_let_pass_what_is_not_given(db: Session) -> None:
+    db.call("check_options")
+    db.call("check_options", priority=-32_768, max_attempts=32_767, run_at=START, limit_key="k")
+    nothing = dict.fromkeys(
+        ["queues", "priorities", "run_ats", "tenant_ids", "correlation_ids", "limit_keys"]
+    )
+    db.call("check_sets", kinds=["app.task"], args=["{}"], max_attempts=None, **nothing)
 
 
 def test_many_jobs_get_ids_in_the_order_given(db: Session) -> None:

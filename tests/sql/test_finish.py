@@ -40,9 +40,16 @@ def cancel(db: Session, *jobs: Held) -> list[int]:
 
 def everything(admin: Session) -> dict[str, object]:
     """All rows of all tables that a verb could change."""
-    tables = (
-        "ready scheduled claim outcome dead_letter job_unique cancel_request job_progress".split()
-    )
+    tables = [
+        "ready",
+        "scheduled",
+        "claim",
+        "outcome",
+        "dead_letter",
+        "job_unique",
+        "cancel_request",
+        "job_progress",
+    ]
     return {
         name: admin.rows(f"select * from ostinato_data.{name} t order by t::text")  # noqa: S608
         for name in tables
@@ -145,6 +152,9 @@ def test_a_wrong_claim_or_attempt_is_refused(db: Session) -> None:
         Held(held.id + 1, held.attempt, held.claim_id, {}),
     ):
         assert db.complete(wrong) == [wrong.id]
+        assert note(db, wrong) == [wrong.id]
+        with refused("OS410"):
+            db.call("fence_job", job_id=wrong.id, attempt=wrong.attempt, claim_id=wrong.claim_id)
     assert db.state(held.id) == "running"
 
 

@@ -4,12 +4,12 @@ from datetime import timedelta
 
 import pytest
 
-from tests.sql.engine import START, Clock, Session, Sessions, arrays, refused
+from tests.sql.engine import START, Clock, Session, Sessions, Value, arrays, refused
 
 STATES = ("scheduled", "ready", "running", "dead", "done", "cancelled")
 
 
-def one_in_each_state(db: Session, **params: object) -> dict[str, int]:
+def one_in_each_state(db: Session, **params: Value) -> dict[str, int]:
     queue = str(params.get("queue", "default"))
     worker = db.worker(queues=[queue])
     jobs = {}
@@ -121,6 +121,28 @@ def test_a_cancelled_job_that_was_retried_is_not_listed_as_cancelled(db: Session
     db.call("cancel_job", job_id=again)
     listed = [row["id"] for row in db.call("list_jobs", state="cancelled")]
     assert listed == [still, again]
+
+
+def test_a_rare_filter_finds_what_lies_behind_many_others(db: Session, admin: Session) -> None:
+    """Beyond what the first look takes in: 20,000 finished and 1,000 ready jobs."""
+    rare = one_in_each_state(db, kind="app.rare")
+    admin.rows(
+        "insert into ostinato_data.job (id, created_at, priority, kind, queue, tenant_id, args)"
+        " select %s + g, ostinato.now(), 0, 'app.task', 'default', 'default', '{}'"
+        " from generate_series(1, 20010) g",
+        max(rare.values()),
+    )
+    admin.rows(
+        "insert into ostinato_data.outcome (job_id, finished_at, attempt, outcome)"
+        " select id, created_at, 1, 'done' from ostinato_data.job where kind = 'app.task'"
+    )
+
+    for state in STATES:
+        (found,) = db.call("list_jobs", state=state, kind="app.rare")
+        assert found["id"] == rare[state]
+    assert [row["id"] for row in db.call("list_jobs", state="ready")] == [rare["ready"]]
+    common = db.call("list_jobs", state="done", kind="app.task", most=5)
+    assert [row["id"] - max(rare.values()) for row in common] == [20010, 20009, 20008, 20007, 20006]
 
 
 def test_a_page_has_a_size(db: Session) -> None:
@@ -281,9 +303,7 @@ def test_workers_are_listed_with_what_they_hold(db: Session, clock: Clock) -> No
     assert (alive["beat_age"], alive["oldest_claim"]) == (0, START)
 
 
-def test_dead_letters_are_listed_and_grouped_by_what_killed_them(
-    db: Session, clock: Clock
-) -> None:
+def test_dead_letters_are_listed_and_grouped_by_what_killed_them(db: Session, clock: Clock) -> None:
     worker = db.worker()
     letters = []
     for kind, type_ in [("app.a", "E1"), ("app.a", "E1"), ("app.b", "E1"), ("app.a", "E2")]:
@@ -380,6 +400,13 @@ def test_what_the_numbers_are_made_of(db: Session, clock: Clock) -> None:
     assert db.get("oldest_wait", queue="c") is None
     assert db.get("ready_since", job_id=job) == START
     assert db.get("estimate_rows", name="ostinato_data.ready") >= 0
+    for name in ("find_ready", "find_ended"):
+        ended = {"in_state": "done"} if name == "find_ended" else {}
+        page = db.call(
+            name, **ended, in_queue="b", of_kind=None, of_tenant=None, before=job + 1, most=1
+        )
+        assert page == ([] if ended else [{name: job}])
+    assert db.get("was_last", job_id=job, attempt=1) is False
     (found,) = db.call(
         "find_jobs",
         in_state="ready",

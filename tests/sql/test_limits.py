@@ -156,6 +156,18 @@ def test_a_queue_starts_no_more_than_its_rate(db: Session, clock: Clock) -> None
     assert len(db.claim(worker)) == 1
 
 
+def test_a_rate_does_not_stop_a_queue_when_the_clock_goes_back(db: Session, clock: Clock) -> None:
+    worker = db.worker()
+    db.call("configure_queue", name="default", rate_count=1, rate_seconds=60.0)
+    fill(db, 3)
+    db.claim(worker)
+
+    clock.advance(hours=-1)
+
+    assert len(db.claim(worker)) == 1
+    assert db.claim(worker) == []
+
+
 def test_a_rate_counts_starts_not_runs(db: Session) -> None:
     worker = db.worker()
     db.call("configure_queue", name="default", rate_count=1, rate_seconds=60.0)
@@ -321,7 +333,7 @@ def test_what_limits_count(db: Session, clock: Clock) -> None:
     assert db.get("recent_starts", queue="default", limit_key="", seconds=60.0) == 2
     clock.advance(seconds=60)
     assert db.get("recent_starts", queue="default", limit_key="", seconds=60.0) == 0
-    assert db.value(f"select ostinato.queue_allowance({queue}, 100)") == 3  # noqa: S608
+    assert db.value(f"select ostinato.queue_allowance({queue}, 100)") == 3
     (waiting,) = db.call("ready_keys", queue="default", after="")
     free = db.rows(f"select * from ostinato.free_keys({queue}, null)")  # noqa: S608
     assert [row["limit_key"] for row in free] == list(waiting.values())
@@ -329,5 +341,5 @@ def test_what_limits_count(db: Session, clock: Clock) -> None:
     assert len(taken["job_ids"]) == 1
     at = clock.now - timedelta(seconds=1)
     batch = "row('{1}', '{1}', '{1}', '{0}', '{0}', null, false, null)::ostinato_data.batch"
-    db.rows(f"select ostinato.note_starts({queue}, {batch}, %s)", at)  # noqa: S608
+    db.rows(f"select ostinato.note_starts({queue}, {batch}, %s)", at)
     assert db.get("recent_starts", queue="default", limit_key="", seconds=60.0) == 1

@@ -88,7 +88,7 @@ def test_all_verbs_at_once_never_deadlock_and_keep_every_job_in_one_place(
 
     with ThreadPoolExecutor(len(actors)) as threads:
         runs = [
-            threads.submit(play, actor, jobs, Random(f"{seed}/{n}"))  # noqa: S311 - a script
+            threads.submit(play, actor, jobs, Random(f"{seed}/{n}"))
             for n, actor in enumerate(actors)
         ]
     results: list[Future[list[str]]] = runs
@@ -140,9 +140,8 @@ def act(
         case 9:
             jobs.append(
                 actor.enqueue(
-                    unique_key=f"k{random.randrange(20)}", unique_policy=random.choice(
-                        ["return", "replace"]
-                    )
+                    unique_key=f"k{random.randrange(20)}",
+                    unique_policy=random.choice(["return", "replace"]),
                 )
             )
             return
@@ -158,19 +157,22 @@ def misplaced(db: Session) -> list[Row]:
     """Jobs that are in no place or in two, and keys of jobs that should not have one."""
     return db.rows("""
         with place as (
-            select job_id from ostinato_data.ready union all select job_id from ostinato_data.scheduled
+            select job_id from ostinato_data.ready
+            union all select job_id from ostinato_data.scheduled
             union all select unnest(job_ids) from ostinato_data.claim
             union all select job_id from ostinato_data.dead_letter
         ), counted as (select job_id, count(*) as n from place group by 1)
         select j.id, coalesce(c.n, 0) as places, ostinato.job_state(j.id) as state
         from ostinato_data.job j left join counted c on c.job_id = j.id
         where c.n > 1 or (c.n is null and ostinato.job_state(j.id) not in ('done', 'cancelled'))
-           or (c.n is null and not exists (select from ostinato_data.outcome o where o.job_id = j.id))
+           or (c.n is null and not exists (
+               select from ostinato_data.outcome o where o.job_id = j.id))
         union all
         select u.job_id, -1, ostinato.job_state(u.job_id) from ostinato_data.job_unique u
         where ostinato.job_state(u.job_id) not in ('ready', 'scheduled', 'running')
         union all
         select j.id, -2, j.unique_key from ostinato_data.job j
-        where j.unique_key is not null and ostinato.job_state(j.id) in ('ready', 'scheduled', 'running')
+        where j.unique_key is not null
+          and ostinato.job_state(j.id) in ('ready', 'scheduled', 'running')
           and not exists (select from ostinato_data.job_unique u where u.job_id = j.id)
     """)

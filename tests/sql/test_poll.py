@@ -55,6 +55,14 @@ def test_a_promoted_job_keeps_all_it_had(db: Session, clock: Clock) -> None:
     assert after == before
 
 
+def test_the_kinds_that_wait_for_their_time_are_known(db: Session) -> None:
+    db.enqueue("app.now")
+    for _ in range(2):
+        db.enqueue("app.later", run_at=START + timedelta(hours=1))
+
+    assert db.call("waiting_kinds") == [{"waiting_kinds": "app.later"}]
+
+
 def test_two_promotions_at_once_share_the_work(db: Session, other: Session, clock: Clock) -> None:
     for n in range(4):
         db.enqueue(run_at=START + timedelta(seconds=n + 1))
@@ -120,7 +128,7 @@ def test_a_poll_in_the_grace_waits_for_its_end(db: Session, clock: Clock) -> Non
 
 @pytest.mark.parametrize("softly", [False, True])
 def test_the_doorbell_rings_at_most_20_times_a_second_and_queue(
-    db: Session, clock: Clock, softly: bool
+    db: Session, clock: Clock, *, softly: bool
 ) -> None:
     rings = []
     for _ in range(100):  # a call every 10 ms, for a second

@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from tests.sql.engine import START, Clock, Session, refused, until_blocked
+from tests.sql.engine import START, Clock, Session, Value, refused, until_blocked
 
 
-def bury(db: Session, count: int = 1, type_: str = "ValueError", **params: object) -> list[int]:
+def bury(db: Session, count: int = 1, type_: str = "ValueError", **params: Value) -> list[int]:
     """Jobs that failed for good."""
     jobs = [db.enqueue(**params) for _ in range(count)]
     worker = db.worker()
@@ -128,9 +128,7 @@ def test_a_dead_job_that_kept_its_key_keeps_it(db: Session) -> None:
     assert db.value("select count(*) from ostinato_data.job_unique") == 1
 
 
-def test_of_two_retries_at_once_one_is_refused(
-    db: Session, other: Session, admin: Session
-) -> None:
+def test_of_two_retries_at_once_one_is_refused(db: Session, other: Session, admin: Session) -> None:
     (job,) = bury(db)
 
     with db.transaction():

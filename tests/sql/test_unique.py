@@ -188,9 +188,7 @@ def test_of_two_replacements_at_once_the_later_one_stays(
     old = db.enqueue(unique_key="k")
     with db.transaction():
         first = db.enqueue(unique_key="k", unique_policy="replace")
-        waits = other.later(
-            "enqueue_job", kind="app.task", unique_key="k", unique_policy="replace"
-        )
+        waits = other.later("enqueue_job", kind="app.task", unique_key="k", unique_policy="replace")
         until_blocked(admin, other, by=db)
     second = waits.result()[0]["enqueue_job"]
 
@@ -205,9 +203,7 @@ def test_a_replacement_that_meets_a_claim_returns_the_job_that_now_runs(
     old = db.enqueue(unique_key="k")
     with db.transaction():
         db.claim_one(worker)
-        waits = other.later(
-            "enqueue_job", kind="app.task", unique_key="k", unique_policy="replace"
-        )
+        waits = other.later("enqueue_job", kind="app.task", unique_key="k", unique_policy="replace")
         until_blocked(admin, other, by=db)
 
     assert waits.result()[0]["enqueue_job"] == old

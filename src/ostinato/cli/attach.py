@@ -26,6 +26,7 @@ __all__ = ["answering", "ask", "connection", "data_folder", "database", "run", "
 T = TypeVar("T")
 
 RETRY_SECONDS = 0.25
+WATCH_SECONDS = 1.0
 
 
 def ask(cli: Cli, work: Callable[[AsyncConnection[Any]], Awaitable[T]]) -> T:
@@ -102,9 +103,12 @@ async def database(settings: Settings, out: Output) -> AsyncIterator[Database]:
 
 @asynccontextmanager
 async def serving(
-    settings: Settings, out: Output, *, migrated: bool = True
+    settings: Settings, out: Output, *, migrated: bool = True, watched: bool = False
 ) -> AsyncIterator[Database]:
-    """The database to work with. An embedded one is made if need be, and migrated."""
+    """The database to work with. An embedded one is made if need be, and migrated.
+
+    When it is `watched`, a server that dies meanwhile is started again.
+    """
     if settings.database_url is not None:
         yield Database.configured(settings)
         return
@@ -114,17 +118,31 @@ async def serving(
         is_new = not (folder / "postgres").is_dir()
         with out.working(f"{'Making' if is_new else 'Starting'} PostgreSQL in {folder}"):
             server = await asyncio.to_thread(embedded.start, folder)
+    watching = asyncio.create_task(_watch(server, out)) if watched else None
     try:
         if migrated:
             await migrate.migrate(server.admin_url, [ENGINE])
         yield Database.embedded(server)
     finally:
+        if watching is not None:
+            watching.cancel()
         await asyncio.to_thread(server.stop)
 
 
 def data_folder(settings: Settings) -> Path:
     """The folder of the embedded database."""
     return Path(settings.data_dir).expanduser().resolve()
+
+
+async def _watch(server: embedded.Server, out: Output) -> None:
+    while True:
+        await asyncio.sleep(WATCH_SECONDS)
+        if server.pid is None:
+            out.warn(f"PostgreSQL in {server.cluster.data_dir} died; starting it again")
+            try:
+                await asyncio.to_thread(server.restart)
+            except EmbeddedError as error:
+                out.error(error)
 
 
 async def _attached(folder: Path) -> embedded.Server | None:

@@ -6,7 +6,7 @@ Each finding is ok, a warning (it works, but look at it) or a failure (mend it),
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ostinato.base.errors import OstinatoError
+from ostinato.base.errors import DatabaseUnavailable, OstinatoError
 from ostinato.cli import words
 
 __all__ = [
@@ -39,6 +39,7 @@ WEEKS_AHEAD = 2
 DEFAULT_BYTES = 256 * 2**20
 LITTLE_DISK, NO_DISK = 2 * 2**30, 256 * 2**20
 BUSY = 0.9
+UNREACHABLE = "Check that the server runs, the host and port in the URL, and the way there."
 
 Row = dict[str, Any]
 
@@ -56,7 +57,8 @@ class Finding:
 
 def failed(check: str, error: OstinatoError) -> Finding:
     """A check that could not even be made."""
-    return Finding(check, "fail", error.message, error.hint, {"code": error.code})
+    hint = UNREACHABLE if isinstance(error, DatabaseUnavailable) else error.hint
+    return Finding(check, "fail", error.message, hint, {"code": error.code})
 
 
 def version(server: Row) -> Finding:

@@ -98,7 +98,7 @@ def group(parent: typer.Typer, name: str, about: str) -> typer.Typer:
 
 
 def command(app: typer.Typer, name: str | None = None) -> Callable[[F], F]:
-    """Register a function as a command; it is handed a `Cli` first."""
+    """Register a function as a command; it is handed a `Cli`, if that is what it takes first."""
 
     def decorate(function: F) -> F:
         app.command(name, epilog=EPILOG)(_adapted(function))
@@ -122,17 +122,18 @@ def callback(app: typer.Typer, function: F) -> None:
 
 def _adapted(function: Callable[..., None]) -> Callable[..., None]:
     """The function as Typer sees it: with the shared options beside its own."""
-    _, *own = inspect.signature(function, eval_str=True).parameters.values()
+    own = list(inspect.signature(function, eval_str=True).parameters.values())
+    takes_cli = bool(own) and own[0].annotation is Cli
 
     def run(ctx: typer.Context, **values: object) -> None:
         before = ctx.find_root().obj or {}
         given = {name: values.pop(name) or before.get(name) for name in _OPTIONS}
         cli = _made(given)
-        _run(cli, functools.partial(function, cli, **values))
+        _run(cli, functools.partial(function, *([cli] if takes_cli else []), **values))
 
     run.__name__, run.__doc__ = function.__name__, function.__doc__
     # Listed once, in the help of the program itself: here they would hide the command's own.
-    _declare(run, [*own, *_shared(hidden=True)])
+    _declare(run, [*own[takes_cli:], *_shared(hidden=True)])
     return run
 
 

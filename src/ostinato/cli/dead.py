@@ -1,26 +1,37 @@
 """`ostinato jobs dead` and `jobs redrive`: what gave up, and giving it another chance."""
 
 import shlex
-from typing import Annotated, Any
+from datetime import datetime
+from typing import Annotated, Any, TypedDict
 
 import typer
 from psycopg import AsyncConnection
-from rich.markup import escape
 from rich.text import Text
 
 from ostinato.base.errors import InvalidInput
 from ostinato.cli import attach, words
 from ostinato.cli.command import Cli, command
 from ostinato.cli.jobs import Before, Kind, Most, Queue, Tenant
-from ostinato.cli.look import rows
 from ostinato.cli.output import table
-from ostinato.engine import clock
+from ostinato.db.call import call
+from ostinato.engine import clock, inspect
 from ostinato.engine import jobs as engine_jobs
+from ostinato.engine.inspect import DeadLetter, DeadLetterGroup
 
 __all__ = ["register"]
 
 CHUNK = 500
 """Dead letters that one call redrives: few enough to be done well within the call's time."""
+
+
+class Filters(TypedDict):
+    """Which dead letters; None: any."""
+
+    queue: str | None
+    kind: str | None
+    tenant_id: str | None
+    signature: str | None
+
 
 Signature = Annotated[
     str | None, typer.Option(metavar="TEXT", help="Only with this error, as `jobs dead` shows it.")
@@ -46,9 +57,9 @@ def dead(
 
     Example: `ostinato jobs dead --each --queue mail`
     """
-    filters = {"queue": queue, "kind": kind, "tenant_id": tenant, "signature": signature}
+    filters: Filters = {"queue": queue, "kind": kind, "tenant_id": tenant, "signature": signature}
     if each or before is not None or any(filters.values()):
-        _one_by_one(cli, most, before=before, **filters)
+        _one_by_one(cli, most, before, filters)
     else:
         _by_error(cli)
 
@@ -72,7 +83,7 @@ def redrive(
 
     Example: `ostinato jobs redrive --kind billing.send_invoice --most 5`
     """
-    filters = {"queue": queue, "kind": kind, "tenant_id": tenant, "signature": signature}
+    filters: Filters = {"queue": queue, "kind": kind, "tenant_id": tenant, "signature": signature}
     if not (jobs or every or any(filters.values())):
         raise InvalidInput(
             "nothing says which dead letters to redrive",
@@ -81,9 +92,8 @@ def redrive(
 
     async def work() -> dict[str, int]:
         async with attach.connection(cli) as conn:
-            ids = list(jobs) or None
-            found = await rows(conn, "find_dead_letters", ids=ids, **filters)
-            chosen = [line["find_dead_letters"] for line in found[:most]]
+            found = await _matching(conn, list(jobs) or None, filters)
+            chosen = found[:most]
             told = {"matching": len(found), "chosen": len(chosen), "redriven": 0, "conflicts": 0}
             if not preview and chosen and _agreed(cli, len(chosen), len(found), yes=yes):
                 told |= await _redriven(cli, conn, chosen)
@@ -103,6 +113,22 @@ def _agreed(cli: Cli, count: int, matching: int, *, yes: bool) -> bool:
     of = "" if count == matching else f" of {matching:,}"
     question = f"Run {words.counted(count, 'dead letter')}{of} again?"
     return yes or cli.out.confirm(question)
+
+
+async def _matching(
+    conn: AsyncConnection[Any], ids: list[int] | None, filters: Filters
+) -> list[int]:
+    found = await call(
+        conn,
+        "find_dead_letters",
+        _read=True,
+        ids=ids,
+        queue=filters["queue"],
+        kind=filters["kind"],
+        tenant_id=filters["tenant_id"],
+        signature=filters["signature"],
+    )
+    return [line[0] for line in found]
 
 
 async def _redriven(cli: Cli, conn: AsyncConnection[Any], ids: list[int]) -> dict[str, int]:
@@ -134,45 +160,45 @@ def _outcome(told: dict[str, int], *, preview: bool) -> list[str]:
 
 
 def _by_error(cli: Cli) -> None:
-    async def look(conn: AsyncConnection[Any]) -> tuple[list[dict[str, Any]], Any]:
-        return await rows(conn, "dead_letter_groups"), await clock.now(conn)
+    async def look(conn: AsyncConnection[Any]) -> tuple[list[DeadLetterGroup], datetime]:
+        return await inspect.dead_letter_groups(conn), await clock.now(conn)
 
     found, now = attach.ask(cli, look)
     shown = table("count", "kind", "reason", "last", "error", "for example", right=("count",))
     for line in found:
         shown.add_row(
-            f"{line['count']:,}",
-            escape(line["kind"]),
-            escape(line["reason"]),
-            words.age(line["last"], now),
-            escape(line["example_error"] or line["signature"]),
-            str(line["example_job_id"]),
+            f"{line.count:,}",
+            line.kind,
+            line.reason,
+            words.age(line.last, now),
+            line.example_error or line.signature,
+            str(line.example_job_id),
         )
     cli.out.show({"groups": found}, shown if found else Text("No dead letters."))
     if found:
         cli.out.note(
             "Run the first group again: ostinato jobs redrive --signature "
-            + shlex.quote(found[0]["signature"])
+            + shlex.quote(found[0].signature)
         )
 
 
-def _one_by_one(cli: Cli, most: int, **filters: object) -> None:
-    async def look(conn: AsyncConnection[Any]) -> tuple[list[dict[str, Any]], Any]:
-        found = await rows(conn, "list_dead_letters", most=most, **filters)
+def _one_by_one(cli: Cli, most: int, before: int | None, filters: Filters) -> None:
+    async def look(conn: AsyncConnection[Any]) -> tuple[list[DeadLetter], datetime]:
+        found = await inspect.list_dead_letters(conn, before=before, most=most, **filters)
         return found, await clock.now(conn)
 
     found, now = attach.ask(cli, look)
-    following = found[-1]["job_id"] if len(found) == most else None
+    following = found[-1].job_id if len(found) == most else None
     shown = table("job", "kind", "queue", "attempt", "died", "reason", "error", right=("job",))
     for line in found:
         shown.add_row(
-            str(line["job_id"]),
-            escape(line["kind"]),
-            escape(line["queue"]),
-            str(line["attempt"]),
-            words.age(line["died_at"], now),
-            escape(line["reason"]),
-            escape(line["error"] or ""),
+            str(line.job_id),
+            line.kind,
+            line.queue,
+            str(line.attempt),
+            words.age(line.died_at, now),
+            line.reason,
+            line.error or "",
         )
     answer = {"dead_letters": found, "next": following}
     cli.out.show(answer, shown if found else Text("No dead letters."))

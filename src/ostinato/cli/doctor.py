@@ -15,10 +15,10 @@ from ostinato.base.errors import OstinatoError
 from ostinato.cli import attach, checks
 from ostinato.cli.checks import Finding
 from ostinato.cli.command import Cli, command
-from ostinato.cli.look import row
 from ostinato.cli.output import table
 from ostinato.db import migrate, pool
 from ostinato.db.sqlfile import statement
+from ostinato.engine import inspect
 from ostinato.engine.schema import ENGINE
 from ostinato.engine.workers import CONTRACT
 from ostinato.runtime.database import Database
@@ -116,14 +116,14 @@ async def _schema(database: Database) -> list[Finding]:
 
 async def _engine(conn: Connection) -> AsyncIterator[Finding]:
     yield checks.row_security([line["name"] for line in await _ask(conn, "open_tables")])
-    stats = await row(conn, "engine_stats")
+    stats = await inspect.stats(conn)
     (weeks,) = await _ask(conn, "weeks")
-    yield checks.partitions(weeks["ahead"], stats["default_bytes"])
-    yield checks.workers(stats["workers"], stats["expired_workers"])
-    yield checks.backlog(stats["ready"], stats["oldest_ready"])
-    yield checks.dead_letters(stats["dead"])
+    yield checks.partitions(weeks["ahead"], stats.default_bytes)
+    yield checks.workers(stats.workers, stats.expired_workers)
+    yield checks.backlog(stats.ready, stats.oldest_ready)
+    yield checks.dead_letters(stats.dead)
     oldest = await _ask(conn, "oldest_transaction")
-    yield checks.transactions(oldest[0] if oldest else None, stats["xmin_age"])
+    yield checks.transactions(oldest[0] if oldest else None, stats.xmin_age)
 
 
 async def _ask(conn: Connection, name: str) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from typing import Any
 from psycopg import AsyncConnection
 from psycopg.types.json import set_json_loads
 
-__all__ = ["Raw", "keep_json_raw", "parsed", "to_json"]
+__all__ = ["Raw", "fields_of", "keep_json_raw", "parsed", "to_json"]
 
 
 class Raw(str):
@@ -32,6 +32,15 @@ def keep_json_raw(conn: AsyncConnection[Any]) -> None:
 def parsed(value: object) -> Any:  # noqa: ANN401 - whatever the JSON holds
     """A value for people to read: raw text as what it says."""
     return json.loads(value) if isinstance(value, Raw) else value
+
+
+def fields_of(value: object) -> Mapping[Any, object]:
+    """The fields of a row, by name."""
+    if isinstance(value, Mapping):
+        return value
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    return dict(zip(value._fields, value, strict=True))  # type: ignore[attr-defined,call-overload]
 
 
 def to_json(value: object, *, indent: int | None = None) -> str:
@@ -51,20 +60,9 @@ def _plain(value: object, mark: str, kept: list[Raw]) -> object:
         return value
     if isinstance(value, list | tuple) and not hasattr(value, "_asdict"):
         return [_plain(item, mark, kept) for item in value]
-    fields = _fields(value)
-    if fields is not None:
-        return {str(key): _plain(item, mark, kept) for key, item in fields.items()}
+    if isinstance(value, Mapping) or dataclasses.is_dataclass(value) or isinstance(value, tuple):
+        return {str(key): _plain(item, mark, kept) for key, item in fields_of(value).items()}
     return value.isoformat() if isinstance(value, datetime) else str(value)
-
-
-def _fields(value: object) -> Mapping[Any, object] | None:
-    if isinstance(value, Mapping):
-        return value
-    if isinstance(value, tuple):  # a named one
-        return dict(zip(value._fields, value, strict=True))  # type: ignore[attr-defined]
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    return None
 
 
 def _raw(data: str | bytes) -> Raw:

@@ -1,12 +1,11 @@
 """`ostinato enqueue`: add a job by hand."""
 
 from dataclasses import replace
-from datetime import datetime, timedelta
-from typing import Annotated, Any, Literal
+from datetime import timedelta
+from typing import Annotated, Any, Literal, NamedTuple
 
 import typer
 from psycopg import AsyncConnection
-from rich.markup import escape
 from rich.text import Text
 
 from ostinato.base.errors import InvalidInput
@@ -14,8 +13,8 @@ from ostinato.cli import attach, words
 from ostinato.cli.command import Cli, command
 from ostinato.cli.document import parsed
 from ostinato.cli.loading import load_app
-from ostinato.cli.look import row, rows
-from ostinato.engine import clock, jobs, queues
+from ostinato.engine import clock, inspect, jobs, queues
+from ostinato.engine.inspect import JobDetails, Reason
 from ostinato.engine.jobs import NewJob, Unique
 
 __all__ = ["register"]
@@ -56,6 +55,15 @@ MaxAttempts = Annotated[
 AppPath = Annotated[
     str | None, typer.Option("--app", metavar="MODULE:APP", help="Check the arguments with it.")
 ]
+
+
+class Added(NamedTuple):
+    """A job as it stands right after it was added."""
+
+    job: JobDetails
+    is_new: bool
+    """False: it is the one that holds the unique key."""
+    obstacles: list[Reason]
 
 
 def enqueue(
@@ -121,32 +129,38 @@ def _checked(job: NewJob, path: str) -> NewJob:
     )
 
 
-async def _add(conn: AsyncConnection[Any], job: NewJob, delay: float | None) -> dict[str, Any]:
-    began: datetime = await clock.now(conn)
+async def _add(conn: AsyncConnection[Any], job: NewJob, delay: float | None) -> Added:
+    began = await clock.now(conn)
     if delay is not None:
         job = replace(job, run_at=began + timedelta(seconds=delay))
     job_id = await jobs.enqueue(conn, job)
-    added = await row(conn, "show_job", job_id=job_id)
-    await queues.ring(conn, added["queue"])
-    obstacles = [
-        each for each in await rows(conn, "why", job_id=job_id) if each["code"] in OBSTACLES
-    ]
-    return {**added, "new": added["created_at"] >= began, "obstacles": obstacles}
+    added = await inspect.show_job(conn, job_id)
+    await queues.ring(conn, added.queue)
+    obstacles = [each for each in await inspect.why(conn, job_id) if each.code in OBSTACLES]
+    return Added(added, added.created_at >= began, obstacles)
 
 
-def _tell(cli: Cli, job: dict[str, Any]) -> None:
-    job_id = job["id"]
-    names = ("id", "kind", "queue", "tenant_id", "state", "run_at", "new", "obstacles")
-    answer = {name: job[name] for name in names} | {"why": f"ostinato why {job_id}"}
-    if cli.out.quiet:
-        cli.out.show(answer, str(job_id))
-        return
-    what = f"{escape(job['kind'])}, queue {escape(job['queue'])}"
-    held = "" if job["new"] else f" already holds the unique key {escape(str(job['unique_key']))}"
-    cli.out.show(
-        answer,
-        f"job [bold]{job_id}[/]{held}  ({what}, {job['state']})",
-        Text.assemble(("→ ", "green"), cli.try_("why", str(job_id))),
+def _tell(cli: Cli, added: Added) -> None:
+    job = added.job
+    answer = {
+        "id": job.id,
+        "kind": job.kind,
+        "queue": job.queue,
+        "tenant_id": job.tenant_id,
+        "state": job.state,
+        "run_at": job.run_at,
+        "new": added.is_new,
+        "obstacles": added.obstacles,
+        "why": f"ostinato why {job.id}",
+    }
+    held = "" if added.is_new else f" already holds the unique key {job.unique_key}"
+    line = Text.assemble(
+        "job ", (str(job.id), "bold"), f"{held}  ({job.kind}, queue {job.queue}, {job.state})"
     )
-    for obstacle in job["obstacles"]:
-        cli.out.warn(obstacle["message"])
+    after = Text.assemble(("→ ", "green"), cli.try_("why", str(job.id)))
+    if cli.out.quiet:
+        cli.out.show(answer, str(job.id))
+    else:
+        cli.out.show(answer, line, after)
+        for obstacle in added.obstacles:
+            cli.out.warn(obstacle.message)

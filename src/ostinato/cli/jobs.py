@@ -1,22 +1,22 @@
 """`ostinato jobs …`: look at jobs, and do something about them."""
 
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
 import typer
 from psycopg import AsyncConnection
 from rich.console import Group, RenderableType
-from rich.markup import escape
 from rich.text import Text
 
 from ostinato.base.errors import OstinatoError
 from ostinato.cli import attach, jobview, words
 from ostinato.cli.command import Cli, command
-from ostinato.cli.document import parsed
-from ostinato.cli.look import row, rows
+from ostinato.cli.document import fields_of, parsed
 from ostinato.cli.output import error_document, table
-from ostinato.engine import clock, queues
+from ostinato.engine import clock, inspect, queues
 from ostinato.engine import jobs as engine_jobs
+from ostinato.engine.inspect import Attempt, JobDetails, JobSummary
 
 __all__ = ["JobId", "register"]
 
@@ -55,10 +55,9 @@ def list_(
     Example: `ostinato jobs list --state dead --queue mail`
     """
 
-    async def look(conn: AsyncConnection[Any]) -> tuple[list[dict[str, Any]], Any]:
-        found = await rows(
+    async def look(conn: AsyncConnection[Any]) -> tuple[list[JobSummary], datetime]:
+        found = await inspect.list_jobs(
             conn,
-            "list_jobs",
             state=state,
             queue=queue,
             kind=kind,
@@ -70,7 +69,7 @@ def list_(
         return found, await clock.now(conn)
 
     found, now = attach.ask(cli, look)
-    following = found[-1]["id"] if len(found) == most else None
+    following = found[-1].id if len(found) == most else None
     shown = table(
         "id", "kind", "state", "queue", "attempt", "added", "last", right=("id", "attempt")
     )
@@ -79,16 +78,16 @@ def list_(
         shown.add_column("priority", justify="right")
         shown.add_column("correlation")
     for job in found:
-        more = [job["tenant_id"], str(job["priority"]), job["correlation_id"] or ""]
+        more = [job.tenant_id, str(job.priority), job.correlation_id or ""]
         shown.add_row(
-            str(job["id"]),
-            escape(job["kind"]),
-            words.state(job["state"]),
-            escape(job["queue"]),
-            str(job["attempt"]),
-            words.age(job["created_at"], now),
+            str(job.id),
+            job.kind,
+            words.state(job.state),
+            job.queue,
+            str(job.attempt),
+            words.age(job.created_at, now),
             jobview.latest(job, now),
-            *(map(escape, more) if cli.out.verbose else ()),
+            *(more if cli.out.verbose else ()),
         )
     cli.out.show({"jobs": found, "next": following}, shown if found else Text("No jobs."))
     if following is not None:
@@ -101,17 +100,17 @@ def show(cli: Cli, job: JobId) -> None:
     Example: `ostinato jobs show 31900000000042`
     """
 
-    async def look(conn: AsyncConnection[Any]) -> tuple[dict[str, Any], list[dict[str, Any]], Any]:
-        found = await row(conn, "show_job", job_id=job)
-        return found, await rows(conn, "job_attempts", job_id=job), await clock.now(conn)
+    async def look(conn: AsyncConnection[Any]) -> tuple[JobDetails, list[Attempt], datetime]:
+        found = await inspect.show_job(conn, job)
+        return found, await inspect.attempts(conn, job), await clock.now(conn)
 
     found, attempts, now = attach.ask(cli, look)
     parts: list[RenderableType] = [jobview.facts(found, now)]
     if attempts:
         parts += ["", jobview.attempts(attempts, now)]
-    if found["error"] is not None and found["state"] != "done":
-        parts += ["", *jobview.error(parsed(found["error"]))]
-    cli.out.show({**found, "attempts": attempts}, Group(*parts))
+    if found.error is not None and found.state != "done":
+        parts += ["", *jobview.error(parsed(found.error))]
+    cli.out.show({**fields_of(found), "attempts": attempts}, Group(*parts))
 
 
 def retry(cli: Cli, jobs: JobIds) -> None:
@@ -122,7 +121,7 @@ def retry(cli: Cli, jobs: JobIds) -> None:
 
     async def again(conn: AsyncConnection[Any], job: int) -> str:
         was = await engine_jobs.retry(conn, job)
-        queue = (await row(conn, "show_job", job_id=job))["queue"]
+        queue = (await inspect.show_job(conn, job)).queue
         await queues.ring(conn, queue)  # idle workers look at once instead of at their next poll
         return was
 

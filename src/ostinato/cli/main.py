@@ -2,8 +2,7 @@
 
 import sys
 from collections.abc import Sequence
-from importlib import import_module
-from importlib.metadata import version
+from importlib import import_module, metadata
 from importlib.util import find_spec
 from typing import Annotated, Any
 
@@ -15,8 +14,6 @@ from ostinato.cli.command import callback, command, group
 from ostinato.cli.document import to_json
 
 __all__ = ["app", "main"]
-
-USAGE = 2
 
 
 class Root(TyperGroup):
@@ -40,21 +37,34 @@ class Root(TyperGroup):
 
 
 app = typer.Typer(
-    cls=Root, no_args_is_help=True, rich_markup_mode="markdown", pretty_exceptions_enable=False
+    name="ostinato",
+    cls=Root,
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
 )
+
+
+def _say_version(wanted: bool) -> None:  # noqa: FBT001 - Typer hands it over so
+    if wanted:
+        try:
+            typer.echo(metadata.version("ostinato"))
+        except metadata.PackageNotFoundError:  # run from its sources
+            typer.echo("not installed")
+        raise typer.Exit
 
 
 def ostinato(
     *,
-    version_: Annotated[bool, typer.Option("--version", help="Say the version.")] = False,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_say_version, is_eager=True, help="Say the version."),
+    ] = False,
 ) -> None:
     """Durable jobs in PostgreSQL: run them, look at them, and ask why one waits.
 
     Start with `ostinato up`; nothing needs to be configured.
     """
-    if version_:
-        typer.echo(version("ostinato"))
-        raise typer.Exit
 
 
 callback(app, ostinato)

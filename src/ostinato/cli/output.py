@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich import box
-from rich.console import Console, RenderableType
-from rich.markup import escape
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -24,6 +24,7 @@ __all__ = ["Output", "Steps", "error_document", "grid", "table"]
 
 # A pipe has no width; a table cut at 80 columns would lose what the next program needs.
 PIPE_WIDTH = 400
+CONTROLS = {code: "�" for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"}
 
 
 class Steps:
@@ -59,7 +60,7 @@ class Output:
             self._line(to_json(value, indent=2 if self._out.is_terminal else None))
             return
         for part in shown:
-            self._out.print(part)
+            _print(self._out, part)
 
     def event(self, value: object) -> None:
         """With --json, one line about what just happened; for people, nothing."""
@@ -73,16 +74,16 @@ class Output:
     def note(self, text: str) -> None:
         """A word beside the answer, on stderr; not with --quiet."""
         if not self.quiet:
-            self._err.print(Text(text, style="dim"))
+            _print(self._err, Text(text, style="dim"))
 
     def detail(self, text: str) -> None:
         """A word for those who asked for --verbose."""
         if self.verbose:
-            self._err.print(Text(text, style="dim"))
+            _print(self._err, Text(text, style="dim"))
 
     def warn(self, text: str) -> None:
         """Something to look at, on stderr."""
-        self._err.print(Text.assemble(("warning: ", "yellow"), text))
+        _print(self._err, Text.assemble(("warning: ", "yellow"), text))
 
     @contextmanager
     def working(self, text: str) -> Iterator[None]:
@@ -91,7 +92,7 @@ class Output:
             self.note(text)
             yield
             return
-        with self._err.status(escape(text)):
+        with self._err.status(Text(text)):
             yield
 
     @contextmanager
@@ -112,7 +113,7 @@ class Output:
                 f"{question} Nobody is there to answer.",
                 hint="Say --yes to go ahead without being asked, or --preview to only count.",
             )
-        self._err.print(f"{escape(question)} [bold]\\[y/N][/] ", end="")
+        self._err.print(Text.assemble(question, (" [y/N] ", "bold")), end="")
         return sys.stdin.readline().strip().lower() in ("y", "yes")
 
     def error(self, error: OstinatoError) -> None:
@@ -120,9 +121,9 @@ class Output:
         if self.json:
             self._line(to_json(error_document(error)))
             return
-        self._err.print(Text.assemble(("error: ", "bold red"), redact(error.message)))
+        _print(self._err, Text.assemble(("error: ", "bold red"), redact(error.message)))
         if error.hint:
-            self._err.print(Text.assemble(("→ ", "bold green"), error.hint))
+            _print(self._err, Text.assemble(("→ ", "bold green"), error.hint))
 
     def _line(self, text: str) -> None:
         # Not through Rich, which would wrap it, colour it and read [brackets] as markup.
@@ -157,11 +158,31 @@ def grid() -> Table:
     return made
 
 
+class Harmless:
+    """A renderable without the control characters that stored text may hold.
+
+    What a job was given, or an error says, must not move the cursor or rename the terminal.
+    """
+
+    def __init__(self, shown: RenderableType) -> None:
+        self.shown = shown
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for segment in console.render(self.shown, options):
+            clean = segment.text.translate(CONTROLS)
+            yield segment if segment.control else Segment(clean, segment.style)
+
+
+def _print(console: Console, shown: RenderableType) -> None:
+    console.print(Harmless(shown))
+
+
 def _console(*, stderr: bool) -> Console:
     stream = sys.stderr if stderr else sys.stdout
     return Console(
         stderr=stderr,
         highlight=False,
+        markup=False,  # [brackets] in a name are part of it
         soft_wrap=False,
         width=None if stream.isatty() else PIPE_WIDTH,
     )

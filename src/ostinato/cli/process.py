@@ -31,9 +31,8 @@ from ostinato.runtime.database import Database
 from ostinato.runtime.kinds import JobKind
 from ostinato.runtime.worker import Worker
 
-__all__ = ["Link", "run_worker"]
+__all__ = ["Link", "run_worker", "stop_signals"]
 
-SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 PLACEHOLDERS = {"integer": "1", "number": "1.5", "boolean": "true", "array": "[]", "object": "{}"}
 
 
@@ -72,7 +71,7 @@ class Stop:
     def watch(self, link: Link | None) -> None:
         """Hear signals, and the link if there is one."""
         loop = asyncio.get_running_loop()
-        for number in SIGNALS:
+        for number in stop_signals():
             loop.add_signal_handler(number, self._signalled, number)
         if link is not None:
             loop.add_reader(link, self._link_readable, link)
@@ -86,6 +85,14 @@ class Stop:
         if link.hears_end():
             asyncio.get_running_loop().remove_reader(link)
             self.asked.set()
+
+
+def stop_signals() -> list[signal.Signals]:
+    """The signals that ask for a stop; a closed terminal is none when nohup ruled it out."""
+    found = [signal.SIGTERM, signal.SIGINT]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        found.append(signal.SIGHUP)
+    return found
 
 
 def leave(code: int) -> NoReturn:
@@ -113,7 +120,7 @@ def run_worker(
         loaded = load_apps(apps)
         stop = Stop()
         stop.watch(link)
-        async with attach.serving(settings, cli.out) as database:
+        async with attach.serving(settings, cli.out, watched=link is None) as database:
             if not await _reachable(database, wait_seconds, stop):
                 return
             worker = Worker(loaded, database, settings, queues=list(queues) or None, name=name)

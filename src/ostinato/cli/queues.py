@@ -5,21 +5,20 @@ from typing import Annotated, Any
 
 import typer
 from psycopg import AsyncConnection
-from rich.markup import escape
 from rich.text import Text
 
 from ostinato.base.errors import InvalidInput
 from ostinato.cli import attach, words
 from ostinato.cli.command import Cli, command
-from ostinato.cli.look import rows
 from ostinato.cli.output import table
+from ostinato.engine import inspect
 from ostinato.engine import queues as engine_queues
+from ostinato.engine.inspect import QueueSummary
 from ostinato.engine.queues import Queue, Rate
 
 __all__ = ["register"]
 
 Name = Annotated[str, typer.Argument(metavar="QUEUE", help="The queue's name.")]
-UNSET = "unset"
 
 
 def list_(cli: Cli) -> None:
@@ -27,21 +26,17 @@ def list_(cli: Cli) -> None:
 
     Example: `ostinato queues list`
     """
-
-    async def look(conn: AsyncConnection[Any]) -> list[dict[str, Any]]:
-        return await rows(conn, "list_queues")
-
-    found = attach.ask(cli, look)
+    found = attach.ask(cli, inspect.list_queues)
     counts = ("ready", "scheduled", "running", "dead")
     shown = table("queue", "state", *counts, "oldest", "workers", "limits", right=counts)
     for queue in found:
-        wait = queue["oldest_wait"]
+        wait = queue.oldest_wait
         shown.add_row(
-            escape(queue["name"]),
-            Text("paused", style="yellow") if queue["paused"] else Text("open", style="green"),
-            *(f"{queue[n]:,}{'+' if n in queue['capped'] else ''}" for n in counts),
+            queue.name,
+            Text("paused", style="yellow") if queue.paused else Text("open", style="green"),
+            *(f"{getattr(queue, n):,}{'+' if n in queue.capped else ''}" for n in counts),
             "" if wait is None else words.span(wait),
-            str(queue["workers"]),
+            str(queue.workers),
             words.limits(queue),
         )
     cli.out.show({"queues": found}, shown if found else Text("No queues yet."))
@@ -57,7 +52,7 @@ def pause(cli: Cli, queue: Name) -> None:
         await engine_queues.pause(conn, queue)
 
     attach.ask(cli, stop)
-    cli.out.show({"queue": queue, "paused": True}, f"queue {escape(queue)} is paused")
+    cli.out.show({"queue": queue, "paused": True}, f"queue {queue} is paused")
 
 
 def resume(cli: Cli, queue: Name) -> None:
@@ -71,7 +66,7 @@ def resume(cli: Cli, queue: Name) -> None:
         await engine_queues.ring(conn, queue)
 
     attach.ask(cli, go_on)
-    cli.out.show({"queue": queue, "paused": False}, f"queue {escape(queue)} is open")
+    cli.out.show({"queue": queue, "paused": False}, f"queue {queue} is open")
 
 
 def limit(
@@ -112,14 +107,14 @@ def limit(
             hint="Give --concurrency, --rate, --key-concurrency or --key-rate.",
         )
 
-    async def change(conn: AsyncConnection[Any]) -> dict[str, Any]:
-        now = [line for line in await rows(conn, "list_queues") if line["name"] == queue]
+    async def change(conn: AsyncConnection[Any]) -> QueueSummary:
+        now = [line for line in await inspect.list_queues(conn) if line.name == queue]
         await engine_queues.configure(conn, replace(_limits(queue, now), **given))
-        return next(line for line in await rows(conn, "list_queues") if line["name"] == queue)
+        return next(line for line in await inspect.list_queues(conn) if line.name == queue)
 
     changed = attach.ask(cli, change)
     told = words.limits(changed) or "no limit"
-    cli.out.show(changed, f"queue {escape(queue)}: {told}")
+    cli.out.show(changed, f"queue {queue}: {told}")
 
 
 def register(app: typer.Typer) -> None:
@@ -130,13 +125,18 @@ def register(app: typer.Typer) -> None:
     command(app)(limit)
 
 
-def _limits(name: str, found: list[dict[str, Any]]) -> Queue:
+def _limits(name: str, found: list[QueueSummary]) -> Queue:
     if not found:
         return Queue(name)
-    line = found[0]
-    rates = {
-        prefix: line[f"{prefix}rate_count"]
-        and Rate(line[f"{prefix}rate_count"], line[f"{prefix}rate_seconds"])
-        for prefix in ("", "key_")
-    }
-    return Queue(name, line["concurrency"], rates[""], line["key_concurrency"], rates["key_"])
+    (now,) = found
+    return Queue(
+        name,
+        now.concurrency,
+        _rate(now.rate_count, now.rate_seconds),
+        now.key_concurrency,
+        _rate(now.key_rate_count, now.key_rate_seconds),
+    )
+
+
+def _rate(count: int | None, seconds: float | None) -> Rate | None:
+    return None if count is None or seconds is None else Rate(count, seconds)

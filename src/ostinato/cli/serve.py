@@ -60,7 +60,7 @@ def up(
     apps = list(app) or [TOUR]
 
     async def serve() -> int:
-        async with attach.serving(settings, cli.out) as database:
+        async with attach.serving(settings, cli.out, watched=True) as database:
             if database.server is None:
                 with cli.out.working("Bringing the schema up to date"):
                     await (await attach.answering(database.admin_url, wait_seconds)).close()
@@ -114,7 +114,7 @@ def worker(
 
     async def supervise() -> int:
         # Held by this process too, so that an embedded server outlives a worker that is replaced.
-        async with attach.serving(settings, cli.out):
+        async with attach.serving(settings, cli.out, watched=True):
             argv = _worker_argv(cli, settings, list(app), served, wait_seconds)
             argv += [f"--name={name}"] if name else []
             return await _supervisor(

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ostinato.cli.output import Output
-from ostinato.cli.process import SIGNALS
+from ostinato.cli.process import stop_signals
 
 __all__ = ["OnReady", "Supervisor"]
 
@@ -74,7 +74,8 @@ class Supervisor:
     async def run(self) -> int:
         """Keep the workers running; returns the exit code."""
         loop = asyncio.get_running_loop()
-        for number in SIGNALS:
+        signals = stop_signals()
+        for number in signals:
             loop.add_signal_handler(number, self._signalled, number)
         try:
             first, *others = self._slots
@@ -86,7 +87,7 @@ class Supervisor:
             await self._stop.wait()
             await self._end(keepers)
         finally:
-            for number in SIGNALS:
+            for number in signals:
                 loop.remove_signal_handler(number)
         return self._exit_code
 

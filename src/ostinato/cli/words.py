@@ -3,12 +3,12 @@
 import json
 import re
 from datetime import datetime
-from typing import Any
 
 from rich.text import Text
 
 from ostinato.base.errors import InvalidInput
 from ostinato.cli.document import Raw
+from ostinato.engine.inspect import QueueSummary
 from ostinato.engine.queues import Rate
 
 __all__ = [
@@ -50,10 +50,10 @@ def span(length: float) -> str:
         return f"{length:.1f} s"
     if whole < 60:  # noqa: PLR2004 - a minute
         return f"{whole} s"
-    for size, big, small in ((3600, "min", "s"), (86_400, "h", "min")):
-        if whole < size:
-            unit = size // 60
-            return f"{whole // unit} {big} {whole % unit // max(unit // 60, 1)} {small}"
+    if whole < 3600:  # noqa: PLR2004 - an hour
+        return f"{whole // 60} min {whole % 60} s"
+    if whole < 86_400:  # noqa: PLR2004 - a day
+        return f"{whole // 3600} h {whole % 3600 // 60} min"
     return f"{whole // 86_400} d {whole % 86_400 // 3600} h"
 
 
@@ -70,15 +70,17 @@ def state(name: str | None) -> Text:
     return Text(name or "", style=COLOURS.get(name or "", ""))
 
 
-def limits(row: dict[str, Any]) -> str:
+def limits(queue: QueueSummary) -> str:
     """The limits of a queue in one line."""
     parts = []
-    for prefix, whose in (("", ""), ("key_", " per key")):
-        if row[f"{prefix}concurrency"] is not None:
-            parts.append(f"{row[f'{prefix}concurrency']} at once{whose}")
-        if row[f"{prefix}rate_count"] is not None:
-            window = row[f"{prefix}rate_seconds"]
-            parts.append(f"{row[f'{prefix}rate_count']} in {span(window)}{whose}")
+    for concurrency, count, window, whose in (
+        (queue.concurrency, queue.rate_count, queue.rate_seconds, ""),
+        (queue.key_concurrency, queue.key_rate_count, queue.key_rate_seconds, " per key"),
+    ):
+        if concurrency is not None:
+            parts.append(f"{concurrency} at once{whose}")
+        if count is not None and window is not None:
+            parts.append(f"{count} in {span(window)}{whose}")
     return ", ".join(parts)
 
 

@@ -1,20 +1,22 @@
 """`ostinato workers` and `ostinato why`: who works, and why a job does not run."""
 
+from datetime import datetime
 from typing import Any
 
 import typer
 from psycopg import AsyncConnection
-from rich.markup import escape
 from rich.text import Text
 
 from ostinato.cli import attach, words
 from ostinato.cli.command import Cli, command
 from ostinato.cli.jobs import JobId
-from ostinato.cli.look import row, rows
 from ostinato.cli.output import table
-from ostinato.engine import clock
+from ostinato.engine import clock, inspect
+from ostinato.engine.inspect import JobDetails, Reason, WorkerSummary
 
 __all__ = ["register"]
+
+FEW = 5
 
 
 def workers(cli: Cli) -> None:
@@ -23,20 +25,20 @@ def workers(cli: Cli) -> None:
     Example: `ostinato workers`
     """
 
-    async def look(conn: AsyncConnection[Any]) -> tuple[list[dict[str, Any]], Any]:
-        return await rows(conn, "list_workers"), await clock.now(conn)
+    async def look(conn: AsyncConnection[Any]) -> tuple[list[WorkerSummary], datetime]:
+        return await inspect.list_workers(conn), await clock.now(conn)
 
     found, now = attach.ask(cli, look)
     shown = table("worker", "state", "holds", "last beat", "started", "queues", "kinds")
     for line in found:
         shown.add_row(
-            escape(line["name"]),
+            line.name,
             _state(line),
-            f"{line['held']:,}",
-            f"{words.span(max(0.0, line['beat_age']))} ago",
-            words.age(line["started_at"], now),
-            escape(", ".join(line["queues"])),
-            escape(", ".join(line["kinds"])),
+            f"{line.held:,}",
+            f"{words.span(max(0.0, line.beat_age))} ago",
+            words.age(line.started_at, now),
+            ", ".join(line.queues),
+            _few(line.kinds, all_=cli.out.verbose),
         )
     nobody = Text("No workers. Start one: ostinato worker --app package.module:app")
     cli.out.show({"workers": found}, shown if found else nobody)
@@ -48,17 +50,17 @@ def why(cli: Cli, job: JobId) -> None:
     Example: `ostinato why 31900000000042`
     """
 
-    async def look(conn: AsyncConnection[Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        return await row(conn, "show_job", job_id=job), await rows(conn, "why", job_id=job)
+    async def look(conn: AsyncConnection[Any]) -> tuple[JobDetails, list[Reason]]:
+        return await inspect.show_job(conn, job), await inspect.why(conn, job)
 
     shown, reasons = attach.ask(cli, look)
-    title = Text.assemble(f"job {job}  {shown['kind']}  ", words.state(shown["state"]))
+    title = Text.assemble(f"job {job}  {shown.kind}  ", words.state(shown.state))
     lines: list[Text] = [title]
     for number, reason in enumerate(reasons):
-        lines.append(Text(reason["message"], style="" if number else "bold"))
-        if reason["hint"]:
-            lines.append(Text.assemble(("  → ", "green"), reason["hint"]))
-    answer = {"job_id": job, "kind": shown["kind"], "state": shown["state"], "reasons": reasons}
+        lines.append(Text(reason.message, style="" if number else "bold"))
+        if reason.hint:
+            lines.append(Text.assemble(("  → ", "green"), reason.hint))
+    answer = {"job_id": job, "kind": shown.kind, "state": shown.state, "reasons": reasons}
     cli.out.show(answer, *lines)
 
 
@@ -68,7 +70,13 @@ def register(app: typer.Typer) -> None:
     command(app)(why)
 
 
-def _state(worker: dict[str, Any]) -> Text:
-    if worker["expired"]:
+def _few(names: list[str], *, all_: bool) -> str:
+    shown = names if all_ else names[:FEW]
+    more = len(names) - len(shown)
+    return ", ".join(shown) + (f", and {more} more" if more else "")
+
+
+def _state(worker: WorkerSummary) -> Text:
+    if worker.expired:
         return Text("silent", style="red")
-    return Text("draining", style="yellow") if worker["draining"] else Text("alive", style="green")
+    return Text("draining", style="yellow") if worker.draining else Text("alive", style="green")

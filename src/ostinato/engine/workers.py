@@ -89,7 +89,8 @@ async def register_kinds(conn: AnyConnection, kinds: Sequence[KindRow]) -> None:
         names=[kind.name for kind in kinds],
         queues=[kind.queue for kind in kinds],
         priorities=[kind.priority for kind in kinds],
-        timeouts=[kind.timeout_seconds for kind in kinds],
+        # The driver refuses a list of whole and broken numbers.
+        timeouts=numbers([kind.timeout_seconds for kind in kinds]),
         retries=[json.dumps(to_json(kind.retry)) for kind in kinds],
         schemas=[kind.args_schema for kind in kinds],
     )

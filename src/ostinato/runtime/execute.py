@@ -202,8 +202,9 @@ async def _in_thread(
     def call() -> object:
         try:
             return context.run(kind.handler, SyncContext(ctx), **arguments)
-        except StopIteration as error:  # a future cannot carry it, and nobody would hear of the end
-            raise RuntimeError("the handler raised StopIteration") from error
+        except (StopIteration, GeneratorExit) as error:
+            # A future cannot carry the one, and the other would close the lane that waits for it.
+            raise RuntimeError(f"the handler raised {type(error).__name__}") from error
 
     try:
         return await asyncio.get_running_loop().run_in_executor(threads, call)

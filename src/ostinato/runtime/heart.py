@@ -61,6 +61,7 @@ class Heart:
         self._worker_id: UUID | None = None
         self._draining = False
         self._pulse = time.monotonic()
+        self._last_beat = time.monotonic()
         self._reported = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._loop_thread = 0
@@ -71,6 +72,7 @@ class Heart:
     def start(self, worker_id: UUID) -> None:
         """Begin to beat for a worker; called in the event loop that is watched."""
         self._worker_id = worker_id
+        self._last_beat = time.monotonic()
         self._loop = asyncio.get_running_loop()
         self._loop_thread = threading.get_ident()
         self._feel_pulse()
@@ -89,6 +91,16 @@ class Heart:
     def rebirth(self, worker_id: UUID) -> None:
         """Go on beating under another id."""
         self._worker_id = worker_id
+        self._last_beat = time.monotonic()
+
+    @property
+    def may_be_dead(self) -> bool:
+        """Whether no beat got through for so long that others may soon take this worker for dead.
+
+        Also the case right after a long pause of the process, before anything else is known.
+        """
+        silent = time.monotonic() - self._last_beat
+        return self._worker_id is None or silent > self._settings.expiry_seconds / 2
 
     def drain(self) -> None:
         """Tell the others that this worker takes nothing new."""
@@ -124,7 +136,10 @@ class Heart:
         worker_id = self._worker_id
         if worker_id is None:
             return
+        asked = time.monotonic()
         alive = workers.heartbeat(conn, worker_id, draining=self._draining)
+        if alive:
+            self._last_beat = asked
         if not alive and worker_id == self._worker_id:
             self._worker_id = None  # no more beats until reborn
             self.call_in_loop(self._die)

@@ -171,7 +171,7 @@ class JobKind(Generic[P]):
         self.arguments = Arguments(self.name, self.handler)
         self.is_async = inspect.iscoroutinefunction(inspect.unwrap(self.handler))
 
-    def __call__(self, ctx: Any, *args: P.args, **kwargs: P.kwargs) -> Any:  # noqa: ANN401
+    def __call__(self, ctx: Any, /, *args: P.args, **kwargs: P.kwargs) -> Any:  # noqa: ANN401
         """Call the handler directly, as a test does."""
         return self.handler(ctx, *args, **kwargs)
 
@@ -183,7 +183,7 @@ class JobKind(Generic[P]):
         changed.chosen = self.chosen | options
         return changed
 
-    async def enqueue(self, to: Target, *args: P.args, **kwargs: P.kwargs) -> int:
+    async def enqueue(self, to: Target, /, *args: P.args, **kwargs: P.kwargs) -> int:
         """Add a job and return its id.
 
         In the transaction of a connection, or through a client in one of its own.

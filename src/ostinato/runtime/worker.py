@@ -62,6 +62,7 @@ UPKEEP_SECONDS = 3600.0
 RECONCILE_SECONDS = 30.0
 LAST_WRITES_SECONDS = 0.01
 OVERDUE_SECONDS = 0.05
+SILENT_SECONDS = 0.05
 
 
 class Worker:
@@ -275,6 +276,8 @@ class Worker:
         return self.id
 
     async def _claim_tick(self) -> float:
+        if self._heart.may_be_dead:
+            return SILENT_SECONDS  # what we took now, others might take from us at once
         pause = await self._claimer.tick()
         self.recorder.set(BUFFER_JOBS, self.lanes.buffered)
         self._heart.set_waiting(waiting=pause == FOREVER and self.lanes.room() > 0)

@@ -28,6 +28,10 @@ alter role ostinato_worker in database {name} set lock_timeout = 0;
 alter role ostinato_worker in database {name} set idle_in_transaction_session_timeout = 0;
 alter role ostinato_worker in database {name} set client_connection_check_interval = 0;
 
+-- name: be_quick
+-- The observer waits for nobody for long: it would be a mistake of the simulation.
+set statement_timeout = '20s';
+
 -- name: empty
 -- Starts over. Truncated and not deleted, so that also the order of rows on the disk is the same for the same seed.
 truncate ostinato_data.job, ostinato_data.outcome, ostinato_data.ready, ostinato_data.scheduled, ostinato_data.claim,

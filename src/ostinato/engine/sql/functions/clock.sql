@@ -35,7 +35,7 @@ create function ostinato.contract(out current integer, out oldest integer) langu
     select 1, 1
 $$;
 
--- For tests: makes all new sessions of this database take their time from test_clock. Only for its owner or a superuser.
+-- For tests: makes all new sessions of this database take their time from test_clock. Only for a superuser.
 create function ostinato.use_test_clock() returns void language plpgsql as $$
 begin
     execute pg_catalog.format('alter database %I set ostinato.clock = %L', pg_catalog.current_database(), 'table');

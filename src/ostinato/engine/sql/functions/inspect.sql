@@ -2,7 +2,7 @@
 --
 -- A list is a page, newest id first; `before` is the last id of the page before it. The state of a job is its place, so
 -- a list by state starts from that place and its index, never from all jobs; only the page itself is then described.
--- Ready jobs have no index by id: they are found lane by lane, newest first in each, which costs a probe per lane.
+-- Ready jobs have no index by id: unless the newest jobs of all are enough, they are found lane by lane.
 --
 -- What may go wrong: tables get large. Counts stop at a cap, and the column `capped` names those that did: then the
 -- number is a lower bound. A filter without an index (a rare kind among millions of finished jobs) steps over what it
@@ -96,6 +96,81 @@ set search_path = ostinato_data, pg_catalog, pg_temp set enable_seqscan = off se
     where j.id = any ($1)
 $$;
 
+-- The ids of a page of ready jobs. They have no index by id: first the newest jobs of all are probed, then the lanes.
+create function ostinato.find_ready(in_queue text, of_kind text, of_tenant text, before bigint, most integer)
+returns setof bigint language plpgsql stable
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+    v_ids bigint[];
+begin
+    if of_tenant is null then  -- a tenant has few lanes
+        v_ids := array(
+            select j.id from (
+                select n.id, n.queue, n.priority, n.tenant_id, n.kind from job n where n.id < before order by n.id desc limit 1000) j
+            where (in_queue is null or j.queue = in_queue) and (of_kind is null or j.kind = of_kind)
+              and (exists (select from ready r
+                           where (r.queue, r.priority, r.tenant_id, r.position) = (j.queue, j.priority, j.tenant_id, j.id) and r.job_id = j.id)
+                   or exists (select from ready r where r.job_id = j.id and r.position <> r.job_id))
+            limit most);
+    end if;
+    if cardinality(v_ids) = most then
+        return query select unnest(v_ids);
+        return;
+    end if;
+    return query
+    select f.job_id from (
+        select r.job_id from ostinato.waiting_lanes(in_queue, of_tenant) l cross join lateral (
+            select r.job_id from ready r
+            where r.queue = l.queue and r.priority = l.priority and r.tenant_id = l.tenant_id
+              and r.position < before and r.position = r.job_id and (of_kind is null or r.kind = of_kind)
+            order by r.position desc limit most) r
+        union all
+        (select r.job_id from ready r
+         where r.position <> r.job_id and r.job_id < before and (in_queue is null or r.queue = in_queue)
+           and (of_tenant is null or r.tenant_id = of_tenant) and (of_kind is null or r.kind = of_kind)
+         order by r.job_id desc limit most)) f
+    order by f.job_id desc limit most;
+end
+$$;
+
+-- The ids of a page of jobs that are done or cancelled. With a filter the newest outcomes are tried first; if these are
+-- not enough the filter is rare, and then the jobs are searched: to step over one there is cheaper.
+create function ostinato.find_ended(in_state text, in_queue text, of_kind text, of_tenant text, before bigint, most integer)
+returns setof bigint language plpgsql stable
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+declare
+    v_any constant boolean := coalesce(in_queue, of_kind, of_tenant) is null;
+    v_ids bigint[];
+begin
+    v_ids := array(
+        select o.job_id from (
+            select l.job_id, l.attempt from outcome l where l.outcome = in_state and l.job_id < before
+            order by l.job_id desc limit case when not v_any then 20000 end) o
+        -- Subqueries that cannot become joins: the outcomes must lead, from `before` backwards.
+        where (v_any or (select (in_queue is null or j.queue = in_queue) and (of_kind is null or j.kind = of_kind)
+                            and (of_tenant is null or j.tenant_id = of_tenant) from job j where j.id = o.job_id))
+          and (in_state = 'done' or ostinato.was_last(o.job_id, o.attempt))
+        limit most);
+    if v_any or cardinality(v_ids) = most then
+        return query select unnest(v_ids);
+        return;
+    end if;
+    return query select j.id from job j
+    where j.id < before and (in_queue is null or j.queue = in_queue) and (of_kind is null or j.kind = of_kind)
+      and (of_tenant is null or j.tenant_id = of_tenant)
+      and (select bool_or(in_state = 'done' or ostinato.was_last(o.job_id, o.attempt)) from outcome o where o.job_id = j.id and o.outcome = in_state)
+    order by j.id desc limit most;
+end
+$$;
+
+-- Whether a job ended with this attempt: a cancelled one may have been retried since.
+create function ostinato.was_last(job_id bigint, attempt integer) returns boolean language sql stable
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    select not exists (select from outcome o where o.job_id = $1 and o.attempt > $2) and ostinato.job_state($1) = 'cancelled'
+$$;
+
 -- The ids of a page of jobs in one place. Each branch reads the index of that place backwards.
 create function ostinato.find_jobs(
     in_state text, in_queue text, of_kind text, of_tenant text, before bigint, most integer
@@ -105,19 +180,7 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off s
 begin
     case in_state
     when 'ready' then
-        return query
-        select f.job_id from (
-            select r.job_id from ostinato.waiting_lanes(in_queue, of_tenant) l cross join lateral (
-                select r.job_id from ready r
-                where r.queue = l.queue and r.priority = l.priority and r.tenant_id = l.tenant_id
-                  and r.position < before and r.position = r.job_id and (of_kind is null or r.kind = of_kind)
-                order by r.position desc limit most) r
-            union all
-            (select r.job_id from ready r
-             where r.position <> r.job_id and r.job_id < before and (in_queue is null or r.queue = in_queue)
-               and (of_tenant is null or r.tenant_id = of_tenant) and (of_kind is null or r.kind = of_kind)
-             order by r.job_id desc limit most)) f
-        order by f.job_id desc limit most;
+        return query select ostinato.find_ready(in_queue, of_kind, of_tenant, before, most);
     when 'scheduled' then
         return query select s.job_id from scheduled s
         where s.job_id < before and (in_queue is null or s.queue = in_queue) and (of_tenant is null or s.tenant_id = of_tenant)
@@ -134,13 +197,7 @@ begin
           and (of_kind is null or d.kind = of_kind)
         order by d.job_id desc limit most;
     else
-        return query select o.job_id from outcome o join job j on j.id = o.job_id
-        where o.outcome = in_state and o.job_id < before and (in_queue is null or j.queue = in_queue)
-          and (of_tenant is null or j.tenant_id = of_tenant) and (of_kind is null or j.kind = of_kind)
-          -- A cancelled job may have been retried since; done is final.
-          and (in_state = 'done' or (ostinato.job_state(o.job_id) = 'cancelled'
-               and not exists (select from outcome n where n.job_id = o.job_id and n.attempt > o.attempt)))
-        order by o.job_id desc limit most;
+        return query select ostinato.find_ended(in_state, in_queue, of_kind, of_tenant, before, most);
     end case;
 end
 $$;

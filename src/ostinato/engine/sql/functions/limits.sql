@@ -26,11 +26,13 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select coalesce(sum(cardinality(c.job_ids)), 0)::integer from claim c where c.queue = $1
 $$;
 
--- How many jobs of a queue and key ('' = the whole queue) started within the last `seconds`.
+-- How many jobs of a queue and key ('' = the whole queue) started within the last `seconds`. Starts that lie further ahead
+-- are from before the clock went back: counted, they would stop the queue until the clock is there again.
 create function ostinato.recent_starts(queue text, limit_key text, seconds double precision) returns integer language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select coalesce(sum(u.started), 0)::integer from rate_use u
-    where u.queue = $1 and u.limit_key = $2 and u.started_at > ostinato.now() - make_interval(secs => $3)
+    where u.queue = $1 and u.limit_key = $2
+      and u.started_at > ostinato.now() - make_interval(secs => $3) and u.started_at <= ostinato.now() + make_interval(secs => $3)
 $$;
 
 -- Writes down the starts of a batch in a rate-limited queue, and forgets those outside the window.
@@ -40,7 +42,8 @@ declare
     v_window constant interval := make_interval(secs => greatest(limits.rate_seconds, limits.key_rate_seconds));
 begin
     delete from rate_use u
-    where u.queue = limits.name and u.limit_key = any (batch.limit_keys || array['']) and u.started_at <= at - v_window;
+    where u.queue = limits.name and u.limit_key = any (batch.limit_keys || array[''])
+      and (u.started_at <= at - v_window or u.started_at > at + v_window);
     insert into rate_use (queue, limit_key, started_at, started)
     select limits.name, '', at, cardinality(batch.job_ids) where limits.rate_count is not null
     union all

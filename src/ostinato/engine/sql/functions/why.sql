@@ -338,7 +338,8 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     -- The start that has to leave the window: from the newest back, the one that makes the count full.
     select max(s.started_at) + make_interval(secs => $4) from (
         select u.started_at, sum(u.started) over (order by u.started_at desc rows unbounded preceding) as newer from rate_use u
-        where u.queue = $1 and u.limit_key = $2 and u.started_at > ostinato.now() - make_interval(secs => $4)
+        where u.queue = $1 and u.limit_key = $2
+          and u.started_at > ostinato.now() - make_interval(secs => $4) and u.started_at <= ostinato.now() + make_interval(secs => $4)
     ) s where s.newer >= $3
 $$;
 

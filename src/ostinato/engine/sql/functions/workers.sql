@@ -138,7 +138,7 @@ begin
     with lost as materialized (
         select h.*, j.priority, j.queue, j.tenant_id, j.kind, j.limit_key, j.unique_key is not null as keyed,
                case when r.job_id is not null then 'cancelled' when h.crashes + 1 >= max_crashes then 'dead' else 'lost' end as outcome
-        from unnest(v_claim.job_ids, v_claim.attempts, v_claim.failures, v_claim.crashes) h (job_id, attempt, failures, crashes)
+        from unnest(v_claim.job_ids, v_claim.attempts, v_claim.failures, v_claim.crashes) with ordinality h (job_id, attempt, failures, crashes, n)
         join job j on j.id = h.job_id left join cancel_request r on r.job_id = h.job_id
     ), written as (
         insert into outcome (job_id, finished_at, attempt, worker_id, outcome, error)
@@ -149,7 +149,7 @@ begin
     ), returned as (
         insert into ready (position, job_id, attempt, priority, failures, crashes, keyed, queue, tenant_id, kind, limit_key)
         select ostinato.new_id(), l.job_id, l.attempt + 1, l.priority, l.failures, l.crashes + 1, l.keyed, l.queue, l.tenant_id, l.kind, l.limit_key
-        from lost l where l.outcome = 'lost'
+        from (select * from lost order by n) l where l.outcome = 'lost'
     ), freed as (
         delete from job_unique u using lost l where u.job_id = l.job_id and l.outcome <> 'lost' and not l.outcome = any (u.states)
     )

@@ -1,0 +1,76 @@
+"""Commands that go on: started as real processes, waited for by what they say."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+
+class Running:
+    """A command that is running; its stderr goes into a file."""
+
+    def __init__(self, process: subprocess.Popen[str], errors: Path) -> None:
+        self.process = process
+        self._errors = errors
+
+    @property
+    def stderr(self) -> str:
+        return self._errors.read_text()
+
+    def line(self, start: str) -> str:
+        """The next line on stdout that starts so; fails when stdout ends before."""
+        for line in self._stdout:
+            if line.startswith(start):
+                return line.rstrip("\n")
+        raise AssertionError(f"no line starts with {start!r}; stderr:\n{self.stderr}")
+
+    def event(self, name: str) -> dict[str, Any]:
+        """The next event of this name that a command with --json tells."""
+        for line in self._stdout:
+            told: dict[str, Any] = json.loads(line)
+            if told.get("event") == name or name in told:
+                return told
+        raise AssertionError(f"no event {name!r}; stderr:\n{self.stderr}")
+
+    def rest(self) -> list[str]:
+        """What is left on stdout, until it ends."""
+        return self._stdout.readlines()
+
+    def signal(self, number: int = signal.SIGTERM) -> None:
+        self.process.send_signal(number)
+
+    def ended(self) -> int:
+        """Wait for the end; the exit code."""
+        return self.process.wait()
+
+    @property
+    def _stdout(self) -> IO[str]:
+        assert self.process.stdout is not None
+        return self.process.stdout
+
+
+@contextmanager
+def running(folder: Path, env: dict[str, str], *args: str) -> Iterator[Running]:
+    """Run a command in a folder; whatever is left of it at the end is killed."""
+    errors = folder / f"stderr-{len(list(folder.glob('stderr-*')))}"
+    with (
+        errors.open("w") as file,
+        subprocess.Popen(
+            [sys.executable, "-m", "ostinato", *args],
+            cwd=folder,
+            env=os.environ | env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=file,
+            text=True,
+        ) as process,
+    ):
+        try:
+            yield Running(process, errors)
+        finally:
+            process.kill()

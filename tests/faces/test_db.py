@@ -1,0 +1,121 @@
+"""`ostinato db migrate | status | sql | psql`."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from ostinato.db.embedded import Server
+from tests.faces.conftest import Place, Shell
+
+
+@pytest.fixture
+def bare(shared_server: Server) -> Shell:
+    """A shell on a database that nobody has migrated."""
+    name = "faces_bare"
+    shared_server.drop_database(name)
+    urls = shared_server.create_database(name)
+    return Shell({"OSTINATO_DATABASE_URL": urls.worker, "OSTINATO_ADMIN_URL": urls.admin})
+
+
+def psql(shell: Shell, *args: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "ostinato", "db", "psql", *args],
+        env=os.environ | shell.env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_migrate_says_what_it_applied_and_then_that_nothing_is_left(bare: Shell) -> None:
+    said = bare("db", "migrate")
+
+    assert said.splitlines()[0].startswith("applied engine: 0001_")
+    assert bare("db", "migrate") == "The schema is up to date.\n"
+    assert bare.json("db", "migrate") == {"applied": []}
+
+
+def test_status_of_a_database_without_a_schema_is_a_failure(bare: Shell) -> None:
+    result = bare.run("db", "status", code=1)
+    answer = bare.json("db", "status", code=1)
+
+    assert "pending" in result.stdout
+    assert "ostinato db migrate" in result.stderr
+    assert (answer["up_to_date"], answer["contract"]) == (False, None)
+
+
+def test_status_of_a_current_database(shell: Shell) -> None:
+    answer = shell.json("db", "status")
+
+    assert "0001_engine.sql" in shell("db", "status")
+    assert answer["up_to_date"] is True
+    assert answer["contract"] == answer["code_contract"]
+
+
+def test_other_commands_say_that_the_schema_is_missing(bare: Shell) -> None:
+    assert "ostinato db migrate" in bare.fails("jobs", "list", code=2)
+
+
+def test_the_script_installs_what_migrate_would(bare: Shell) -> None:
+    script = bare("db", "sql")
+
+    with psycopg.connect(bare.env["OSTINATO_ADMIN_URL"], autocommit=True) as conn:
+        conn.execute(script.encode())
+
+    assert bare.json("db", "sql")["sql"] == script
+    assert bare.json("db", "status")["up_to_date"] is True
+
+
+def test_psql_runs_a_statement_as_the_worker(shell: Shell) -> None:
+    ended = psql(shell, "--", "--tuples-only", "--command", "select current_user")
+
+    assert ended.stdout.strip() == "ostinato_worker"
+    assert ended.returncode == 0
+
+
+def test_psql_connects_as_somebody_else_when_told(shell: Shell) -> None:
+    ended = psql(shell, "--role", "admin", "--", "-Atc", "select current_user")
+
+    assert ended.stdout.strip() == "postgres"
+
+
+def test_psql_hands_on_its_exit_code(shell: Shell) -> None:
+    assert psql(shell, "--", "-c", "select nonsense").returncode == 1
+
+
+def test_psql_of_an_unknown_role(shell: Shell) -> None:
+    assert "no URL for the role owner" in shell.fails("db", "psql", "--role", "owner", code=2)
+    shell.fails("db", "psql", "--role", "king", code=2)
+
+
+def test_a_password_is_not_on_the_command_line_of_psql(
+    shell: Shell, place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = tmp_path / "psql"
+    fake.write_text('#!/bin/sh\necho "$@" > args\necho "$PGPASSWORD" > password\n')
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+
+    shell.run("db", "psql", env={"OSTINATO_DATABASE_URL": "postgresql://ada:sesame@localhost/app"})
+
+    assert "sesame" not in (tmp_path / "args").read_text()
+    assert (tmp_path / "password").read_text() == "sesame\n"
+
+
+@pytest.mark.parametrize("verb", ["migrate", "status", "sql"])
+def test_bad_options_are_refused(shell: Shell, verb: str) -> None:
+    shell.fails("db", verb, "--frob", code=2)
+    shell.fails("db", verb, "extra", code=2)
+
+
+def test_a_database_that_does_not_answer_has_its_exit_code() -> None:
+    shell = Shell({"OSTINATO_DATABASE_URL": "postgresql://ada:sesame@127.0.0.1:1/app"})
+
+    for args in (("db", "migrate"), ("db", "status"), ("jobs", "list"), ("enqueue", "a.b")):
+        result = shell.run(*args, code=69)
+        assert "sesame" not in result.output
+        assert "error:" in result.stderr

@@ -1,0 +1,191 @@
+"""`ostinato doctor`: what it looks at, and what it thinks of it."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ostinato.base.errors import DatabaseUnavailable
+from ostinato.cli import checks
+from ostinato.cli.checks import Finding
+from tests.faces.conftest import Place, Shell
+
+SERVER = {
+    "version_num": 180_004,
+    "version": "18.4",
+    "standby": False,
+    "database": "app",
+    "role": "ostinato_worker",
+    "fsync": "on",
+    "full_page_writes": "on",
+    "synchronous_commit": "on",
+}
+ROLES = [
+    {"name": name, "superuser": False, "bypasses_rls": False}
+    for name in ("ostinato_owner", "ostinato_tenant", "ostinato_worker")
+]
+
+
+def findings(shell: Shell, *args: str, code: int = 0) -> dict[str, dict[str, Any]]:
+    return {each["check"]: each for each in shell.json("doctor", *args, code=code)["findings"]}
+
+
+def test_a_healthy_database_passes_with_every_check_made(shell: Shell, place: Place) -> None:
+    place.worker()
+    place.call("count(*) from ostinato.upkeep_partitions(14)")
+
+    found = findings(shell)
+
+    assert {check: each["level"] for check, each in found.items()} == dict.fromkeys(
+        [
+            "database",
+            "durability",
+            "roles",
+            "connection",
+            "connections",
+            "clock",
+            "time zones",
+            "schema",
+            "contract",
+            "row security",
+            "partitions",
+            "workers",
+            "backlog",
+            "dead letters",
+            "transactions",
+        ],
+        "ok",
+    )
+
+
+def test_what_to_look_at_is_a_warning_with_a_remedy(shell: Shell, place: Place) -> None:
+    place.bury()
+    place.conn.execute("delete from ostinato_data.worker")
+
+    found = findings(shell)
+    said = shell("doctor")
+
+    assert found["workers"]["level"] == "warn"
+    assert found["dead letters"]["values"] == {"count": 1}
+    assert "→ ostinato jobs dead" in said
+    assert "→ ostinato worker --app package.module:app" in said
+
+
+def test_a_worker_that_connects_as_a_superuser_is_a_failure(shell: Shell, place: Place) -> None:
+    strong = Shell(shell.env | {"OSTINATO_DATABASE_URL": place.urls.admin})
+
+    found = findings(strong, code=1)
+
+    assert found["roles"]["level"] == "fail"
+    assert "use a URL with ostinato_worker" in found["roles"]["hint"]
+
+
+def test_a_table_without_forced_row_security_is_a_failure(shell: Shell, place: Place) -> None:
+    place.conn.execute("alter table ostinato_data.job no force row level security")
+    try:
+        found = findings(shell, code=1)
+    finally:
+        place.conn.execute("alter table ostinato_data.job force row level security")
+
+    assert found["row security"]["values"] == {"tables": ["job"]}
+
+
+def test_a_schema_that_is_missing_ends_the_examination(shell: Shell, place: Place) -> None:
+    elsewhere = {name: url.replace("/faces?", "/postgres?") for name, url in shell.env.items()} | {
+        "OSTINATO_DATABASE_URL": place.urls.admin.replace("/faces?", "/postgres?")
+    }
+
+    found = findings(Shell(elsewhere), code=1)
+
+    assert found["contract"]["level"] == "fail"
+    assert "workers" not in found
+
+
+def test_a_database_that_does_not_answer_is_a_failure_not_a_crash() -> None:
+    shell = Shell({"OSTINATO_DATABASE_URL": "postgresql://127.0.0.1:1/app"})
+
+    assert list(findings(shell, code=1)) == ["database"]
+
+
+def test_a_folder_without_a_database_is_a_failure(tmp_path: Path) -> None:
+    found = findings(Shell({}), "--data-dir", str(tmp_path / "none"), code=1)
+
+    assert "ostinato up" in found["database"]["hint"]
+
+
+def test_doctor_takes_no_argument(shell: Shell) -> None:
+    shell.fails("doctor", "everything", code=2)
+
+
+JUDGEMENTS: list[tuple[str, Callable[[], Finding]]] = [
+    ("ok", lambda: checks.version(SERVER)),
+    ("ok", lambda: checks.version(SERVER | {"version_num": 150_000})),
+    ("fail", lambda: checks.version(SERVER | {"version_num": 140_012})),
+    ("warn", lambda: checks.version(SERVER | {"version_num": 190_000})),
+    ("fail", lambda: checks.version(SERVER | {"standby": True})),
+    ("ok", lambda: checks.durability(SERVER | {"synchronous_commit": "remote_apply"})),
+    ("fail", lambda: checks.durability(SERVER | {"fsync": "off"})),
+    ("fail", lambda: checks.durability(SERVER | {"full_page_writes": "off"})),
+    ("fail", lambda: checks.durability(SERVER | {"synchronous_commit": "off"})),
+    ("ok", lambda: checks.roles(ROLES, "ostinato_worker")),
+    ("fail", lambda: checks.roles(ROLES[:2], "ostinato_tenant")),
+    ("fail", lambda: checks.roles([*ROLES[:2], ROLES[2] | {"bypasses_rls": True}], "x")),
+    ("ok", lambda: checks.row_security([])),
+    ("fail", lambda: checks.row_security(["job"])),
+    ("ok", lambda: checks.schema(up_to_date=True, pending=0, troubles=[])),
+    ("warn", lambda: checks.schema(up_to_date=False, pending=2, troubles=[])),
+    ("warn", lambda: checks.schema(up_to_date=False, pending=0, troubles=[])),
+    ("fail", lambda: checks.schema(up_to_date=False, pending=0, troubles=["newer"])),
+    ("ok", lambda: checks.contract(2, (3, 1))),
+    ("fail", lambda: checks.contract(1, (3, 2))),
+    ("fail", lambda: checks.contract(4, (3, 2))),
+    ("fail", lambda: checks.contract(1, None)),
+    ("ok", lambda: checks.clock(-0.2)),
+    ("warn", lambda: checks.clock(30)),
+    ("warn", lambda: checks.clock(-30)),
+    ("ok", lambda: checks.zones(missing_here=False, missing_there=0)),
+    ("warn", lambda: checks.zones(missing_here=True, missing_there=0)),
+    ("fail", lambda: checks.zones(missing_here=False, missing_there=3)),
+    ("ok", lambda: checks.pooling(set_pooled=False, seen_pooled=False, listens=True)),
+    ("ok", lambda: checks.pooling(set_pooled=True, seen_pooled=True, listens=True)),
+    ("fail", lambda: checks.pooling(set_pooled=False, seen_pooled=True, listens=True)),
+    ("warn", lambda: checks.pooling(set_pooled=True, seen_pooled=False, listens=True)),
+    ("warn", lambda: checks.pooling(set_pooled=True, seen_pooled=True, listens=False)),
+    ("ok", lambda: checks.connections(used=10, most=100)),
+    ("warn", lambda: checks.connections(used=95, most=100)),
+    ("ok", lambda: checks.workers(2, 0)),
+    ("warn", lambda: checks.workers(0, 0)),
+    ("warn", lambda: checks.workers(2, 1)),
+    ("ok", lambda: checks.backlog(0, None)),
+    ("ok", lambda: checks.backlog(10_000, 3.0)),
+    ("warn", lambda: checks.backlog(1, 4000.0)),
+    ("ok", lambda: checks.dead_letters(0)),
+    ("warn", lambda: checks.dead_letters(1)),
+    ("ok", lambda: checks.partitions(5, 8192)),
+    ("warn", lambda: checks.partitions(1, 8192)),
+    ("warn", lambda: checks.partitions(5, 2**30)),
+    ("ok", lambda: checks.transactions(None, 10)),
+    ("warn", lambda: checks.transactions(None, 2_000_000)),
+    (
+        "warn",
+        lambda: checks.transactions(
+            {"pid": 7, "application": "", "role": "ada", "state": "idle", "seconds": 4000.0}, 10
+        ),
+    ),
+    ("ok", lambda: checks.disk(50 * 2**30, "/data")),
+    ("warn", lambda: checks.disk(2**30, "/data")),
+    ("fail", lambda: checks.disk(2**20, "/data")),
+    ("fail", lambda: checks.failed("database", DatabaseUnavailable("no answer"))),
+]
+
+
+@pytest.mark.parametrize(("level", "judge"), JUDGEMENTS)
+def test_every_finding_that_is_not_ok_says_how_to_mend_it(
+    level: str, judge: Callable[[], Finding]
+) -> None:
+    finding = judge()
+
+    assert finding.level == level
+    assert finding.message
+    assert (finding.hint is None) == (level == "ok")

@@ -1,0 +1,202 @@
+"""`ostinato enqueue`."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from tests.faces.conftest import Place, Shell
+
+TOUR = "ostinato.cli.tour:app"
+
+
+def job(shell: Shell, job_id: object) -> dict[str, Any]:
+    found: dict[str, Any] = shell.json("jobs", "show", str(job_id))
+    return found
+
+
+def test_it_says_the_id_and_what_to_ask_next(shell: Shell, place: Place) -> None:
+    place.worker()
+
+    said = shell("enqueue", "mail.send").splitlines()
+    job_id = said[0].split()[1]
+
+    assert said[0] == f"job {job_id}  (mail.send, queue default, ready)"
+    assert said[1].endswith(f" why {job_id}")
+    assert job(shell, job_id)["args"] == {}
+
+
+def test_quietly_it_says_the_id_alone(shell: Shell) -> None:
+    said = shell("enqueue", "mail.send", "--quiet")
+
+    assert job(shell, int(said))["kind"] == "mail.send"
+
+
+@pytest.mark.parametrize(
+    ("words", "args"),
+    [
+        (["name=Ada"], {"name": "Ada"}),
+        (["n=7", "vip=true", "nothing=null"], {"n": 7, "vip": True, "nothing": None}),
+        (['list=[1, "a"]', "empty="], {"list": [1, "a"], "empty": ""}),
+        (["zip=01234", "nan=NaN"], {"zip": "01234", "nan": "NaN"}),
+        (["a=b=c", "ü=é"], {"a": "b=c", "ü": "é"}),
+        (['quoted="7"'], {"quoted": "7"}),
+        (['{"n": {"deep": [1]}}'], {"n": {"deep": [1]}}),
+        ([], {}),
+    ],
+)
+def test_arguments_are_json_or_pairs(shell: Shell, words: list[str], args: object) -> None:
+    job_id = shell("enqueue", "a.b", *words, "--quiet").strip()
+
+    assert job(shell, job_id)["args"] == args
+
+
+def test_numbers_keep_their_digits(shell: Shell) -> None:
+    number = "0.12345678901234567890123"
+    job_id = shell("enqueue", "a.b", f"n={number}", "--quiet").strip()
+
+    assert f'"args": {{"n": {number}}}' in shell("jobs", "show", job_id, "--json")
+
+
+def test_the_answer_in_json(shell: Shell, place: Place) -> None:
+    place.worker(kinds=("a.b",))
+
+    answer = shell.json("enqueue", "a.b", "--queue", "mail", "--tenant", "acme")
+
+    assert answer == {
+        "id": answer["id"],
+        "kind": "a.b",
+        "queue": "mail",
+        "tenant_id": "acme",
+        "state": "ready",
+        "run_at": None,
+        "new": True,
+        "obstacles": [],
+        "why": f"ostinato why {answer['id']}",
+    }
+
+
+def test_every_option_reaches_the_job(shell: Shell) -> None:
+    options = {
+        "--queue": "mail",
+        "--priority": "-5",
+        "--tenant": "acme",
+        "--unique": "letter-7",
+        "--limit-key": "ada",
+        "--correlation": "request-7",
+        "--max-attempts": "3",
+    }
+    words = [word for pair in options.items() for word in pair]
+
+    found = job(shell, shell.json("enqueue", "a.b", *words)["id"])
+
+    names = ("queue", "priority", "tenant_id", "unique_key", "limit_key", "correlation_id")
+    assert [found[name] for name in names] == ["mail", -5, "acme", "letter-7", "ada", "request-7"]
+    assert found["max_attempts"] == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("90", 90), ("0.5", 0.5), ("5m", 300), ("2h", 7200), ("1d", 86400)]
+)
+def test_later_counts_from_the_time_of_the_database(
+    shell: Shell, text: str, seconds: float
+) -> None:
+    found = job(shell, shell.json("enqueue", "a.b", "--in", text)["id"])
+    asked, created = (datetime.fromisoformat(found[n]) for n in ("asked_run_at", "created_at"))
+
+    assert timedelta(0) <= created + timedelta(seconds=seconds) - asked < timedelta(seconds=5)
+
+
+def test_at_a_time(shell: Shell) -> None:
+    answer = shell.json("enqueue", "a.b", "--at", "2100-01-01T09:00:00+01:00")
+
+    assert answer["state"] == "scheduled"
+    assert answer["run_at"] == "2100-01-01T08:00:00+00:00"
+
+
+def test_a_second_job_with_the_same_key_gets_the_first(shell: Shell) -> None:
+    first = shell.json("enqueue", "a.b", "--unique", "k")
+    second = shell.json("enqueue", "a.b", "--unique", "k")
+
+    assert (first["new"], second["new"]) == (True, False)
+    assert first["id"] == second["id"]
+    assert "already holds the unique key k" in shell("enqueue", "a.b", "--unique", "k")
+
+
+def test_the_policy_decides_about_a_second_job(shell: Shell) -> None:
+    first = shell.json("enqueue", "a.b", "--unique", "k")["id"]
+
+    refused = shell.json("enqueue", "a.b", "--unique", "k", "--policy", "refuse", code=1)
+    assert refused["error"]["code"] == "unique_conflict"
+    assert refused["error"]["values"]["job_id"] == first
+
+    third = shell.json("enqueue", "a.b", "--unique", "k", "--policy", "replace")
+    assert third["new"]
+    assert job(shell, first)["state"] == "cancelled"
+
+
+def test_a_kind_that_nobody_knows_is_added_with_a_warning(shell: Shell, place: Place) -> None:
+    place.worker(kinds=("mail.send",))
+
+    result = shell.run("enqueue", "mail.sned")
+    answer = shell.json("enqueue", "mail.sned")
+
+    assert "knows the kind 'mail.sned'" in result.stderr
+    assert [each["code"] for each in answer["obstacles"]] == ["no_worker_for_kind"]
+
+
+def test_an_app_checks_the_arguments_and_gives_its_defaults(shell: Shell) -> None:
+    answer = shell.json("enqueue", "tour.count", "to=7", "--app", TOUR)
+
+    assert job(shell, answer["id"])["args"] == {"to": 7}
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("tour.greet", "nmae=Ada"), "It takes: name: str = 'world'."),
+        (("tour.count", "to=many"), "tour.count got bad arguments: to:"),
+        (("tour.gret",), "app 'tour' has no kind 'tour.gret'"),
+        (("tour.greet", "[1]"), "must be a JSON object"),
+    ],
+)
+def test_an_app_refuses_what_its_handler_would(
+    shell: Shell, args: tuple[str, ...], said: str
+) -> None:
+    assert said in shell.fails("enqueue", *args, "--app", TOUR)
+    assert shell("jobs", "list") == "No jobs.\n"
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("a.b", '{"x": 1'), "the arguments are not JSON"),
+        (("a.b", '{"x": NaN}'), "NaN is not JSON"),
+        (("a.b", "[1]"), "must be a JSON object, got array"),
+        (("a.b", "x"), "'x' is no argument"),
+        (("a.b", "=7"), "'=7' is no argument"),
+        (("a.b", "x=1", "x=2"), "'x' is given twice"),
+        (("a.b", '{"x": "\\u0000"}'), "NUL"),
+        (("", "x=1"), "kind must be 1 to 200 characters"),
+        (("a.b", "--in", "soon"), "--in: 'soon' is no length of time"),
+        (("a.b", "--at", "noon"), "--at: 'noon' is no time"),
+        (("a.b", "--at", "2100-01-01T09:00"), "has no zone"),
+        (("a.b", "--in", "5", "--at", "2100-01-01T09:00Z"), "--in and --at both say when"),
+        (("a.b", "--unique", ""), "unique_key must be 1 to 200 characters"),
+    ],
+)
+def test_bad_input_is_refused_with_a_remedy(shell: Shell, args: tuple[str, ...], said: str) -> None:
+    assert said in shell.fails("enqueue", *args)
+    assert shell.json("enqueue", *args, code=1)["error"]["hint"]
+    assert shell("jobs", "list") == "No jobs.\n"
+
+
+@pytest.mark.parametrize(
+    "args", [(), ("a.b", "--priority", "40000"), ("a.b", "--policy", "keep")], ids=" ".join
+)
+def test_bad_options_are_refused(shell: Shell, args: tuple[str, ...]) -> None:
+    shell.fails("enqueue", *args, code=2)
+
+
+def test_an_app_that_is_not_there_is_an_error(shell: Shell) -> None:
+    assert "there is no module nowhere" in shell.fails("enqueue", "a.b", "--app", "nowhere", code=2)

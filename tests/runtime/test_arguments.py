@@ -1,0 +1,225 @@
+"""Arguments are checked against the handler's type hints: when enqueued, and when they arrive."""
+
+import enum
+import math
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any, Literal
+from uuid import UUID
+
+import pydantic
+import pytest
+
+from ostinato import App, Context, InvalidInput
+from tests.runtime.lab import Lab
+
+
+class Address(pydantic.BaseModel):
+    street: str
+    number: int = 1
+
+
+@dataclass
+class Line:
+    product: str
+    amount: Decimal
+
+
+class Colour(enum.Enum):
+    RED = "red"
+
+
+app = App("args")
+
+
+@app.job()
+async def pay(ctx: Context, invoice_id: int, note: str = "none", *, urgent: bool = False) -> None:
+    """Takes three."""
+
+
+async def test_typed_arguments_arrive_as_what_they_were(lab: Lab) -> None:
+    given = {
+        "at": datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC),
+        "day": date(2026, 2, 3),
+        "wait": timedelta(minutes=5),
+        "key": UUID(int=9),
+        "price": Decimal("0.10"),
+        "address": Address(street="Rue"),
+        "lines": [Line("tea", Decimal("2.50"))],
+        "colour": Colour.RED,
+        "mode": "fast",
+        "tags": {"a", "b"},
+        "nothing": None,
+        "anything": {"deep": [1, {"er": "☃"}]},
+    }
+    seen: dict[str, Any] = {}
+
+    @lab.app.job()
+    async def order(
+        ctx: Context,
+        at: datetime,
+        day: date,
+        wait: timedelta,
+        key: UUID,
+        price: Decimal,
+        address: Address,
+        lines: list[Line],
+        colour: Colour,
+        mode: Literal["fast", "slow"],
+        tags: set[str],
+        nothing: int | None,
+        anything: Any,  # noqa: ANN401 - what is tested
+        _private: int = 7,
+        copy: str = "a name that pydantic has",
+    ) -> None:
+        seen.update({name: value for name, value in locals().items() if name in given})
+        seen.update(private=_private, copy=copy)
+
+    async with lab.worker():
+        await lab.becomes(await order.enqueue(lab.client, **given), "done", "dead")  # type: ignore[arg-type]
+
+    assert seen == {**given, "private": 7, "copy": "a name that pydantic has"}
+
+
+async def test_positional_arguments_and_defaults_work_as_in_a_call(lab: Lab) -> None:
+    seen: list[tuple[int, str, bool]] = []
+
+    @lab.app.job()
+    async def note(ctx: Context, first: int, second: str = "two", *, third: bool = True) -> None:
+        seen.append((first, second, third))
+
+    async with lab.worker():
+        for job_id in (
+            await note.enqueue(lab.client, 1),
+            await note.enqueue(lab.client, 1, "zwei", third=False),
+        ):
+            await lab.becomes(job_id, "done", "dead")
+
+    assert sorted(seen) == [(1, "two", True), (1, "zwei", False)]
+
+
+async def test_defaults_are_those_of_the_code_that_runs_not_of_the_code_that_enqueued(
+    lab: Lab,
+) -> None:
+    @lab.app.job()
+    async def greet(ctx: Context, name: str = "you") -> str:
+        return name
+
+    job_id = await greet.enqueue(lab.client)
+
+    assert await lab.value("select args from ostinato_data.job where id = %s", job_id) in (
+        {},
+        {"name": "you"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"invoice_id": "seven"}, "invoice_id: Input should be a valid integer"),
+        ({"invoice_id": 1.5}, "invoice_id: Input should be a valid integer"),
+        ({"invoice_id": None}, "invoice_id"),
+        ({"invoice_id": 1, "note": 7}, "note: Input should be a valid string"),
+        ({"invoice_id": 1, "urgent": "perhaps"}, "urgent: Input should be a valid boolean"),
+    ],
+    ids=str,
+)
+async def test_a_wrong_argument_is_named_before_anything_is_enqueued(
+    lab: Lab, wrong: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(InvalidInput, match="args.pay") as caught:
+        await pay.enqueue(lab.client, **wrong)
+    with pytest.raises(InvalidInput):
+        await pay.enqueue_many(lab.client, [{"invoice_id": 1}, wrong])
+
+    assert said in caught.value.message
+    assert "invoice_id: int" in str(caught.value.hint)
+    assert await lab.value("select count(*) from ostinato_data.job") == 0
+
+
+@pytest.mark.parametrize("wrong", [{}, {"invoice_id": 1, "extra": 2}, {"ctx": 1, "invoice_id": 2}])
+async def test_missing_and_unknown_arguments_are_named(lab: Lab, wrong: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput, match=r"args\.pay: .*(invoice_id|extra|ctx)"):
+        await pay.enqueue(lab.client, **wrong)
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("NUL \0", "NUL"),
+        (["\ud800"], "surrogate"),
+        ({"a": math.nan}, "nan"),
+        (object(), "object"),
+        ("x" * 300_000, "bytes"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+async def test_what_cannot_be_stored_is_refused_at_the_door(
+    lab: Lab, value: object, said: str
+) -> None:
+    @lab.app.job()
+    async def take(ctx: Context, anything: Any) -> None:  # noqa: ANN401 - what is tested
+        return None
+
+    with pytest.raises(InvalidInput) as caught:
+        await take.enqueue(lab.client, anything=value)
+
+    assert said in str(caught.value)
+    assert await lab.value("select count(*) from ostinato_data.job") == 0
+
+
+def test_a_handler_must_take_the_context_and_then_named_arguments() -> None:
+    odd = App("odd")
+    with pytest.raises(InvalidInput, match="context first"):
+
+        @odd.job()
+        async def nothing() -> None: ...  # type: ignore[arg-type]
+
+    with pytest.raises(InvalidInput, match="args"):
+
+        @odd.job()
+        async def anything(ctx: Context, *args: int) -> None: ...
+
+    with pytest.raises(InvalidInput, match="cannot be stored as JSON"):
+
+        @odd.job()
+        async def handle(ctx: Context, lock: Lab) -> None: ...
+
+
+def test_two_kinds_of_one_name_are_refused() -> None:
+    twice = App("twice")
+
+    @twice.job(name="twice.same")
+    async def one(ctx: Context) -> None: ...
+
+    with pytest.raises(InvalidInput, match=r"two kinds named 'twice\.same'"):
+
+        @twice.job(name="twice.same")
+        async def two(ctx: Context) -> None: ...
+
+
+@pytest.mark.parametrize("name", ["", "Billing", "a-b", "1st", "x" * 64])
+def test_an_app_has_a_plain_name(name: str) -> None:
+    with pytest.raises(InvalidInput, match="cannot be named"):
+        App(name)
+
+
+async def test_an_argument_may_have_any_name(lab: Lab) -> None:
+    @lab.app.job()
+    async def send(ctx: Context, to: str, self: str, args: int, kwargs: int, model: str) -> str:
+        return f"{to}{self}{args}{kwargs}{model}"
+
+    async with lab.worker():
+        job_id = await send.enqueue(lab.client, to="a", self="b", args=1, kwargs=2, model="c")
+        ended = await lab.becomes(job_id, "done", "dead")
+
+    assert ended.result == "ab12c"
+
+
+async def test_a_kind_can_still_be_called_like_the_function(lab: Lab) -> None:
+    @lab.app.job()
+    async def add(ctx: Context, a: int, b: int) -> int:
+        return a + b
+
+    assert await add(None, 1, b=2) == 3

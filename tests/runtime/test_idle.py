@@ -1,0 +1,108 @@
+"""A worker with nothing to do asks for nothing: less than one statement a second by default."""
+
+import re
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from ostinato import Context
+from ostinato.base.settings import Settings
+from tests.runtime.lab import Lab, until
+
+STATEMENT = re.compile(r"execute [^:]*: (.*)|statement: (.*)")
+
+
+class ServerLog:
+    """What the server was asked by workers since this object was made."""
+
+    def __init__(self, path: Path, database: str) -> None:
+        self._path = path
+        self._mark = f"ostinato_worker@{database}"
+        self._start = path.stat().st_size
+
+    def statements(self) -> list[str]:
+        with self._path.open("rb") as file:
+            file.seek(self._start)
+            lines = file.read().decode().splitlines()
+        found = [STATEMENT.search(line) for line in lines if self._mark in line]
+        return [match[1] or match[2] for match in found if match]
+
+
+@pytest.fixture
+async def server_log(lab: Lab) -> ServerLog:
+    """The log of the server, with every statement of this database in it."""
+    await lab.rows("alter role ostinato_worker in database runtime set log_statement = 'all'")
+    assert lab.engine.database.server is not None
+    return ServerLog(lab.engine.database.server.log_path, "runtime")
+
+
+@pytest.fixture(autouse=True)
+async def quiet_again(lab: Lab) -> object:
+    yield
+    await lab.rows("alter role ostinato_worker in database runtime reset log_statement")
+
+
+def of(statements: list[str], *names: str) -> list[str]:
+    return [text for text in statements if any(name in text for name in names)]
+
+
+async def test_an_idle_worker_only_polls_and_beats(lab: Lab, server_log: ServerLog) -> None:
+    @lab.app.job()
+    async def work(ctx: Context) -> None: ...
+
+    async with lab.worker(poll_seconds=0.05) as worker:
+        await lab.becomes(await work.enqueue(lab.client), "done")
+        await until(lambda: not worker._claimer._due)
+        before = len(server_log.statements())
+        await until(lambda: len(of(server_log.statements()[before:], "poll_jobs")) >= 40)
+        idle = server_log.statements()[before:]
+
+    # Nothing but the two: so the settings alone say how much an idle worker asks.
+    assert of(idle, "poll_jobs", "heartbeat_worker") == idle
+    defaults = Settings()
+    assert 1 / (0.75 * defaults.poll_seconds) + 1 / defaults.beat_seconds <= 1.1
+    assert 1 / defaults.poll_seconds + 1 / defaults.beat_seconds <= 1
+
+
+async def test_a_job_that_nobody_here_can_run_does_not_make_a_worker_restless(
+    lab: Lab, server_log: ServerLog
+) -> None:
+    @lab.app.job()
+    async def work(ctx: Context) -> None: ...
+
+    await lab.client.enqueue("later.version")
+    async with lab.worker(poll_seconds=0.05) as worker:
+        await lab.becomes(await work.enqueue(lab.client), "done")
+        await until(lambda: worker._claimer._ready)
+        await until(
+            lambda: all(due > 0 for due in worker._claimer._due.values()) and worker._claimer._due
+        )
+        before = len(server_log.statements())
+        await until(lambda: len(of(server_log.statements()[before:], "poll_jobs")) >= 40)
+        restless = server_log.statements()[before:]
+
+    # 40 polls took two seconds or more: five claims a second, and the tail of the hot phase.
+    assert len(of(restless, "claim_jobs")) <= len(of(restless, "poll_jobs")) + 45
+
+
+async def test_the_connections_of_a_worker_are_few_and_named(lab: Lab) -> None:
+    @lab.app.job()
+    async def work(ctx: Context) -> None: ...
+
+    def names(url: str) -> list[tuple[str, int]]:
+        with psycopg.connect(url) as conn:
+            rows = conn.execute(
+                "select application_name, count(*) from pg_stat_activity"
+                " where datname = 'runtime' and usename = 'ostinato_worker'"
+                " and application_name <> 'ostinato/client' group by 1 order by 1"
+            )
+            return [(str(name), int(count)) for name, count in rows]
+
+    async with lab.worker():
+        await lab.becomes(await work.enqueue(lab.client), "done")
+        found = dict(names(lab.engine.database.admin_url))
+
+    assert set(found) <= {"ostinato/heart", "ostinato/worker", "ostinato/handler"}
+    assert found["ostinato/heart"] == 1
+    assert sum(found.values()) <= 7

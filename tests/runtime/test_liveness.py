@@ -1,0 +1,297 @@
+"""Who is alive is known from the heart, not from the loop; who was declared dead starts over."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+import pytest
+from structlog.typing import EventDict
+
+from ostinato import Context, Retry
+from ostinato.base.metrics import FENCED_WRITES, LOOP_BLOCKED_SECONDS
+from ostinato.runtime import heart
+from ostinato.runtime import worker as worker_module
+from tests.runtime.lab import Lab, counted, until
+
+NOW = Retry(delays=(0, 0, 0))
+
+
+@contextmanager
+def others(url: str) -> Iterator[None]:
+    """Other workers, as far as a worker can tell: they look for dead ones all the time."""
+    over = threading.Event()
+
+    def look() -> None:
+        with psycopg.connect(url, autocommit=True) as conn:
+            while not over.wait(0.02):
+                conn.execute("select ostinato.rescue_jobs()")
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+class Beats:
+    """The beats of the workers in this process; they can be held up on their way."""
+
+    def __init__(self, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._url = url
+        self._lost = threading.Event()
+        beat = heart.workers.heartbeat
+
+        def sometimes(*args: Any, **kwargs: Any) -> bool:  # noqa: ANN401 - as the original
+            if self._lost.is_set():
+                raise psycopg.OperationalError("no way through")
+            return beat(*args, **kwargs)
+
+        monkeypatch.setattr(heart.workers, "heartbeat", sometimes)
+
+    @contextmanager
+    def lost(self) -> Iterator[None]:
+        """No beat arrives, and others watch."""
+        self._lost.set()
+        with others(self._url):
+            yield
+        self._lost.clear()
+
+
+@pytest.fixture
+def beats(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Beats:
+    return Beats(lab.engine.database.url, monkeypatch)
+
+
+async def declare_dead(lab: Lab, beats: Beats) -> None:
+    """Let a worker be silent until others have taken its jobs."""
+    with beats.lost():
+        await lab.until("select count(*) = 0 from ostinato_data.worker")
+
+
+async def test_a_handler_that_blocks_the_loop_is_named_and_its_job_not_started_twice(
+    lab: Lab, logs: list[EventDict], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(heart, "BLOCKED_SECONDS", 0.3)
+    monkeypatch.setattr(heart, "PULSE_SECONDS", 0.05)
+    attempts: list[int] = []
+
+    @lab.app.job()
+    async def blocks_everything(ctx: Context) -> None:
+        attempts.append(ctx.job.attempt)
+        threading.Event().wait(2)  # three times the expiry
+
+    with others(lab.engine.database.url):
+        async with lab.worker() as worker:
+            job_id = await blocks_everything.enqueue(lab.client)
+            await lab.becomes(job_id, "done", "dead")
+
+    assert attempts == [1]
+    assert await lab.outcomes(job_id) == ["done"]
+    (line,) = [line for line in logs if line["event"] == "event_loop_blocked"]
+    assert line["handler"].endswith("blocks_everything")
+    assert "threading.Event().wait(2)" in line["where"]
+    blocked = worker._heart.recorder.value(LOOP_BLOCKED_SECONDS, line["handler"])
+    assert blocked >= 0.3
+
+
+async def test_a_healthy_long_job_is_not_started_twice(lab: Lab) -> None:
+    attempts: list[int] = []
+    gate = asyncio.Event()
+
+    @lab.app.job()
+    async def long(ctx: Context) -> None:
+        attempts.append(ctx.job.attempt)
+        await gate.wait()
+
+    with others(lab.engine.database.url):
+        async with lab.worker() as worker:
+            job_id = await long.enqueue(lab.client)
+            await lab.until(
+                "select now() - claimed_at > make_interval(secs => 3 * expiry_seconds)"
+                " from ostinato_data.claim c join ostinato_data.worker w on w.id = c.worker_id"
+                " union all select false where not exists (select from ostinato_data.claim)"
+            )
+            gate.set()
+            await lab.becomes(job_id, "done")
+
+    assert attempts == [1]
+    assert worker.lanes.running == 0
+
+
+async def test_a_worker_that_was_declared_dead_goes_on_under_a_new_id(
+    lab: Lab, beats: Beats, logs: list[EventDict]
+) -> None:
+    started = asyncio.Event()
+    seen: list[tuple[int, str]] = []
+
+    @lab.app.job(retry=NOW)
+    async def work(ctx: Context) -> None:
+        if ctx.job.attempt > 1:
+            return
+        started.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            seen.append((ctx.job.attempt, "stopped"))
+            raise
+
+    async with lab.worker() as worker:
+        first_id = worker.id
+        job_id = await work.enqueue(lab.client)
+        await started.wait()
+        await declare_dead(lab, beats)
+        await until(lambda: worker.id != first_id)
+        await lab.becomes(job_id, "done", "dead")
+
+        assert await lab.rows("select id from ostinato_data.worker") == [(worker.id,)]
+
+    assert seen == [(1, "stopped")]
+    assert await lab.outcomes(job_id) == ["lost", "done"]
+    assert "declared_dead" in [line["event"] for line in logs]
+    assert counted(worker, FENCED_WRITES, "complete") == 1
+
+
+async def test_a_verdict_of_the_dead_is_refused_and_counted(
+    lab: Lab, logs: list[EventDict]
+) -> None:
+    started, gate = asyncio.Event(), asyncio.Event()
+
+    @lab.app.job(retry=NOW)
+    async def work(ctx: Context) -> int:
+        if ctx.job.attempt == 1:
+            started.set()
+            await gate.wait()
+        return ctx.job.attempt
+
+    # No beat for a while: the worker learns of its death from the fence alone.
+    async with lab.worker(beat_seconds=20, expiry_seconds=60) as worker:
+        job_id = await work.enqueue(lab.client)
+        await started.wait()
+        await lab.rows("select ostinato.rescue_claim(id, 3) from ostinato_data.claim")
+        gate.set()
+        ended = await lab.becomes(job_id, "done")
+        await until(lambda: counted(worker, FENCED_WRITES, "complete"))
+
+    assert ended.result == 2
+    assert await lab.outcomes(job_id) == ["lost", "done"]
+    assert counted(worker, FENCED_WRITES, "complete") == 1
+    (line,) = [line for line in logs if line["event"] == "fenced"]
+    assert (line["verb"], line["job_id"], line["attempt"]) == ("complete", job_id, 1)
+
+
+async def test_a_lost_attempt_that_does_not_stop_is_not_mixed_up_with_the_next_one(
+    lab: Lab, beats: Beats
+) -> None:
+    started, gate, again = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    @lab.app.job(retry=NOW)
+    async def deaf(ctx: Context) -> str:
+        if ctx.job.attempt > 1:
+            again.set()
+            await gate.wait()
+            return "second"
+        started.set()
+        while not again.is_set():
+            try:
+                await again.wait()
+            except asyncio.CancelledError:
+                continue
+        return "first"
+
+    async with lab.worker(cancel_grace_seconds=5) as worker:
+        job_id = await deaf.enqueue(lab.client)
+        await started.wait()
+        await declare_dead(lab, beats)
+        await again.wait()
+        # The first attempt has ended by now, while the second one runs in the same worker.
+        await until(lambda: counted(worker, FENCED_WRITES, "complete"))
+        gate.set()
+        ended = await lab.becomes(job_id, "done")
+
+    assert ended.result == "second"
+    assert await lab.outcomes(job_id) == ["lost", "done"]
+
+
+async def test_what_the_dead_had_claimed_and_not_started_is_forgotten_by_them(
+    lab: Lab, beats: Beats
+) -> None:
+    started, gate = asyncio.Event(), asyncio.Event()
+    ran: list[tuple[int, int]] = []
+
+    @lab.app.job(retry=NOW)
+    async def work(ctx: Context) -> None:
+        ran.append(ctx.token)
+        if len(ran) == 1:
+            started.set()
+            await gate.wait()
+
+    async with lab.worker(concurrency=1, prefetch=20) as worker:
+        worker.lanes._rate = 1000.0
+        ids = await work.enqueue_many(lab.client, [{}] * 10)
+        await started.wait()
+        await until(lambda: worker.lanes.buffered)
+        await declare_dead(lab, beats)
+        for job_id in ids:
+            await lab.becomes(job_id, "done", "dead")
+        gate.set()
+
+    finished = await lab.rows(
+        "select job_id, attempt from ostinato_data.outcome where outcome = 'done'"
+    )
+    assert len(finished) == 10
+    assert sorted(ran[1:]) == sorted(finished)
+
+
+async def test_a_job_whose_claim_was_answered_into_the_void_is_given_back(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, logs: list[EventDict]
+) -> None:
+    """The answer to a claim may be lost with the connection: then nobody knows who has the job."""
+    monkeypatch.setattr(worker_module, "RECONCILE_SECONDS", 0.1)
+    gate, started = asyncio.Event(), asyncio.Event()
+
+    @lab.app.job()
+    async def work(ctx: Context) -> None:
+        started.set()
+        await gate.wait()
+
+    async with lab.worker(call_timeout_seconds=0.2) as worker:
+        known_id = await work.enqueue(lab.client)
+        await started.wait()
+        # From a queue that it does not ask, so that it is us who get the answer.
+        unheard_id = await work.options(queue="elsewhere").enqueue(lab.client)
+        await lab.rows("select ostinato.claim_jobs(%s, 'elsewhere', 1)", worker.id)
+        await lab.becomes(unheard_id, "ready")
+        gate.set()
+        await lab.becomes(known_id, "done")
+
+    assert await lab.rows("select attempt, failures, crashes from ostinato_data.ready") == [
+        (2, 0, 0)
+    ]
+    assert await lab.outcomes(known_id) == ["done"]
+    assert "claim_never_heard_of" in [line["event"] for line in logs]
+
+
+async def test_a_worker_whose_beats_do_not_get_through_takes_nothing_new(
+    lab: Lab, beats: Beats
+) -> None:
+    """Its claims would be taken from it at once, as those of a dead one, while it runs them."""
+    ran: list[tuple[int, int]] = []
+
+    @lab.app.job()
+    async def work(ctx: Context) -> None:
+        ran.append(ctx.token)
+
+    async with lab.worker() as worker:
+        with beats.lost():
+            await until(lambda: worker._heart.may_be_dead)
+            job_id = await work.enqueue(lab.client)
+            await lab.until("select count(*) = 0 from ostinato_data.worker")
+            assert (ran, await lab.state(job_id)) == ([], "ready")
+        await lab.becomes(job_id, "done")
+
+    assert ran == [(job_id, 1)]

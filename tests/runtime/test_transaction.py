@@ -1,0 +1,283 @@
+"""A job's writes made in its own transaction take effect with its completion, exactly once."""
+
+import asyncio
+from typing import Any
+
+import psycopg
+import pytest
+from structlog.typing import EventDict
+
+from ostinato import Context, LeaseLost, Retry, Snooze, SyncContext
+from ostinato.base.metrics import FENCED_WRITES
+from tests.runtime.lab import Lab, counted
+
+NOW = Retry(delays=(0, 0, 0))
+
+
+@pytest.fixture(autouse=True)
+async def effect_table(lab: Lab) -> None:
+    await lab.rows("create table effect (job_id bigint, attempt integer, note text)")
+    await lab.rows("grant select, insert on effect to ostinato_worker")
+
+
+async def write(conn: psycopg.AsyncConnection[Any], ctx: Context, note: str = "") -> None:
+    await conn.execute("insert into effect values (%s, %s, %s)", (*ctx.token, note))
+
+
+async def effects(lab: Lab) -> list[tuple[Any, ...]]:
+    return await lab.rows("select job_id, attempt, note from effect order by 1, 2, 3")
+
+
+async def test_writes_and_completion_commit_together_with_the_result(lab: Lab) -> None:
+    @lab.app.job()
+    async def pay(ctx: Context) -> None:
+        async with ctx.transaction() as conn:
+            await write(conn, ctx, "paid")
+            ctx.result = {"receipt": 7}
+
+    async with lab.worker():
+        job_id = await pay.enqueue(lab.client)
+        ended = await lab.becomes(job_id, "done", "dead")
+
+    assert ended.result == {"receipt": 7}
+    assert await effects(lab) == [(job_id, 1, "paid")]
+
+
+async def test_an_error_inside_takes_the_writes_back_and_the_next_attempt_makes_them_once(
+    lab: Lab,
+) -> None:
+    @lab.app.job(retry=NOW)
+    async def pay(ctx: Context) -> None:
+        async with ctx.transaction() as conn:
+            await write(conn, ctx)
+            if ctx.job.attempt < 3:
+                raise ConnectionError("halfway")
+
+    async with lab.worker():
+        job_id = await pay.enqueue(lab.client)
+        await lab.becomes(job_id, "done", "dead")
+
+    assert await effects(lab) == [(job_id, 3, "")]
+    assert await lab.outcomes(job_id) == ["failed", "failed", "done"]
+
+
+async def test_an_error_after_it_is_said_and_undoes_nothing(
+    lab: Lab, logs: list[EventDict]
+) -> None:
+    @lab.app.job(retry=NOW)
+    async def pay(ctx: Context) -> None:
+        async with ctx.transaction() as conn:
+            await write(conn, ctx)
+        raise ConnectionError("too late to matter")
+
+    async with lab.worker():
+        job_id = await pay.enqueue(lab.client)
+        await lab.becomes(job_id, "done", "dead", "scheduled")
+
+    assert await effects(lab) == [(job_id, 1, "")]
+    assert await lab.outcomes(job_id) == ["done"]
+    assert [line["job_id"] for line in logs if line["event"] == "error_after_completion"] == [
+        job_id
+    ]
+
+
+async def test_what_is_returned_after_it_changes_nothing(lab: Lab) -> None:
+    @lab.app.job()
+    async def pay(ctx: Context) -> Snooze:
+        async with ctx.transaction() as conn:
+            await write(conn, ctx)
+        return Snooze(0)
+
+    async with lab.worker() as worker:
+        job_id = await pay.enqueue(lab.client)
+        await lab.becomes(job_id, "done", "scheduled")
+
+    assert await effects(lab) == [(job_id, 1, "")]
+    assert counted(worker, FENCED_WRITES, "snooze") == 0
+
+
+async def test_a_second_transaction_of_one_attempt_is_refused(
+    lab: Lab, logs: list[EventDict]
+) -> None:
+    @lab.app.job(retry=NOW)
+    async def pay(ctx: Context) -> None:
+        for note in ("first", "second"):
+            async with ctx.transaction() as conn:
+                await write(conn, ctx, note)
+
+    async with lab.worker():
+        job_id = await pay.enqueue(lab.client)
+        await lab.becomes(job_id, "done", "dead")
+
+    assert await effects(lab) == [(job_id, 1, "first")]
+    assert "error_after_completion" in [line["event"] for line in logs]
+
+
+async def test_a_result_that_cannot_be_stored_takes_the_writes_back(lab: Lab) -> None:
+    @lab.app.job()
+    async def pay(ctx: Context) -> None:
+        async with ctx.transaction() as conn:
+            await write(conn, ctx)
+            ctx.result = object()
+
+    async with lab.worker():
+        ended = await lab.becomes(await pay.enqueue(lab.client), "done", "dead", "scheduled")
+
+    assert ended.state == "dead"
+    assert await effects(lab) == []
+
+
+async def test_a_transaction_that_comes_too_late_writes_nothing_and_raises_lease_lost(
+    lab: Lab,
+) -> None:
+    caught: list[LeaseLost] = []
+    started, gate = asyncio.Event(), asyncio.Event()
+
+    @lab.app.job(retry=NOW)
+    async def pay(ctx: Context) -> None:
+        if ctx.job.attempt == 1:
+            started.set()
+            await gate.wait()
+        try:
+            async with ctx.transaction() as conn:
+                await write(conn, ctx)
+        except LeaseLost as error:
+            caught.append(error)
+            raise
+
+    async with lab.worker() as worker:
+        job_id = await pay.enqueue(lab.client)
+        await started.wait()
+        # Somebody takes the job: as if this worker had been silent for too long.
+        await lab.rows("select ostinato.rescue_claim(c.id, 3) from ostinato_data.claim c")
+        gate.set()
+        await lab.becomes(job_id, "done", "dead")
+
+    assert await effects(lab) == [(job_id, 2, "")]
+    assert [error.values["job_id"] for error in caught] == [job_id]
+    assert await lab.outcomes(job_id) == ["lost", "done"]
+    assert counted(worker, FENCED_WRITES, "complete") == 1
+
+
+async def test_a_plain_function_has_the_same_transaction(lab: Lab) -> None:
+    @lab.app.job(retry=NOW)
+    def pay(ctx: SyncContext) -> None:
+        with ctx.transaction(result=lambda: "receipt") as conn:
+            conn.execute("insert into effect values (%s, %s, '')", ctx.token)
+            if ctx.job.attempt == 1:
+                raise ConnectionError("halfway")
+
+    async with lab.worker():
+        job_id = await pay.enqueue(lab.client)
+        ended = await lab.becomes(job_id, "done", "dead")
+
+    assert ended.result == "receipt"
+    assert await effects(lab) == [(job_id, 2, "")]
+
+
+async def test_a_plain_function_that_lost_its_job_writes_nothing(lab: Lab) -> None:
+    loop = asyncio.get_running_loop()
+    started, gate = asyncio.Event(), asyncio.Event()
+
+    @lab.app.job(retry=NOW)
+    def pay(ctx: SyncContext) -> None:
+        if ctx.job.attempt == 1:
+            loop.call_soon_threadsafe(started.set)
+            asyncio.run_coroutine_threadsafe(gate.wait(), loop).result()
+        with ctx.transaction() as conn:
+            conn.execute("insert into effect values (%s, %s, '')", ctx.token)
+
+    async with lab.worker() as worker:
+        job_id = await pay.enqueue(lab.client)
+        await started.wait()
+        await lab.rows("select ostinato.rescue_claim(c.id, 3) from ostinato_data.claim c")
+        gate.set()
+        await lab.becomes(job_id, "done", "dead")
+
+    assert await effects(lab) == [(job_id, 2, "")]
+    assert counted(worker, FENCED_WRITES, "complete") == 1
+
+
+async def test_the_fence_guards_writes_of_a_transaction_that_does_not_end_the_job(
+    lab: Lab,
+) -> None:
+    @lab.app.job()
+    async def step(ctx: Context) -> str:
+        async with lab.client.transaction() as conn:
+            await ctx.fence(conn)
+            await write(conn, ctx, "step")
+        async with ctx.transaction() as conn:
+            await write(conn, ctx, "end")
+        return ""
+
+    async with lab.worker():
+        job_id = await step.enqueue(lab.client)
+        await lab.becomes(job_id, "done", "dead")
+
+    assert await effects(lab) == [(job_id, 1, "end"), (job_id, 1, "step")]
+
+
+async def test_the_fence_refuses_who_lost_the_job(lab: Lab) -> None:
+    started, gate = asyncio.Event(), asyncio.Event()
+
+    @lab.app.job(retry=NOW)
+    async def step(ctx: Context) -> None:
+        if ctx.job.attempt == 1:
+            started.set()
+            await gate.wait()
+        async with lab.client.transaction() as conn:
+            await ctx.fence(conn)
+            await write(conn, ctx, "step")
+
+    async with lab.worker():
+        job_id = await step.enqueue(lab.client)
+        await started.wait()
+        await lab.rows("select ostinato.rescue_claim(c.id, 3) from ostinato_data.claim c")
+        gate.set()
+        await lab.becomes(job_id, "done", "dead")
+
+    assert await effects(lab) == [(job_id, 2, "step")]
+    assert await lab.outcomes(job_id) == ["lost", "done"]
+
+
+async def test_a_lost_lease_of_another_job_is_an_error_like_any_other(lab: Lab) -> None:
+    @lab.app.job(retry=Retry(max_attempts=1))
+    async def meddle(ctx: Context) -> None:
+        raise LeaseLost("of somebody else", job_id=ctx.job.id + 1)
+
+    async with lab.worker():
+        ended = await lab.becomes(await meddle.enqueue(lab.client), "dead", "done", "scheduled")
+
+    assert (ended.state, ended.error["type"]) == ("dead", "LeaseLost")
+
+
+async def test_a_broken_rule_of_the_handlers_own_tables_reaches_the_handler(lab: Lab) -> None:
+    await lab.rows("alter table effect add check (note <> 'bad')")
+
+    @lab.app.job()
+    async def careful(ctx: Context) -> str:
+        try:
+            async with lab.client.transaction() as conn:
+                await write(conn, ctx, "bad")
+        except psycopg.errors.CheckViolation:
+            return "seen"
+        return "not seen"
+
+    async with lab.worker():
+        ended = await lab.becomes(await careful.enqueue(lab.client), "done", "dead")
+
+    assert ended.result == "seen"
+
+
+async def test_many_transactions_at_once_share_the_connections_that_there_are(lab: Lab) -> None:
+    @lab.app.job()
+    async def pay(ctx: Context) -> None:
+        async with ctx.transaction() as conn:
+            await write(conn, ctx)
+
+    async with lab.worker(concurrency=100):
+        await pay.enqueue_many(lab.client, [{}] * 300)
+        await lab.until("select count(*) = 300 from ostinato_data.outcome")
+
+    assert await lab.value("select count(distinct job_id) from effect") == 300
+    assert await lab.rows("select distinct outcome from ostinato_data.outcome") == [("done",)]

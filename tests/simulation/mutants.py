@@ -1,0 +1,353 @@
+"""Mutants: the engine with one thing broken. Each must be found, or the simulation is too weak.
+
+A mutant replaces one piece of a function by another; the piece must be there exactly once, so that a
+mutant cannot rot. `seed` is one that finds it fast; the test tries it first, then a few others.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.resources import files
+
+from ostinato.db.bundle import function_name, replacing
+from ostinato.db.sqlfile import split
+from tests.simulation.arena import Arena
+
+FUNCTIONS = files("ostinato.engine").joinpath("sql", "functions")
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One thing broken in one function."""
+
+    name: str
+    function: str
+    old: str
+    new: str
+    seed: int = 1
+
+    def statements(self) -> tuple[str, str]:
+        """The function as it is, and as the mutant has it."""
+        found = [
+            text
+            for file in sorted(FUNCTIONS.iterdir(), key=lambda file: file.name)
+            for text in split(file.read_text("utf-8"))
+            if function_name(text) == f"ostinato.{self.function}"
+        ]
+        if len(found) != 1:
+            raise LookupError(f"{self.name}: {len(found)} functions {self.function}")
+        pieces = re.findall(_loosely(self.old), found[0])
+        if len(pieces) != 1:
+            raise LookupError(f"{self.name}: {self.function} has {len(pieces)} times: {self.old}")
+        return replacing(found[0]), replacing(found[0].replace(pieces[0], self.new))
+
+    @contextmanager
+    def applied(self, arena: Arena) -> Iterator[None]:
+        """The arena with this mutant's function, and afterwards with the right one again."""
+        original, mutated = self.statements()
+        arena.replace(mutated)
+        try:
+            yield
+        finally:
+            arena.replace(original)
+
+
+def _loosely(piece: str) -> str:
+    """A pattern for a piece of SQL that does not care how it is spaced."""
+    return r"\s+".join(re.escape(word) for word in piece.split())
+
+
+MUTANTS = (
+    # Fencing.
+    Mutant(
+        "finishing does not ask for the attempt",
+        "settle",
+        "on g.job_id = h.job_id and g.attempt = h.attempt and g.claim_id = h.claim_id",
+        "on g.job_id = h.job_id and g.claim_id = h.claim_id",
+    ),
+    Mutant(
+        "finishing does not ask for the claim",
+        "settle",
+        "left join unnest(claim_ids, job_ids, attempts) with ordinality g (claim_id, job_id, attempt, n)"
+        " on g.job_id = h.job_id and g.attempt = h.attempt and g.claim_id = h.claim_id",
+        "left join unnest(claim_ids, job_ids, attempts) with ordinality g (claim_id, job_id, attempt, n)"
+        " on g.job_id = h.job_id and g.attempt = h.attempt",
+    ),
+    Mutant(
+        "finishing does not lock the claim",
+        "settle",
+        "perform from claim c where c.id = any (v_claims) order by c.id for update;",
+        "",
+    ),
+    Mutant(
+        "finishing leaves the job in its claim",
+        "settle",
+        "from matched m where m.n is null group by m.claim_id",
+        "from matched m group by m.claim_id",
+    ),
+    Mutant(
+        "a batch that is finished in part is all gone",
+        "settle",
+        "and not exists (select from rest r where r.claim_id = c.id)",
+        "",
+    ),
+    Mutant(
+        "the fence does not hold the claim",
+        "fence_job",
+        "perform from claim c where c.id = v_claim for share;",
+        "",
+    ),
+    Mutant(
+        "the fence believes the claim that it is told",
+        "fence_job",
+        "ostinato.claim_of(fence_job.job_id, fence_job.attempt) is distinct from v_claim",
+        "ostinato.claim_of(fence_job.job_id, fence_job.attempt) is null",
+    ),
+    Mutant(
+        "progress is noted for anybody",
+        "note_progress",
+        "where c.id = g.claim_id and (h.job_id, h.attempt) = (g.job_id, g.attempt))",
+        "where h.job_id = g.job_id)",
+    ),
+    # Claims.
+    Mutant(
+        "a claim waits for the rows of others",
+        "take_turns",
+        "order by r.position limit v_share for update skip locked",
+        "order by r.position limit v_share for update",
+    ),
+    Mutant(
+        "a claim looks first and takes later",
+        "take_turns",
+        "order by r.position limit v_share for update skip locked",
+        "order by r.position limit v_share",
+    ),
+    Mutant(
+        "a claim leaves the job in line",
+        "take_turns",
+        "delete from ready r where r.ctid = any (array(select p.row_id from picked p))"
+        " returning r.job_id, r.position, r.attempt, r.failures, r.crashes, r.tenant_id, r.keyed",
+        "select r.job_id, r.position, r.attempt, r.failures, r.crashes, r.tenant_id, r.keyed"
+        " from ready r where r.ctid = any (array(select p.row_id from picked p))",
+    ),
+    Mutant(
+        "a claim takes the newest first",
+        "take_turns",
+        "order by r.position limit v_share",
+        "order by r.position desc limit v_share",
+    ),
+    Mutant(
+        "a claim forgets the lanes behind the last one reached",
+        "take_turns",
+        "lanes.tenants := lanes.tenants[v_reached + 1:last] || v_ring.tenants",
+        "lanes.tenants := v_ring.tenants",
+    ),
+    Mutant(
+        "a claim takes suspects by the dozen",
+        "take_suspect",
+        "order by s.position limit 1 for update skip locked",
+        "order by s.position limit 12 for update skip locked",
+    ),
+    Mutant(
+        "a paused queue goes on",
+        "claim_jobs",
+        "if v_queue.paused then",
+        "if false then",
+    ),
+    Mutant(
+        "a claim does not look again whether the queue is paused",
+        "claim_jobs",
+        "v_wanted := case when v_queue.paused then 0 else",
+        "v_wanted := case when false then 0 else",
+    ),
+    # Rescue.
+    Mutant(
+        "no grace after an outage",
+        "rescue_jobs",
+        "if ostinato.tick() then",
+        "perform ostinato.tick(); if false then",
+    ),
+    Mutant(
+        "no grace when the clock went back",
+        "tick",
+        "if v_now < v_tick.last - interval '1 second' or v_now",
+        "if v_now",
+    ),
+    Mutant(
+        "a gap is only seen after a minute",
+        "tick",
+        "make_interval(secs => v_expiry.least * 7 / 15)",
+        "interval '1 minute'",
+    ),
+    Mutant(
+        "a beat in the future counts",
+        "is_expired",
+        "or beat_at - at > make_interval(secs => expiry_seconds)",
+        "",
+    ),
+    Mutant(
+        "the beat is by the time of another clock",
+        "heartbeat_worker",
+        "update worker w set beat_at = ostinato.now()",
+        "update worker w set beat_at = clock_timestamp()",
+    ),
+    Mutant(
+        "the time stands still in a transaction",
+        "fake_now",
+        "return (select coalesce(c.frozen, clock_timestamp()) + c.shift from test_clock c);",
+        """
+        if coalesce(current_setting('simulation.began', true), '') not like pg_current_xact_id()::text || '/%' then
+            perform set_config('simulation.began', pg_current_xact_id()::text || '/' ||
+                (select coalesce(c.frozen, clock_timestamp()) + c.shift from test_clock c)::text, true);
+        end if;
+        return split_part(current_setting('simulation.began'), '/', 2)::timestamptz;
+        """,
+    ),
+    Mutant(
+        "a rescued job keeps its attempt",
+        "rescue_claim",
+        "select ostinato.new_id(), l.job_id, l.attempt + 1,",
+        "select ostinato.new_id(), l.job_id, l.attempt,",
+    ),
+    Mutant(
+        "a rescued job stays in its claim",
+        "rescue_claim",
+        "delete from claim c where c.id = rescue_claim.claim_id returning * into v_claim;",
+        "select * into v_claim from claim c where c.id = rescue_claim.claim_id;",
+    ),
+    Mutant(
+        "crashes are not counted",
+        "rescue_claim",
+        "l.failures, l.crashes + 1, l.keyed",
+        "l.failures, l.crashes, l.keyed",
+    ),
+    Mutant(
+        "one crash more than allowed",
+        "rescue_claim",
+        "when h.crashes + 1 >= max_crashes then 'dead'",
+        "when h.crashes >= max_crashes then 'dead'",
+    ),
+    Mutant(
+        "a rescue takes claims that are being finished",
+        "rescue_jobs",
+        "for update of c skip locked",
+        "for update of c",
+    ),
+    Mutant(
+        "what got lost on the way is given back too early",
+        "reconcile_worker",
+        "and c.claimed_at < ostinato.now() - make_interval(secs => seconds)",
+        "",
+    ),
+    # Waiting jobs.
+    Mutant(
+        "a released job gets its attempt again",
+        "release_jobs",
+        "select s.position, s.job_id, s.attempt + 1,",
+        "select s.position, s.job_id, s.attempt,",
+    ),
+    Mutant(
+        "a job whose time has come is copied",
+        "promote_jobs",
+        "delete from scheduled s where s.ctid = any (array("
+        " select d.ctid from scheduled d where d.run_at <= v_now order by d.run_at limit most for update skip locked))"
+        " returning s.*",
+        "select s.* from scheduled s where s.ctid = any (array("
+        " select d.ctid from scheduled d where d.run_at <= v_now order by d.run_at limit most for update skip locked))",
+    ),
+    Mutant(
+        "jobs come a second too early",
+        "promote_jobs",
+        "where d.run_at <= v_now order",
+        "where d.run_at <= v_now + interval '1 second' order",
+    ),
+    Mutant(
+        "a failure is not counted",
+        "fail_jobs",
+        "s.priority, s.failures + 1, s.crashes",
+        "s.priority, s.failures, s.crashes",
+    ),
+    # Limits.
+    Mutant(
+        "limits are counted without the lock of the queue",
+        "claim_jobs",
+        "select * into v_queue from queue q where q.name = claim_jobs.queue for update;",
+        "select * into v_queue from queue q where q.name = claim_jobs.queue;",
+    ),
+    Mutant(
+        "the limit of a key does not see what runs",
+        "free_keys",
+        "- coalesce(b.running, 0)",
+        "",
+    ),
+    Mutant(
+        "the limit of a key does not see older claims",
+        "running_keys",
+        "where c.queue = $1 and c.limit_keys is null and j.limit_key is not null",
+        "where false",
+    ),
+    Mutant(
+        "a rate forgets its starts",
+        "note_starts",
+        "select limits.name, '', at, cardinality(batch.job_ids) where limits.rate_count is not null",
+        "select limits.name, '', at, 1 where limits.rate_count is not null",
+    ),
+    Mutant(
+        "a rate waits for a clock that went back",
+        "recent_starts",
+        "and u.started_at <= ostinato.now() + make_interval(secs => $3)",
+        "",
+    ),
+    # Unique keys.
+    Mutant(
+        "a unique key is freed at the first run",
+        "claim_jobs",
+        "perform ostinato.free_unique_keys(v_batch.job_ids, 'running');",
+        "delete from job_unique u where u.job_id = any (v_batch.job_ids);",
+    ),
+    Mutant(
+        "a unique key is never freed",
+        "complete_jobs",
+        "if v_keyed then",
+        "if false then",
+    ),
+    Mutant(
+        "a job comes back without its unique key",
+        "retry_job",
+        "perform ostinato.rehold_unique_key(retry_job.job_id);",
+        "null;",
+    ),
+    # Operators.
+    Mutant(
+        "a job that runs cannot be cancelled",
+        "cancel_job",
+        "insert into cancel_request (job_id, requested_at, reason)"
+        " values (cancel_job.job_id, ostinato.now(), cancel_job.reason) on conflict do nothing;",
+        "",
+    ),
+    Mutant(
+        "a request to cancel is forgotten with the run",
+        "fail_jobs",
+        "perform ostinato.forget_run(v_done, v_ended);",
+        "perform ostinato.forget_run(v_done, v_done);",
+    ),
+    Mutant(
+        "two retries of one job at once",
+        "retry_job",
+        "perform from job j where j.id = retry_job.job_id for update;",
+        "",
+    ),
+    Mutant(
+        "a job comes back with a used attempt",
+        "redrive_jobs",
+        "select ostinato.new_id(), g.id, g.attempt + 1,",
+        "select ostinato.new_id(), g.id, g.attempt,",
+    ),
+    Mutant(
+        "retention forgets what waits",
+        "needed_jobs",
+        "select s.job_id from scheduled s where s.job_id >= $1 and s.job_id < $2",
+        "select 0::bigint where false",
+    ),
+)
