@@ -16,6 +16,7 @@ ALTER TYPE ostinato_data.batch OWNER TO ostinato_owner;
 CREATE TYPE ostinato_data.lanes AS (
 	looked_up_at timestamp with time zone,
 	cost interval,
+	found integer,
 	last_tenant text,
 	priorities smallint[],
 	tenants text[],
@@ -171,6 +172,16 @@ CREATE FUNCTION ostinato.find_dead_letters(queue text DEFAULT NULL::text, kind t
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.find_dead_letters(queue text, kind text, tenant_id text, signature text, ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.find_ended(in_state text, in_queue text, of_kind text, of_tenant text, before bigint, most integer) RETURNS SETOF bigint
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS …;
+ALTER FUNCTION ostinato.find_ended(in_state text, in_queue text, of_kind text, of_tenant text, before bigint, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.find_jobs(in_state text, in_queue text, of_kind text, of_tenant text, before bigint, most integer) RETURNS SETOF bigint
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -181,15 +192,25 @@ CREATE FUNCTION ostinato.find_jobs(in_state text, in_queue text, of_kind text, o
     SET enable_mergejoin TO 'off'
     AS …;
 ALTER FUNCTION ostinato.find_jobs(in_state text, in_queue text, of_kind text, of_tenant text, before bigint, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.find_ready(in_queue text, of_kind text, of_tenant text, before bigint, most integer) RETURNS SETOF bigint
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS …;
+ALTER FUNCTION ostinato.find_ready(in_queue text, of_kind text, of_tenant text, before bigint, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.first_id(at timestamp with time zone) RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
 ALTER FUNCTION ostinato.first_id(at timestamp with time zone) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.forget_run(job_ids bigint[]) RETURNS void
+CREATE FUNCTION ostinato.forget_run(job_ids bigint[], ended bigint[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.forget_run(job_ids bigint[]) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.forget_run(job_ids bigint[], ended bigint[]) OWNER TO ostinato_owner;
 CREATE TABLE ostinato_data.queue (
     name text NOT NULL COLLATE pg_catalog."C",
     paused boolean DEFAULT false NOT NULL,
@@ -415,6 +436,11 @@ CREATE FUNCTION ostinato.recent_starts(queue text, limit_key text, seconds doubl
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.recent_starts(queue text, limit_key text, seconds double precision) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.reconcile_worker(worker_id uuid, held bigint[], seconds double precision) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.reconcile_worker(worker_id uuid, held bigint[], seconds double precision) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.redrive_jobs(queue text DEFAULT NULL::text, kind text DEFAULT NULL::text, tenant_id text DEFAULT NULL::text, signature text DEFAULT NULL::text, ids bigint[] DEFAULT NULL::bigint[], most integer DEFAULT NULL::integer, preview boolean DEFAULT false, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -473,6 +499,12 @@ CREATE FUNCTION ostinato.ring_doorbell(queue text, softly boolean DEFAULT false)
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.ring_doorbell(queue text, softly boolean) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.running_keys(queue text) RETURNS TABLE(limit_key text, job_id bigint)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato.running_keys(queue text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.say_span(span interval) RETURNS text
     LANGUAGE sql IMMUTABLE
     AS …;
@@ -499,6 +531,11 @@ CREATE FUNCTION ostinato.settle(claim_ids bigint[], job_ids bigint[], attempts i
     SET enable_nestloop TO 'off'
     AS …;
 ALTER FUNCTION ostinato.settle(claim_ids bigint[], job_ids bigint[], attempts integer[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.settle_cancels(most integer DEFAULT 100) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.settle_cancels(most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.show_job(job_id bigint, OUT id bigint, OUT kind text, OUT queue text, OUT tenant_id text, OUT correlation_id text, OUT priority smallint, OUT state text, OUT reason text, OUT attempt integer, OUT failures integer, OUT crashes integer, OUT max_attempts smallint, OUT created_at timestamp with time zone, OUT asked_run_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT duration_ms integer, OUT args json, OUT result json, OUT error json, OUT limit_key text, OUT unique_key text, OUT unique_states text[], OUT worker_id uuid, OUT worker_name text, OUT claimed_at timestamp with time zone, OUT lease_until timestamp with time zone, OUT cancel_requested_at timestamp with time zone, OUT cancel_reason text, OUT progress_done double precision, OUT progress_total double precision, OUT progress_note text, OUT progress_at timestamp with time zone) RETURNS record
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -597,6 +634,11 @@ CREATE FUNCTION ostinato.waiting_queues() RETURNS SETOF text
     SET enable_bitmapscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.waiting_queues() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.was_last(job_id bigint, attempt integer) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.was_last(job_id bigint, attempt integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.week_id(week integer) RETURNS bigint
     LANGUAGE sql IMMUTABLE
     AS …;
@@ -1068,13 +1110,17 @@ REVOKE ALL ON FUNCTION ostinato.fence_job(job_id bigint, attempt integer, claim_
 GRANT ALL ON FUNCTION ostinato.fence_job(job_id bigint, attempt integer, claim_id bigint) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.find_dead_letters(queue text, kind text, tenant_id text, signature text, ids bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.find_dead_letters(queue text, kind text, tenant_id text, signature text, ids bigint[]) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.find_ended(in_state text, in_queue text, of_kind text, of_tenant text, before bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.find_ended(in_state text, in_queue text, of_kind text, of_tenant text, before bigint, most integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.find_jobs(in_state text, in_queue text, of_kind text, of_tenant text, before bigint, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.find_jobs(in_state text, in_queue text, of_kind text, of_tenant text, before bigint, most integer) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.find_ready(in_queue text, of_kind text, of_tenant text, before bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.find_ready(in_queue text, of_kind text, of_tenant text, before bigint, most integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.first_id(at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.first_id(at timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.first_id(at timestamp with time zone) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.forget_run(job_ids bigint[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.forget_run(job_ids bigint[]) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.forget_run(job_ids bigint[], ended bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.forget_run(job_ids bigint[], ended bigint[]) TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.queue TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.free_keys(limits ostinato_data.queue, after text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.free_keys(limits ostinato_data.queue, after text) TO ostinato_worker;
@@ -1156,6 +1202,8 @@ REVOKE ALL ON FUNCTION ostinato.ready_since(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.ready_since(job_id bigint) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.recent_starts(queue text, limit_key text, seconds double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.recent_starts(queue text, limit_key text, seconds double precision) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.reconcile_worker(worker_id uuid, held bigint[], seconds double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.reconcile_worker(worker_id uuid, held bigint[], seconds double precision) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.refuse_stale(job_id bigint, attempt integer) FROM PUBLIC;
@@ -1180,6 +1228,8 @@ REVOKE ALL ON FUNCTION ostinato.retry_job(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.retry_job(job_id bigint) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.ring_doorbell(queue text, softly boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.ring_doorbell(queue text, softly boolean) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.running_keys(queue text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.running_keys(queue text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.say_span(span interval) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.say_span(span interval) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.say_time(at timestamp with time zone) FROM PUBLIC;
@@ -1190,6 +1240,8 @@ REVOKE ALL ON FUNCTION ostinato.set_test_clock(frozen timestamp with time zone, 
 GRANT ALL ON FUNCTION ostinato.set_test_clock(frozen timestamp with time zone, shift interval) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.settle(claim_ids bigint[], job_ids bigint[], attempts integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.settle(claim_ids bigint[], job_ids bigint[], attempts integer[]) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.settle_cancels(most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.settle_cancels(most integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.show_job(job_id bigint, OUT id bigint, OUT kind text, OUT queue text, OUT tenant_id text, OUT correlation_id text, OUT priority smallint, OUT state text, OUT reason text, OUT attempt integer, OUT failures integer, OUT crashes integer, OUT max_attempts smallint, OUT created_at timestamp with time zone, OUT asked_run_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT duration_ms integer, OUT args json, OUT result json, OUT error json, OUT limit_key text, OUT unique_key text, OUT unique_states text[], OUT worker_id uuid, OUT worker_name text, OUT claimed_at timestamp with time zone, OUT lease_until timestamp with time zone, OUT cancel_requested_at timestamp with time zone, OUT cancel_reason text, OUT progress_done double precision, OUT progress_total double precision, OUT progress_note text, OUT progress_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.show_job(job_id bigint, OUT id bigint, OUT kind text, OUT queue text, OUT tenant_id text, OUT correlation_id text, OUT priority smallint, OUT state text, OUT reason text, OUT attempt integer, OUT failures integer, OUT crashes integer, OUT max_attempts smallint, OUT created_at timestamp with time zone, OUT asked_run_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT duration_ms integer, OUT args json, OUT result json, OUT error json, OUT limit_key text, OUT unique_key text, OUT unique_states text[], OUT worker_id uuid, OUT worker_name text, OUT claimed_at timestamp with time zone, OUT lease_until timestamp with time zone, OUT cancel_requested_at timestamp with time zone, OUT cancel_reason text, OUT progress_done double precision, OUT progress_total double precision, OUT progress_note text, OUT progress_at timestamp with time zone) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.slot_holders(queue text, limit_key text, OUT who text, OUT holders json) FROM PUBLIC;
@@ -1223,6 +1275,8 @@ REVOKE ALL ON FUNCTION ostinato.waiting_lanes(for_queue text, for_tenant text) F
 GRANT ALL ON FUNCTION ostinato.waiting_lanes(for_queue text, for_tenant text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.waiting_queues() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.waiting_queues() TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.was_last(job_id bigint, attempt integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.was_last(job_id bigint, attempt integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.week_id(week integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.week_id(week integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.week_name(parent text, week integer) FROM PUBLIC;

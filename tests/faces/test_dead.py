@@ -1,9 +1,11 @@
 """`ostinato jobs dead | redrive`."""
 
+import fcntl
 import os
 import pty
 import subprocess
 import sys
+import termios
 
 import pytest
 
@@ -141,9 +143,13 @@ def test_where_nobody_can_answer_redrive_asks_for_yes(shell: Shell, place: Place
     assert state(shell, job) == "dead"
 
 
-@pytest.mark.parametrize(("answer", "then"), [("y", "ready"), ("n", "dead"), ("", "dead")])
+@pytest.mark.parametrize(
+    ("answer", "then", "code"),
+    [("y\n", "ready", 0), ("n\n", "dead", 0), ("\n", "dead", 0), ("\x03", "dead", 130)],
+    ids=["yes", "no", "enter", "Ctrl-C"],
+)
 def test_at_a_terminal_redrive_asks_first(
-    shell: Shell, place: Place, answer: str, then: str
+    shell: Shell, place: Place, answer: str, then: str, code: int
 ) -> None:
     job = place.bury()
     ours, theirs = pty.openpty()
@@ -154,17 +160,19 @@ def test_at_a_terminal_redrive_asks_first(
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
+        start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509 - before any thread
     ) as process:
         os.close(theirs)
         said = ""
         while "[y/N]" not in said:
             said += os.read(ours, 1000).decode()
-        os.write(ours, f"{answer}\n".encode())
+        os.write(ours, answer.encode())
         process.wait()
     os.close(ours)
 
     assert "Run 1 dead letter again?" in said
-    assert process.returncode == 0
+    assert process.returncode == code
     assert state(shell, job) == then
 
 

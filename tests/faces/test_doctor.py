@@ -39,6 +39,7 @@ def test_a_healthy_database_passes_with_every_check_made(shell: Shell, place: Pl
 
     assert {check: each["level"] for check, each in found.items()} == dict.fromkeys(
         [
+            "program",
             "database",
             "durability",
             "roles",
@@ -105,7 +106,7 @@ def test_a_schema_that_is_missing_ends_the_examination(shell: Shell, place: Plac
 def test_a_database_that_does_not_answer_is_a_failure_not_a_crash() -> None:
     shell = Shell({"OSTINATO_DATABASE_URL": "postgresql://127.0.0.1:1/app"})
 
-    assert list(findings(shell, code=1)) == ["database"]
+    assert list(findings(shell, code=1)) == ["program", "database"]
 
 
 def test_a_folder_without_a_database_is_a_failure(tmp_path: Path) -> None:
@@ -119,6 +120,7 @@ def test_doctor_takes_no_argument(shell: Shell) -> None:
 
 
 JUDGEMENTS: list[tuple[str, Callable[[], Finding]]] = [
+    ("ok", lambda: checks.program("1.0", "3.11", "3.2")),
     ("ok", lambda: checks.version(SERVER)),
     ("ok", lambda: checks.version(SERVER | {"version_num": 150_000})),
     ("fail", lambda: checks.version(SERVER | {"version_num": 140_012})),

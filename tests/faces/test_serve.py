@@ -12,6 +12,7 @@ from tests.faces.conftest import Place, Shell
 from tests.faces.processes import running
 
 TOUR = "ostinato.cli.tour:app"
+WHO = "select current_user"
 
 APP = """
 import threading
@@ -97,6 +98,28 @@ def test_up_starts_a_database_again_that_was_killed(tmp_path: Path) -> None:
         until(lambda: state(shell, job) == "done")
         up.signal()
         assert up.ended() == 0
+
+
+@pytest.mark.slow
+def test_a_folder_of_its_own_needs_no_up(tmp_path: Path) -> None:
+    """Every command alone starts the database, and leaves nothing running behind it."""
+    shell = Shell({})
+    folder = ("--data-dir", str(tmp_path / "data"))
+
+    assert "there is no database" in shell.fails("jobs", "list", *folder, code=2)
+    assert "applied engine: 0001_engine.sql" in shell("db", "migrate", *folder)
+    assert {"check": "disk", "level": "ok"}.items() <= shell.json("doctor", *folder)["findings"][
+        -1
+    ].items()
+    with running(tmp_path, {}, "db", "psql", *folder, "--role=owner", "--", "-Atc", WHO) as psql:
+        assert psql.line("ostinato_owner")
+        assert psql.ended() == 0
+    with running(tmp_path, {}, "worker", "--app", TOUR, *folder, "--json") as worker:
+        worker.event("ready")
+        assert "Nothing runs" not in shell.run("workers", *folder).stderr
+        worker.signal()
+        assert worker.ended() == 0
+    assert not (tmp_path / "data" / "postgres" / "postmaster.pid").exists()
 
 
 def test_up_runs_your_app_and_prints_how_to_use_it(shell: Shell, tmp_path: Path, mine: str) -> None:

@@ -21,6 +21,7 @@ __all__ = [
     "failed",
     "partitions",
     "pooling",
+    "program",
     "roles",
     "row_security",
     "schema",
@@ -59,6 +60,14 @@ def failed(check: str, error: OstinatoError) -> Finding:
     """A check that could not even be made."""
     hint = UNREACHABLE if isinstance(error, DatabaseUnavailable) else error.hint
     return Finding(check, "fail", error.message, hint, {"code": error.code})
+
+
+def program(ostinato: str, python: str, driver: str) -> Finding:
+    """What runs here."""
+    told = f"Ostinato {ostinato}, Python {python}, psycopg {driver}"
+    return Finding(
+        "program", "ok", told, None, {"ostinato": ostinato, "python": python, "psycopg": driver}
+    )
 
 
 def version(server: Row) -> Finding:

@@ -18,6 +18,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator
 from functools import cached_property
+from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -30,7 +31,7 @@ from ostinato.base.settings import Settings
 from ostinato.cli.output import Output
 from ostinato.db.sqlstate import translate
 
-__all__ = ["Cli", "callback", "command", "group", "report"]
+__all__ = ["Cli", "callback", "command", "group", "own_version", "report"]
 
 F = TypeVar("F", bound=Callable[..., None])
 
@@ -165,6 +166,14 @@ def _parameter(name: str, annotation: object, default: object) -> inspect.Parame
 def _made(given: dict[str, Any]) -> Cli:
     streams = {name: bool(given.pop(name)) for name in ("json", "quiet", "verbose")}
     return Cli(Output(**streams), **(given | {"debug": bool(given["debug"])}))
+
+
+def own_version() -> str:
+    """The version of Ostinato."""
+    try:
+        return metadata.version("ostinato")
+    except metadata.PackageNotFoundError:
+        return "from its sources"
 
 
 def program() -> str:

@@ -95,9 +95,11 @@ def redrive(
             found = await _matching(conn, list(jobs) or None, filters)
             chosen = found[:most]
             told = {"matching": len(found), "chosen": len(chosen), "redriven": 0, "conflicts": 0}
-            if not preview and chosen and _agreed(cli, len(chosen), len(found), yes=yes):
-                told |= await _redriven(cli, conn, chosen)
-            return told
+            if preview or not chosen:
+                return told
+            if not yes and not _agreed(cli, len(chosen), len(found)):
+                return told | {"chosen": 0}
+            return told | await _redriven(cli, conn, chosen)
 
     told = attach.run(work())
     cli.out.show(told, *_outcome(told, preview=preview))
@@ -109,10 +111,9 @@ def register(app: typer.Typer) -> None:
     command(app)(redrive)
 
 
-def _agreed(cli: Cli, count: int, matching: int, *, yes: bool) -> bool:
+def _agreed(cli: Cli, count: int, matching: int) -> bool:
     of = "" if count == matching else f" of {matching:,}"
-    question = f"Run {words.counted(count, 'dead letter')}{of} again?"
-    return yes or cli.out.confirm(question)
+    return cli.out.confirm(f"Run {words.counted(count, 'dead letter')}{of} again?")
 
 
 async def _matching(
@@ -147,6 +148,8 @@ async def _redriven(cli: Cli, conn: AsyncConnection[Any], ids: list[int]) -> dic
 def _outcome(told: dict[str, int], *, preview: bool) -> list[str]:
     if told["matching"] == 0:
         return ["No dead letter matches."]
+    if told["chosen"] == 0:
+        return ["Nothing was changed."]
     if preview:
         of = "" if told["chosen"] == told["matching"] else f" of {told['matching']:,} that match"
         return [f"{words.counted(told['chosen'], 'dead letter')}{of} would run again."]

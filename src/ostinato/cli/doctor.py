@@ -1,11 +1,13 @@
 """`ostinato doctor`: is everything as it should be, and if not, what to do."""
 
+import platform
 import shutil
 import time
 import zoneinfo
 from collections.abc import AsyncIterator
 from typing import Any
 
+import psycopg
 import typer
 from psycopg import AsyncConnection
 from psycopg.rows import dict_row
@@ -14,7 +16,7 @@ from rich.text import Text
 from ostinato.base.errors import OstinatoError
 from ostinato.cli import attach, checks
 from ostinato.cli.checks import Finding
-from ostinato.cli.command import Cli, command
+from ostinato.cli.command import Cli, command, own_version
 from ostinato.cli.output import table
 from ostinato.db import migrate, pool
 from ostinato.db.sqlfile import statement
@@ -63,7 +65,7 @@ def _sentence(finding: Finding) -> Text:
 
 
 async def _examine(cli: Cli) -> list[Finding]:
-    found: list[Finding] = []
+    found = [checks.program(own_version(), platform.python_version(), psycopg.__version__)]
     try:
         async with attach.database(cli.settings, cli.out) as database:
             async with await pool.connect(database.url, role="doctor", pooled=True) as conn:
@@ -73,7 +75,7 @@ async def _examine(cli: Cli) -> list[Finding]:
                 async with await pool.connect(database.url, role="doctor", pooled=True) as conn:
                     found += [finding async for finding in _engine(conn)]
     except OstinatoError as error:
-        found.append(checks.failed("engine" if found else "database", error))
+        found.append(checks.failed("engine" if len(found) > 1 else "database", error))
     if cli.settings.database_url is None and attach.data_folder(cli.settings).is_dir():
         folder = attach.data_folder(cli.settings)
         found.append(checks.disk(shutil.disk_usage(folder).free, str(folder)))

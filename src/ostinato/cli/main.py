@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Sequence
-from importlib import import_module, metadata
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Annotated, Any
 
@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from ostinato.cli import db, dead, doctor, enqueue, jobs, queues, serve, workers
-from ostinato.cli.command import callback, command, group
+from ostinato.cli.command import callback, command, group, own_version
 from ostinato.cli.document import to_json
 
 __all__ = ["app", "main"]
@@ -47,10 +47,7 @@ app = typer.Typer(
 
 def _say_version(wanted: bool) -> None:  # noqa: FBT001 - Typer hands it over so
     if wanted:
-        try:
-            typer.echo(metadata.version("ostinato"))
-        except metadata.PackageNotFoundError:  # run from its sources
-            typer.echo("not installed")
+        typer.echo(own_version())
         raise typer.Exit
 
 

@@ -5,6 +5,7 @@ words come plainly. With --json stdout carries JSON and nothing else: one docume
 event of a command that goes on.
 """
 
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -114,7 +115,12 @@ class Output:
                 hint="Say --yes to go ahead without being asked, or --preview to only count.",
             )
         self._err.print(Text.assemble(question, (" [y/N] ", "bold")), end="")
-        return sys.stdin.readline().strip().lower() in ("y", "yes")
+        # An event loop would only note Ctrl-C and go on waiting for the answer.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            return sys.stdin.readline().strip().lower() in ("y", "yes")
+        finally:
+            signal.signal(signal.SIGINT, before)
 
     def error(self, error: OstinatoError) -> None:
         """Say what went wrong and what to do about it."""

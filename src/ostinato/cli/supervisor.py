@@ -32,6 +32,7 @@ OnReady = Callable[[list[dict[str, Any]]], None]
 HOPELESS = (2, 78)  # wrong settings or app, and a contract that does not fit: no restart can help
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 HEALTHY_SECONDS = 60.0
+LAST_WORDS_SECONDS = 1.0
 EXTRA_SECONDS = 15.0  # on top of the drain: for the last verdicts, and for saying goodbye
 
 
@@ -135,7 +136,9 @@ class Supervisor:
             self._send(slot.process, signal.SIGTERM)
         hearing = asyncio.create_task(self._hear(slot, ours))
         code = await slot.process.wait()
-        await hearing
+        # Something that its handlers forked may keep the line open: its last words come soon or never.
+        await asyncio.wait({hearing}, timeout=LAST_WORDS_SECONDS)
+        hearing.cancel()
         slot.process = None
         return code
 

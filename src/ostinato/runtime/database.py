@@ -5,7 +5,7 @@ LISTEN connection; and through a pooler alone, polling only.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -14,11 +14,10 @@ import psycopg
 
 from ostinato.base.errors import CommitUnknown
 from ostinato.base.settings import Settings
-from ostinato.db import embedded, migrate
-from ostinato.db.bundle import Component
+from ostinato.db import embedded
 from ostinato.db.pool import conninfo
 from ostinato.db.sqlstate import is_lost, translated
-from ostinato.engine.schema import ENGINE
+from ostinato.engine.schema import install
 
 __all__ = ["Database", "from_settings", "thread_transaction"]
 
@@ -58,9 +57,7 @@ class Database:
 
 
 @asynccontextmanager
-async def from_settings(
-    settings: Settings, *, migrated: bool = True, components: Sequence[Component] = (ENGINE,)
-) -> AsyncIterator[Database]:
+async def from_settings(settings: Settings, *, migrated: bool = True) -> AsyncIterator[Database]:
     """The database of the settings.
 
     An embedded one is started, migrated, and stopped when the last user leaves.
@@ -72,7 +69,7 @@ async def from_settings(
     try:
         database = Database.embedded(server)
         if migrated:
-            await migrate.migrate(database.admin_url, components)
+            await install(database.admin_url, retention_days=settings.retention_days)
         yield database
     finally:
         await asyncio.to_thread(server.stop)

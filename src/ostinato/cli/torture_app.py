@@ -1,0 +1,117 @@
+"""The jobs of `ostinato torture`: what real handlers do, and what they should not.
+
+Every kind in `WITH_EFFECT` leaves one row in `torture.effect`, written in the transaction that ends
+the job: exactly one for each job that is done, whatever happens to the worker.
+"""
+
+import asyncio
+import os
+import signal
+import time
+from typing import Any
+
+import psycopg
+
+from ostinato.base.backoff import Retry
+from ostinato.base.settings import ENV_PREFIX
+from ostinato.db.sqlfile import statement
+from ostinato.runtime.app import App
+from ostinato.runtime.context import Context, SyncContext
+from ostinato.runtime.outcomes import Snooze
+
+__all__ = ["POISON", "WITH_EFFECT", "app"]
+
+app = App("torture")
+
+# The database is away now and then: nothing may give up because of it.
+STUBBORN = Retry(base=0.1, factor=1.5, cap=1.5, max_attempts=1000)
+FILE = ("ostinato.cli", "sql/torture.sql")
+
+
+async def _end(ctx: Context) -> None:
+    async with ctx.transaction() as conn:
+        await conn.execute(statement(*FILE, "write_effect"), ctx.token)
+
+
+@app.job(retry=STUBBORN)
+async def plain(ctx: Context, number: int) -> int:  # noqa: ARG001 - a handler takes it
+    """Only returns something."""
+    return number
+
+
+@app.job(retry=STUBBORN)
+async def effect(ctx: Context) -> None:
+    """Writes at once."""
+    await _end(ctx)
+
+
+@app.job(retry=STUBBORN)
+async def slow(ctx: Context, seconds: float) -> None:
+    """Takes its time."""
+    await asyncio.sleep(seconds)
+    await _end(ctx)
+
+
+@app.job(retry=STUBBORN, queue="rude")
+async def blocking(ctx: Context, seconds: float) -> None:
+    """Blocks the event loop, and every other job of its process with it."""
+    time.sleep(seconds)  # noqa: ASYNC251 - the point of it
+    await _end(ctx)
+
+
+@app.job(retry=STUBBORN)
+def threaded(ctx: SyncContext, seconds: float) -> None:
+    """A plain function."""
+    time.sleep(seconds)
+    with ctx.transaction() as conn:
+        conn.execute(statement(*FILE, "write_effect"), ctx.token)
+
+
+@app.job(retry=STUBBORN)
+async def flaky(ctx: Context, failures: int) -> None:
+    """Fails some times."""
+    if ctx.job.failures < failures:
+        raise ConnectionError(f"failure {ctx.job.failures + 1} of {failures}")
+    await _end(ctx)
+
+
+@app.job(retry=STUBBORN)
+async def sleepy(ctx: Context, times: int) -> Snooze | None:
+    """Snoozes some times."""
+    if ctx.job.attempt <= times:
+        return Snooze(0.2)
+    await _end(ctx)
+    return None
+
+
+@app.job(retry=STUBBORN)
+async def single(ctx: Context) -> None:
+    """Enqueued under a unique key."""
+    await asyncio.sleep(0.05)
+    await _end(ctx)
+
+
+@app.job(retry=STUBBORN)
+async def unwanted(ctx: Context) -> None:
+    """Goes on until it is cancelled."""
+    while not ctx.cancelled:  # noqa: ASYNC110 - as handlers do
+        await asyncio.sleep(0.05)
+
+
+@app.job(retry=STUBBORN)
+async def outside(ctx: Context, key: str) -> None:
+    """Calls another system, which recognises by a key what it has done already."""
+    url = os.environ[f"{ENV_PREFIX}DATABASE_URL"]
+    async with await psycopg.AsyncConnection.connect(url, autocommit=True) as conn:
+        values: dict[str, Any] = {"job_id": ctx.job.id, "attempt": ctx.job.attempt, "key": key}
+        await conn.execute(statement(*FILE, "call_outside"), values)
+
+
+@app.job(retry=STUBBORN, queue="rude")
+async def poison(ctx: Context) -> None:  # noqa: ARG001 - a handler takes it
+    """Kills its process, always."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+POISON = poison.name
+WITH_EFFECT = [kind.name for kind in (effect, slow, blocking, threaded, flaky, sleepy, single)]
