@@ -1,10 +1,13 @@
-"""Commands that go on: started as real processes, waited for by what they say."""
+"""Commands as real processes: those that go on, and those that talk to a terminal."""
 
+import fcntl
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
+import termios
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -74,3 +77,42 @@ def running(folder: Path, env: dict[str, str], *args: str) -> Iterator[Running]:
             yield Running(process, errors)
         finally:
             process.kill()
+
+
+class Terminal:
+    """Somebody at a terminal, who reads and types."""
+
+    def __init__(self, process: subprocess.Popen[bytes], fd: int) -> None:
+        self.process = process
+        self._fd = fd
+
+    def reads_until(self, text: str) -> str:
+        """What the command says until it has said this."""
+        said = ""
+        while text not in said:
+            said += os.read(self._fd, 1000).decode()
+        return said
+
+    def types(self, text: str) -> None:
+        os.write(self._fd, text.encode())
+
+
+@contextmanager
+def at_terminal(env: dict[str, str], *args: str) -> Iterator[Terminal]:
+    """Run a command whose three streams are a terminal of its own; Ctrl-C in it is a signal."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "ostinato", *args],
+        env=os.environ | env | {"TERM": "dumb"},
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509 - one call, no lock
+    ) as process:
+        os.close(theirs)
+        try:
+            yield Terminal(process, ours)
+        finally:
+            process.kill()
+            os.close(ours)

@@ -1,15 +1,11 @@
 """`ostinato jobs dead | redrive`."""
 
-import fcntl
-import os
-import pty
-import subprocess
-import sys
-import termios
+import signal
 
 import pytest
 
 from tests.faces.conftest import Place, Shell
+from tests.faces.processes import at_terminal
 
 
 def state(shell: Shell, job: int) -> str:
@@ -152,28 +148,25 @@ def test_at_a_terminal_redrive_asks_first(
     shell: Shell, place: Place, answer: str, then: str, code: int
 ) -> None:
     job = place.bury()
-    ours, theirs = pty.openpty()
 
-    with subprocess.Popen(
-        [sys.executable, "-m", "ostinato", "jobs", "redrive", "--all"],
-        env=os.environ | shell.env | {"TERM": "dumb"},
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        start_new_session=True,
-        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509 - before any thread
-    ) as process:
-        os.close(theirs)
-        said = ""
-        while "[y/N]" not in said:
-            said += os.read(ours, 1000).decode()
-        os.write(ours, answer.encode())
-        process.wait()
-    os.close(ours)
+    with at_terminal(shell.env, "jobs", "redrive", "--all") as terminal:
+        asked = terminal.reads_until("[y/N]")
+        terminal.types(answer)
+        assert terminal.process.wait() == code
 
-    assert "Run 1 dead letter again?" in said
-    assert process.returncode == code
+    assert "Run 1 dead letter again?" in asked
     assert state(shell, job) == then
+
+
+def test_a_question_can_be_ended_by_a_signal(shell: Shell, place: Place) -> None:
+    job = place.bury()
+
+    with at_terminal(shell.env, "jobs", "redrive", "--all") as terminal:
+        terminal.reads_until("[y/N]")
+        terminal.process.terminate()
+        assert terminal.process.wait() == 128 + signal.SIGTERM
+
+    assert state(shell, job) == "dead"
 
 
 @pytest.mark.parametrize(

@@ -259,10 +259,10 @@ def test_a_worker_serves_the_queues_it_is_told_under_its_name(shell: Shell, tmp_
 
 
 def test_several_processes_are_one_worker_command(shell: Shell, tmp_path: Path) -> None:
-    args = ("--processes", "2", "--concurrency", "3", "--json")
+    args = ("--processes", "2", "--concurrency", "3", "--name", "postman", "--json")
     with running(tmp_path, shell.env, "worker", "--app", TOUR, *args) as worker:
         ready = worker.event("ready")
-        assert len(names(shell)) == 2
+        assert names(shell) == {"postman-1", "postman-2"}
         worker.signal()
         assert worker.ended() == 0
 

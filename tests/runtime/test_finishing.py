@@ -10,14 +10,14 @@ import pytest
 from structlog.typing import EventDict
 
 from ostinato import Cancel, Context, Done, Retry, Snooze, SyncContext
-from ostinato.base.errors import OstinatoError
+from ostinato.base.errors import InvalidInput, OstinatoError
 from ostinato.base.metrics import FENCED_WRITES, JOBS_FINISHED
 from ostinato.engine import claims, upkeep
 from ostinato.runtime import finisher as finisher_module
 from ostinato.runtime.database import Database
 from ostinato.runtime.execute import Failed
 from tests.faults.proxy import Proxy, between
-from tests.runtime.lab import Lab, counted, until
+from tests.runtime.lab import Lab, counted, forever, running, until
 
 NOW = Retry(delays=(0, 0, 0))
 
@@ -215,13 +215,8 @@ async def test_a_verdict_that_the_database_cannot_take_now_waits_and_the_others_
     assert await lab.outcomes(job_id) == ["done"]
 
 
-async def test_a_partition_that_is_added_under_a_verdict_costs_nothing(
-    lab: Lab, monkeypatch: pytest.MonkeyPatch, logs: list[EventDict]
-) -> None:
-    async def no_upkeep(*_: object) -> None:
-        return None
-
-    monkeypatch.setattr(upkeep, "run", no_upkeep)
+async def without_weeks(lab: Lab) -> None:
+    """Leave only the default partitions, as if upkeep had not run for long."""
     for parent in ("job", "outcome"):
         weeks = await lab.rows(
             "select inhrelid::regclass::text from pg_inherits"
@@ -231,32 +226,85 @@ async def test_a_partition_that_is_added_under_a_verdict_costs_nothing(
         for (week,) in weeks:
             if not week.endswith("_default"):
                 await lab.rows(f"drop table {week}")
+
+
+@pytest.mark.parametrize("how", ["done", "fail", "bury", "snooze", "cancel", "release", "rescue"])
+async def test_a_partition_that_is_added_under_a_verdict_costs_nothing(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, logs: list[EventDict], how: str
+) -> None:
+    """Whoever waited for upkeep must not overlook the rows that it moved meanwhile."""
+
+    async def no_upkeep(*_: object) -> None:
+        return None
+
+    monkeypatch.setattr(upkeep, "run", no_upkeep)
+    await without_weeks(lab)
     started, gate = asyncio.Event(), asyncio.Event()
 
-    @lab.app.job()
-    async def work(ctx: Context) -> str:
+    @lab.app.job(retry=Retry(delays=(3600,)))
+    async def work(ctx: Context) -> object:
+        if ctx.job.attempt > 1:
+            await forever()
         started.set()
         await gate.wait()
+        match how:
+            case "fail":
+                raise ConnectionError("later")
+            case "bury":
+                raise InvalidInput("never")
+            case "snooze":
+                return Snooze(3600)
+            case "cancel":
+                return Cancel()
+            case "release" | "rescue":
+                await forever()
         return "kept"
 
     admin_url = lab.engine.database.admin_url
+    worker = lab.new_worker(drain_seconds=0, beat_seconds=1, expiry_seconds=30)
     async with (
-        lab.worker(),
-        await psycopg.AsyncConnection.connect(admin_url) as other,
+        running(worker),
+        await psycopg.AsyncConnection.connect(admin_url) as moving,
+        await psycopg.AsyncConnection.connect(admin_url, autocommit=True) as rescuing,
     ):
         job_id = await work.enqueue(lab.client)
         await started.wait()
-        await other.execute("select ostinato.upkeep_partitions(14)")
+        await moving.execute("select ostinato.upkeep_partitions(14)")
         gate.set()
+        rescue = asyncio.create_task(_rescue(rescuing) if how == "rescue" else forever())
+        if how == "release":
+            worker.stop()
         await lab.until(
             "select count(*) > 0 from pg_stat_activity where %s = any (pg_blocking_pids(pid))",
-            other.info.backend_pid,
+            moving.info.backend_pid,
         )
-        await other.commit()
-        ended = await lab.becomes(job_id, "done", "dead")
+        await moving.commit()
+        ends = {
+            "done": "done",
+            "bury": "dead",
+            "cancel": "cancelled",
+            "release": "ready",
+            "rescue": "running",
+        }
+        if how == "rescue":
+            await rescue
+        ended = await lab.becomes(job_id, ends.get(how, "scheduled"))
+        rescue.cancel()
 
-    assert (ended.state, ended.result) == ("done", "kept")
-    assert "verdict_not_writable" not in [line["event"] for line in logs]
+    # What waits or runs again counts the attempt that it will have, or has.
+    assert ended.attempt == (1 if ended.state in ("done", "dead", "cancelled") else 2)
+    odd = {line["event"] for line in logs} & {"fenced", "verdict_not_writable"}
+    assert odd <= ({"fenced"} if how == "rescue" else set())
+
+
+async def _rescue(conn: psycopg.AsyncConnection[Any]) -> None:
+    """Take the jobs of all claims back, as from dead workers; again, if another was in the way."""
+    while True:
+        try:
+            await conn.execute("select ostinato.rescue_claim(c.id, 3) from ostinato_data.claim c")
+        except psycopg.errors.SerializationFailure:
+            continue
+        return
 
 
 async def test_progress_is_written_while_a_job_runs_and_gone_when_it_ends(lab: Lab) -> None:

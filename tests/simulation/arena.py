@@ -16,6 +16,7 @@ from tests.simulation.session import Session
 from tests.simulation.steps import Row
 
 DATABASE = "simulation"
+RENEW_RUNS = 50
 LOOK_SECONDS = 0.002  # how long an answer may take before we look whether it waits for a lock
 
 
@@ -32,7 +33,10 @@ class Arena:
         self._taken: list[Session] = []
         self._observer = Session(urls.admin)
         self._observer.run(world_sql("be_quick"))
-        self.has_weeks = False
+        self.has_weeks = True
+        """Whether there are partitions by week: those of the installation, or of upkeep."""
+        self._runs = 0
+        self._clock = -1.0
 
     def close(self) -> None:
         for session in (self._observer, *self._free, *self._taken):
@@ -48,7 +52,11 @@ class Arena:
         if self.has_weeks:
             self._observer.run(world_sql("drop_weeks"))
             self.has_weeks = False
+        self._runs += 1
+        if self._runs % RENEW_RUNS == 0:
+            self._observer.run(world_sql("renew"))
         self._observer.run(world_sql("empty"))
+        self._clock = -1.0
         self.set_clock(0)
 
     def session(self) -> Session:
@@ -65,7 +73,9 @@ class Arena:
         return self._observer.run(world_sql(name), params)
 
     def set_clock(self, seconds: float) -> None:
-        self.look("set_clock", f"{seconds:.6f}")
+        if seconds != self._clock:
+            self._clock = seconds
+            self.look("set_clock", f"{seconds:.3f}")
 
     def comes_to_an_end(self, session: Session) -> bool:
         """Wait until a statement is done; false as soon as it waits for somebody's lock.
@@ -84,7 +94,7 @@ class Arena:
     def kill(self, session: Session) -> None:
         """Cut a connection, and have it again: the transaction is gone, and its locks."""
         self.look("kill", session.pid)
-        session.close()
+        session.wait_for_end()
         session.connect()
 
     def replace(self, text: str) -> None:

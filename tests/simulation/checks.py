@@ -50,6 +50,9 @@ def _facts(model: Model, found: Counter[Row]) -> Iterable[Fact]:
     for job in model.jobs.values():
         yield from (("effect", job.id, attempt, 0, 0, None) for attempt in job.effects)
         yield from (("guarded", job.id, attempt, 0, 0, None) for attempt in job.guarded)
+    for worker_id, worker in model.workers.items():
+        if worker.registered:
+            yield ("worker", 0, 0, 0, 0, worker_id)
     for (tenant, key), (job_id, _) in model.keys.items():
         yield ("unique", job_id, 0, 0, 0, f"{tenant}/{key}")
 
@@ -72,6 +75,8 @@ def _promise(facts: list[Row]) -> str:
         return "effects take place exactly once"
     if kinds <= {"unique"}:
         return "a unique key is held by its job, and freed with it"
+    if kinds <= {"worker"}:
+        return "nobody is removed without being dead"
     if kinds <= {"cancel", "progress"}:
         return "nothing is left over of a run"
     return "every job is in exactly one place, the right one"

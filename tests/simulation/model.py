@@ -193,7 +193,7 @@ class Model:
             Token(job.id, job.attempt, job.claim_id)
             for job in self.jobs.values()
             if job.phase == "held" and job.worker == worker
-            if job.claimed_at < before and job.id not in known
+            if job.claimed_at < before - MICROSECOND and job.id not in known
         ]
 
     def check_refused(self, verb: str, token: Token) -> None:
@@ -297,6 +297,13 @@ class Model:
             self._rescue_one(self.jobs[job_id], attempt, outcome, self.workers[worker_id])
             count += 1
         return count
+
+    def may_lose_workers(self) -> bool:
+        """Whether some worker is silent for so long that a poll may remove it."""
+        return any(
+            worker.registered and abs(self.now - worker.beat_at) > worker.expiry
+            for worker in self.workers.values()
+        )
 
     def saw_workers(self, ids: set[str]) -> None:
         """Which workers are registered, after a poll removed the dead ones."""

@@ -75,11 +75,17 @@ def cancel(me: Operator) -> Call | None:
     job_id = me.some_job("waiting", "held", "held")
     if job_id is None:
         return None
-    return Call(
-        "cancel_job",
-        {"job_id": job_id},
-        commit=lambda answer: me.model.cancelled(job_id, answer.value),
-    )
+    stood = False
+
+    def check(_: Answer) -> None:
+        nonlocal stood
+        stood = bool(me.model.jobs[job_id].cancel)
+
+    def commit(answer: Answer) -> None:
+        if not (stood and answer.value == "running"):  # then it was asked for already
+            me.model.cancelled(job_id, answer.value)
+
+    return Call("cancel_job", {"job_id": job_id}, check=check, commit=commit)
 
 
 def operate(me: Operator) -> Call | None:

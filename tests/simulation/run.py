@@ -113,16 +113,18 @@ class Drain:
         )
         self.patience = 4 * max(config.expiries) + 2 * sum(windows) + 30
         """How long nothing may happen although something should, in seconds."""
+        self.pause = 0.4 * min(*config.expiries, 15.0)
+        """Often enough that the polls are not taken for a gap."""
 
     def work(self, _: Task) -> Process:
         config = self.world.config
         for name in config.queues:
             queue = self.model.queues[name]
             yield Call("resume_queue", {"name": name}, commit=lambda _, q=queue: setattr(q, "paused", False))
-        answer = yield Call("register_worker", {"name": "drain", "queues": list(config.queues), "kinds": list(config.kinds), "expiry_seconds": 15.0})
+        answer = yield Call("register_worker", {"name": "drain", "queues": list(config.queues), "kinds": list(config.kinds), "expiry_seconds": 30.0})
         worker_id = str(answer.value)
         self.world.labels[worker_id] = "drain"
-        me = self.model.workers[worker_id] = WorkerModel("drain", 15.0, self.world.clock)
+        me = self.model.workers[worker_id] = WorkerModel("drain", 30.0, self.world.clock)
         quiet = 0.0
         while self.model.live() or any(job.cancel for job in self.model.jobs.values()):
             yield Call("heartbeat_worker", {"worker_id": worker_id})
@@ -140,7 +142,7 @@ class Drain:
                 continue
             seconds = self._until_due(due, bool(ready))
             if seconds is None:
-                seconds = 1.0
+                seconds = self.pause
                 quiet += seconds
                 if quiet > self.patience:
                     left = shorten([str(job) for job in self.model.live()])

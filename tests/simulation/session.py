@@ -4,6 +4,8 @@ It stands on libpq itself (`psycopg.pq`), because a statement may have to be lef
 while the one thread of the simulation goes on with somebody else.
 """
 
+import contextlib
+import os
 import select
 from collections.abc import Sequence
 from functools import lru_cache
@@ -36,6 +38,14 @@ class Session:
         self.pid = self._pg.backend_pid
 
     def close(self) -> None:
+        self._pg.finish()
+
+    def wait_for_end(self) -> None:
+        """Wait until the server has closed the connection: then its process is gone, and its locks."""
+        os.set_blocking(self._pg.socket, True)  # noqa: FBT003 - as it is defined
+        with contextlib.suppress(ConnectionError):
+            while os.read(self._pg.socket, 65536):
+                pass
         self._pg.finish()
 
     @property

@@ -12,6 +12,7 @@ There are two times. `time` is the true one. The database's clock follows it, un
 """
 
 import hashlib
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
@@ -38,6 +39,7 @@ from tests.simulation.steps import (
     shorten,
 )
 
+UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 IDLE_SECONDS = 30.0  # the server ends transactions that are idle for longer
 
 
@@ -132,6 +134,7 @@ class World:
         if self.waiting is task:
             self.waiting = None
         self._end_transaction(task, committed=False)
+        self.arena.set_clock(self.clock)  # somebody who waited may go on
         self.arena.kill(task.session)
         self._wake_waiting()
 
@@ -165,7 +168,6 @@ class World:
 
     def pass_time(self, seconds: float) -> None:
         self.time = round(self.time + seconds, 3)
-        self.arena.set_clock(self.clock)
         self.model.set_now(self.clock)
 
     def jump(self, seconds: float) -> None:
@@ -216,6 +218,7 @@ class World:
             self._execute(task, task.next)
 
     def _execute(self, task: Task, statement: Statement) -> None:
+        self.arena.set_clock(self.clock)
         task.sent_at, task.sent = self.clock, self.model.moment
         task.session.send(*_text(statement))
         if self.arena.comes_to_an_end(task.session):
@@ -225,7 +228,7 @@ class World:
         leave = not isinstance(statement, Control) and statement.may_wait
         if leave and self.waiting is None and self.rng.random() < self.config.waits:
             self.waiting = task
-            self.log(task.name, f"{self._said(statement)} waits …")
+            self.log(task.name, f"{statement} waits …")
         else:
             self.arena.cancel(task.session)
             self._finish(task)
@@ -248,12 +251,12 @@ class World:
         try:
             rows = task.session.rows()
         except Failed as error:
-            self.log(task.name, f"{self._said(statement)} ! {error}")
+            self.log(task.name, f"{statement} ! {error}")
             self._end_transaction(task, committed=False)
             self._resume(task, error=error)
             self._wake_waiting()
             return
-        self.log(task.name, f"{self._said(statement)}{self._shown(rows)}")
+        self.log(task.name, f"{statement}{self._shown(rows)}")
         answer = Answer(rows, task.sent_at, self.clock, task.sent, self.model.moment)
         if isinstance(statement, Call | Plain):
             if statement.check is not None:
@@ -323,23 +326,17 @@ class World:
     # Trace.
 
     def log(self, who: str, what: str) -> None:
+        what = UUID.sub(lambda found: self.labels.get(found[0], "(new id)"), what)
         line = f"{len(self.trace):4} {self.time:9.3f} {self.clock:9.3f}  {who:10} {what}"
         self.trace.append(line)
         self.digest.update(line.encode())
         if self.on_line is not None:
             self.on_line(line)
 
-    def _said(self, statement: Statement) -> str:
-        text = str(statement)
-        if isinstance(statement, Call) and "worker_id" in statement.params:
-            worker_id = str(statement.params["worker_id"])
-            text = text.replace(worker_id, self.labels.get(worker_id, worker_id))
-        return text
-
     def _shown(self, rows: list[Row]) -> str:
         if not rows:
             return ""
-        cells = (" ".join(shorten(self.labels.get(str(v), v)) for v in row) for row in rows)
+        cells = (" ".join(shorten(value) for value in row) for row in rows)
         text = " | ".join(cells)
         return f" -> {text if len(text) <= 300 else text[:297] + '…'}"
 

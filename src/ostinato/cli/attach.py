@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import typer
 from psycopg import AsyncConnection
+from psycopg.conninfo import conninfo_to_dict
 
 from ostinato.base.errors import DatabaseUnavailable, EmbeddedError, NotConfigured
 from ostinato.base.settings import Settings
@@ -18,10 +19,11 @@ from ostinato.cli.command import Cli
 from ostinato.cli.document import keep_json_raw
 from ostinato.cli.output import Output
 from ostinato.db import embedded, migrate, pool
+from ostinato.db.pool import conninfo
 from ostinato.engine.schema import ENGINE
 from ostinato.runtime.database import Database
 
-__all__ = ["answering", "ask", "connection", "data_folder", "database", "run", "serving"]
+__all__ = ["answering", "ask", "connection", "data_folder", "database", "named", "run", "serving"]
 
 T = TypeVar("T")
 
@@ -127,6 +129,14 @@ async def serving(
         if watching is not None:
             watching.cancel()
         await asyncio.to_thread(server.stop)
+
+
+def named(url: str) -> str:
+    """Which database a URL means, without its secrets: a flag may name one and a file another."""
+    given = conninfo_to_dict(conninfo(url))
+    return (
+        f"{given.get('dbname', 'the default database')} at {given.get('host', 'the local server')}"
+    )
 
 
 def data_folder(settings: Settings) -> Path:

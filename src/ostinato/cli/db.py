@@ -38,7 +38,9 @@ def migrate(
 
     async def work() -> list[str]:
         async with attach.serving(cli.settings, cli.out, migrated=False) as database:
-            with cli.out.working("Bringing the schema up to date"):
+            with cli.out.working(
+                f"Bringing the schema of {attach.named(database.admin_url)} up to date"
+            ):
                 return await migrations.migrate(
                     database.admin_url, [ENGINE], wait_seconds=wait_seconds
                 )

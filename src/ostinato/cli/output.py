@@ -114,13 +114,9 @@ class Output:
                 f"{question} Nobody is there to answer.",
                 hint="Say --yes to go ahead without being asked, or --preview to only count.",
             )
-        self._err.print(Text.assemble(question, (" [y/N] ", "bold")), end="")
-        # An event loop would only note Ctrl-C and go on waiting for the answer.
-        before = signal.signal(signal.SIGINT, signal.default_int_handler)
-        try:
+        with _signals_end_reading():
+            self._err.print(Text.assemble(question, (" [y/N] ", "bold")), end="")
             return sys.stdin.readline().strip().lower() in ("y", "yes")
-        finally:
-            signal.signal(signal.SIGINT, before)
 
     def error(self, error: OstinatoError) -> None:
         """Say what went wrong and what to do about it."""
@@ -177,6 +173,22 @@ class Harmless:
         for segment in console.render(self.shown, options):
             clean = segment.text.translate(CONTROLS)
             yield segment if segment.control else Segment(clean, segment.style)
+
+
+@contextmanager
+def _signals_end_reading() -> Iterator[None]:
+    """An event loop would only note a signal, and go on waiting for the answer."""
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, _interrupt) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
+
+
+def _interrupt(number: int, _: object) -> None:
+    raise SystemExit(128 + number)
 
 
 def _print(console: Console, shown: RenderableType) -> None:

@@ -3,6 +3,7 @@
 import dataclasses
 import os
 import sys
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -62,7 +63,9 @@ def up(
     async def serve() -> int:
         async with attach.serving(settings, cli.out, watched=True) as database:
             if database.server is None:
-                with cli.out.working("Bringing the schema up to date"):
+                with cli.out.working(
+                    f"Bringing the schema of {attach.named(database.admin_url)} up to date"
+                ):
                     await (await attach.answering(database.admin_url, wait_seconds)).close()
                     await migrate.migrate(database.admin_url, [ENGINE])
 
@@ -71,7 +74,7 @@ def up(
 
             cli.out.note(f"Starting {counted(workers, 'worker')}")
             argv = _worker_argv(cli, settings, apps, [], wait_seconds)
-            return await _supervisor(cli, settings, argv, workers, on_ready).run()
+            return await _supervisor(cli, settings, lambda _: argv, workers, on_ready).run()
 
     _finish(cli, attach.run(serve()))
 
@@ -116,11 +119,10 @@ def worker(
         # Held by this process too, so that an embedded server outlives a worker that is replaced.
         async with attach.serving(settings, cli.out, watched=True):
             argv = _worker_argv(cli, settings, list(app), served, wait_seconds)
-            argv += [f"--name={name}"] if name else []
             return await _supervisor(
                 cli,
                 settings,
-                argv,
+                lambda number: [*argv, f"--name={name}-{number}"] if name else argv,
                 processes,
                 lambda told: cli.out.event({"event": "ready", "workers": told}),
             ).run()
@@ -143,7 +145,7 @@ def _finish(cli: Cli, code: int) -> None:
 def _supervisor(
     cli: Cli,
     settings: Settings,
-    argv: list[str],
+    argv: Callable[[int], list[str]],
     count: int,
     on_ready: OnReady,
 ) -> Supervisor:

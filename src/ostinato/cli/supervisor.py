@@ -50,11 +50,11 @@ class Slot:
 
 
 class Supervisor:
-    """Runs `count` copies of a command that takes `--link`."""
+    """Runs `count` processes: what `argv` says for the number of each, with `--link` behind it."""
 
     def __init__(
         self,
-        argv: Sequence[str],
+        argv: Callable[[int], Sequence[str]],
         count: int,
         out: Output,
         *,
@@ -62,7 +62,7 @@ class Supervisor:
         drain_seconds: float,
         on_ready: OnReady,
     ) -> None:
-        self._argv = list(argv)
+        self._argv = argv
         self._out = out
         self._env = dict(env)
         self._drain_seconds = drain_seconds
@@ -78,16 +78,16 @@ class Supervisor:
         signals = stop_signals()
         for number in signals:
             loop.add_signal_handler(number, self._signalled, number)
+        first, *others = self._slots
+        keepers = [asyncio.create_task(self._keep(first))]
         try:
-            first, *others = self._slots
-            keepers = [asyncio.create_task(self._keep(first))]
             if await self._ready([first]):
                 keepers += [asyncio.create_task(self._keep(slot)) for slot in others]
                 if await self._ready(self._slots):
                     self._on_ready([slot.told for slot in self._slots if slot.told is not None])
             await self._stop.wait()
-            await self._end(keepers)
         finally:
+            await self._end(keepers)
             for number in signals:
                 loop.remove_signal_handler(number)
         return self._exit_code
@@ -120,7 +120,7 @@ class Supervisor:
         ours, theirs = socket.socketpair()
         try:
             slot.process = await asyncio.create_subprocess_exec(
-                *self._argv,
+                *self._argv(slot.number),
                 f"--link={theirs.fileno()}",
                 stdin=DEVNULL,
                 # With --json our stdout is for documents only, not for what handlers print.
@@ -136,7 +136,7 @@ class Supervisor:
             self._send(slot.process, signal.SIGTERM)
         hearing = asyncio.create_task(self._hear(slot, ours))
         code = await slot.process.wait()
-        # Something that its handlers forked may keep the line open: its last words come soon or never.
+        # What its handlers forked may keep the line open: the last words come soon or never.
         await asyncio.wait({hearing}, timeout=LAST_WORDS_SECONDS)
         hearing.cancel()
         slot.process = None
@@ -158,6 +158,7 @@ class Supervisor:
             writer.close()
 
     async def _end(self, keepers: list[asyncio.Task[None]]) -> None:
+        self._stop.set()
         self._tell(signal.SIGTERM)
         late = self._drain_seconds + EXTRA_SECONDS
         _, pending = await asyncio.wait(keepers, timeout=late)

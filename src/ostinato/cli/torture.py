@@ -106,6 +106,7 @@ def _show(cli: Cli, report: "Report") -> None:
         "workers": report.workers,
         "holds": report.holds,
         "harm": dict(report.harm),
+        "evidence": report.evidence,
         "counts": [
             {
                 "name": count.name,
@@ -118,4 +119,4 @@ def _show(cli: Cli, report: "Report") -> None:
     }
     again = f"seed {report.seed}, {report.minutes:g} min, {report.workers} workers"
     summary = "every promise was kept" if report.holds else "a promise was broken"
-    cli.out.show(told, harm, promises, f"{summary} ({again})")
+    cli.out.show(told, harm, promises, *report.evidence, f"{summary} ({again})")

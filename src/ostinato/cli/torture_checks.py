@@ -10,7 +10,7 @@ from ostinato.cli import torture_app as kinds
 from ostinato.cli.torture_nemesis import Death
 from ostinato.db.sqlfile import statement
 
-__all__ = ["Count", "Left", "counts", "in_two_places", "left", "longest_rescue"]
+__all__ = ["Count", "Left", "counts", "evidence", "in_two_places", "left", "longest_rescue"]
 
 FILE = ("ostinato.cli", "sql/torture.sql")
 
@@ -97,6 +97,13 @@ async def counts(conn: Connection, acknowledged: set[int]) -> list[Count]:
         Count("innocent jobs buried", innocent, 0),
         Count("jobs buried for another reason", others, 0),
     ]
+
+
+async def evidence(conn: Connection, acknowledged: set[int]) -> list[str]:
+    """The stories of some jobs that a promise was broken for."""
+    named = {"ids": sorted(acknowledged), "kinds": kinds.WITH_EFFECT}
+    cursor = await conn.execute(statement(*FILE, "evidence"), named)
+    return [str(row[0]) for row in await cursor.fetchall()]
 
 
 async def _row(conn: Connection, block: str, *values: object, **named: object) -> tuple[Any, ...]:

@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,13 +30,16 @@ class Hand:
         self.name = name
         self.log_path = log
         self.paused = False
-        with log.open("ab") as out:
+        # However this process ends, the other end of the line hears it and drains.
+        self._link, theirs = socket.socketpair()
+        with log.open("ab") as out, theirs:
             self._process = subprocess.Popen(  # noqa: S603 - our own program
-                [*argv, f"--name={name}"],
+                [*argv, f"--name={name}", f"--link={theirs.fileno()}"],
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,
                 env=dict(env),
+                pass_fds=[theirs.fileno()],
                 process_group=0,
             )
 
@@ -61,6 +65,7 @@ class Hand:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.pid, signal.SIGKILL)
             self._process.wait()
+        self._link.close()
 
     def pause(self) -> None:
         """Stop it in its tracks, as a virtual machine that is moved."""

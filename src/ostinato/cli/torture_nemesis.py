@@ -57,10 +57,16 @@ class Nemesis:
     """Breaks one thing after the other until it is cancelled."""
 
     def __init__(
-        self, crew: Crew, server: Server, rng: random.Random, expiry_seconds: float
+        self,
+        crew: Crew,
+        server: Server,
+        admin_url: str,
+        rng: random.Random,
+        expiry_seconds: float,
     ) -> None:
         self._crew = crew
         self._server = server
+        self._admin_url = admin_url
         self._rng = rng
         self._expiry = expiry_seconds
         self._naps: set[asyncio.Task[None]] = set()
@@ -144,5 +150,6 @@ class Nemesis:
                 await asyncio.sleep(seconds)
 
     async def _connect(self) -> psycopg.AsyncConnection[tuple[Any, ...]]:
-        url = self._server.admin_url
-        return await psycopg.AsyncConnection.connect(url, autocommit=True, connect_timeout=3)
+        return await psycopg.AsyncConnection.connect(
+            self._admin_url, autocommit=True, connect_timeout=3
+        )

@@ -63,6 +63,8 @@ class Report:
     workers: int
     harm: Counter[str] = field(default_factory=Counter)
     counts: list[Count] = field(default_factory=list)
+    evidence: list[str] = field(default_factory=list)
+    """The stories of jobs that a promise was broken for."""
 
     @property
     def holds(self) -> bool:
@@ -81,10 +83,10 @@ async def run(seed: int, minutes: float, workers: int, say: Say) -> Report:
         try:
             database = Database.embedded(server)
             await migrate.migrate(database.admin_url, [ENGINE])
-            async with _admin(server) as conn:
+            async with _admin(database) as conn:
                 await conn.execute(statement(*FILE, "create_tables"))
             with Crew(APP, database.url, logs, SETTINGS) as crew:
-                await _Run(report, server, crew, say).go()
+                await _Run(report, server, database, crew, say).go()
         finally:
             await asyncio.to_thread(server.stop, force=True)
     return report
@@ -93,32 +95,32 @@ async def run(seed: int, minutes: float, workers: int, say: Say) -> Report:
 class _Run:
     """The three phases."""
 
-    def __init__(self, report: Report, server: embedded.Server, crew: Crew, say: Say) -> None:
+    def __init__(
+        self, report: Report, server: embedded.Server, database: Database, crew: Crew, say: Say
+    ) -> None:
         self._report = report
-        self._server = server
+        self._database = database  # its addresses stay the same when the server is started again
         self._crew = crew
         self._say = say
-        chance = random.Random(report.seed)  # noqa: S311 - chance that can be repeated
-        self._rng = chance
-        self._nemesis = Nemesis(
-            crew,
-            server,
-            random.Random(chance.getrandbits(64)),
-            EXPIRY_SECONDS,  # noqa: S311
-        )
+        self._rng = random.Random(report.seed)  # noqa: S311 - chance that can be repeated
+        self._nemesis = Nemesis(crew, server, database.admin_url, self._chance(), EXPIRY_SECONDS)
         self._two_places = 0
         self._redriven = 0
 
     async def go(self) -> None:
         seconds = 60 * self._report.minutes
-        async with Client(Database.embedded(self._server)) as client:
-            load = Load(client, random.Random(self._rng.getrandbits(64)), EXPIRY_SECONDS)  # noqa: S311
+        async with Client(self._database) as client:
+            load = Load(client, self._chance(), EXPIRY_SECONDS)
             async with _beside(self._keep()):
                 async with _beside(load.run(), self._nemesis.run()):
                     await self._watch("rage", seconds, load)
                 await self._calm(load)
             await self._end()
             await self._count(load)
+
+    def _chance(self) -> random.Random:
+        """Chance of its own for each who needs some, so that none shifts the others'."""
+        return random.Random(self._rng.getrandbits(64))  # noqa: S311 - as above
 
     async def _keep(self) -> None:
         """Replace workers that have ended."""
@@ -139,7 +141,7 @@ class _Run:
     async def _look(self) -> Left | None:
         """How it stands, when the database can be asked."""
         try:
-            async with _admin(self._server) as conn:
+            async with _admin(self._database) as conn:
                 self._two_places = max(self._two_places, await checks.in_two_places(conn))
                 return await checks.left(conn)
         except (psycopg.Error, OSError):
@@ -161,7 +163,7 @@ class _Run:
             await asyncio.sleep(KEEP_SECONDS)
 
     async def _redrive(self) -> int:
-        async with _admin(self._server) as conn:
+        async with _admin(self._database) as conn:
             cursor = await conn.execute(statement(*FILE, "redrive_innocent"), [kinds.POISON])
             row = await cursor.fetchone()
         redriven = 0 if row is None else int(row[0])
@@ -177,9 +179,11 @@ class _Run:
             await asyncio.sleep(KEEP_SECONDS)
 
     async def _count(self, load: Load) -> None:
-        async with _admin(self._server) as conn:
+        async with _admin(self._database) as conn:
             found = await checks.counts(conn, load.acknowledged)
             longest = await checks.longest_rescue(conn, self._nemesis.deaths)
+            if not all(count.holds for count in found):
+                self._report.evidence = await checks.evidence(conn, load.acknowledged)
         self._report.harm = self._nemesis.done
         self._report.counts = [
             *found,
@@ -206,8 +210,8 @@ async def _beside(*work: Any) -> AsyncIterator[None]:  # noqa: ANN401 - coroutin
 
 
 @asynccontextmanager
-async def _admin(server: embedded.Server) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
-    url = server.admin_url
+async def _admin(database: Database) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+    url = database.admin_url
     async with await psycopg.AsyncConnection.connect(
         url, autocommit=True, connect_timeout=3
     ) as conn:

@@ -30,7 +30,7 @@ from uuid import UUID
 import psycopg
 from psycopg import AsyncConnection
 
-from ostinato.base.errors import NotConfigured
+from ostinato.base.errors import CommitUnknown, NotConfigured
 from ostinato.base.log import get_logger
 from ostinato.base.metrics import (
     BUFFER_JOBS,
@@ -140,7 +140,7 @@ class Worker:
             on_written=self.rouse,
         )
         self._claim_loop = Loop(
-            "claimer", self._claim_tick, on_error=self._database_error, rng=self._rng
+            "claimer", self._claim_tick, on_error=self._claim_failed, rng=self._rng
         )
         self.lanes = Lanes(
             self.kinds,
@@ -308,8 +308,7 @@ class Worker:
         now = time.monotonic()
         async with self._janitor_keeper.connection() as conn:
             held = [*self.lanes.held(), *self._finisher.held()]
-            unheard = 2 * self.settings.call_timeout_seconds
-            lost = await workers.reconcile(conn, self._worker_id(), held, unheard)
+            lost = await workers.reconcile(conn, self._worker_id(), held, self._unheard_seconds())
             if lost:
                 log.warning("claim_never_heard_of", worker=self.name, jobs=lost)
             if now >= self._upkeep_due:
@@ -333,6 +332,17 @@ class Worker:
         await self._register()
         self._heart.rebirth(self._worker_id())
         self.rouse()
+
+    def _claim_failed(self, error: BaseException) -> None:
+        self._database_error(error)
+        if isinstance(error, CommitUnknown):
+            # We may hold jobs that we never heard of: look as soon as that is sure.
+            loop = asyncio.get_running_loop()
+            loop.call_later(1.1 * self._unheard_seconds(), self._janitor_loop.wake)
+
+    def _unheard_seconds(self) -> float:
+        """The age of a claim whose answer is not on its way any more."""
+        return 2 * self.settings.call_timeout_seconds
 
     def _database_error(self, error: BaseException) -> None:
         self.recorder.add(DATABASE_ERRORS, getattr(error, "code", type(error).__name__))

@@ -105,3 +105,28 @@ select o.finished_at from ostinato_data.outcome o where o.worker_id = %s and o.o
 -- Runs the jobs again that were in the way of too many crashes of others.
 select r.redriven from ostinato.redrive_jobs(
     ids => array(select d.job_id from ostinato_data.dead_letter d where d.reason = 'worker_lost' and d.kind <> %s)) r;
+
+-- name: evidence
+-- The stories of some jobs that are lost, stuck, or whose effects are not exact: where they are and what happened to them.
+with odd as (
+    select a.id, 'acknowledged and nowhere' as what from unnest(%(ids)s::bigint[]) a (id)
+    where coalesce(ostinato.job_state(a.id), 'nowhere') not in ('done', 'cancelled', 'dead', 'ready', 'scheduled', 'running')
+    union all
+    select o.job_id, 'done without an effect' from ostinato_data.outcome o join ostinato_data.job j on j.id = o.job_id
+    where o.outcome = 'done' and j.kind = any (%(kinds)s::text[]) and not exists (select from torture.effect e where e.job_id = o.job_id)
+    union all
+    select e.job_id, 'an effect of an attempt that did not complete' from torture.effect e
+    where not exists (select from ostinato_data.outcome o where (o.job_id, o.attempt, o.outcome) = (e.job_id, e.attempt, 'done'))
+    union all
+    select h, 'still held' from ostinato_data.claim c cross join unnest(c.job_ids) h
+    union all
+    select r.job_id, 'still ready' from ostinato_data.ready r
+    union all
+    select s.job_id, 'still scheduled' from ostinato_data.scheduled s
+)
+select format('job %%s (%%s) is %%s: %%s; effects of attempts %%s; outcomes %%s', odd.id, coalesce(j.kind, 'no such job'), odd.what,
+    coalesce(ostinato.job_state(odd.id), 'no state'),
+    coalesce((select string_agg(e.attempt::text, ', ') from torture.effect e where e.job_id = odd.id), 'none'),
+    coalesce((select string_agg(format('%%s %%s at %%s by %%s', o.attempt, o.outcome, o.finished_at, o.worker_id), '; ' order by o.attempt)
+              from ostinato_data.outcome o where o.job_id = odd.id), 'none'))
+from odd left join ostinato_data.job j on j.id = odd.id limit 20;

@@ -67,11 +67,11 @@ begin
         perform ostinato.free_unique_keys(v_batch.job_ids, 'running');
     end if;
     return query
-    select b.job_id, b.attempt, b.failures, b.crashes, v_claim, j.kind, j.args::text, j.tenant_id, j.correlation_id, j.max_attempts,
+    select b.job_id, b.attempt, b.failures, b.crashes, v_claim, coalesce(j.kind, ostinato.refuse_moved(b.job_id)), j.args::text, j.tenant_id, j.correlation_id, j.max_attempts,
            extract(epoch from v_now - greatest(j.created_at, coalesce(j.run_at, j.created_at)))::double precision,
            case when b.n = 1 then v_batch.cursor end
     from unnest(v_batch.job_ids, v_batch.attempts, v_batch.failures, v_batch.crashes) with ordinality b (job_id, attempt, failures, crashes, n)
-    join job j on j.id = b.job_id
+    left join job j on j.id = b.job_id
     order by b.n;
 end
 $$;
@@ -321,6 +321,15 @@ begin
 end
 $$;
 
+-- Refuses to go on without the row of a job. Upkeep moves rows from one partition to another under a lock; a statement that
+-- waited for that lock looks with eyes from before, and sees the row neither where it was nor where it is.
+create function ostinato.refuse_moved(job_id bigint) returns text language plpgsql as $$
+begin
+    raise exception using errcode = '40001', message = format('job %s was moved to another partition just now', job_id),
+        hint = 'Nothing was changed: call again.';
+end
+$$;
+
 -- Finishes jobs successfully. Returns the ids of those that were refused as stale.
 create function ostinato.complete_jobs(
     claim_ids bigint[], job_ids bigint[], attempts integer[], durations integer[] default null, results text[] default null
@@ -408,9 +417,10 @@ declare
     v_ended bigint[];
 begin
     with settled as materialized (
-        select s.*, j.priority, j.queue, j.tenant_id, j.kind, j.limit_key, errors[s.n]::json as error, delays[s.n] as delay,
+        select s.*, j.priority, coalesce(j.queue, ostinato.refuse_moved(s.job_id)) as queue, j.tenant_id, j.kind, j.limit_key,
+               errors[s.n]::json as error, delays[s.n] as delay,
                case when r.job_id is not null then 'cancelled' when delays[s.n] is null then 'dead' else 'failed' end as outcome
-        from ostinato.settle(claim_ids, job_ids, attempts) s join job j on j.id = s.job_id
+        from ostinato.settle(claim_ids, job_ids, attempts) s left join job j on j.id = s.job_id
         left join cancel_request r on r.job_id = s.job_id
     ), written as (
         insert into outcome (job_id, finished_at, attempt, duration_ms, worker_id, outcome, error)
@@ -458,8 +468,9 @@ declare
     v_ended bigint[];
 begin
     with settled as materialized (
-        select s.*, j.priority, j.queue, j.tenant_id, j.kind, j.limit_key, r.job_id is not null as cancelled, r.reason as why
-        from ostinato.settle(claim_ids, job_ids, attempts) s join job j on j.id = s.job_id
+        select s.*, j.priority, coalesce(j.queue, ostinato.refuse_moved(s.job_id)) as queue, j.tenant_id, j.kind, j.limit_key,
+               r.job_id is not null as cancelled, r.reason as why
+        from ostinato.settle(claim_ids, job_ids, attempts) s left join job j on j.id = s.job_id
         left join cancel_request r on r.job_id = s.job_id
     ), snoozed as (
         insert into scheduled (job_id, run_at, attempt, priority, failures, crashes, keyed, reason, queue, tenant_id, kind, limit_key)
@@ -507,8 +518,9 @@ declare
     v_ended bigint[];
 begin
     with settled as materialized (
-        select s.*, j.priority, j.queue, j.tenant_id, j.kind, j.limit_key, r.job_id is not null as cancelled, r.reason as why
-        from ostinato.settle(claim_ids, job_ids, attempts) s join job j on j.id = s.job_id
+        select s.*, j.priority, coalesce(j.queue, ostinato.refuse_moved(s.job_id)) as queue, j.tenant_id, j.kind, j.limit_key,
+               r.job_id is not null as cancelled, r.reason as why
+        from ostinato.settle(claim_ids, job_ids, attempts) s left join job j on j.id = s.job_id
         left join cancel_request r on r.job_id = s.job_id
     ), returned as (
         insert into ready (position, job_id, attempt, priority, failures, crashes, keyed, queue, tenant_id, kind, limit_key)

@@ -136,10 +136,11 @@ declare
 begin
     delete from claim c where c.id = rescue_claim.claim_id returning * into v_claim;
     with lost as materialized (
-        select h.*, j.priority, j.queue, j.tenant_id, j.kind, j.limit_key, j.unique_key is not null as keyed,
+        select h.*, j.priority, coalesce(j.queue, ostinato.refuse_moved(h.job_id)) as queue, j.tenant_id, j.kind, j.limit_key,
+               j.unique_key is not null as keyed,
                case when r.job_id is not null then 'cancelled' when h.crashes + 1 >= max_crashes then 'dead' else 'lost' end as outcome
         from unnest(v_claim.job_ids, v_claim.attempts, v_claim.failures, v_claim.crashes) with ordinality h (job_id, attempt, failures, crashes, n)
-        join job j on j.id = h.job_id left join cancel_request r on r.job_id = h.job_id
+        left join job j on j.id = h.job_id left join cancel_request r on r.job_id = h.job_id
     ), written as (
         insert into outcome (job_id, finished_at, attempt, worker_id, outcome, error)
         select l.job_id, v_now, l.attempt, v_claim.worker_id, l.outcome, v_error from lost l

@@ -1,0 +1,112 @@
+"""The jobs of the fault tests, run by real worker processes."""
+
+import asyncio
+import ctypes
+import os
+import signal
+import threading
+
+import psycopg
+
+from ostinato import App, Context, Retry, SyncContext
+
+app = App("faults")
+
+STUBBORN = Retry(base=0.1, factor=1.5, cap=1, max_attempts=1000)
+
+
+async def let_pass(seconds: float) -> None:
+    """Let time pass; a handler may."""
+    try:
+        await asyncio.wait_for(asyncio.Event().wait(), seconds)
+    except TimeoutError:
+        return
+
+
+async def note_start(ctx: Context) -> None:
+    """Leave a trace outside of the job's transaction, by the database's clock."""
+    url = os.environ["OSTINATO_TEST_URL"]
+    async with await psycopg.AsyncConnection.connect(url, autocommit=True) as conn:
+        await conn.execute("insert into started values (%s, %s)", ctx.token)
+
+
+@app.job(retry=STUBBORN)
+async def plain(ctx: Context) -> None:
+    return None
+
+
+@app.job(retry=STUBBORN)
+async def effect(ctx: Context, seconds: float = 0) -> None:
+    """Writes in the transaction that ends the job, after some time."""
+    if seconds:
+        await let_pass(seconds)
+    async with ctx.transaction() as conn:
+        await conn.execute("insert into effect values (%s, %s)", ctx.token)
+
+
+@app.job(retry=STUBBORN)
+async def long_transaction(ctx: Context, seconds: float) -> None:
+    """Writes first and commits later."""
+    async with ctx.transaction() as conn:
+        await conn.execute("insert into effect values (%s, %s)", ctx.token)
+        await let_pass(seconds)
+
+
+@app.job(retry=STUBBORN)
+def threaded(ctx: SyncContext, seconds: float = 0) -> None:
+    """A plain function."""
+    threading.Event().wait(seconds)
+    with ctx.transaction() as conn:
+        conn.execute("insert into effect values (%s, %s)", ctx.token)
+
+
+@app.job(retry=STUBBORN)
+async def flaky(ctx: Context, failures: int) -> None:
+    """Fails some times before it writes."""
+    if ctx.job.failures < failures:
+        raise ConnectionError("not yet")
+    async with ctx.transaction() as conn:
+        await conn.execute("insert into effect values (%s, %s)", ctx.token)
+
+
+@app.job(retry=STUBBORN)
+async def traced(ctx: Context, seconds: float = 0) -> None:
+    """Leaves a trace of its start, at once, and then takes its time."""
+    await note_start(ctx)
+    await let_pass(seconds)
+
+
+@app.job(retry=STUBBORN)
+async def blocking(ctx: Context, seconds: float) -> None:
+    """Blocks the event loop."""
+    await note_start(ctx)
+    threading.Event().wait(seconds)
+
+
+@app.job(retry=STUBBORN)
+async def unstoppable(ctx: Context) -> None:
+    """Swallows every wish that it should end."""
+    await note_start(ctx)
+    while True:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            continue
+
+
+@app.job(retry=STUBBORN)
+def stuck(ctx: SyncContext) -> None:
+    """A plain function that never returns."""
+    threading.Event().wait()
+
+
+@app.job(retry=STUBBORN)
+async def poison(ctx: Context, how: str) -> None:
+    """Takes its process down."""
+    match how:
+        case "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "segfault":
+            ctypes.string_at(0)
+        case "exit":
+            os._exit(3)

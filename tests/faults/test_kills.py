@@ -1,0 +1,226 @@
+"""Workers that die, or seem to: nothing is lost, and nothing is written twice."""
+
+import random
+import signal
+
+import pytest
+
+from ostinato.base.settings import Settings
+from tests.faults.site import Site, eventually
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_kill_9_at_random_moments_loses_no_job_and_repeats_no_effect(site: Site, seed: int) -> None:
+    print(f"seed {seed}")
+    rng = random.Random(seed)
+    crew = site.crew()
+    for _ in range(3):
+        crew.start()
+    plain = site.enqueue("plain", 100)
+    written = site.enqueue("effect", 60) + site.enqueue("effect", 30, seconds=0.3)
+    written += site.enqueue("threaded", 20, seconds=0.05) + site.enqueue("flaky", 20, failures=2)
+    written += site.enqueue("long_transaction", 10, seconds=0.3)
+
+    marks = sorted(rng.sample(range(5, len(plain) + len(written) - 20), 5))
+    for mark in marks:
+        eventually(lambda mark=mark: site.ended() >= mark)  # type: ignore[misc]
+        rng.choice(crew.alive).kill()
+        crew.start()
+    site.until_idle()
+
+    site.check(plain + written, written)
+
+
+def test_a_job_of_a_killed_worker_starts_again_within_the_promised_time(site: Site) -> None:
+    """By the database's clock, at default settings: expiry plus a second."""
+    defaults = Settings()
+    quick = site.crew(
+        beat_seconds=defaults.beat_seconds,
+        expiry_seconds=defaults.expiry_seconds,
+        poll_seconds=defaults.poll_seconds,
+        call_timeout_seconds=defaults.call_timeout_seconds,
+    )
+    first = quick.start()
+    site.ready(first)
+    (job_id,) = site.enqueue("traced", seconds=3600)
+    site.until("select exists (select from started)")
+    site.ready(quick.start())
+
+    killed_at = site.now()
+    first.kill()
+    site.until("select count(*) = 2 from started")
+
+    ((attempt, claimed_at),) = site.rows(
+        "select attempts[1], claimed_at from ostinato_data.claim where job_ids = array[%s::bigint]",
+        job_id,
+    )
+    waited = (claimed_at - killed_at).total_seconds()
+    print(f"started again after {waited:.2f} s")
+    assert attempt == 2
+    assert waited <= defaults.expiry_seconds + 1
+    assert site.outcomes(job_id) == ["lost"]
+
+
+def test_a_worker_stopped_past_its_expiry_writes_nothing_when_it_wakes(site: Site) -> None:
+    crew = site.crew()
+    sleeper = crew.start()
+    site.ready(sleeper)
+    # Each is in the middle of something else when the worker stops.
+    ids = site.enqueue("effect", 10, seconds=1)
+    ids += site.enqueue("threaded", 5, seconds=1)
+    site.until("select sum(cardinality(job_ids)) = 15 from ostinato_data.claim")
+    sleeper.pause()
+    other = crew.start()
+    site.until("select count(*) = 15 from ostinato_data.outcome where outcome = 'lost'")
+    sleeper.resume()
+    site.until_idle()
+    # It says what was refused to it, and goes on under another id.
+    eventually(lambda: sleeper.said("fenced") == 15)
+    eventually(lambda: sleeper.said("declared_dead"))
+    site.ready(sleeper, other)
+
+    assert other.said("fenced") == 0
+    site.check(ids, ids)
+    for job_id in ids:
+        assert site.outcomes(job_id) == ["lost", "done"]
+
+
+def test_a_transaction_that_is_open_when_its_worker_stops_holds_its_job(site: Site) -> None:
+    """Nobody takes a job whose completion is on its way; it ends one way or the other, once."""
+    crew = site.crew()
+    hands = [crew.start(), crew.start()]
+    site.ready(*hands)
+    ids = site.enqueue("long_transaction", 4, seconds=0.5)
+    site.until("select sum(cardinality(job_ids)) = 4 from ostinato_data.claim")
+    for hand in hands[:1]:
+        hand.pause()
+        site.until(
+            "select clock_timestamp() > beat_at + 2 * make_interval(secs => expiry_seconds)"
+            " from ostinato_data.worker where name = %s"
+            " union all select true"
+            " where not exists (select from ostinato_data.worker where name = %s) limit 1",
+            hand.name,
+            hand.name,
+        )
+        hand.resume()
+    site.until_idle()
+
+    site.check(ids, ids)
+
+
+def test_a_worker_stopped_for_less_than_its_expiry_keeps_its_jobs(site: Site) -> None:
+    crew = site.crew(expiry_seconds=6, beat_seconds=0.5)
+    sleeper = crew.start()
+    site.ready(sleeper)
+    (job_id,) = site.enqueue("effect", seconds=1)
+    site.until("select count(*) = 1 from ostinato_data.claim")
+    site.ready(crew.start())
+    sleeper.pause()
+    site.until(
+        "select clock_timestamp() > beat_at + interval '2 seconds'"
+        " from ostinato_data.worker where name = %s",
+        sleeper.name,
+    )
+    sleeper.resume()
+    site.until_idle()
+
+    assert site.outcomes(job_id) == ["done"]
+    assert crew.said("rescued") == crew.said("fenced") == 0
+
+
+def test_a_healthy_job_of_several_expiries_is_not_started_twice_even_if_it_blocks_the_loop(
+    site: Site,
+) -> None:
+    crew = site.crew()
+    hands = [crew.start() for _ in range(2)]
+    site.ready(*hands)
+    ids = site.enqueue("blocking", 1, seconds=5) + site.enqueue("traced", 2, seconds=5)
+    site.until_idle()
+
+    assert site.rows("select job_id, attempt from started order by 1") == [(n, 1) for n in ids]
+    assert [site.outcomes(job_id) for job_id in ids] == [["done"]] * 3
+    assert crew.said("rescued") == crew.said("declared_dead") == 0
+    blocked = [
+        line for hand in hands for line in hand.lines() if line["event"] == "event_loop_blocked"
+    ]
+    assert {line["handler"] for line in blocked} == {"blocking"}
+
+
+@pytest.mark.parametrize("how", ["kill", "segfault", "exit"])
+def test_a_poison_job_is_buried_and_its_neighbours_are_not(site: Site, how: str) -> None:
+    crew = site.crew(max_crashes=3)
+    (poison,) = site.enqueue("poison", how=how)
+    neighbours = site.enqueue("effect", 20, seconds=0.1)
+
+    def work_goes_on() -> bool:
+        if not crew.alive:
+            crew.start()
+        return site.state(poison) == "dead" and site.ended() == len(neighbours)
+
+    eventually(work_goes_on)
+
+    ((reason, attempt),) = site.rows("select reason, attempt from ostinato_data.dead_letter")
+    assert reason == "worker_lost"
+    assert site.outcomes(poison) == ["lost", "lost", "dead"]
+    assert attempt == 3
+    assert len(crew.hands) <= 5
+    site.check(neighbours, neighbours)
+
+
+def test_sigterm_gives_back_what_cannot_end_in_time_without_using_up_anything(site: Site) -> None:
+    crew = site.crew(drain_seconds=0.3, concurrency=5)
+    hand = crew.start()
+    site.ready(hand)
+    long = site.enqueue("traced", 5, seconds=3600)
+    short = site.enqueue("plain", 10)
+    site.until("select count(*) = 5 from started")
+    hand.terminate()
+
+    assert hand.wait() == 0
+    assert site.rows("select distinct failures, crashes from ostinato_data.ready") == [(0, 0)]
+    assert site.value("select count(*) from ostinato_data.ready") == len(long) + len(short)
+    assert site.rows("select * from ostinato_data.claim") == []
+    assert site.rows("select * from ostinato_data.worker") == []
+    assert site.rows("select * from ostinato_data.outcome") == []
+
+
+def test_sigterm_lets_jobs_end_that_can(site: Site) -> None:
+    crew = site.crew(drain_seconds=20)
+    hand = crew.start()
+    site.ready(hand)
+    ids = site.enqueue("effect", 10, seconds=0.5)
+    site.until("select sum(cardinality(job_ids)) = 10 from ostinato_data.claim")
+    hand.terminate()
+
+    assert hand.wait() == 0
+    site.check(ids, ids)
+
+
+def test_a_handler_that_never_ends_does_not_keep_the_process(site: Site) -> None:
+    crew = site.crew(drain_seconds=0.3)
+    hand = crew.start()
+    site.ready(hand)
+    ids = site.enqueue("unstoppable", 2) + site.enqueue("stuck", 2)
+    site.until("select sum(cardinality(job_ids)) = 4 from ostinato_data.claim")
+    site.until("select count(*) = 2 from started")
+    hand.terminate()
+
+    assert hand.wait() == 0
+    assert [site.state(job_id) for job_id in ids] == ["ready"] * 4
+    assert site.rows("select distinct failures, crashes from ostinato_data.ready") == [(0, 0)]
+
+
+def test_a_second_sigterm_ends_the_process_at_once(site: Site) -> None:
+    crew = site.crew(drain_seconds=3600)
+    hand, heir = crew.start(), crew.start()
+    site.ready(hand, heir)
+    (job_id,) = site.enqueue("traced", seconds=3600)
+    site.until("select count(*) = 1 from started")
+    holder = hand if site.holder(job_id) == hand.name else heir
+    holder.terminate()
+    eventually(lambda: holder.said("worker_draining"))
+    holder.terminate()
+
+    assert holder.wait() == 128 + signal.SIGTERM
+    site.until("select count(*) = 2 from started")
+    assert site.outcomes(job_id) == ["lost"]
