@@ -128,10 +128,13 @@ class Site:
         )
 
     def ended(self) -> int:
-        """How many jobs are done."""
-        return int(
-            self.value("select count(*) from ostinato_data.outcome where outcome = 'done'")
-        )
+        """How many jobs are done; none, as far as we know, while the database is away."""
+        try:
+            return int(
+                self.value("select count(*) from ostinato_data.outcome where outcome = 'done'")
+            )
+        except psycopg.OperationalError:
+            return 0
 
     # Workers.
 
