@@ -48,7 +48,7 @@ from ostinato.runtime.execute import Cancelled, Completed, Failed, Settled, Snoo
 from ostinato.runtime.finisher import Finisher
 from ostinato.runtime.kinds import JobKind
 
-__all__ = ["Clock", "Engine", "Report", "engine"]
+__all__ = ["Clock", "Engine", "Report", "engine", "engine_on"]
 
 BATCH = 100
 MOST_ROUNDS = 10_000
@@ -125,23 +125,32 @@ async def engine(
     with tempfile.TemporaryDirectory(prefix="ostinato-") as folder:
         server = await asyncio.to_thread(embedded.start, data_dir or folder)
         try:
-            urls = await asyncio.to_thread(server.create_database, name)
-            await migrate.migrate(urls.admin, [ENGINE])
-            database = Database(
-                url=urls.worker, admin_url=urls.admin, listen_url=urls.worker, server=server
-            )
-            async with await psycopg.AsyncConnection.connect(urls.admin, autocommit=True) as admin:
-                await call(admin, "use_test_clock")
-                # A new connection, because a session takes the setting up when it starts.
-            async with (
-                await psycopg.AsyncConnection.connect(urls.admin, autocommit=True) as admin,
-                Client(database) as client,
-            ):
-                yield Engine(database, client, admin)
+            async with engine_on(server, name) as fresh:
+                yield fresh
         finally:
-            with contextlib.suppress(psycopg.Error):  # the server may be down, and goes anyway
-                await asyncio.to_thread(server.drop_database, name)
             await asyncio.to_thread(server.stop)
+
+
+@asynccontextmanager
+async def engine_on(server: embedded.Server, name: str) -> AsyncIterator[Engine]:
+    """The same on a server that runs already."""
+    urls = await asyncio.to_thread(server.create_database, name)
+    try:
+        await migrate.migrate(urls.admin, [ENGINE])
+        database = Database(
+            url=urls.worker, admin_url=urls.admin, listen_url=urls.worker, server=server
+        )
+        async with await psycopg.AsyncConnection.connect(urls.admin, autocommit=True) as admin:
+            await call(admin, "use_test_clock")
+            # A new connection, because a session takes the setting up when it starts.
+        async with (
+            await psycopg.AsyncConnection.connect(urls.admin, autocommit=True) as admin,
+            Client(database) as client,
+        ):
+            yield Engine(database, client, admin)
+    finally:
+        with contextlib.suppress(psycopg.Error):  # the server may be down, and goes anyway
+            await asyncio.to_thread(server.drop_database, name)
 
 
 class _Runner:

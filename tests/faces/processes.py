@@ -1,13 +1,11 @@
 """Commands as real processes: those that go on, and those that talk to a terminal."""
 
-import fcntl
 import json
 import os
 import pty
 import signal
 import subprocess
 import sys
-import termios
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -79,6 +77,15 @@ def running(folder: Path, env: dict[str, str], *args: str) -> Iterator[Running]:
             process.kill()
 
 
+# Makes stdin the terminal that Ctrl-C is typed at. Not a preexec_fn, which may block for ever in a
+# process with threads, such as one of pytest-xdist.
+TAKE_TERMINAL = """
+import fcntl, runpy, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+runpy.run_module("ostinato", run_name="__main__", alter_sys=True)
+"""
+
+
 class Terminal:
     """Somebody at a terminal, who reads and types."""
 
@@ -102,13 +109,12 @@ def at_terminal(env: dict[str, str], *args: str) -> Iterator[Terminal]:
     """Run a command whose three streams are a terminal of its own; Ctrl-C in it is a signal."""
     ours, theirs = pty.openpty()
     with subprocess.Popen(
-        [sys.executable, "-m", "ostinato", *args],
+        [sys.executable, "-c", TAKE_TERMINAL, *args],
         env=os.environ | env | {"TERM": "dumb"},
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
         start_new_session=True,
-        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509 - one call, no lock
     ) as process:
         os.close(theirs)
         try:

@@ -5,6 +5,7 @@ It knows which statement a client is about to run, also when it was prepared ear
 
     before    the connection is cut, and the server never gets the statement
     after     the server gets it and has answered; the answer is lost and the connection cut
+    rows      as after, but only if there are rows in the answer
     swallow   from now on neither side hears the other, as if the network were gone
 
 Beside that, all connections can be cut, and new ones refused, at any time.
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import parse_qs, quote, urlsplit
 
-Fault = Literal["before", "after", "swallow"]
+Fault = Literal["before", "after", "rows", "swallow"]
 Decide = Callable[[str], Fault | None]
 
 SOCKET = ".s.PGSQL.5432"
@@ -33,7 +34,7 @@ class Connection:
         self._client = client
         self._server = socket.socket(socket.AF_UNIX)
         self._prepared: dict[bytes, str] = {}
-        self._losing_answer = False
+        self._watching: Fault | None = None
         self._silent = False
 
     def start(self) -> None:
@@ -65,8 +66,8 @@ class Connection:
                 fault = self._fault(kind, body)
                 if fault == "before":
                     break
-                if fault == "after":
-                    self._losing_answer = True
+                if fault in ("after", "rows"):
+                    self._watching = fault
                 if fault == "swallow":
                     self._silent = True
                 if not self._silent:
@@ -76,14 +77,21 @@ class Connection:
         self.cut()
 
     def _to_client(self) -> None:
+        kept: list[bytes] = []
         try:
             while True:
                 kind, body = _message(self._server)
-                if self._losing_answer:
-                    if kind == b"Z":  # the server is through with it
+                kept.append(kind + struct.pack("!I", len(body) + 4) + body)
+                if self._watching is not None:
+                    if kind != b"Z":  # the server is not through with it yet
+                        continue
+                    if self._watching == "after" or any(part[:1] == b"D" for part in kept):
+                        self._proxy.lost.append(len(kept))
                         break
-                elif not self._silent:
-                    self._client.sendall(kind + struct.pack("!I", len(body) + 4) + body)
+                    self._watching = None
+                if not self._silent:
+                    self._client.sendall(b"".join(kept))
+                kept.clear()
         except OSError:
             pass
         self.cut()
@@ -110,7 +118,9 @@ class Proxy:
         self.decide: Decide = lambda _: None
         self.refusing = False
         self.faults: list[tuple[Fault, str]] = []
-        """What happened, and to which statement."""
+        """What was decided, and about which statement."""
+        self.lost: list[int] = []
+        """Answers that were lost, by their number of messages."""
         self._lock = threading.Lock()
         self._connections: list[Connection] = []
         self._listener = socket.socket(socket.AF_UNIX)

@@ -109,7 +109,7 @@ def test_a_transaction_that_is_open_when_its_worker_stops_holds_its_job(site: Si
 
 
 def test_a_worker_stopped_for_less_than_its_expiry_keeps_its_jobs(site: Site) -> None:
-    crew = site.crew(expiry_seconds=6, beat_seconds=0.5)
+    crew = site.crew(expiry_seconds=5, beat_seconds=0.5)
     sleeper = crew.start()
     site.ready(sleeper)
     (job_id,) = site.enqueue("effect", seconds=1)
@@ -117,7 +117,7 @@ def test_a_worker_stopped_for_less_than_its_expiry_keeps_its_jobs(site: Site) ->
     site.ready(crew.start())
     sleeper.pause()
     site.until(
-        "select clock_timestamp() > beat_at + interval '2 seconds'"
+        "select clock_timestamp() > beat_at + interval '1.5 seconds'"
         " from ostinato_data.worker where name = %s",
         sleeper.name,
     )
@@ -134,7 +134,7 @@ def test_a_healthy_job_of_several_expiries_is_not_started_twice_even_if_it_block
     crew = site.crew()
     hands = [crew.start() for _ in range(2)]
     site.ready(*hands)
-    ids = site.enqueue("blocking", 1, seconds=5) + site.enqueue("traced", 2, seconds=5)
+    ids = site.enqueue("blocking", 1, seconds=3.5) + site.enqueue("traced", 2, seconds=3.5)
     site.until_idle()
 
     assert site.rows("select job_id, attempt from started order by 1") == [(n, 1) for n in ids]
@@ -146,7 +146,7 @@ def test_a_healthy_job_of_several_expiries_is_not_started_twice_even_if_it_block
     assert {line["handler"] for line in blocked} == {"blocking"}
 
 
-@pytest.mark.parametrize("how", ["kill", "segfault", "exit"])
+@pytest.mark.parametrize("how", ["kill", "segfault"])
 def test_a_poison_job_is_buried_and_its_neighbours_are_not(site: Site, how: str) -> None:
     crew = site.crew(max_crashes=3)
     (poison,) = site.enqueue("poison", how=how)

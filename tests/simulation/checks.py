@@ -31,7 +31,7 @@ def compare(model: Model, rows: list[Row]) -> None:
     missing, extra = expected - found, found - expected
     if missing or extra:
         promise = _promise([*missing, *extra])
-        shown = (f"missing {_shown(missing)}; too much {_shown(extra)}")
+        shown = f"missing {_shown(missing)}; too much {_shown(extra)}"
         raise Broken(promise, shown)
 
 
@@ -83,10 +83,13 @@ def _promise(facts: list[Row]) -> str:
 
 
 def _shown(facts: Counter[Row]) -> str:
-    return ", ".join(
-        f"{fact[0]} {shorten(fact[1])} {shorten(fact[2:])}{f' x{n}' if n > 1 else ''}"
-        for fact, n in sorted(facts.items(), key=str)[:6]
-    ) or "nothing"
+    return (
+        ", ".join(
+            f"{fact[0]} {shorten(fact[1])} {shorten(fact[2:])}{f' x{n}' if n > 1 else ''}"
+            for fact, n in sorted(facts.items(), key=str)[:6]
+        )
+        or "nothing"
+    )
 
 
 def check_order(

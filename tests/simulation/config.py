@@ -31,7 +31,10 @@ class Limits:
         if rng.random() < 0.5:
             chosen["concurrency"] = rng.randint(1, 4)
         if rng.random() < 0.35:
-            chosen |= {"rate_count": rng.randint(1, 3), "rate_seconds": rng.choice((1.0, 5.0, 20.0))}
+            chosen |= {
+                "rate_count": rng.randint(1, 3),
+                "rate_seconds": rng.choice((1.0, 5.0, 20.0)),
+            }
         if rng.random() < 0.4:
             chosen["key_concurrency"] = rng.randint(1, 2)
         if rng.random() < 0.25:
@@ -59,6 +62,8 @@ class Config:
 
     steps: int
     workers: int
+    runs: int
+    """How many jobs a worker ends at once, beside its own hands."""
     enqueuers: int
     batch: int
     """The most that a worker claims at once."""
@@ -102,6 +107,7 @@ class Config:
         return cls(
             steps=rng.randint(80, 320),
             workers=rng.randint(1, 4),
+            runs=rng.choice((0, 1, 3)),
             enqueuers=rng.randint(1, 2),
             batch=rng.choice((1, 2, 3, 6)),
             bulk=rng.choice((1, 3, 8)),
@@ -115,9 +121,9 @@ class Config:
             unique_states=rng.choice(((LIVE,), (LIVE, ("scheduled", "ready")), _STATES)),
             expiries=rng.choice(((15.0,), (15.0,), (6.0,), (30.0,), (6.0, 15.0, 30.0))),
             max_crashes=rng.randint(1, 4),
-            limits={queue: Limits.random(rng) for queue in queues if rng.random() < 0.4},
-            faults=_some(rng, FAULTS, 0.35),
-            actors=_some(rng, ACTORS, 0.35) - ({"upkeep"} if rng.random() < 0.7 else set()),
+            limits={queue: Limits.random(rng) for queue in queues if rng.random() < 0.5},
+            faults=_some(rng, FAULTS),
+            actors=_some(rng, ACTORS) - ({"upkeep"} if rng.random() < 0.7 else set()),
             fault_seconds=rng.choice((4.0, 10.0, 25.0)),
             verbs=_weights(rng),
             in_transaction=rng.choice((0.0, 0.2, 0.6)),
@@ -137,7 +143,8 @@ class Config:
 _STATES = (LIVE, (*LIVE, "dead"), (*LIVE, "done", "cancelled"))
 
 
-def _some(rng: random.Random, names: tuple[str, ...], share: float) -> frozenset[str]:
+def _some(rng: random.Random, names: tuple[str, ...]) -> frozenset[str]:
+    share = rng.choice((0.15, 0.35, 0.7))
     return frozenset(name for name in names if rng.random() < share)
 
 

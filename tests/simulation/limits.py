@@ -25,13 +25,6 @@ class Start(NamedTuple):
     by_key: bool
 
 
-class Holding(NamedTuple):
-    """A held job, as far as limits care."""
-
-    key: str | None
-    counted: bool
-
-
 @dataclass(slots=True)
 class QueueModel:
     """A queue: paused or not, its limits, and what was started since they were set."""
@@ -46,24 +39,26 @@ class QueueModel:
         # Starts are only written down for the limits of their time, so a new window starts empty.
         self.starts = [start for start in self.starts if start.session]
 
-    def check_claim(self, new: list[Start], held: Iterable[Holding]) -> None:
-        """New starts must fit beside what is held and what others are about to hold."""
+    def check_claim(self, new: list[Start], held: Iterable[str | None]) -> None:
+        """New starts must fit beside what is held (their keys) and what others are about to hold."""
         if self.paused and new:
             raise Broken("a paused queue yields nothing", f"{self.name}: {len(new)} jobs")
         if not self.limits.any or not new:
             return
-        holdings = list(held)
+        keys = list(held)
         opened = [start for start in self.starts if start.session and start.limited]
-        running = len(holdings) + len(opened) + len(new)
+        running = len(keys) + len(opened) + len(new)
         self._check("concurrency", running, self.limits.concurrency)
         for key in {start.key for start in new if start.key is not None}:
             mine = sum(start.key == key for start in new)
             others = sum(start.key == key and start.by_key for start in opened)
-            same = sum(holding.key == key and holding.counted for holding in holdings)
-            self._check(f"concurrency of key {key}", same + others + mine, self.limits.key_concurrency)
+            count = keys.count(key) + others + mine
+            self._check(f"concurrency of key {key}", count, self.limits.key_concurrency)
             rate = self._recent(new, self.limits.key_rate_seconds, key)
             self._check(f"rate of key {key}", rate, self.limits.key_rate_count)
-        self._check("rate", self._recent(new, self.limits.rate_seconds, None), self.limits.rate_count)
+        self._check(
+            "rate", self._recent(new, self.limits.rate_seconds, None), self.limits.rate_count
+        )
 
     def note(self, new: list[Start]) -> None:
         self.starts.extend(new)

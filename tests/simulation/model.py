@@ -52,8 +52,6 @@ class Job:
     crashes: int = 0
     claim_id: int = 0
     worker: str = ""
-    counted: bool = False
-    """Whether it was claimed while its queue had limits by key."""
     cancel: int = 0
     """The moment from which on a request to cancel it stands; 0 when there is none."""
     claimed_at: float = 0.0
@@ -149,7 +147,6 @@ class Model:
             self.check_claimable(job, queue, attempt, failures, crashes)
             job.phase, job.claim_id, job.worker = "held", claim_id, worker
             job.claimed_at = answer.done_at
-            job.counted = self.queues[queue].limits.by_key
             self._enter(job, "running")
 
     def check_claimable(
@@ -164,9 +161,7 @@ class Model:
             got = f"{job} came as {(attempt, failures, crashes)}, expected {expected}"
             raise Broken("attempts, failures and crashes are counted right", got)
 
-    def settled(
-        self, verb: str, token: Token, answer: Answer, delay: float | None = None
-    ) -> None:
+    def settled(self, verb: str, token: Token, answer: Answer, delay: float | None = None) -> None:
         """A verb of a worker was accepted."""
         job = self.job(token.job_id, "no stale write is accepted")
         if not job.is_held_as(token):
@@ -268,7 +263,9 @@ class Model:
         key = (job.spec.tenant, job.spec.unique_key or "")
         if job.spec.unique_key is not None and self.keys.get(key, (0,))[0] != job.id:
             if key in self.keys:
-                raise Broken("one live job per unique key", f"{job} came back beside {self.keys[key]}")
+                raise Broken(
+                    "one live job per unique key", f"{job} came back beside {self.keys[key]}"
+                )
             self.keys[key] = (job.id, LIVE)
         job.phase, job.attempt = "waiting", max(job.outcomes) + 1
         job.failures = job.crashes = 0
@@ -326,9 +323,7 @@ class Model:
         if worker.registered:
             self._check_dead(worker, f"{job} was taken")
         crashes = job.crashes + 1
-        expected = (
-            "cancelled" if job.cancel else "dead" if crashes >= self.max_crashes else "lost"
-        )
+        expected = "cancelled" if job.cancel else "dead" if crashes >= self.max_crashes else "lost"
         if outcome != expected:
             got = f"{job} with {crashes} crashes became {outcome}, expected {expected}"
             raise Broken("crashes lead to worker_lost at max_crashes only", got)

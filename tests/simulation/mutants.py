@@ -138,10 +138,10 @@ MUTANTS = (
         "order by r.position desc limit v_share",
     ),
     Mutant(
-        "a claim forgets the lanes behind the last one reached",
-        "take_turns",
-        "lanes.tenants := lanes.tenants[v_reached + 1:last] || v_ring.tenants",
-        "lanes.tenants := v_ring.tenants",
+        "a claim never looks beyond the lanes that it remembers",
+        "take_lanes",
+        "exit when v_fresh or cardinality(v_batch.job_ids) >= wanted;",
+        "exit;",
     ),
     Mutant(
         "a claim takes suspects by the dozen",

@@ -59,6 +59,9 @@ class Nemesis:
 
     def _freeze(self) -> None:
         awake = [crew for crew in self.world.crews if crew.frozen_until <= self.world.time]
+        busy = [crew for crew in awake if any(task.session.in_transaction for task in crew.tasks)]
+        if busy and self.rng.random() < 0.7:
+            awake = busy
         if awake:
             most = 3 * max(self.world.config.expiries)
             self.world.freeze(self.rng.choice(awake), round(self.rng.uniform(1, most), 3))

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 
+from tests.simulation.calls import claim_call
 from tests.simulation.config import Limits
-from tests.simulation.model import Token
+from tests.simulation.model import Job, Token
 from tests.simulation.steps import (
     BEGIN,
     COMMIT,
@@ -17,7 +18,6 @@ from tests.simulation.steps import (
     shorten,
 )
 from tests.simulation.verbs import FUNCTIONS, settle_call
-from tests.simulation.workers import claim_call
 from tests.simulation.world import Task, World
 
 DAY = 86400.0
@@ -39,7 +39,10 @@ class Operator:
         while True:
             yield Sleep(round(self.rng.uniform(0, 2), 3))
             try:
-                if self.choose is not upkeep and self.rng.random() < self.world.config.in_transaction:
+                if (
+                    self.choose is not upkeep
+                    and self.rng.random() < self.world.config.in_transaction
+                ):
                     yield from self._transaction()
                 elif (call := self.choose(self)) is not None:
                     yield call
@@ -115,7 +118,9 @@ def redrive(me: Operator) -> Call:
     def commit(answer: Answer) -> None:
         matching, redriven, _ = answer.rows[0]
         left = {row[0] for row in me.world.arena.look("dead_letters")}
-        gone = [job.id for job in me.model.jobs.values() if job.phase == "dead" and job.id not in left]
+        gone = [
+            job.id for job in me.model.jobs.values() if job.phase == "dead" and job.id not in left
+        ]
         most = 0 if params["preview"] else params["most"] or matching
         wrong = [
             job_id
@@ -162,6 +167,9 @@ def replay(me: Operator) -> Call | None:
             return claim_call(me.world, me.task, me.rng.choice(dead), queue, params)
     if not me.world.tokens:
         return None
+    held = [job for job in me.model.jobs.values() if job.phase == "held"]
+    if len({job.claim_id for job in held}) > 1 and me.rng.random() < 0.3:
+        return swapped(me, me.rng.sample(held, 2))
     token = me.rng.choice(me.world.tokens)
     match me.rng.randrange(4):
         case 0:
@@ -173,6 +181,18 @@ def replay(me: Operator) -> Call | None:
         return None
     verb = me.rng.choice([*FUNCTIONS, "fence"])
     return fence(me, token) if verb == "fence" else settle_call(me.model, verb, [token], [1.0])
+
+
+def swapped(me: Operator, jobs: list[Job]) -> Call | None:
+    """Two tokens that are right, but each with the other's claim."""
+    one, other = jobs
+    if one.claim_id == other.claim_id:
+        return None
+    tokens = [
+        Token(one.id, one.attempt, other.claim_id),
+        Token(other.id, other.attempt, one.claim_id),
+    ]
+    return settle_call(me.model, me.rng.choice(list(FUNCTIONS)), tokens, [1.0, 1.0])
 
 
 def fence(me: Operator, token: Token) -> Call:
@@ -200,5 +220,3 @@ ACTORS: dict[str, Callable[[Operator], Call | None]] = {
     "replay": replay,
     "upkeep": upkeep,
 }
-
-

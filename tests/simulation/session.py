@@ -42,7 +42,7 @@ class Session:
 
     def wait_for_end(self) -> None:
         """Wait until the server has closed the connection: then its process is gone, and its locks."""
-        os.set_blocking(self._pg.socket, True)  # noqa: FBT003 - as it is defined
+        os.set_blocking(self._pg.socket, True)
         with contextlib.suppress(ConnectionError):
             while os.read(self._pg.socket, 65536):
                 pass
@@ -117,7 +117,9 @@ def _rows(results: list[pq.abc.PGresult]) -> list[Row]:
         if result.status == ExecStatus.TUPLES_OK:
             types = [result.ftype(column) for column in range(result.nfields)]
             found.extend(
-                tuple(_value(result.get_value(row, column), oid) for column, oid in enumerate(types))
+                tuple(
+                    _value(result.get_value(row, column), oid) for column, oid in enumerate(types)
+                )
                 for row in range(result.ntuples)
             )
         elif result.status != ExecStatus.COMMAND_OK:

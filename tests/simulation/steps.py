@@ -9,7 +9,7 @@ Hook = Callable[["Answer"], None]
 Process = Generator["Step", Any, None]
 
 
-class Broken(Exception):  # noqa: N818 - it says what happened to the promise
+class Broken(Exception):
     """A promise was broken."""
 
     def __init__(self, promise: str, details: str) -> None:

@@ -35,7 +35,9 @@ def settle_call(model: Model, verb: str, tokens: list[Token], delays: list[float
                 model.noted(token)
             else:
                 name = "done" if verb == "done_many" else verb
-                model.settled(name, token, answer, delays[n] if verb in ("fail", "snooze") else None)
+                model.settled(
+                    name, token, answer, delays[n] if verb in ("fail", "snooze") else None
+                )
 
     return Call(FUNCTIONS[verb], _params(verb, tokens, delays), check=check, commit=commit)
 

@@ -4,14 +4,14 @@ They do what the real ones do (runtime/worker.py), and more: they claim inside l
 parts of a batch in any way and order, stop in the middle, and go on with stale tokens after a freeze.
 """
 
-from collections.abc import Generator
+from collections.abc import Callable
 from functools import partial
-from typing import Any
 
-from tests.simulation.checks import SUSPECT, check_order
+from tests.simulation.calls import claim_call, poll_call, reconcile_call
+from tests.simulation.checks import SUSPECT
 from tests.simulation.clients import enqueue_one, random_spec
-from tests.simulation.limits import Holding, Start
 from tests.simulation.model import Model, Token, WorkerModel
+from tests.simulation.runs import Runs, Steps, understand
 from tests.simulation.steps import (
     BEGIN,
     COMMIT,
@@ -20,16 +20,11 @@ from tests.simulation.steps import (
     Broken,
     Call,
     Failed,
-    Plain,
     Process,
     Sleep,
-    Step,
-    shorten,
 )
 from tests.simulation.verbs import settle_call
 from tests.simulation.world import Crew, Task, World
-
-Steps = Generator[Step, Any, None]
 
 
 def new_crew(world: World, after: float = 0.0) -> Crew:
@@ -51,7 +46,7 @@ class Hands:
         self.rng = world.rng
         self.crew = crew
         self.expiry = self.rng.choice(self.config.expiries)
-        self.held: dict[int, Token] = {}
+        self.runs = Runs(world)
         self.suspects: set[int] = set()
         self.cursors: dict[str, str | None] = {}
         self.task: Task | None = None
@@ -72,10 +67,9 @@ class Hands:
             try:
                 yield from self._round()
             except Failed as error:
-                if not error.busy and not error.lost and not error.sqlstate.startswith("OS"):
-                    raise Broken("no call fails without a reason", str(error)) from error
+                understand(error)
 
-    def _start(self, part: Any, name: str, *, heart: bool = False) -> None:  # noqa: ANN401
+    def _start(self, part: Callable[[Task], Process], name: str, *, heart: bool = False) -> None:
         self.world.spawn(f"{self.crew.label}.{name}", part, crew=self.crew, heart=heart)
 
     def _round(self) -> Steps:
@@ -84,11 +78,13 @@ class Hands:
         elif self.rng.random() < 0.02:
             yield from self._stop()
         elif self.rng.random() < 0.1:
-            yield self._reconcile()
-        elif len(self.held) < self.config.batch and self.rng.random() < 0.6:
+            yield reconcile_call(self.world, self.crew.worker_id, self.runs.held)
+        elif len(self.runs.held) < self.config.batch and self.rng.random() < 0.6:
             yield from self._claim()
-        elif self.held:
-            yield from self._settle()
+        elif len(self.crew.tasks) < 3 + self.config.runs and self.rng.random() < 0.5:
+            self._start(self.runs.alone, "run")
+        else:
+            yield from self.runs.settle()
 
     # Life and death.
 
@@ -111,7 +107,7 @@ class Hands:
 
     def _be_reborn(self) -> Steps:
         """Declared dead: forget everything and go on as a new worker."""
-        self.held.clear()
+        self.runs.held.clear()
         self.suspects.clear()
         self.cursors.clear()
         yield from self._register()
@@ -119,8 +115,8 @@ class Hands:
 
     def _stop(self) -> Steps:
         """A graceful end: give back, unregister, and let a new process follow."""
-        if self.held and self.rng.random() < 0.8:
-            yield settle_call(self.model, "release", list(self.held.values()), [])
+        if self.runs.held and self.rng.random() < 0.8:
+            yield settle_call(self.model, "release", list(self.runs.held.values()), [])
         yield Call("unregister_worker", {"worker_id": self.crew.worker_id}, commit=self._left)
         for task in list(self.crew.tasks):
             if task is not self.task:
@@ -159,7 +155,9 @@ class Hands:
 
     def _claim(self) -> Steps:
         queue = self.rng.choice(self.config.queues)
-        call = claim_call(self.world, self.task, self.crew.worker_id, queue, self._claim_params(queue))
+        call = claim_call(
+            self.world, self.task, self.crew.worker_id, queue, self._claim_params(queue)
+        )
         if self.rng.random() < self.config.in_transaction:
             yield BEGIN
             try:
@@ -181,7 +179,7 @@ class Hands:
         rows = answer.rows
         self.cursors[queue] = rows[0][-1] if rows else None
         for job_id, attempt, _, crashes, claim_id, *_ in rows:
-            self.held[job_id] = Token(job_id, attempt, claim_id)
+            self.runs.held[job_id] = Token(job_id, attempt, claim_id)
             if crashes >= SUSPECT:
                 self.suspects.add(job_id)
 
@@ -191,156 +189,5 @@ class Hands:
             "wanted": self.rng.randint(1, self.config.batch),
             "kinds": [self.rng.choice(self.config.kinds)] if some else None,
             "cursor": self.cursors.get(queue) if self.rng.random() < 0.7 else None,
-            "suspects": not (self.suspects & set(self.held)),
+            "suspects": not (self.suspects & set(self.runs.held)),
         }
-
-    def _reconcile(self) -> Call:
-        """Give back what this worker was given without hearing of it."""
-        worker_id, held = self.crew.worker_id, list(self.held)
-        seconds = 10.0
-
-        def commit(answer: Answer) -> None:
-            tokens = self.model.unheard_of(worker_id, held, answer.done_at - seconds)
-            if answer.value != len(tokens):
-                raise Broken("what got lost on the way is given back", f"{answer.value}, not {tokens}")
-            for token in tokens:
-                self.model.settled("release", token, answer)
-
-        params = {"worker_id": worker_id, "held": held, "seconds": seconds}
-        return Call("reconcile_worker", params, commit=commit, may_wait=False)
-
-    # Run and settle.
-
-    def _settle(self) -> Steps:
-        verb = self.rng.choices(*zip(*self.config.verbs.items(), strict=True))[0]
-        many = verb not in ("done", "fence")
-        count = self.rng.randint(1, len(self.held)) if many else 1
-        tokens = self.rng.sample(list(self.held.values()), count)
-        if verb == "done":
-            yield from self._in_transaction(self._complete(tokens[0]), tokens)
-        elif verb == "fence":
-            yield from self._in_transaction(self._write_guarded(tokens[0]), [])
-        else:
-            delays = [round(self.rng.uniform(0, 20), 1) for _ in tokens]
-            call = settle_call(self.model, verb, tokens, delays)
-            if self.rng.random() < self.config.in_transaction:
-                yield from self._in_transaction(_alone(call), tokens if verb != "progress" else [])
-            else:
-                yield call
-                if verb != "progress":
-                    self._forget(tokens)
-
-    def _complete(self, token: Token) -> Steps:
-        """Exactly once: the effect and the completion in one transaction."""
-        place = self.model.effect
-        yield Plain("note_effect", token[:2], commit=lambda _: place(token))
-        if self.rng.random() < 0.5:
-            yield Sleep(round(self.rng.uniform(0, 2), 3))
-        claim_id = token.claim_id if self.rng.random() < 0.7 else None
-        params: dict[str, object] = {"job_id": token.job_id, "attempt": token.attempt}
-        yield Call(
-            "complete_job",
-            params | {"claim_id": claim_id},
-            commit=lambda answer: self.model.settled("done", token, answer),
-        )
-
-    def _write_guarded(self, token: Token) -> Steps:
-        params: dict[str, object] = {"job_id": token.job_id, "attempt": token.attempt}
-        yield Call("fence_job", params | {"claim_id": token.claim_id})
-        yield Sleep(round(self.rng.uniform(0, 2), 3))
-        write = self.model.guarded_write
-        yield Plain("note_guarded", token[:2], commit=lambda _: write(token))
-
-    def _in_transaction(self, steps: Steps, tokens: list[Token]) -> Steps:
-        """Some steps, then commit; forget the tokens when they are settled or lost."""
-        yield BEGIN
-        try:
-            yield from steps
-            yield Sleep(round(self.rng.uniform(0, 1), 3))
-            yield COMMIT
-        except Failed as error:
-            if not error.lost:
-                yield ROLLBACK
-            if error.sqlstate == "OS410":
-                for token in tokens:
-                    self.model.check_refused("complete_job", token)
-                self._forget(tokens)
-            raise
-        self._forget(tokens)
-
-    def _forget(self, tokens: list[Token]) -> None:
-        for token in tokens:
-            self.held.pop(token.job_id, None)
-
-
-def _alone(step: Step) -> Steps:
-    yield step
-
-
-def claim_call(
-    world: World, task: Task | None, worker_id: str, queue: str, params: dict[str, Any]
-) -> Call:
-    """A claim, with what must be true of its answer."""
-    model = world.model
-
-    def check(answer: Answer) -> None:
-        rows, limits = answer.rows, model.queues[queue].limits
-        pid = task.session.pid if task is not None else 0
-        starts = []
-        for job_id, attempt, failures, crashes, *_ in rows:
-            job = model.jobs.get(job_id)
-            if job is None:
-                continue  # of the same transaction, or a bug that the commit will show
-            model.check_claimable(job, queue, attempt, failures, crashes)
-            if any(start.session and start.job_id == job_id for start in model.queues[queue].starts):
-                raise Broken("a job is held by one worker at most", f"{job} was claimed twice")
-            times = (answer.done_at, world.time)
-            key = job.spec.limit_key
-            starts.append(Start(*times, job_id, key, pid, limits.any, limits.by_key))
-        if len(rows) > params["wanted"] or sum(row[3] >= SUSPECT for row in rows) > params["suspects"]:
-            raise Broken("a claim takes no more than it may", shorten([row[0] for row in rows]))
-        held = (
-            Holding(job.spec.limit_key, job.counted)
-            for job in model.jobs.values()
-            if job.phase == "held" and job.spec.queue == queue
-        )
-        model.queues[queue].check_claim(starts, held)
-        model.queues[queue].note(starts)
-        alone = not any(other.session.in_transaction for other in world.tasks)
-        if alone and not limits.any and not model.queues[queue].paused:
-            seen = world.arena.look("ready_rows", queue, rows[0][4] if rows else 0)
-            first = params["cursor"] is None
-            wanted, kinds, suspects = params["wanted"], params["kinds"], params["suspects"]
-            check_order(seen, wanted, kinds, suspects=suspects, from_the_start=first)
-
-    return Call(
-        "claim_jobs",
-        {"worker_id": worker_id, "queue": queue} | params,
-        check=check,
-        commit=lambda answer: world.claimed(worker_id, queue, answer),
-    )
-
-
-def poll_call(world: World, worker_id: str) -> Call:
-    """A poll, with what must be true of its answer."""
-
-    def commit(answer: Answer) -> None:
-        rescued, _, _, _, cancels = answer.rows[0]
-        found = world.model.rescued(world.arena.look("lost_runs")) if rescued else 0
-        if found != rescued:
-            raise Broken("a poll tells what it rescued", f"{rescued}, but {found} runs were lost")
-        world.model.late_cancels()
-        if world.model.may_lose_workers():
-            world.model.saw_workers({row[0] for row in world.arena.look("workers")})
-        expected = [
-            job.id for job in world.model.jobs.values() if job.cancel and job.phase == "held" and job.worker == worker_id
-        ]
-        if sorted(cancels) != sorted(expected):
-            raise Broken("a worker hears of cancel requests", f"{cancels}, expected {expected}")
-
-    params: dict[str, object] = {
-        "worker_id": worker_id,
-        "queues": list(world.config.queues),
-        "max_crashes": world.config.max_crashes,
-    }
-    return Call("poll_jobs", params, commit=commit)

@@ -33,8 +33,10 @@ def torture(
     import asyncio
     import secrets
 
+    from ostinato.base import log
     from ostinato.cli import torture_run
 
+    log.configure(level="error")  # that the database is away now and then is no news here
     chosen = secrets.randbelow(1_000_000) if seed is None else seed
     cli.out.note(f"seed {chosen}")
     with _progress(cli) as say:

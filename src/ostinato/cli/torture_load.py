@@ -13,19 +13,20 @@ from ostinato.runtime.client import Client
 __all__ = ["Load"]
 
 LONGEST_PAUSE = 0.1
-MOST_POISON = 3
 MOST_WAITING = 2000
 
 
 class Load:
     """Enqueues until it is told to stop; remembers what was acknowledged."""
 
-    def __init__(self, client: Client, rng: random.Random, expiry_seconds: float) -> None:
+    def __init__(
+        self, client: Client, rng: random.Random, expiry_seconds: float, most_poison: int
+    ) -> None:
         self._client = client
         self._rng = rng
         self._expiry = expiry_seconds
         self._unwanted: list[int] = []
-        self._poison = 0
+        self._poison_left = most_poison
         self.acknowledged: set[int] = set()
         """Every job whose commit was confirmed."""
         self.unsure = 0
@@ -112,7 +113,7 @@ class Load:
         return [await kinds.blocking.enqueue(self._client, seconds=seconds)]
 
     async def _one_poison(self) -> list[int]:
-        if self._poison == MOST_POISON:
+        if self._poison_left == 0:
             return []
-        self._poison += 1
+        self._poison_left -= 1
         return [await kinds.poison.enqueue(self._client)]

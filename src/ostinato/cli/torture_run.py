@@ -110,7 +110,9 @@ class _Run:
     async def go(self) -> None:
         seconds = 60 * self._report.minutes
         async with Client(self._database) as client:
-            load = Load(client, self._chance(), EXPIRY_SECONDS)
+            # Each takes many a crash until it is found out; so a few do for a minute.
+            poison = 1 + int(2 * self._report.minutes)
+            load = Load(client, self._chance(), EXPIRY_SECONDS, poison)
             async with _beside(self._keep()):
                 async with _beside(load.run(), self._nemesis.run()):
                     await self._watch("rage", seconds, load)

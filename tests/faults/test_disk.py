@@ -1,0 +1,89 @@
+"""A disk that is full: work stops, nothing that was acknowledged is lost, and it goes on after."""
+
+import asyncio
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from ostinato.db import embedded, migrate
+from ostinato.db.embedded import Server
+from ostinato.engine.schema import ENGINE
+from tests.faults.site import Site, eventually
+
+SIZE_MB = 360
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A small disk of its own, where the machine lets us make one."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={SIZE_MB}m", "tmpfs", str(folder)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if mounted.returncode != 0:
+        print(f"No disk of its own could be made, so a full one was not tested: {mounted.stderr}")
+        pytest.skip("mounting a small disk is not allowed here")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+@pytest.fixture
+def small(disk: Path) -> Iterator[Server]:
+    server = embedded.start(disk / "data")
+    yield server
+    server.stop(force=True)
+
+
+def fill(disk: Path) -> Path:
+    """Leave no room at all."""
+    filler = disk / "filler"
+    with filler.open("wb", buffering=0) as file:
+        for size in (2**20, 2**12):
+            try:
+                while file.write(b"\0" * size) == size:
+                    pass
+            except OSError:
+                continue
+    return filler
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a small disk")
+def test_a_full_disk_stops_work_and_loses_nothing(small: Server, disk: Path, tmp_path: Path) -> None:
+    urls = small.urls()
+    asyncio.run(migrate.migrate(urls.admin, [ENGINE]))
+    with Site(small, urls, tmp_path) as site:
+        crew = site.crew()
+        site.ready(crew.start())
+        ids = site.enqueue("effect", 20)
+        site.until_idle()
+        filler = fill(disk)
+        refused = False
+        acknowledged: list[int] = []
+
+        def enqueue_until_refused() -> bool:
+            nonlocal refused
+            try:
+                acknowledged.extend(site.enqueue("effect", 200))
+            except psycopg.Error:
+                refused = True
+            return refused
+
+        eventually(enqueue_until_refused)
+        filler.unlink()
+        # The server may have given up altogether: then somebody has to start it again.
+        small.restart()
+        acknowledged.extend(site.enqueue("effect", 20))
+        site.until_idle()
+
+        done = {row[0] for row in site.rows("select job_id from effect")}
+        assert set(ids + acknowledged) <= done
+        assert site.rows("select job_id from effect group by 1 having count(*) > 1") == []
+        site.check_fence()

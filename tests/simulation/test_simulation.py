@@ -1,0 +1,60 @@
+"""The signature test: the engine keeps its promises in hundreds of random histories.
+
+Thousands more: `python -m tests.simulation --seeds 5000`. What the promises are says the package.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.simulation.arena import Arena, arena
+from tests.simulation.mutants import MUTANTS, Mutant
+from tests.simulation.run import run
+
+SEEDS_PER_TEST = 25
+SEEDS = range(1, 251, SEEDS_PER_TEST)
+MORE_SEEDS = 40  # for a mutant whose own seed does not find it any more
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("simulation")]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
+    with arena(tmp_path_factory.mktemp("simulation")) as made:
+        yield made
+
+
+@pytest.mark.parametrize("first", SEEDS, ids=lambda first: f"seeds {first} and following")
+def test_no_history_breaks_a_promise(place: Arena, first: int) -> None:
+    for seed in range(first, first + SEEDS_PER_TEST):
+        played = run(place, seed)
+
+        assert played.broken is None, played.report()
+
+
+@pytest.mark.parametrize("seed", [5, 19, 35])
+def test_the_same_seed_is_the_same_run(place: Arena, seed: int) -> None:
+    first = run(place, seed)
+    run(place, seed + 1)
+    second = run(place, seed)
+
+    assert second.trace == first.trace
+    assert second.digest == first.digest
+
+
+def test_another_seed_is_another_run(place: Arena) -> None:
+    assert run(place, 1).digest != run(place, 2).digest
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_mutant_is_found(
+    place: Arena, mutant: Mutant, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seeds = [mutant.seed, *(seed for seed in range(1, MORE_SEEDS) if seed != mutant.seed)]
+    with mutant.applied(place):
+        needed = next((n for n, seed in enumerate(seeds, 1) if run(place, seed).broken), None)
+
+    assert needed is not None, f"{mutant.name} survives {len(seeds)} seeds"
+    with capsys.disabled():
+        if needed > 1:
+            print(f"\n{mutant.name}: found by seed {seeds[needed - 1]} after {needed} seeds")
