@@ -3,7 +3,6 @@
 import asyncio
 
 from ostinato import App, Context, Queue, Worker, testing
-from ostinato.base import log
 
 app = App("crawler", queues=[Queue("crawl", concurrency=2)])
 pair = asyncio.Barrier(2)  # nobody ends before two are at work
@@ -21,7 +20,6 @@ async def fetch(_: Context, page: int) -> None:
 
 
 async def main() -> None:
-    log.configure(level="warning")
     async with testing.engine() as engine, asyncio.TaskGroup() as tasks:
         await fetch.enqueue_many(engine.client, [{"page": page} for page in range(4)])
         worker = Worker([app], engine.database)

@@ -1,8 +1,8 @@
-"""What all tests share: a real server per test process, an engine on it, and the count of functions called.
+"""What all tests share: a real server per test process, an engine on it, and a count of calls.
 
-Every server here runs with track_functions = all. When a process is done it writes down which functions of the schema
-`ostinato` were called; when everything is done the lists are joined, and a run of the whole suite fails if a PL/pgSQL
-function was never called (the house rule: no untested function).
+Every server here runs with track_functions = all. When a process is done it writes down which
+functions of the schema `ostinato` were called; when everything is done the lists are joined, and a
+run of the whole suite fails if a PL/pgSQL function was never called: no untested function.
 """
 
 import itertools
@@ -56,13 +56,21 @@ async def note_called_functions(conn: psycopg.AsyncConnection[tuple[object, ...]
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Join the lists of called functions, and fail a full run that left one out."""
-    folder = Path(os.environ.get("OSTINATO_TEST_CALLS", session.config.rootpath / ".pytest_cache" / "calls"))
+    folder = Path(
+        os.environ.get("OSTINATO_TEST_CALLS", session.config.rootpath / ".pytest_cache" / "calls")
+    )
     worker = os.environ.get("PYTEST_XDIST_WORKER")
     if worker is not None:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / worker).write_text("\n".join([*(f"called {n}" for n in _called), *(f"known {n}" for n in _known)]))
+        (folder / worker).write_text(
+            "\n".join([*(f"called {n}" for n in _called), *(f"known {n}" for n in _known)])
+        )
         return
-    lines = [line.split() for file in sorted(folder.glob("gw*")) for line in file.read_text().splitlines()]
+    lines = [
+        line.split()
+        for file in sorted(folder.glob("gw*"))
+        for line in file.read_text().splitlines()
+    ]
     for file in folder.glob("gw*"):
         file.unlink()
     called = _called | {name for what, name in lines if what == "called"}
@@ -71,5 +79,7 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     whole = session.config.args == ["tests"] and not option.keyword and not option.markexpr
     missing = sorted(known - called)
     if whole and missing and exitstatus == 0:
-        print(f"\nPL/pgSQL functions that no test calls: {', '.join(missing)}")
+        print(  # noqa: T201  # what pytest shows at its end
+            f"\nPL/pgSQL functions that no test calls: {', '.join(missing)}"
+        )
         session.exitstatus = pytest.ExitCode.TESTS_FAILED

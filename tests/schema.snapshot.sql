@@ -446,6 +446,10 @@ CREATE FUNCTION ostinato.redrive_jobs(queue text DEFAULT NULL::text, kind text D
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.refuse_moved(job_id bigint) RETURNS text
+    LANGUAGE plpgsql
+    AS …;
+ALTER FUNCTION ostinato.refuse_moved(job_id bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.refuse_stale(job_id bigint, attempt integer) RETURNS void
     LANGUAGE plpgsql
     AS …;
@@ -1206,6 +1210,8 @@ REVOKE ALL ON FUNCTION ostinato.reconcile_worker(worker_id uuid, held bigint[], 
 GRANT ALL ON FUNCTION ostinato.reconcile_worker(worker_id uuid, held bigint[], seconds double precision) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.refuse_moved(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.refuse_moved(job_id bigint) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.refuse_stale(job_id bigint, attempt integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.refuse_stale(job_id bigint, attempt integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.refuse_unknown(job_id bigint) FROM PUBLIC;

@@ -1,4 +1,4 @@
-"""The schema as `ostinato db migrate` builds it, as text: committed, compared by a test, read in review.
+"""The schema as `ostinato db migrate` builds it: committed, compared by a test, read in review.
 
 python -m tests.snapshot writes tests/schema.snapshot.sql anew.
 """

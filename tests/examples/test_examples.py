@@ -10,9 +10,9 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
-import structlog
 
 from ostinato import testing
+from ostinato.base import log
 from ostinato.db.embedded import Server
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -44,11 +44,12 @@ def _logging_as_before() -> Iterator[None]:
     """An example may set up logging, on a stream that is gone after its test."""
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
+    log.be_quiet()
     yield
     root.handlers[:] = handlers
     root.setLevel(level)
     logging.captureWarnings(capture=False)
-    structlog.reset_defaults()
+    log.be_quiet()
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

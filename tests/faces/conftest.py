@@ -11,9 +11,9 @@ from uuid import UUID
 
 import psycopg
 import pytest
-import structlog
 from typer.testing import CliRunner, Result
 
+from ostinato.base import log
 from ostinato.cli.main import app
 from ostinato.db.embedded import Server, Urls
 from ostinato.db.migrate import migrate
@@ -158,4 +158,4 @@ def _logging_as_before() -> Iterator[None]:
     root.handlers[:] = handlers
     root.setLevel(level)
     logging.captureWarnings(capture=False)
-    structlog.reset_defaults()
+    log.be_quiet()

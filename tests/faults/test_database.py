@@ -15,7 +15,7 @@ from ostinato.db import migrate
 from ostinato.db.bundle import Component
 from ostinato.db.sqlstate import translate
 from tests.faults.proxy import Fault, between
-from tests.faults.site import Site, eventually
+from tests.faults.site import Site, eventually, say
 
 ENGINE_SQL = Path(migrate.__file__).parents[1] / "engine" / "sql"
 
@@ -99,7 +99,7 @@ def test_a_frozen_database_holds_up_everything_and_breaks_nothing(site: Site) ->
 
 @pytest.mark.parametrize("seed", [11, 12])
 def test_connections_cut_around_a_commit_leave_exact_effects(site: Site, seed: int) -> None:
-    print(f"seed {seed}")
+    say(f"seed {seed}")
     rng = random.Random(seed)
     verbs = ("COMMIT", "complete_job", "fail_jobs", "snooze_jobs", "release_jobs", "poll_jobs")
 
@@ -134,9 +134,7 @@ def test_a_claim_whose_answer_is_lost_is_given_back_and_its_jobs_run(site: Site)
         )
         hand = crew.start()
         site.ready(hand)
-        proxy.decide = lambda text: (
-            "rows" if "claim_jobs" in text and not proxy.lost else None
-        )
+        proxy.decide = lambda text: "rows" if "claim_jobs" in text and not proxy.lost else None
         ids = site.enqueue("effect", 10)
         site.until_idle()
 
@@ -256,10 +254,13 @@ def test_a_migration_under_running_workers_fails_no_job_and_stalls_no_claim(
     site.check(ids, ids)
     assert site.rows("select distinct outcome from ostinato_data.outcome") == [("done",)]
     assert site.rows("select max(attempt) from ostinato_data.outcome") == [(1,)]
-    assert site.value(
-        "select count(*) from information_schema.columns"
-        " where table_schema = 'ostinato_data' and column_name = 'later'"
-    ) == 2
+    assert (
+        site.value(
+            "select count(*) from information_schema.columns"
+            " where table_schema = 'ostinato_data' and column_name = 'later'"
+        )
+        == 2
+    )
 
 
 def test_what_the_proxy_loses_is_what_it_says(site: Site) -> None:

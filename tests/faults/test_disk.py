@@ -12,7 +12,7 @@ import pytest
 from ostinato.db import embedded, migrate
 from ostinato.db.embedded import Server
 from ostinato.engine.schema import ENGINE
-from tests.faults.site import Site, eventually
+from tests.faults.site import Site, eventually, say
 
 SIZE_MB = 360
 
@@ -29,7 +29,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
         check=False,
     )
     if mounted.returncode != 0:
-        print(f"No disk of its own could be made, so a full one was not tested: {mounted.stderr}")
+        say(f"No disk of its own could be made, so a full one was not tested: {mounted.stderr}")
         pytest.skip("mounting a small disk is not allowed here")
     yield folder
     subprocess.run(["umount", "-l", str(folder)], check=True)
@@ -56,7 +56,9 @@ def fill(disk: Path) -> Path:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a small disk")
-def test_a_full_disk_stops_work_and_loses_nothing(small: Server, disk: Path, tmp_path: Path) -> None:
+def test_a_full_disk_stops_work_and_loses_nothing(
+    small: Server, disk: Path, tmp_path: Path
+) -> None:
     urls = small.urls()
     asyncio.run(migrate.migrate(urls.admin, [ENGINE]))
     with Site(small, urls, tmp_path) as site:
@@ -80,6 +82,7 @@ def test_a_full_disk_stops_work_and_loses_nothing(small: Server, disk: Path, tmp
         filler.unlink()
         # The server may have given up altogether: then somebody has to start it again.
         small.restart()
+        site.until("select true")
         acknowledged.extend(site.enqueue("effect", 20))
         site.until_idle()
 

@@ -6,12 +6,12 @@ import signal
 import pytest
 
 from ostinato.base.settings import Settings
-from tests.faults.site import Site, eventually
+from tests.faults.site import Site, eventually, say
 
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_kill_9_at_random_moments_loses_no_job_and_repeats_no_effect(site: Site, seed: int) -> None:
-    print(f"seed {seed}")
+    say(f"seed {seed}")
     rng = random.Random(seed)
     crew = site.crew()
     for _ in range(3):
@@ -55,7 +55,7 @@ def test_a_job_of_a_killed_worker_starts_again_within_the_promised_time(site: Si
         job_id,
     )
     waited = (claimed_at - killed_at).total_seconds()
-    print(f"started again after {waited:.2f} s")
+    say(f"started again after {waited:.2f} s")
     assert attempt == 2
     assert waited <= defaults.expiry_seconds + 1
     assert site.outcomes(job_id) == ["lost"]

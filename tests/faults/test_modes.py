@@ -8,7 +8,6 @@ import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,7 +21,7 @@ from ostinato.engine import jobs
 from ostinato.runtime.database import Database
 from ostinato.testing import Engine
 from tests.faults import bouncer
-from tests.faults.site import Site
+from tests.faults.site import Site, say
 from tests.runtime.lab import Lab, counted, forever, until
 
 Mode = Literal["direct", "pooled, direct listen", "pooled, polling"]
@@ -46,7 +45,7 @@ def database(request: pytest.FixtureRequest, site: Site) -> Database:
     if mode == "direct":
         return Database(url=direct, admin_url=site.urls.admin, listen_url=direct)
     if bouncer.program() is None:
-        print("PgBouncer is not installed: the pooled ways to connect were not tested.")
+        say("PgBouncer is not installed: the pooled ways to connect were not tested.")
         pytest.skip("PgBouncer is not installed")
     url = bouncer.through(direct, request.getfixturevalue("port"))
     listen = direct if mode == "pooled, direct listen" else None
@@ -208,7 +207,7 @@ def test_a_pooler_that_is_started_again_is_found_again(
     server: Server, site: Site, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     if bouncer.program() is None:
-        print("PgBouncer is not installed: its restart was not tested.")
+        say("PgBouncer is not installed: its restart was not tested.")
         pytest.skip("PgBouncer is not installed")
     folder = tmp_path_factory.mktemp("bouncer")
     with bouncer.in_front_of(server, folder) as port:

@@ -5,13 +5,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.faults.site import say
+
 ROOT = Path(__file__).parents[2]
 
 SEED = 20260115
 
 
 def test_a_short_torture_breaks_no_promise() -> None:
-    print(f"seed {SEED}")
+    say(f"seed {SEED}")
     argv = [sys.executable, "-m", "ostinato", "torture", "--json"]
     ended = subprocess.run(
         [*argv, "--minutes=0.2", f"--seed={SEED}", "--workers=3"],
@@ -20,7 +22,7 @@ def test_a_short_torture_breaks_no_promise() -> None:
         cwd=ROOT,
         check=False,
     )
-    print(ended.stdout, ended.stderr)
+    say(ended.stdout + ended.stderr)
     report = json.loads(ended.stdout)
 
     assert (ended.returncode, report["holds"], report["seed"]) == (0, True, SEED)

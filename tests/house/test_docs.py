@@ -26,7 +26,7 @@ TEST_NAME = re.compile(r"`(?P<path>[\w/.-]+\.py)::(?P<test>\w+(?:::\w+)*)")
 LINK = re.compile(r"\]\((?!https?://|mailto:|#)(?P<path>[^)#\s]+)")
 FILE_NAME = re.compile(r"`(?P<path>[\w.*-]+(?:/[\w.*-]+)+\.(?:py|sql|md|toml|lock|json|in))`")
 # a path may be written as seen from the root, from the package, or from the page itself
-BASES = (ROOT, PACKAGE, PACKAGE / "engine" / "sql")
+BASES = (ROOT, PACKAGE, PACKAGE / "engine", PACKAGE / "engine" / "sql")
 
 
 def prose(page: Path) -> str:

@@ -56,7 +56,7 @@ async def test_typed_arguments_arrive_as_what_they_were(lab: Lab) -> None:
     seen: dict[str, Any] = {}
 
     @lab.app.job()
-    async def order(
+    async def order(  # noqa: PLR0917 - as many as it takes
         ctx: Context,
         at: datetime,
         day: date,
@@ -128,7 +128,7 @@ async def test_defaults_are_those_of_the_code_that_runs_not_of_the_code_that_enq
 async def test_a_wrong_argument_is_named_before_anything_is_enqueued(
     lab: Lab, wrong: dict[str, Any], said: str
 ) -> None:
-    with pytest.raises(InvalidInput, match="args.pay") as caught:
+    with pytest.raises(InvalidInput, match=r"args\.pay") as caught:
         await pay.enqueue(lab.client, **wrong)
     with pytest.raises(InvalidInput):
         await pay.enqueue_many(lab.client, [{"invoice_id": 1}, wrong])
@@ -173,8 +173,8 @@ def test_a_handler_must_take_the_context_and_then_named_arguments() -> None:
     odd = App("odd")
     with pytest.raises(InvalidInput, match="context first"):
 
-        @odd.job()
-        async def nothing() -> None: ...  # type: ignore[arg-type]
+        @odd.job()  # type: ignore[arg-type]
+        async def nothing() -> None: ...
 
     with pytest.raises(InvalidInput, match="args"):
 
@@ -207,7 +207,9 @@ def test_an_app_has_a_plain_name(name: str) -> None:
 
 async def test_an_argument_may_have_any_name(lab: Lab) -> None:
     @lab.app.job()
-    async def send(ctx: Context, to: str, self: str, args: int, kwargs: int, model: str) -> str:
+    async def send(  # noqa: PLR0917 - as many as it takes
+        ctx: Context, to: str, self: str, args: int, kwargs: int, model: str
+    ) -> str:
         return f"{to}{self}{args}{kwargs}{model}"
 
     async with lab.worker():

@@ -6,7 +6,8 @@ import pytest
 
 from ostinato import Context, InvalidInput, Unique, UniqueConflict
 from ostinato.base.errors import NotFound
-from ostinato.runtime import client as client_module
+from ostinato.engine import queues
+from ostinato.runtime.client import Client
 from tests.runtime.lab import Lab, until
 
 
@@ -44,7 +45,7 @@ async def test_a_transaction_that_rolls_back_adds_nothing_and_rings_nobody(
     @lab.app.job()
     async def send(ctx: Context) -> None: ...
 
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(ZeroDivisionError):  # noqa: PT012 - what is left of it is the point
         async with lab.client.transaction() as conn:
             await send.enqueue(conn)
             1 / 0  # noqa: B018 - the error is the point
@@ -64,13 +65,11 @@ async def test_an_idle_worker_starts_a_job_on_the_ring_without_a_poll(lab: Lab) 
         await lab.becomes(job_id, "done")
 
 
-async def test_a_lost_ring_is_only_a_late_poll(
-    lab: Lab, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_lost_ring_is_only_a_late_poll(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     async def refuse(*_: object) -> bool:
         raise NotFound("nobody there")
 
-    monkeypatch.setattr(client_module.queues, "ring", refuse)
+    monkeypatch.setattr(queues, "ring", refuse)
 
     @lab.app.job()
     async def work(ctx: Context) -> None: ...
@@ -85,12 +84,20 @@ async def test_options_say_when_where_and_for_whom(lab: Lab) -> None:
 
     at = datetime.now(UTC) + timedelta(days=1)
     chosen = send.options(
-        queue="slow", priority=-7, tenant="acme", correlation_id="c-1", limit_key="k", max_attempts=2
+        queue="slow",
+        priority=-7,
+        tenant="acme",
+        correlation_id="c-1",
+        limit_key="k",
+        max_attempts=2,
     )
-    plain, later = await send.enqueue(lab.client), await chosen.options(run_at=at).enqueue(lab.client)
+    plain, later = (
+        await send.enqueue(lab.client),
+        await chosen.options(run_at=at).enqueue(lab.client),
+    )
 
     columns = "queue, priority, tenant_id, correlation_id, limit_key, max_attempts, run_at"
-    rows = await lab.rows(f"select {columns} from ostinato_data.job order by id")
+    rows = await lab.rows(f"select {columns} from ostinato_data.job order by id")  # noqa: S608
     assert plain < later
     assert rows == [
         ("mail", 3, "default", None, None, None, None),
@@ -106,7 +113,8 @@ async def test_a_delay_counts_from_the_databases_time(lab: Lab) -> None:
 
     assert await lab.state(job_id) == "scheduled"
     assert await lab.value(
-        "select extract(epoch from run_at - created_at) between 3599 and 3600 from ostinato_data.job"
+        "select extract(epoch from run_at - created_at) between 3599 and 3600"
+        " from ostinato_data.job"
     )
     with pytest.raises(InvalidInput, match="both run_at and delay"):
         send.options(delay=1, run_at=datetime.now(UTC))
@@ -179,7 +187,7 @@ async def test_a_client_that_closes_still_rings(lab: Lab) -> None:
     @lab.app.job()
     async def work(ctx: Context) -> None: ...
 
-    async with client_module.Client(lab.engine.database) as client:
+    async with Client(lab.engine.database) as client:
         await work.enqueue(client)
 
     assert await lab.value("select count(*) from ostinato_data.doorbell") == 1

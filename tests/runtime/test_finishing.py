@@ -229,7 +229,7 @@ async def without_weeks(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("how", ["done", "fail", "bury", "snooze", "cancel", "release", "rescue"])
-async def test_a_partition_that_is_added_under_a_verdict_costs_nothing(
+async def test_a_partition_that_is_added_under_a_verdict_costs_nothing(  # noqa: C901 - seven ways
     lab: Lab, monkeypatch: pytest.MonkeyPatch, logs: list[EventDict], how: str
 ) -> None:
     """Whoever waited for upkeep must not overlook the rows that it moved meanwhile."""
@@ -319,7 +319,9 @@ async def test_progress_is_written_while_a_job_runs_and_gone_when_it_ends(lab: L
     async with lab.worker():
         job_id = await work.enqueue(lab.client)
         await lab.until("select count(*) > 0 from ostinato_data.job_progress")
-        found = await lab.rows("select job_id, attempt, done, total, note from ostinato_data.job_progress")
+        found = await lab.rows(
+            "select job_id, attempt, done, total, note from ostinato_data.job_progress"
+        )
         gate.set()
         await lab.becomes(job_id, "done")
 

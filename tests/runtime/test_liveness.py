@@ -12,6 +12,7 @@ from structlog.typing import EventDict
 
 from ostinato import Context, Retry
 from ostinato.base.metrics import FENCED_WRITES, LOOP_BLOCKED_SECONDS
+from ostinato.engine import workers
 from ostinato.runtime import heart
 from ostinato.runtime import worker as worker_module
 from tests.runtime.lab import Lab, counted, until
@@ -44,14 +45,14 @@ class Beats:
     def __init__(self, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
         self._url = url
         self._lost = threading.Event()
-        beat = heart.workers.heartbeat
+        beat = workers.heartbeat
 
         def sometimes(*args: Any, **kwargs: Any) -> bool:  # noqa: ANN401 - as the original
             if self._lost.is_set():
                 raise psycopg.OperationalError("no way through")
             return beat(*args, **kwargs)
 
-        monkeypatch.setattr(heart.workers, "heartbeat", sometimes)
+        monkeypatch.setattr(workers, "heartbeat", sometimes)
 
     @contextmanager
     def lost(self) -> Iterator[None]:

@@ -234,9 +234,7 @@ async def test_bad_arguments_from_plain_sql_are_a_dead_letter_that_names_the_fie
 
 
 @pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt()], ids=repr)
-async def test_what_would_end_a_program_only_fails_the_job(
-    lab: Lab, error: BaseException
-) -> None:
+async def test_what_would_end_a_program_only_fails_the_job(lab: Lab, error: BaseException) -> None:
     @lab.app.job(retry=ONCE)
     async def leaves(ctx: Context) -> None:
         raise error
@@ -258,7 +256,9 @@ async def test_what_would_end_a_program_only_fails_the_job(
     assert type(error).__name__ in second.error["traceback"]
 
 
-@pytest.mark.parametrize("error", [StopIteration(4), StopAsyncIteration(), GeneratorExit()], ids=repr)
+@pytest.mark.parametrize(
+    "error", [StopIteration(4), StopAsyncIteration(), GeneratorExit()], ids=repr
+)
 async def test_the_end_of_an_iterator_only_fails_the_job(lab: Lab, error: BaseException) -> None:
     @lab.app.job(retry=ONCE)
     async def runs_out(ctx: Context) -> None:

@@ -8,7 +8,7 @@ from structlog.typing import EventDict
 
 from ostinato import Cancel, Context, Retry, SyncContext
 from ostinato.base.metrics import FENCED_WRITES
-from ostinato.engine import jobs
+from ostinato.engine import claims, jobs
 from tests.runtime.lab import Lab, counted, forever, running, until
 
 ONCE = Retry(max_attempts=1)
@@ -331,9 +331,7 @@ async def test_what_had_not_started_is_given_back_without_using_up_anything(lab:
         gate.set()
         await task
 
-    assert await lab.rows(
-        "select distinct failures, crashes from ostinato_data.ready"
-    ) == [(0, 0)]
+    assert await lab.rows("select distinct failures, crashes from ostinato_data.ready") == [(0, 0)]
     assert await lab.value("select count(*) from ostinato_data.ready") == 49
     assert await lab.rows("select outcome, attempt from ostinato_data.outcome") == [("done", 1)]
 
@@ -399,10 +397,9 @@ async def test_even_a_handler_that_does_not_stop_is_given_back_at_the_end_of_the
 
 
 async def test_a_claim_that_arrives_during_the_drain_goes_straight_back(
-    lab: Lab, monkeypatch: Any  # noqa: ANN401 - pytest's own
+    lab: Lab,
+    monkeypatch: Any,  # noqa: ANN401 - pytest's own
 ) -> None:
-    from ostinato.engine import claims
-
     ran: list[int] = []
     on_its_way, gate = asyncio.Event(), asyncio.Event()
     claim = claims.claim

@@ -37,7 +37,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=1000, help="how many seeds (1000)")
     parser.add_argument("--start", type=int, default=1, help="the first seed (1)")
     parser.add_argument("--minutes", type=float, help="stop after so many minutes")
-    parser.add_argument("--mutants", action="store_true", help="how many seeds each mutant survives")
+    parser.add_argument(
+        "--mutants", action="store_true", help="how many seeds each mutant survives"
+    )
     parser.add_argument("--only", default="", help="mutants whose name has these words")
     return parser.parse_args()
 
@@ -57,6 +59,7 @@ def _replay(place: Arena, seed: int, *, trace: bool) -> int:
 def _many(place: Arena, options: argparse.Namespace) -> int:
     started = time.monotonic()
     steps = count = 0
+    played, seconds, rate = None, 0.0, "none"
     with _progress() as progress:
         bar = progress.add_task("seeds", total=options.seeds, note="")
         for seed in range(options.start, options.start + options.seeds):
@@ -69,6 +72,8 @@ def _many(place: Arena, options: argparse.Namespace) -> int:
                 break
             if options.minutes is not None and seconds > 60 * options.minutes:
                 break
+    if played is None:
+        return 0
     return _tell(played, [f"{count} seeds, {steps:,} steps in {seconds:.0f} s: {rate}"])
 
 
@@ -98,7 +103,9 @@ def _hunt(place: Arena, options: argparse.Namespace) -> int:
 
 def _progress() -> Progress:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    return Progress(*columns, TimeElapsedColumn(), TextColumn("{task.fields[note]}"), console=console)
+    return Progress(
+        *columns, TimeElapsedColumn(), TextColumn("{task.fields[note]}"), console=console
+    )
 
 
 if __name__ == "__main__":

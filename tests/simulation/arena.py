@@ -1,4 +1,4 @@
-"""The place of the simulation: an embedded server, one migrated database, its sessions and its clock."""
+"""The place: an embedded server, one migrated database, its sessions and its clock."""
 
 import asyncio
 from collections.abc import Iterator

@@ -14,43 +14,18 @@ RECONCILE_SECONDS = 10.0
 def claim_call(
     world: World, task: Task | None, worker_id: str, queue: str, params: dict[str, Any]
 ) -> Call:
-    """A claim, with what must be true of its answer."""
-    model = world.model
+    """A claim; `params` are those of claim_jobs beyond worker and queue."""
 
     def check(answer: Answer) -> None:
-        rows, limits = answer.rows, model.queues[queue].limits
-        pid = task.session.pid if task is not None else 0
-        starts = []
-        for job_id, attempt, failures, crashes, *_ in rows:
-            job = model.jobs.get(job_id)
-            if job is None:
-                continue  # of the same transaction, or a bug that the commit will show
-            model.check_claimable(job, queue, attempt, failures, crashes)
-            if any(
-                start.session and start.job_id == job_id for start in model.queues[queue].starts
-            ):
-                raise Broken("a job is held by one worker at most", f"{job} was claimed twice")
-            times = (answer.done_at, world.time)
-            key = job.spec.limit_key
-            starts.append(Start(*times, job_id, key, pid, limits.any, limits.by_key))
-        if (
-            len(rows) > params["wanted"]
-            or sum(row[3] >= SUSPECT for row in rows) > params["suspects"]
-        ):
+        rows = answer.rows
+        suspects = sum(row[3] >= SUSPECT for row in rows)
+        if len(rows) > params["wanted"] or suspects > params["suspects"]:
             raise Broken("a claim takes no more than it may", shorten([row[0] for row in rows]))
-        held = (
-            job.spec.limit_key
-            for job in model.jobs.values()
-            if job.phase == "held" and job.spec.queue == queue
-        )
-        model.queues[queue].check_claim(starts, held)
-        model.queues[queue].note(starts)
-        alone = not any(other.session.in_transaction for other in world.tasks)
-        if alone and not limits.any and not model.queues[queue].paused:
+        _check_starts(world, queue, answer, task.session.pid if task is not None else 0)
+        limited = world.model.queues[queue].limits.any or world.model.queues[queue].paused
+        if not limited and not any(other.session.in_transaction for other in world.tasks):
             seen = world.arena.look("ready_rows", queue, rows[0][4] if rows else 0)
-            first = params["cursor"] is None
-            wanted, kinds, suspects = params["wanted"], params["kinds"], params["suspects"]
-            check_order(seen, wanted, kinds, suspects=suspects, from_the_start=first)
+            check_order(seen, **params)
 
     return Call(
         "claim_jobs",
@@ -58,6 +33,30 @@ def claim_call(
         check=check,
         commit=lambda answer: world.claimed(worker_id, queue, answer),
     )
+
+
+def _check_starts(world: World, name: str, answer: Answer, session: int) -> None:
+    """What was claimed must have been waiting, and must fit into the limits."""
+    model, queue = world.model, world.model.queues[name]
+    being_claimed = {start.job_id for start in queue.starts if start.session}
+    starts = []
+    for job_id, attempt, failures, crashes, *_ in answer.rows:
+        job = model.jobs.get(job_id)
+        if job is None:
+            continue  # of the same transaction, or a bug that the commit will show
+        model.check_claimable(job, name, attempt, failures, crashes)
+        if job_id in being_claimed:
+            raise Broken("a job is held by one worker at most", f"{job} was claimed twice")
+        key, limits = job.spec.limit_key, queue.limits
+        times = (answer.done_at, world.time)
+        starts.append(Start(*times, job_id, key, session, limits.any, limits.by_key))
+    held = (
+        job.spec.limit_key
+        for job in model.jobs.values()
+        if job.phase == "held" and job.spec.queue == name
+    )
+    queue.check_claim(starts, held)
+    queue.note(starts)
 
 
 def poll_call(world: World, worker_id: str) -> Call:
@@ -71,11 +70,8 @@ def poll_call(world: World, worker_id: str) -> Call:
         world.model.late_cancels()
         if world.model.may_lose_workers():
             world.model.saw_workers({row[0] for row in world.arena.look("workers")})
-        expected = [
-            job.id
-            for job in world.model.jobs.values()
-            if job.cancel and job.phase == "held" and job.worker == worker_id
-        ]
+        held = [job for job in world.model.jobs.values() if job.phase == "held"]
+        expected = [job.id for job in held if job.cancel and job.worker == worker_id]
         if sorted(cancels) != sorted(expected):
             raise Broken("a worker hears of cancel requests", f"{cancels}, expected {expected}")
 

@@ -93,7 +93,7 @@ def _shown(facts: Counter[Row]) -> str:
 
 
 def check_order(
-    rows: list[Row], wanted: int, kinds: list[str] | None, *, suspects: bool, from_the_start: bool
+    rows: list[Row], *, wanted: int, kinds: list[str] | None, cursor: str | None, suspects: bool
 ) -> None:
     """A claim without limits, and nobody else at work: what it took, and what it left behind."""
     places = [Place(*row) for row in rows]
@@ -105,7 +105,7 @@ def check_order(
     took_suspect = any(place.crashes >= SUSPECT for place in taken)
     if suspects and not took_suspect and len(left) > len(calm):
         raise Broken("a claim takes a suspect when it may", f"{left}, took {taken}")
-    if not from_the_start:
+    if cursor is not None:
         return  # the lanes of a cursor are a moment old
     for place in taken:
         for other in calm:

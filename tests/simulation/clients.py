@@ -1,4 +1,4 @@
-"""The clients: they enqueue one, many, later, with unique keys, in transactions that may roll back."""
+"""The clients: they enqueue one, many, later, with keys, in transactions that may roll back."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -40,7 +40,7 @@ class QueueModel:
         self.starts = [start for start in self.starts if start.session]
 
     def check_claim(self, new: list[Start], held: Iterable[str | None]) -> None:
-        """New starts must fit beside what is held (their keys) and what others are about to hold."""
+        """New starts must fit beside what is held (by key) and what others are about to hold."""
         if self.paused and new:
             raise Broken("a paused queue yields nothing", f"{self.name}: {len(new)} jobs")
         if not self.limits.any or not new:

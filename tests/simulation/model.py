@@ -1,7 +1,7 @@
 """The model: what the engine has promised so far, kept in plain Python.
 
-It learns from committed answers only, in the order of the commits, and knows nothing of locks, rows or
-arrays. Every method is one verb; an answer that the model cannot follow is a broken promise.
+It learns from committed answers only, in the order of the commits, and knows nothing of locks, rows
+or arrays. Every method is one verb; an answer that it cannot follow is a broken promise.
 """
 
 from collections.abc import Iterable
@@ -166,7 +166,7 @@ class Model:
         job = self.job(token.job_id, "no stale write is accepted")
         if not job.is_held_as(token):
             raise Broken("no stale write is accepted", f"{verb} {token} of {job}")
-        # A request counts from the moment on in which the verb was sent; a later one stays, for the next poll.
+        # A request counts if it stood when the verb was sent; a later one stays for the next poll.
         asked = 0 < job.cancel <= answer.sent
         if verb in ("done", "cancel") or asked:
             if job.cancel <= answer.done:

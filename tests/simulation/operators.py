@@ -1,4 +1,4 @@
-"""The operators: they cancel, retry, redrive, pause, configure and keep up; and somebody replays old tokens."""
+"""The operators: cancel, retry, redrive, pause, configure, upkeep; and one who replays tokens."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""One run: a seed, its configuration, the game, and the quiet in which everything comes to an end."""
+"""One run: a seed, its configuration, the game, and the quiet in which everything ends."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

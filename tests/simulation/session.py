@@ -7,7 +7,7 @@ while the one thread of the simulation goes on with somebody else.
 import contextlib
 import os
 import select
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from psycopg import pq
@@ -15,12 +15,6 @@ from psycopg.pq import DiagnosticField, ExecStatus, TransactionStatus
 
 from ostinato.db.call import text_of
 from tests.simulation.steps import Failed, Row
-
-INTEGERS = {20, 21, 23}
-FLOATS = {700, 701, 1700}
-INTEGER_ARRAYS = {1005, 1007, 1016}
-TEXT_ARRAYS = {1009}
-BOOLEAN = 16
 
 
 class Session:
@@ -41,7 +35,7 @@ class Session:
         self._pg.finish()
 
     def wait_for_end(self) -> None:
-        """Wait until the server has closed the connection: then its process is gone, and its locks."""
+        """Wait until the server has closed the connection: then its locks are gone, too."""
         os.set_blocking(self._pg.socket, True)
         with contextlib.suppress(ConnectionError):
             while os.read(self._pg.socket, 65536):
@@ -116,12 +110,9 @@ def _rows(results: list[pq.abc.PGresult]) -> list[Row]:
     for result in results:
         if result.status == ExecStatus.TUPLES_OK:
             types = [result.ftype(column) for column in range(result.nfields)]
-            found.extend(
-                tuple(
-                    _value(result.get_value(row, column), oid) for column, oid in enumerate(types)
-                )
-                for row in range(result.ntuples)
-            )
+            for row in range(result.ntuples):
+                cells = (result.get_value(row, column) for column in range(result.nfields))
+                found.append(tuple(map(_value, cells, types)))
         elif result.status != ExecStatus.COMMAND_OK:
             sqlstate = result.error_field(DiagnosticField.SQLSTATE) or Failed.LOST.encode()
             message = result.error_field(DiagnosticField.MESSAGE_PRIMARY) or result.error_message
@@ -132,15 +123,29 @@ def _rows(results: list[pq.abc.PGresult]) -> list[Row]:
 def _value(raw: bytes | None, oid: int) -> object:
     if raw is None:
         return None
-    text = raw.decode()
-    if oid in INTEGERS:
-        return int(text)
-    if oid in FLOATS:
-        return float(text)
-    if oid == BOOLEAN:
-        return text == "t"
-    if oid in INTEGER_ARRAYS:
-        return [int(item) for item in text[1:-1].split(",") if item]
-    if oid in TEXT_ARRAYS:  # names of the simulation: never quoted
-        return [item for item in text[1:-1].split(",") if item]
-    return text
+    read = READERS.get(oid)
+    return raw.decode() if read is None else read(raw.decode())
+
+
+def _items(text: str) -> list[str]:
+    return [item for item in text[1:-1].split(",") if item]  # names and numbers: never quoted
+
+
+def _integers(text: str) -> list[int]:
+    return [int(item) for item in _items(text)]
+
+
+# By the number of the type; everything else stays text.
+READERS: dict[int, Callable[[str], object]] = {
+    16: lambda text: text == "t",  # boolean
+    20: int,  # bigint, smallint, integer
+    21: int,
+    23: int,
+    700: float,  # real, double precision, numeric
+    701: float,
+    1700: float,
+    1005: _integers,  # smallint[], integer[], bigint[]
+    1007: _integers,
+    1016: _integers,
+    1009: _items,  # text[]
+}

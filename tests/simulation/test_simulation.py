@@ -3,6 +3,7 @@
 Thousands more: `python -m tests.simulation --seeds 5000`. What the promises are says the package.
 """
 
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -56,5 +57,4 @@ def test_a_mutant_is_found(
 
     assert needed is not None, f"{mutant.name} survives {len(seeds)} seeds"
     with capsys.disabled():
-        if needed > 1:
-            print(f"\n{mutant.name}: found by seed {seeds[needed - 1]} after {needed} seeds")
+        sys.stdout.write(f"  {mutant.name}: seed {seeds[needed - 1]}, {needed} tried\n")

@@ -1,7 +1,7 @@
 """The workers: a heart that beats, a poller that rescues and promotes, and hands that run jobs.
 
-They do what the real ones do (runtime/worker.py), and more: they claim inside longer transactions, finish
-parts of a batch in any way and order, stop in the middle, and go on with stale tokens after a freeze.
+They do what the real ones do (runtime/worker.py), and more: they claim inside longer transactions,
+stop in the middle, and go on with stale tokens after a freeze.
 """
 
 from collections.abc import Callable

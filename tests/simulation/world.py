@@ -1,14 +1,14 @@
 """The world: one thread, many logical processes, and a scheduler that picks who goes next.
 
-A process is a generator over a connection of its own. Each thing that it yields is one step: a statement,
-`begin`, `commit`, `rollback`, or sleep. A process between two steps is suspended, with its transaction
-open and its locks held, for as long as chance wants. That is how transactions interleave.
+A process is a generator over a connection of its own. Each thing that it yields is one step: a
+statement, `begin`, `commit`, `rollback`, or sleep. A process between two steps is suspended, with
+its transaction open and its locks held, for as long as chance wants: so transactions interleave.
 
-A statement that meets the lock of a suspended transaction really waits for it, in the database, when the
-configuration says so; one at a time, so that no two statements ever run at once. All others that meet a
-lock are told to try again later.
+A statement that meets the lock of a suspended transaction really waits for it, in the database,
+when the configuration says so; one at a time, so that no two statements ever run at once. All
+others that meet a lock are told to try again later.
 
-There are two times. `time` is the true one. The database's clock follows it, until somebody jumps it.
+There are two times. `time` is the true one; the database's clock follows it until it is jumped.
 """
 
 import hashlib

@@ -5,8 +5,8 @@ import logging
 from collections.abc import Iterator
 
 import pytest
-import structlog
 
+from ostinato.base import log
 from ostinato.base.log import bound, configure, get_logger
 
 
@@ -18,7 +18,7 @@ def _logging_as_it_was() -> Iterator[None]:
     root.handlers[:] = handlers
     root.setLevel(level)
     logging.captureWarnings(capture=False)
-    structlog.reset_defaults()
+    log.be_quiet()
 
 
 @pytest.fixture

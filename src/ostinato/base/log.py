@@ -19,7 +19,22 @@ from structlog.typing import EventDict, FilteringBoundLogger, Processor, Wrapped
 
 from ostinato.base.redact import redact_value
 
-__all__ = ["FilteringBoundLogger", "bound", "configure", "get_logger"]
+__all__ = ["FilteringBoundLogger", "be_quiet", "bound", "configure", "get_logger"]
+
+
+def be_quiet() -> None:
+    """Warnings on stderr and nothing else: what a program gets that sets up no logging.
+
+    structlog by itself would print everything to stdout.
+    """
+    structlog.configure(
+        wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )
+
+
+if not structlog.is_configured():  # a program's own set-up, made before or after, wins
+    be_quiet()
 
 
 def configure(

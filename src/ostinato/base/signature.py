@@ -8,6 +8,7 @@ import re
 import traceback
 from typing import TypedDict
 
+from ostinato.base.errors import OstinatoError
 from ostinato.base.redact import redact
 
 __all__ = ["BoundedError", "bounded_error", "error_signature", "storable"]
@@ -79,6 +80,8 @@ def _clean(text: str) -> str:
 
 
 def _text_of(exc: BaseException) -> str:
+    if isinstance(exc, OstinatoError):
+        return exc.message  # without the hint, which is advice and not part of what happened
     try:
         return str(exc)
     except Exception as unprintable:  # noqa: BLE001 - a broken __str__ must not hide the failure

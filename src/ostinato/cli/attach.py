@@ -18,9 +18,9 @@ from ostinato.base.settings import Settings
 from ostinato.cli.command import Cli
 from ostinato.cli.document import keep_json_raw
 from ostinato.cli.output import Output
-from ostinato.db import embedded, migrate, pool
+from ostinato.db import embedded, pool
 from ostinato.db.pool import conninfo
-from ostinato.engine.schema import ENGINE
+from ostinato.engine.schema import install
 from ostinato.runtime.database import Database
 
 __all__ = ["answering", "ask", "connection", "data_folder", "database", "named", "run", "serving"]
@@ -123,7 +123,7 @@ async def serving(
     watching = asyncio.create_task(_watch(server, out)) if watched else None
     try:
         if migrated:
-            await migrate.migrate(server.admin_url, [ENGINE])
+            await install(server.admin_url, retention_days=settings.retention_days)
         yield Database.embedded(server)
     finally:
         if watching is not None:

@@ -16,7 +16,7 @@ from ostinato.cli.command import Cli, command
 from ostinato.cli.output import table
 from ostinato.db import migrate as migrations
 from ostinato.db import pool
-from ostinato.engine.schema import ENGINE
+from ostinato.engine.schema import ENGINE, install
 from ostinato.engine.workers import CONTRACT
 from ostinato.runtime.database import Database
 
@@ -41,8 +41,10 @@ def migrate(
             with cli.out.working(
                 f"Bringing the schema of {attach.named(database.admin_url)} up to date"
             ):
-                return await migrations.migrate(
-                    database.admin_url, [ENGINE], wait_seconds=wait_seconds
+                return await install(
+                    database.admin_url,
+                    retention_days=cli.settings.retention_days,
+                    wait_seconds=wait_seconds,
                 )
 
     done = attach.run(work())

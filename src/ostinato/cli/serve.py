@@ -18,8 +18,7 @@ from ostinato.cli.command import Cli, command
 from ostinato.cli.output import grid
 from ostinato.cli.supervisor import OnReady, Supervisor
 from ostinato.cli.words import counted
-from ostinato.db import migrate
-from ostinato.engine.schema import ENGINE
+from ostinato.engine.schema import install
 from ostinato.runtime.database import Database
 
 __all__ = ["register"]
@@ -67,7 +66,7 @@ def up(
                     f"Bringing the schema of {attach.named(database.admin_url)} up to date"
                 ):
                     await (await attach.answering(database.admin_url, wait_seconds)).close()
-                    await migrate.migrate(database.admin_url, [ENGINE])
+                    await install(database.admin_url, retention_days=settings.retention_days)
 
             def on_ready(told: list[dict[str, Any]]) -> None:
                 _show_ready(cli, database, apps, told)

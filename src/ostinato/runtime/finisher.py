@@ -158,6 +158,7 @@ class Finisher:
         written = {id(finished) for finished in group}
         self._writing = [finished for finished in self._writing if id(finished) not in written]
         self._count(group, outcome)
+        _tell_failures(group)
         for queue in {finished.job.queue for finished in group}:
             self._on_written(queue)
         if verdict_type is Lost:
@@ -220,6 +221,21 @@ class Finisher:
         async with self._keeper.connection() as conn:
             await claims.note_progress(conn, jobs, done, totals, texts)
         return FOREVER
+
+
+def _tell_failures(group: list[Finished]) -> None:
+    """A failed attempt is said, by its signature: the message itself may hold personal data."""
+    for job, verdict, _ in group:
+        if isinstance(verdict, Failed):
+            log.warning(
+                "attempt_failed",
+                kind=job.kind,
+                job_id=job.id,
+                attempt=job.attempt,
+                error=verdict.failure.signature,
+                retry_in=verdict.failure.delay and round(verdict.failure.delay, 1),
+                dead=None if verdict.failure.delay is not None else verdict.failure.reason,
+            )
 
 
 def _durations(group: list[Finished]) -> list[int]:

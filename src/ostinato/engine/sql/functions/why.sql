@@ -107,7 +107,8 @@ begin
     return query select 'running',
         format('Job %s is held by worker %s: attempt %s, since %s (%s ago), lease until %s.', why_running.job_id, v_run.worker, v_run.attempt,
                ostinato.say_time(v_run.claimed_at), ostinato.say_span(v_now - v_run.claimed_at), coalesce(ostinato.say_time(v_run.lease_until), 'never'))
-        || coalesce(format(' Progress: %s of %s%s.', v_run.done, coalesce(v_run.total::text, 'an unknown total'), ', ' || v_run.note), ''),
+        || case when v_run.done is null then ''
+                else format(' Progress: %s of %s%s.', v_run.done, coalesce(v_run.total::text, 'an unknown total'), ', ' || v_run.note) end,
         json_build_object('worker_id', v_run.worker_id, 'worker', v_run.worker, 'attempt', v_run.attempt, 'since', v_run.claimed_at,
                           'lease_until', v_run.lease_until, 'done', v_run.done, 'total', v_run.total, 'note', v_run.note),
         format('Nothing to do. To stop it: ostinato jobs cancel %s', why_running.job_id);
@@ -314,7 +315,7 @@ $$;
 
 -- What to do about a limit.
 create function ostinato.limit_hint(queue text) returns text language sql immutable as $$
-    select format('Wait, or raise the limit with: select ostinato.configure_queue(%L, …). See: ostinato queues list', $1)
+    select format('Wait, or raise the limit: ostinato queues limit %s --help. See: ostinato queues list', $1)
 $$;
 
 -- Who holds the slots of a queue, or of one key in it: up to ten, oldest first, as a sentence and as JSON.
