@@ -12,9 +12,11 @@ from structlog.typing import EventDict
 
 from ostinato import Context, Retry
 from ostinato.base.metrics import FENCED_WRITES, LOOP_BLOCKED_SECONDS
-from ostinato.engine import workers
+from ostinato.db.call import call
+from ostinato.engine import claims, workers
 from ostinato.runtime import heart
 from ostinato.runtime import worker as worker_module
+from ostinato.testing import Engine
 from tests.runtime.lab import Lab, counted, until
 
 NOW = Retry(delays=(0, 0, 0))
@@ -296,3 +298,43 @@ async def test_a_worker_whose_beats_do_not_get_through_takes_nothing_new(
         await lab.becomes(job_id, "done")
 
     assert ran == [(job_id, 1)]
+
+
+async def test_a_dead_worker_is_found_out_by_others_with_a_longer_expiry(engine: Engine) -> None:
+    """Their beats are further apart than its own were: that is no outage of the database."""
+    await engine.clock.freeze()
+    await engine.client.enqueue("lab.work")
+    conn = engine.admin
+    hasty = await workers.register(conn, "hasty", ["default"], ["lab.work"], expiry_seconds=3)
+    calm = await workers.register(conn, "calm", ["default"], ["lab.work"], expiry_seconds=15)
+    await claims.claim(conn, hasty, "default", 1, kinds=None)
+
+    rescued, seconds = 0, 0.0
+    while not rescued and seconds < 60:
+        await engine.clock.move(1.6)
+        seconds += 1.6
+        await call(conn, "heartbeat_worker", worker_id=calm)
+        rescued = (await workers.poll(conn, calm, ["default"], 3)).rescued
+
+    assert rescued == 1
+    assert seconds < 15 + 3 + 2
+
+
+async def test_an_outage_takes_nothing_from_workers_with_different_expiries(
+    engine: Engine,
+) -> None:
+    await engine.clock.freeze()
+    await engine.client.enqueue("lab.work")
+    conn = engine.admin
+    hasty = await workers.register(conn, "hasty", ["default"], ["lab.work"], expiry_seconds=3)
+    calm = await workers.register(conn, "calm", ["default"], ["lab.work"], expiry_seconds=15)
+    await claims.claim(conn, hasty, "default", 1, kinds=None)
+
+    for outage in (4, 5, 60, 0.5, 4):  # one right after the other
+        await engine.clock.move(outage)
+        assert (await workers.poll(conn, calm, ["default"], 3)).rescued == 0
+    await engine.clock.move(0.9)
+    assert await call(conn, "heartbeat_worker", worker_id=hasty) == [(True,)]
+    await engine.clock.move(1)
+
+    assert (await workers.poll(conn, calm, ["default"], 3)).rescued == 0

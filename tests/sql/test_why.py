@@ -271,7 +271,7 @@ def test_its_queue_is_full(db: Session) -> None:
     assert "runs 2 jobs at once at the most, and 2 run" in why["message"]
     assert [held["job_id"] for held in why["detail"]["holders"]] == holders
     assert {held["worker"] for held in why["detail"]["holders"]} == {"host-7"}
-    assert "configure_queue('default'" in why["hint"]
+    assert "ostinato queues limit default" in why["hint"]
 
 
 def test_at_most_ten_holders_are_named(db: Session) -> None:
@@ -437,7 +437,7 @@ def test_what_the_answers_are_made_of(db: Session, clock: Clock) -> None:
     assert db.call("why_blocked", queue="default", kind="app.task") == []
     assert db.call("why_limited", queue="default", limit_key=None) == []
     assert db.call("slot_holders", queue="default", limit_key=None)[0]["who"] == "nobody"
-    assert "configure_queue('q'" in db.get("limit_hint", queue="q")
+    assert "ostinato queues limit q" in db.get("limit_hint", queue="q")
     frees = db.get("rate_frees_at", queue="q", limit_key="", most=1, seconds=1.0)
     assert frees is None
     worker = db.worker("w2")

@@ -8,7 +8,7 @@
 -- Then nothing expires for the length of one expiry, in which the living beat again.
 
 -- Renews the tick; true while nothing may be taken for expired. Workers beat at least every third of their expiry, so a
--- gap of nearly half of it is no worker's doing.
+-- gap of nearly half of it is no worker's doing. Those that were overdue before the gap say nothing about it.
 create function ostinato.tick() returns boolean language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
@@ -18,7 +18,10 @@ declare
     v_expiry  record;
 begin
     select * into v_tick from tick;
-    select coalesce(min(w.expiry_seconds), 15) as least, coalesce(max(w.expiry_seconds), 15) as most into v_expiry from worker w;
+    select coalesce(min(w.expiry_seconds) filter (where not ostinato.is_expired(w.beat_at, w.expiry_seconds, v_tick.last)),
+                    min(w.expiry_seconds), 15) as least,
+           coalesce(max(w.expiry_seconds), 15) as most
+    into v_expiry from worker w;
     if v_now between v_tick.last and v_tick.last + make_interval(secs => least(1, v_expiry.least / 15)) then
         return v_now < v_tick.grace_until;
     end if;
