@@ -4,6 +4,7 @@ import os
 import shutil
 import socket
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,13 @@ ROLES = ("postgres", "ostinato_owner", "ostinato_worker", "ostinato_tenant")
 def program() -> str | None:
     """Where it is installed, if it is."""
     return shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin:/usr/local/sbin")
+
+
+@contextmanager
+def own_folder() -> Iterator[Path]:
+    """A folder that the pooler's user can reach, which those of pytest are not."""
+    with tempfile.TemporaryDirectory(prefix="ostinato-bouncer-") as folder:
+        yield Path(folder)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,22 +15,17 @@ from ostinato.engine.schema import ENGINE
 from tests.faults.site import Site
 
 TEMPLATE = "faults_template"
-HERE = Path(__file__).parent
 
 _names = itertools.count(1)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All on one process: they take the machine's time from each other, and share a server."""
-    for item in items:
-        if HERE in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("faults"))
-
-
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server() -> Iterator[Server]:
     """A server that may be crashed and frozen: it has to be the same again for the next test."""
-    with embedded.start(tmp_path_factory.mktemp("faults")) as running:
+    with (
+        tempfile.TemporaryDirectory(prefix="ostinato-faults-") as folder,
+        embedded.start(folder) as running,
+    ):
         yield running
 
 
@@ -45,6 +41,6 @@ def template(server: Server) -> str:
 @pytest.fixture
 def site(server: Server, template: str, tmp_path: Path) -> Iterator[Site]:
     name = f"faults_{next(_names)}"
+    # Not dropped: that takes longer than making it, and all of them go with the server.
     with Site(server, server.create_database(name, template=template), tmp_path) as made:
         yield made
-    server.drop_database(name)

@@ -19,6 +19,9 @@ from tests.faults.site import Site, eventually, say
 
 ENGINE_SQL = Path(migrate.__file__).parents[1] / "engine" / "sql"
 
+# All on one process: they share a server, and would take the machine's time from each other.
+pytestmark = pytest.mark.xdist_group("faults")
+
 
 def passed(seconds: float) -> None:
     """Wait until some time is over: for faults that have to last."""
@@ -70,12 +73,12 @@ def test_a_worker_that_dies_in_an_outage_is_found_out_after_it(site: Site) -> No
     crew = site.crew(beat_seconds=0.4, expiry_seconds=1.5)
     victim = crew.start()
     site.ready(victim)
-    ids = site.enqueue("effect", 5, seconds=1.5)
+    ids = site.enqueue("effect", 5, seconds=1)
     site.until("select sum(cardinality(job_ids)) = 5 from ostinato_data.claim")
     site.ready(crew.start())
     site.server.cluster.halt("immediate")
     victim.kill()
-    passed(1.5)
+    passed(1)
     site.server.restart()
     site.until_idle()
 

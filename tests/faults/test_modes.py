@@ -8,7 +8,6 @@ import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 from typing import Any, Literal
 
 import psycopg
@@ -27,14 +26,13 @@ from tests.runtime.lab import Lab, counted, forever, until
 Mode = Literal["direct", "pooled, direct listen", "pooled, polling"]
 MODES: list[Mode] = ["direct", "pooled, direct listen", "pooled, polling"]
 
+# All on one process: they share a server, and would take the machine's time from each other.
+pytestmark = pytest.mark.xdist_group("faults")
+
 
 @pytest.fixture(scope="module")
-def port(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    folder = tmp_path_factory.mktemp("bouncer")
-    for parent in (folder, *folder.parents):
-        if parent.is_relative_to(Path(tmp_path_factory.getbasetemp().parent)):
-            parent.chmod(parent.stat().st_mode | 0o011)  # the pooler is another user
-    with bouncer.in_front_of(server, folder) as running:
+def port(server: Server) -> Iterator[int]:
+    with bouncer.own_folder() as folder, bouncer.in_front_of(server, folder) as running:
         yield running
 
 
@@ -203,14 +201,11 @@ def test_worker_processes_die_and_others_take_over(site: Site, database: Databas
     site.check(ids, ids)
 
 
-def test_a_pooler_that_is_started_again_is_found_again(
-    server: Server, site: Site, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_a_pooler_that_is_started_again_is_found_again(server: Server, site: Site) -> None:
     if bouncer.program() is None:
         say("PgBouncer is not installed: its restart was not tested.")
         pytest.skip("PgBouncer is not installed")
-    folder = tmp_path_factory.mktemp("bouncer")
-    with bouncer.in_front_of(server, folder) as port:
+    with bouncer.own_folder() as folder, bouncer.in_front_of(server, folder) as port:
         crew = site.crew(bouncer.through(site.urls.worker, port), pooled="true")
         site.ready(crew.start())
         ids = site.enqueue("effect", 20, seconds=0.1)

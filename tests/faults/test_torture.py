@@ -5,11 +5,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.faults.site import say
 
 ROOT = Path(__file__).parents[2]
 
 SEED = 20260115
+
+# All on one process: they share a server, and would take the machine's time from each other.
+pytestmark = pytest.mark.xdist_group("faults")
 
 
 def test_a_short_torture_breaks_no_promise() -> None:

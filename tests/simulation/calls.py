@@ -67,7 +67,7 @@ def poll_call(world: World, worker_id: str) -> Call:
         found = world.model.rescued(world.arena.look("lost_runs")) if rescued else 0
         if found != rescued:
             raise Broken("a poll tells what it rescued", f"{rescued}, but {found} runs were lost")
-        world.model.late_cancels()
+        _follow_cancels(world)
         if world.model.may_lose_workers():
             world.model.saw_workers({row[0] for row in world.arena.look("workers")})
         held = [job for job in world.model.jobs.values() if job.phase == "held"]
@@ -81,6 +81,15 @@ def poll_call(world: World, worker_id: str) -> Call:
         "max_crashes": world.config.max_crashes,
     }
     return Call("poll_jobs", params, commit=commit)
+
+
+def _follow_cancels(world: World) -> None:
+    """A poll fulfils late requests to cancel, unless somebody else is moving the job right now."""
+    late = world.model.late_cancels()
+    if late and any(task.session.in_transaction for task in world.tasks):
+        left = {row[0] for row in world.arena.look("cancel_requests")}
+        late = [job for job in late if job.id not in left]
+    world.model.fulfilled(late)
 
 
 def reconcile_call(world: World, worker_id: str, held: Iterable[int]) -> Call:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 from typing import Self
 
 FAULTS = ("crash", "freeze", "lost_answer", "outage", "cut", "jump", "jump_back")
-ACTORS = ("cancel", "operate", "pause", "configure", "replay", "upkeep")
+ACTORS = ("cancel", "operate", "pause", "configure", "replay")
 VERBS = ("done", "done_many", "fail", "bury", "snooze", "release", "cancel", "progress", "fence")
 LIVE = ("scheduled", "ready", "running")
 
@@ -104,10 +104,11 @@ class Config:
         """The configuration of a seed, and the source of chance for its run."""
         rng = random.Random(seed)
         queues = ("a", "b")[: rng.randint(1, 2)]
+        upkeep = rng.random() < 0.12  # with a jump of weeks, or there is nothing to keep up
         return cls(
             steps=rng.randint(80, 320),
             workers=rng.randint(1, 4),
-            runs=rng.choice((0, 1, 3)),
+            runs=rng.choice((0, 2, 4)),
             enqueuers=rng.randint(1, 2),
             batch=rng.choice((1, 2, 3, 6)),
             bulk=rng.choice((1, 3, 8)),
@@ -122,8 +123,8 @@ class Config:
             expiries=rng.choice(((15.0,), (15.0,), (6.0,), (30.0,), (6.0, 15.0, 30.0))),
             max_crashes=rng.randint(1, 4),
             limits={queue: Limits.random(rng) for queue in queues if rng.random() < 0.5},
-            faults=_some(rng, FAULTS),
-            actors=_some(rng, ACTORS) - ({"upkeep"} if rng.random() < 0.7 else set()),
+            faults=_some(rng, FAULTS) | ({"jump"} if upkeep else set()),
+            actors=_some(rng, ACTORS) | ({"upkeep"} if upkeep else set()),
             fault_seconds=rng.choice((4.0, 10.0, 25.0)),
             verbs=_weights(rng),
             in_transaction=rng.choice((0.0, 0.2, 0.6)),

@@ -91,6 +91,8 @@ class Model:
     moment: int = 1
     """Grows with every commit."""
     now: float = 0.0
+    stamp: float = 0.0
+    """The clock at the statement whose commit is being followed."""
     latest: float = 0.0
     """The latest time that the database's clock ever showed."""
     jobs: dict[int, Job] = field(default_factory=dict)
@@ -119,7 +121,7 @@ class Model:
             return  # the holder of its key, see check_returned
         if spec.unique_key is not None:
             self._take_key(spec, job_id)
-        due = min(answer.sent_at, answer.done_at) if spec.run_at is None else spec.run_at
+        due = answer.sent_at if spec.run_at is None else spec.run_at
         self.jobs[job_id] = Job(job_id, spec, due)
 
     def _take_key(self, spec: Spec, job_id: int) -> None:
@@ -179,7 +181,7 @@ class Model:
             if verb == "fail":
                 job.outcomes[job.attempt] = "failed"
                 job.failures += 1
-            self._wait_again(job, min(answer.sent_at, answer.done_at) + (delay or 0.0))
+            self._wait_again(job, answer.sent_at + (delay or 0.0))
 
     def unheard_of(self, worker: str, held: Iterable[int], before: float) -> list[Token]:
         """The jobs that a worker was given before a time and does not know of."""
@@ -238,18 +240,21 @@ class Model:
         if phase != job.phase:
             raise Broken("the state of a job is told right", f"{job} is said to be {state}")
 
-    def late_cancels(self) -> None:
-        """A poll fulfils requests that came too late for the run they were meant for."""
-        for job in self.jobs.values():
-            if job.cancel and job.phase != "held":
-                job.cancel = 0
-                if job.phase in ("waiting", "dead"):
-                    self.cancelled(job.id, "dead" if job.phase == "dead" else "ready")
+    def late_cancels(self) -> list[Job]:
+        """The jobs with a request to cancel that came too late for the run it was meant for."""
+        return [job for job in self.jobs.values() if job.cancel and job.phase != "held"]
+
+    def fulfilled(self, late: list[Job]) -> None:
+        """A poll fulfilled such requests."""
+        for job in late:
+            job.cancel = 0
+            if job.phase in ("waiting", "dead"):
+                self.cancelled(job.id, "dead" if job.phase == "dead" else "ready")
 
     def retried(self, job_id: int, state: str, answer: Answer) -> None:
         job = self.job(job_id, "retry sees the job")
         self.check_state(job, state)
-        job.due = min(answer.sent_at, answer.done_at)
+        job.due = answer.sent_at
         if state != "scheduled":
             self._back_from_the_dead(job)
 
@@ -270,16 +275,19 @@ class Model:
         job.phase, job.attempt = "waiting", max(job.outcomes) + 1
         job.failures = job.crashes = 0
 
-    def pruned(self, ids: set[int], cutoff: float) -> None:
-        """Upkeep forgot jobs: only finished ones, and none before its time."""
+    def pruned(self, ids: set[int], keys: set[int], cutoff: float) -> None:
+        """Upkeep forgot jobs: only finished ones, and none before its time.
+
+        `ids` are the jobs that are left, `keys` those that still hold a unique key: that of a
+        forgotten job stays until the next upkeep.
+        """
         for job in self.jobs.values():
-            if job.phase == "gone" or job.id in ids:
-                continue
-            if job.phase not in ("done", "cancelled") or job.finished_at > cutoff:
-                raise Broken("retention forgets only what is finished and old", str(job))
-            job.phase = "gone"
-            key = (job.spec.tenant, job.spec.unique_key or "")
-            if self.keys.get(key, (0,))[0] == job.id:
+            if job.phase != "gone" and job.id not in ids:
+                if job.phase not in ("done", "cancelled") or job.finished_at > cutoff:
+                    raise Broken("retention forgets only what is finished and old", str(job))
+                job.phase = "gone"
+        for key, (job_id, _) in list(self.keys.items()):
+            if self.jobs[job_id].phase == "gone" and job_id not in keys:
                 del self.keys[key]
 
     # Rescue.
@@ -348,7 +356,7 @@ class Model:
             raise Broken("the outcomes of a job count up", f"{job}: {job.outcomes}")
         job.outcomes[job.attempt] = phase
         job.phase = phase  # type: ignore[assignment]
-        job.finished_at = self.now
+        job.finished_at = self.stamp
         self._enter(job, phase)
 
     def _wait_again(self, job: Job, due: float) -> None:

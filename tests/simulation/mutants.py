@@ -328,9 +328,16 @@ MUTANTS = (
     ),
     Mutant(
         "a request to cancel is forgotten with the run",
-        "fail_jobs",
-        "perform ostinato.forget_run(v_done, v_ended);",
-        "perform ostinato.forget_run(v_done, v_done);",
+        "forget_run",
+        "delete from cancel_request r where r.job_id = any (ended);",
+        "delete from cancel_request r where r.job_id = any (job_ids);",
+    ),
+    Mutant(
+        "a poll waits for whoever moves a job",
+        "settle_cancels",
+        "continue when v_state in ('ready', 'scheduled', 'dead')"
+        " and not ostinato.lock_place(v_request.job_id);",
+        "",
     ),
     Mutant(
         "two retries of one job at once",

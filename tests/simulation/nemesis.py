@@ -4,7 +4,7 @@ from tests.simulation.steps import Process, Sleep
 from tests.simulation.workers import new_crew
 from tests.simulation.world import Task, World
 
-WEEK = 7 * 86400.0
+DAY = 86400.0
 
 
 class Nemesis:
@@ -33,7 +33,7 @@ class Nemesis:
                     self._outage()
                     yield Sleep(self.calm_seconds)
                 case "jump":
-                    far = [WEEK + 3 * 86400] if "upkeep" in self.world.config.actors else []
+                    far = [10 * DAY] * 5 if "upkeep" in self.world.config.actors else []
                     self.world.jump(self.rng.choice([2.0, 6.5, 12.0, 40.0, 3600.0, *far]))
                     yield Sleep(self.calm_seconds)
                 case _:

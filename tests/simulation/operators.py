@@ -37,7 +37,7 @@ class Operator:
     def work(self, task: Task) -> Process:
         self.task = task
         while True:
-            yield Sleep(round(self.rng.uniform(0, 2), 3))
+            yield Sleep(round(self.rng.uniform(0, 1.5), 3))
             try:
                 if (
                     self.choose is not upkeep
@@ -207,7 +207,8 @@ def upkeep(me: Operator) -> Call:
     def commit(answer: Answer) -> None:
         me.world.arena.has_weeks = True
         ids = {row[0] for row in me.world.arena.look("jobs")}
-        me.model.pruned(ids, max(answer.sent_at, answer.done_at) - DAY)
+        keys = {row[0] for row in me.world.arena.look("unique_keys")}
+        me.model.pruned(ids, keys, max(answer.sent_at, answer.done_at) - DAY)
 
     return Call("upkeep_partitions", {"retention_days": 1}, commit=commit, may_wait=False)
 

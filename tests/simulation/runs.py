@@ -90,7 +90,7 @@ class Runs:
     def _write_guarded(self, token: Token) -> Steps:
         params: dict[str, object] = {"job_id": token.job_id, "attempt": token.attempt}
         yield Call("fence_job", params | {"claim_id": token.claim_id})
-        yield Sleep(round(self.rng.uniform(0, 2), 3))
+        yield Sleep(round(self.rng.uniform(0, 4), 3))
         write = self.model.guarded_write
         yield Plain("note_guarded", token[:2], commit=lambda _: write(token))
 

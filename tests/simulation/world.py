@@ -288,6 +288,7 @@ class World:
         if committed:
             self.model.moment += 1
             for hook, answer in pending:
+                self.model.stamp = min(answer.sent_at, answer.done_at)
                 hook(answer)
 
     def _wake_waiting(self) -> None:

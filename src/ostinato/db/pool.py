@@ -98,6 +98,9 @@ class Pool:
         self._conninfo = conninfo(url, role)
         self._last_good: tuple[str, str] | None = None
         self._out_since: float | None = None
+        self._spares: list[Connection] = []
+        self._most_spares = min_size
+        self._waiting = 0
         self._pool = AsyncConnectionPool(
             self._last_good_first,
             connection_class=Connection,
@@ -120,6 +123,8 @@ class Pool:
 
     async def close(self) -> None:
         """Close all connections."""
+        while self._spares:
+            await self._pool.putconn(self._spares.pop())
         await self._pool.close()
 
     async def __aenter__(self) -> Self:
@@ -131,23 +136,47 @@ class Pool:
     @asynccontextmanager
     async def connection(self, seconds: float | None = None) -> AsyncIterator[Connection]:
         """Lend a connection, in autocommit, waiting at most `seconds` for a free one."""
-        conn = await self._take(self.seconds if seconds is None else seconds)
+        conn = await self._spare() or await self._take(self.seconds if seconds is None else seconds)
         try:
             yield conn
         finally:
+            await self._give_back(conn)
+
+    async def _spare(self) -> Connection | None:
+        """A connection that was given back just now: the way through the pool costs more."""
+        while self._spares:
+            conn = self._spares.pop()
+            try:
+                await self._check(conn)
+            except (psycopg.Error, OSError):
+                await self._pool.putconn(conn)
+            else:
+                return conn
+        return None
+
+    async def _give_back(self, conn: Connection) -> None:
+        idle = conn.pgconn.transaction_status == TransactionStatus.IDLE
+        if idle and not self._waiting and len(self._spares) < self._most_spares:
+            await self._rest(conn)
+            self._spares.append(conn)
+        else:
             await self._pool.putconn(conn)
 
     async def _take(self, seconds: float) -> Connection:
         give_up = time.monotonic() + seconds
-        while True:
-            piece = min(RECONNECT_SECONDS, give_up - time.monotonic())
-            try:
-                return await self._pool.getconn(timeout=piece)
-            except PoolTimeout as error:
-                if time.monotonic() >= give_up:
+        self._waiting += 1
+        try:
+            while True:
+                piece = min(RECONNECT_SECONDS, give_up - time.monotonic())
+                try:
+                    return await self._pool.getconn(timeout=piece)
+                except PoolTimeout as error:
+                    if time.monotonic() >= give_up:
+                        raise translate(error) from error
+                except (psycopg.Error, OSError) as error:
                     raise translate(error) from error
-            except (psycopg.Error, OSError) as error:
-                raise translate(error) from error
+        finally:
+            self._waiting -= 1
 
     async def _connected(self, conn: Connection) -> None:
         self._last_good = (conn.info.host, str(conn.info.port))

@@ -131,6 +131,14 @@ select d.job_id from ostinato_data.dead_letter d;
 -- The jobs that there are.
 select j.id from ostinato_data.job j;
 
+-- name: unique_keys
+-- The jobs that hold a unique key.
+select u.job_id from ostinato_data.job_unique u;
+
+-- name: cancel_requests
+-- The jobs that somebody wants to be cancelled.
+select r.job_id from ostinato_data.cancel_request r;
+
 -- name: ready_rows
 -- What waits in a queue, and what a claim took.
 select false as taken, r.priority, r.tenant_id, r.position, r.crashes, r.kind, r.job_id from ostinato_data.ready r where r.queue = $1

@@ -377,11 +377,13 @@ end
 $$;
 
 -- Fulfils requests to cancel a job that left its worker's hands before the request was seen. Returns how many.
+-- Polls call it, so it waits for nobody: a job that somebody else is moving is left to the next poll.
 create function ostinato.settle_cancels(most integer default 100) returns integer language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
     v_request record;
+    v_state   text;
     v_count   integer := 0;
 begin
     for v_request in
@@ -389,12 +391,34 @@ begin
         where not exists (select from claim c where r.job_id = any (c.job_ids))
         order by r.job_id limit most for update skip locked
     loop
-        if ostinato.job_state(v_request.job_id) is null or ostinato.cancel_job(v_request.job_id, v_request.reason) <> 'running' then
+        v_state := ostinato.job_state(v_request.job_id);
+        continue when v_state in ('ready', 'scheduled', 'dead') and not ostinato.lock_place(v_request.job_id);
+        if v_state is null or ostinato.cancel_job(v_request.job_id, v_request.reason) <> 'running' then
             delete from cancel_request r where r.job_id = v_request.job_id;
             v_count := v_count + 1;
         end if;
     end loop;
     return v_count;
+end
+$$;
+
+-- Locks the row of a job that waits or lies dead, without waiting; false when somebody else has it, or it is not there.
+create function ostinato.lock_place(job_id bigint) returns boolean language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp set enable_seqscan = off as $$
+#variable_conflict use_column
+begin
+    perform from scheduled s where s.job_id = lock_place.job_id for update skip locked;
+    if not found then
+        perform from dead_letter d where d.job_id = lock_place.job_id for update skip locked;
+    end if;
+    if not found then
+        perform from ready r where r.job_id = lock_place.job_id and r.position <> r.job_id for update skip locked;
+    end if;
+    if not found then
+        perform from job j join ready r on (r.queue, r.priority, r.tenant_id, r.position) = (j.queue, j.priority, j.tenant_id, j.id)
+        where j.id = lock_place.job_id and r.job_id = j.id for update of r skip locked;
+    end if;
+    return found;
 end
 $$;
 
