@@ -45,6 +45,15 @@ async def effect(ctx: Context, seconds: float = 0) -> None:
 
 
 @app.job(retry=STUBBORN)
+async def slow_at_first(ctx: Context) -> None:
+    """Takes long, unless somebody has tried before."""
+    if ctx.job.attempt == 1:
+        await let_pass(3600)
+    async with ctx.transaction() as conn:
+        await conn.execute("insert into effect values (%s, %s)", ctx.token)
+
+
+@app.job(retry=STUBBORN)
 async def long_transaction(ctx: Context, seconds: float) -> None:
     """Writes first and commits later."""
     async with ctx.transaction() as conn:

@@ -73,7 +73,7 @@ def test_a_worker_that_dies_in_an_outage_is_found_out_after_it(site: Site) -> No
     crew = site.crew(beat_seconds=0.4, expiry_seconds=1.5)
     victim = crew.start()
     site.ready(victim)
-    ids = site.enqueue("effect", 5, seconds=1)
+    ids = site.enqueue("slow_at_first", 5)
     site.until("select sum(cardinality(job_ids)) = 5 from ostinato_data.claim")
     site.ready(crew.start())
     site.server.cluster.halt("immediate")
