@@ -310,6 +310,12 @@ CREATE FUNCTION ostinato.list_workers() RETURNS TABLE(id uuid, name text, starte
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.list_workers() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.lock_place(job_id bigint) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato.lock_place(job_id bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.look_up_lanes(queue text, last_tenant text) RETURNS ostinato_data.lanes
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1155,6 +1161,8 @@ REVOKE ALL ON FUNCTION ostinato.list_queues() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_queues() TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.list_workers() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_workers() TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.lock_place(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.lock_place(job_id bigint) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.look_up_lanes(queue text, last_tenant text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.look_up_lanes(queue text, last_tenant text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.make_partition(parent text, name text) FROM PUBLIC;

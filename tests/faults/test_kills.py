@@ -65,12 +65,12 @@ def test_a_job_of_a_killed_worker_starts_again_within_the_promised_time(site: Si
 
 
 def test_a_worker_stopped_past_its_expiry_writes_nothing_when_it_wakes(site: Site) -> None:
-    crew = site.crew()
+    crew = site.crew(beat_seconds=0.4, expiry_seconds=2)
     sleeper = crew.start()
     site.ready(sleeper)
     # Each is in the middle of something else when the worker stops.
-    ids = site.enqueue("effect", 10, seconds=1)
-    ids += site.enqueue("threaded", 5, seconds=1)
+    ids = site.enqueue("effect", 10, seconds=2)
+    ids += site.enqueue("threaded", 5, seconds=2)
     site.until("select sum(cardinality(job_ids)) = 15 from ostinato_data.claim")
     sleeper.pause()
     other = crew.start()
@@ -78,7 +78,7 @@ def test_a_worker_stopped_past_its_expiry_writes_nothing_when_it_wakes(site: Sit
     sleeper.resume()
     site.until_idle()
     # It says what was refused to it, and goes on under another id.
-    eventually(lambda: sleeper.said("fenced") == 15)
+    eventually(lambda: sleeper.said("fenced") >= 15)
     eventually(lambda: sleeper.said("declared_dead"))
     site.ready(sleeper, other)
 
@@ -113,11 +113,11 @@ def test_a_transaction_that_is_open_when_its_worker_stops_holds_its_job(site: Si
 
 def test_a_worker_stopped_for_less_than_its_expiry_keeps_its_jobs(site: Site) -> None:
     crew = site.crew(expiry_seconds=5, beat_seconds=0.5)
-    sleeper = crew.start()
-    site.ready(sleeper)
-    (job_id,) = site.enqueue("effect", seconds=1)
-    site.until("select count(*) = 1 from ostinato_data.claim")
-    site.ready(crew.start())
+    hands = [crew.start(), crew.start()]
+    site.ready(*hands)
+    (job_id,) = site.enqueue("effect", seconds=2.5)
+    eventually(lambda: site.holder(job_id))
+    (sleeper,) = (hand for hand in hands if hand.name == site.holder(job_id))
     sleeper.pause()
     site.until(
         "select clock_timestamp() > beat_at + interval '1.5 seconds'"
@@ -134,10 +134,10 @@ def test_a_worker_stopped_for_less_than_its_expiry_keeps_its_jobs(site: Site) ->
 def test_a_healthy_job_of_several_expiries_is_not_started_twice_even_if_it_blocks_the_loop(
     site: Site,
 ) -> None:
-    crew = site.crew()
+    crew = site.crew(beat_seconds=0.3, expiry_seconds=1.5)
     hands = [crew.start() for _ in range(2)]
     site.ready(*hands)
-    ids = site.enqueue("blocking", 1, seconds=3.5) + site.enqueue("traced", 2, seconds=3.5)
+    ids = site.enqueue("traced", 2, seconds=4.5) + site.enqueue("blocking", 1, seconds=4.5)
     site.until_idle()
 
     assert site.rows("select job_id, attempt from started order by 1") == [(n, 1) for n in ids]

@@ -45,7 +45,7 @@ class Arena:
     def empty(self) -> None:
         """Start over with an empty database at second 0; all sessions are free again."""
         for session in self._taken:
-            if session.in_transaction:
+            if session.in_transaction:  # a run broke off in the middle
                 self.kill(session)
         self._free.extend(self._taken)
         self._taken.clear()

@@ -77,6 +77,7 @@ MUTANTS = (
         "settle",
         "perform from claim c where c.id = any (v_claims) order by c.id for update;",
         "",
+        seed=11,
     ),
     Mutant(
         "finishing leaves the job in its claim",
@@ -95,18 +96,21 @@ MUTANTS = (
         "fence_job",
         "perform from claim c where c.id = v_claim for share;",
         "",
+        seed=11,
     ),
     Mutant(
         "the fence believes the claim that it is told",
         "fence_job",
         "ostinato.claim_of(fence_job.job_id, fence_job.attempt) is distinct from v_claim",
         "ostinato.claim_of(fence_job.job_id, fence_job.attempt) is null",
+        seed=28,
     ),
     Mutant(
         "progress is noted for anybody",
         "note_progress",
         "where c.id = g.claim_id and (h.job_id, h.attempt) = (g.job_id, g.attempt))",
         "where h.job_id = g.job_id)",
+        seed=10,
     ),
     # Claims.
     Mutant(
@@ -114,12 +118,14 @@ MUTANTS = (
         "take_turns",
         "order by r.position limit v_share for update skip locked",
         "order by r.position limit v_share for update",
+        seed=5,
     ),
     Mutant(
         "a claim looks first and takes later",
         "take_turns",
         "order by r.position limit v_share for update skip locked",
         "order by r.position limit v_share",
+        seed=5,
     ),
     Mutant(
         "a claim leaves the job in line",
@@ -140,6 +146,7 @@ MUTANTS = (
         "take_lanes",
         "exit when v_fresh or cardinality(v_batch.job_ids) >= wanted;",
         "exit;",
+        seed=118,
     ),
     Mutant(
         "a claim takes suspects by the dozen",
@@ -158,6 +165,7 @@ MUTANTS = (
         "claim_jobs",
         "v_wanted := case when v_queue.paused then 0 else",
         "v_wanted := case when false then 0 else",
+        seed=113,
     ),
     # Rescue.
     Mutant(
@@ -177,12 +185,14 @@ MUTANTS = (
         "tick",
         "make_interval(secs => v_expiry.least * 7 / 15)",
         "interval '1 minute'",
+        seed=2,
     ),
     Mutant(
         "a beat in the future counts",
         "is_expired",
         "or beat_at - at > make_interval(secs => expiry_seconds)",
         "",
+        seed=110,
     ),
     Mutant(
         "the beat is by the time of another clock",
@@ -202,6 +212,7 @@ MUTANTS = (
             set_config('simulation.time', (select c.frozen from test_clock c)::text, true);
         return current_setting('simulation.time')::timestamptz;
         """,
+        seed=11,
     ),
     Mutant(
         "a rescued job keeps its attempt",
@@ -226,18 +237,21 @@ MUTANTS = (
         "rescue_claim",
         "when h.crashes + 1 >= max_crashes then 'dead'",
         "when h.crashes >= max_crashes then 'dead'",
+        seed=10,
     ),
     Mutant(
         "a rescue takes claims that are being finished",
         "rescue_jobs",
         "for update of c skip locked",
         "for update of c",
+        seed=19,
     ),
     Mutant(
         "what got lost on the way is given back too early",
         "reconcile_worker",
         "and c.claimed_at < ostinato.now() - make_interval(secs => seconds)",
         "",
+        seed=33,
     ),
     # Waiting jobs.
     Mutant(
@@ -261,6 +275,7 @@ MUTANTS = (
         "promote_jobs",
         "where d.run_at <= v_now order",
         "where d.run_at <= v_now + interval '1 second' order",
+        seed=9,
     ),
     Mutant(
         "a failure is not counted",
@@ -274,30 +289,35 @@ MUTANTS = (
         "claim_jobs",
         "select * into v_queue from queue q where q.name = claim_jobs.queue for update;",
         "select * into v_queue from queue q where q.name = claim_jobs.queue;",
+        seed=3,
     ),
     Mutant(
         "the limit of a key does not see what runs",
         "free_keys",
         "- coalesce(b.running, 0)",
         "",
+        seed=2,
     ),
     Mutant(
         "the limit of a key does not see older claims",
         "running_keys",
         "where c.queue = $1 and c.limit_keys is null and j.limit_key is not null",
         "where false",
+        seed=2,
     ),
     Mutant(
         "a rate forgets its starts",
         "note_starts",
         "select limits.name, '', at, cardinality(batch.job_ids)",
         "select limits.name, '', at, 1",
+        seed=14,
     ),
     Mutant(
         "a rate waits for a clock that went back",
         "recent_starts",
         "and u.started_at <= ostinato.now() + make_interval(secs => $3)",
         "",
+        seed=12,
     ),
     # Unique keys.
     Mutant(
@@ -317,6 +337,7 @@ MUTANTS = (
         "retry_job",
         "perform ostinato.rehold_unique_key(retry_job.job_id);",
         "null;",
+        seed=2,
     ),
     # Operators.
     Mutant(
@@ -331,6 +352,7 @@ MUTANTS = (
         "forget_run",
         "delete from cancel_request r where r.job_id = any (ended);",
         "delete from cancel_request r where r.job_id = any (job_ids);",
+        seed=11,
     ),
     Mutant(
         "a poll waits for whoever moves a job",
@@ -344,17 +366,20 @@ MUTANTS = (
         "retry_job",
         "perform from job j where j.id = retry_job.job_id for update;",
         "",
+        seed=6,
     ),
     Mutant(
         "a job comes back with a used attempt",
         "redrive_jobs",
         "select ostinato.new_id(), g.id, g.attempt + 1,",
         "select ostinato.new_id(), g.id, g.attempt,",
+        seed=2,
     ),
     Mutant(
         "retention forgets what waits",
         "needed_jobs",
         "select s.job_id from scheduled s where s.job_id >= $1 and s.job_id < $2",
         "select 0::bigint where false",
+        seed=15,
     ),
 )

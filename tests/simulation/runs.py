@@ -1,8 +1,8 @@
 """Runs: what a worker does with the jobs in its hands, one after the other or several at once.
 
 A run writes its effect and its completion in one transaction, writes under the fence, notes
-progress, or ends jobs in sets: done, failed, buried, snoozed, released, cancelled. Parts of a batch,
-in any order; and nothing keeps two runs of one worker from ending the same job, as a drain and
+progress, or ends jobs in sets: done, failed, buried, snoozed, released, cancelled; parts of a
+batch, in any order. Nothing keeps two runs of one worker from ending the same job, as a drain and
 a slow handler would.
 """
 

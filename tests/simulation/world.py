@@ -321,7 +321,12 @@ class World:
     def quiesce(self) -> None:
         """All faults end, and with them everybody who was at work."""
         self.log("world", "everybody stops")
+        if self.waiting is not None:
+            self.end(self.waiting)
         for task in list(self.tasks):
+            if task.session.in_transaction:
+                task.session.run(b"rollback")  # as good as a cut, and cheaper
+                self._end_transaction(task, committed=False)
             self.end(task)
         for crew in list(self.crews):
             self.crash(crew)
