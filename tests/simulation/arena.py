@@ -17,7 +17,7 @@ from tests.simulation.steps import Row
 
 DATABASE = "simulation"
 RENEW_RUNS = 50
-LOOK_SECONDS = 0.002  # how long an answer may take before we look whether it waits for a lock
+LOOK_SECONDS = 0.003  # how long an answer may take before we look whether it waits for a lock
 
 
 def world_sql(name: str) -> bytes:

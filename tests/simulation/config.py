@@ -5,8 +5,8 @@ many runs that each leave most things out and do the rest a lot.
 """
 
 import random
-from dataclasses import dataclass, field, fields
-from typing import Self
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Self
 
 FAULTS = ("crash", "freeze", "lost_answer", "outage", "cut", "jump", "jump_back")
 ACTORS = ("cancel", "operate", "pause", "configure", "replay")
@@ -60,6 +60,8 @@ class Limits:
 class Config:
     """The circumstances of one run."""
 
+    mood: str
+    """What a run is about, if anything; see MOODS."""
     steps: int
     workers: int
     runs: int
@@ -105,7 +107,9 @@ class Config:
         rng = random.Random(seed)
         queues = ("a", "b")[: rng.randint(1, 2)]
         upkeep = rng.random() < 0.12  # with a jump of weeks, or there is nothing to keep up
-        return cls(
+        mood = rng.choice(("", "", "", *MOODS))
+        chosen = cls(
+            mood=mood,
             steps=rng.randint(80, 320),
             workers=rng.randint(1, 4),
             runs=rng.choice((0, 2, 4)),
@@ -134,6 +138,7 @@ class Config:
             look_every=rng.choice((5, 12)),
             rng=rng,
         )
+        return replace(chosen, **MOODS.get(mood, {}))
 
     def lines(self) -> list[str]:
         """As it is printed with a broken promise."""
@@ -141,6 +146,45 @@ class Config:
         return [f"  {name} = {_shown(getattr(self, name))}" for name in shown]
 
 
+# Some things only happen when several rare circumstances meet.
+MOODS: dict[str, dict[str, Any]] = {
+    "processes die again and again, and the clock goes back": {
+        "faults": frozenset({"crash", "freeze", "jump_back"}),
+        "fault_seconds": 3.0,
+        "expiries": (6.0,),
+        "max_crashes": 6,
+        "workers": 3,
+        "batch": 6,
+        "bulk": 8,
+        "backlog": 15,
+        "limits": {},
+        "hurry": 0.25,
+        "longest_step": 8.0,
+    },
+    "everybody is in everybody's way": {
+        "actors": frozenset({"cancel", "operate", "pause", "configure"}),
+        "queues": ("a",),
+        "limits": {"a": Limits(concurrency=3)},
+        "workers": 2,
+        "runs": 4,
+        "in_transaction": 0.6,
+        "waits": 1.0,
+        "hurry": 0.03,
+        "longest_step": 0.5,
+    },
+    "many lanes, claimed one after the other": {
+        "faults": frozenset(),
+        "actors": frozenset({"cancel"}),
+        "limits": {},
+        "tenants": ("t1", "t2", "t3"),
+        "priorities": (-1, 0, 1),
+        "batch": 6,
+        "bulk": 8,
+        "backlog": 15,
+        "in_transaction": 0.0,
+        "hurry": 0.03,
+    },
+}
 _STATES = (LIVE, (*LIVE, "dead"), (*LIVE, "done", "cancelled"))
 
 
