@@ -106,8 +106,7 @@ class Config:
         """The configuration of a seed, and the source of chance for its run."""
         rng = random.Random(seed)
         queues = ("a", "b")[: rng.randint(1, 2)]
-        upkeep = rng.random() < 0.12  # with a jump of weeks, or there is nothing to keep up
-        mood = rng.choice(("", "", "", *MOODS))
+        mood = rng.choice(("", "", "", "", *MOODS))
         chosen = cls(
             mood=mood,
             steps=rng.randint(80, 320),
@@ -127,8 +126,8 @@ class Config:
             expiries=rng.choice(((15.0,), (15.0,), (6.0,), (30.0,), (6.0, 15.0, 30.0))),
             max_crashes=rng.randint(1, 4),
             limits={queue: Limits.random(rng) for queue in queues if rng.random() < 0.5},
-            faults=_some(rng, FAULTS) | ({"jump"} if upkeep else set()),
-            actors=_some(rng, ACTORS) | ({"upkeep"} if upkeep else set()),
+            faults=_some(rng, FAULTS),
+            actors=_some(rng, ACTORS),
             fault_seconds=rng.choice((4.0, 10.0, 25.0)),
             verbs=_weights(rng),
             in_transaction=rng.choice((0.0, 0.2, 0.6)),
@@ -183,6 +182,26 @@ MOODS: dict[str, dict[str, Any]] = {
         "backlog": 15,
         "in_transaction": 0.0,
         "hurry": 0.03,
+    },
+    "answers get lost": {
+        "faults": frozenset({"lost_answer", "cut"}),
+        "fault_seconds": 2.0,
+        "expiries": (30.0,),
+        "batch": 3,
+    },
+    "rates, and a clock that jumps": {
+        "faults": frozenset({"jump", "jump_back"}),
+        "fault_seconds": 4.0,
+        "queues": ("a",),
+        "limit_keys": ("x", "y"),
+        "limits": {
+            "a": Limits(rate_count=3, rate_seconds=10.0, key_rate_count=2, key_rate_seconds=5.0)
+        },
+    },
+    "weeks go by": {
+        "faults": frozenset({"jump"}),
+        "actors": frozenset({"upkeep", "operate", "cancel"}),
+        "in_transaction": 0.2,
     },
 }
 _STATES = (LIVE, (*LIVE, "dead"), (*LIVE, "done", "cancelled"))

@@ -355,13 +355,6 @@ MUTANTS = (
         seed=11,
     ),
     Mutant(
-        "a poll waits for whoever moves a job",
-        "settle_cancels",
-        "continue when v_state in ('ready', 'scheduled', 'dead')"
-        " and not ostinato.lock_place(v_request.job_id);",
-        "",
-    ),
-    Mutant(
         "two retries of one job at once",
         "retry_job",
         "perform from job j where j.id = retry_job.job_id for update;",
