@@ -20,7 +20,7 @@ from ostinato.runtime.loop import FOREVER
 __all__ = ["Claimer"]
 
 HOT_FOR_SECONDS = 0.1
-HOT_SECONDS = 0.0025
+HOT_SECONDS = 0.0012
 HELD_BACK_SECONDS = 0.2
 
 
