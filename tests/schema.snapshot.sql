@@ -757,6 +757,14 @@ CREATE TABLE ostinato_data.claim (
 WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000', autovacuum_vacuum_cost_delay='0');
 ALTER TABLE ONLY ostinato_data.claim FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.claim OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.claim_hint (
+    queue text NOT NULL,
+    kinds text[] NOT NULL,
+    lanes ostinato_data.lanes NOT NULL
+)
+WITH (fillfactor='20');
+ALTER TABLE ONLY ostinato_data.claim_hint FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.claim_hint OWNER TO ostinato_owner;
 CREATE SEQUENCE ostinato_data.claim_id_seq
     START WITH 1
     INCREMENT BY 1
@@ -954,6 +962,8 @@ ALTER TABLE ONLY ostinato_data.job ATTACH PARTITION ostinato_data.job_default DE
 ALTER TABLE ONLY ostinato_data.outcome ATTACH PARTITION ostinato_data.outcome_default DEFAULT;
 ALTER TABLE ONLY ostinato_data.cancel_request
     ADD CONSTRAINT cancel_request_pkey PRIMARY KEY (job_id);
+ALTER TABLE ONLY ostinato_data.claim_hint
+    ADD CONSTRAINT claim_hint_pkey PRIMARY KEY (queue, kinds);
 ALTER TABLE ONLY ostinato_data.claim
     ADD CONSTRAINT claim_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY ostinato_data.dead_letter
@@ -1003,11 +1013,13 @@ ALTER INDEX ostinato_data.job_pkey ATTACH PARTITION ostinato_data.job_default_pk
 ALTER INDEX ostinato_data.outcome_pkey ATTACH PARTITION ostinato_data.outcome_default_pkey;
 ALTER TABLE ostinato_data.cancel_request ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.claim ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.claim_hint ENABLE ROW LEVEL SECURITY;
 CREATE POLICY clock ON ostinato_data.test_clock FOR SELECT TO ostinato_tenant USING (true);
 ALTER TABLE ostinato_data.dead_letter ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.doorbell ENABLE ROW LEVEL SECURITY;
 CREATE POLICY engine ON ostinato_data.cancel_request TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.claim TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.claim_hint TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.dead_letter TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.doorbell TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.job TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
@@ -1323,6 +1335,7 @@ REVOKE ALL ON FUNCTION ostinato.why_unique(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.why_unique(job_id bigint) TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.cancel_request TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.claim TO ostinato_worker;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.claim_hint TO ostinato_worker;
 GRANT USAGE ON SEQUENCE ostinato_data.claim_id_seq TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.dead_letter TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.dead_letter TO ostinato_tenant;

@@ -140,7 +140,7 @@ async def test_a_wrong_argument_is_named_before_anything_is_enqueued(
 
 @pytest.mark.parametrize("wrong", [{}, {"invoice_id": 1, "extra": 2}, {"ctx": 1, "invoice_id": 2}])
 async def test_missing_and_unknown_arguments_are_named(lab: Lab, wrong: dict[str, Any]) -> None:
-    with pytest.raises(InvalidInput, match=r"args\.pay: .*(invoice_id|extra|ctx)"):
+    with pytest.raises(InvalidInput, match=r"args\.pay.*: .*(invoice_id|extra|ctx)"):
         await pay.enqueue(lab.client, **wrong)
 
 

@@ -6,6 +6,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -51,7 +52,7 @@ def _arena() -> Iterator[Arena]:
 
 
 def _replay(place: Arena, seed: int, *, trace: bool) -> int:
-    on_line = console.print if trace else None
+    on_line = partial(console.print, markup=False) if trace else None
     played = run(place, seed, on_line=on_line, look_always=trace)
     return _tell(played, [f"seed {seed}: {played.steps} steps, trace {played.digest[:16]}"])
 

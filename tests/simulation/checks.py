@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from tests.simulation.model import Job, Model
+from tests.simulation.model import MICROSECOND, Job, Model
 from tests.simulation.steps import Broken, Row, shorten
 
 SUSPECT = 2  # crashes after which a job is run alone
@@ -61,7 +61,7 @@ def _place(job: Job, model: Model, found: Counter[Row]) -> Iterable[Fact]:
     counts = (job.id, job.attempt, job.failures, job.crashes)
     if job.phase == "waiting":
         scheduled = ("scheduled", *counts, None)
-        due = job.due <= model.latest
+        due = job.due <= model.latest + MICROSECOND
         yield scheduled if scheduled in found or not due else ("ready", *counts, None)
     elif job.phase == "held":
         yield ("claim", *counts, str(job.claim_id))

@@ -12,6 +12,7 @@ from tests.simulation.steps import (
     Answer,
     Broken,
     Call,
+    Failed,
     Plain,
     Process,
     Sleep,
@@ -33,7 +34,10 @@ def drain(world: World) -> None:
             break
         if task.wake_at > world.time:
             world.pass_time(task.wake_at - world.time)
-        world.step(task)
+        try:
+            world.step(task)
+        except Failed as error:  # nobody else is there any more
+            raise Broken("no call fails without a reason", str(error)) from error
     for job in world.model.jobs.values():
         if job.phase not in ("done", "dead", "cancelled", "gone"):
             raise Broken("every job comes to an end", str(job))

@@ -218,7 +218,8 @@ class Model:
 
     # Operators.
 
-    def cancelled(self, job_id: int, state: str) -> None:
+    def cancelled(self, job_id: int, state: str, seen: int | None = None) -> None:
+        """A job was cancelled; requests that stood by the moment `seen` are fulfilled with it."""
         if state in ("done", "cancelled"):
             return  # nothing was done
         job = self.job(job_id, "cancel sees the job")
@@ -227,11 +228,16 @@ class Model:
             job.cancel = job.cancel or self.moment
             return
         self.check_state(job, state)
+        self._forget_request(job, seen)
         if state in ("ready", "scheduled"):
             self._finish(job, "cancelled")
         elif state == "dead":
             job.attempt = max(job.outcomes) + 1
             self._finish(job, "cancelled")
+
+    def _forget_request(self, job: Job, seen: int | None) -> None:
+        if seen is not None and job.cancel <= seen:
+            job.cancel = 0
 
     def check_state(self, job: Job, state: str | None) -> None:
         phase = {"ready": "waiting", "scheduled": "waiting", "running": "held"}.get(
@@ -255,13 +261,15 @@ class Model:
         job = self.job(job_id, "retry sees the job")
         self.check_state(job, state)
         job.due = answer.sent_at
+        self._forget_request(job, answer.done)
         if state != "scheduled":
             self._back_from_the_dead(job)
 
-    def redriven(self, gone: Iterable[int]) -> None:
+    def redriven(self, gone: Iterable[int], answer: Answer) -> None:
         for job_id in gone:
             job = self.jobs[job_id]
             job.due = self.now
+            self._forget_request(job, answer.done)
             self._back_from_the_dead(job)
 
     def _back_from_the_dead(self, job: Job) -> None:

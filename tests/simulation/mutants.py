@@ -352,7 +352,7 @@ MUTANTS = (
         "forget_run",
         "delete from cancel_request r where r.job_id = any (ended);",
         "delete from cancel_request r where r.job_id = any (job_ids);",
-        seed=11,
+        seed=199,
     ),
     Mutant(
         "two retries of one job at once",

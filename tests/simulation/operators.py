@@ -86,7 +86,7 @@ def cancel(me: Operator) -> Call | None:
 
     def commit(answer: Answer) -> None:
         if not (stood and answer.value == "running"):  # then it was asked for already
-            me.model.cancelled(job_id, answer.value)
+            me.model.cancelled(job_id, answer.value, answer.done)
 
     return Call("cancel_job", {"job_id": job_id}, check=check, commit=commit)
 
@@ -130,7 +130,7 @@ def redrive(me: Operator) -> Call:
         if len(gone) != redriven or redriven > most or wrong:
             details = f"{params}: said {redriven} of {matching}, gone are {shorten(gone)}"
             raise Broken("redrive does what it says", details)
-        me.model.redriven(gone)
+        me.model.redriven(gone, answer)
 
     return Call("redrive_jobs", params, commit=commit)
 

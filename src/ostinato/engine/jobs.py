@@ -83,27 +83,23 @@ async def enqueue(conn: Connection, job: NewJob) -> int:
     """Add one job and return its id, or that of the job that holds its unique key."""
     _check_time(job)
     _note_queue(job)
-    unique: dict[str, Any] = {}
+    options: dict[str, Any] = {
+        "queue": job.queue,
+        "priority": job.priority,
+        "run_at": job.run_at,
+        "tenant_id": job.tenant_id,
+        "correlation_id": job.correlation_id,
+        "limit_key": job.limit_key,
+        "max_attempts": job.max_attempts,
+    }
     if job.unique is not None:
-        unique = {
+        options |= {
             "unique_key": job.unique.key,
             "unique_policy": job.unique.policy,
             "unique_states": list(job.unique.states),
         }
-    job_id = await call_value(
-        conn,
-        "enqueue_job",
-        kind=job.kind,
-        args=job.args,
-        queue=job.queue,
-        priority=job.priority,
-        run_at=job.run_at,
-        tenant_id=job.tenant_id,
-        correlation_id=job.correlation_id,
-        limit_key=job.limit_key,
-        max_attempts=job.max_attempts,
-        **unique,
-    )
+    given = {name: value for name, value in options.items() if value is not None}
+    job_id = await call_value(conn, "enqueue_job", kind=job.kind, args=job.args, **given)
     return int(job_id)
 
 

@@ -14,6 +14,7 @@ from uuid import UUID
 from ostinato.base.metrics import CLAIMED_JOBS, CLAIMS, Recorder
 from ostinato.db.keep import Keeper
 from ostinato.engine import claims
+from ostinato.engine.claims import Job
 from ostinato.runtime.lanes import Lanes
 from ostinato.runtime.loop import FOREVER
 
@@ -47,6 +48,7 @@ class Claimer:
         self._hot_until: dict[str, float] = {}
         self._ready: frozenset[str] = frozenset()
         self._cursors: dict[str, str | None] = {}
+        self._asking: str | None = None
         self.paused = False
 
     def rouse(self, queue: str | None = None) -> None:
@@ -56,9 +58,22 @@ class Claimer:
             self._due[name] = now
             self._hot_until[name] = now + HOT_FOR_SECONDS
 
-    def saw_ready(self, queues: Iterable[str]) -> None:
-        """Take note of the queues that hold ready jobs, as a poll saw them."""
-        self._ready = frozenset(queues)
+    def resting(self) -> list[str]:
+        """The queues a poll should look into; the others were asked just now.
+
+        Looking for the first ready job of a queue that many drain is no small thing: the entries
+        of all the jobs that were taken lately lie before it.
+        """
+        now = time.monotonic()
+        return [
+            queue
+            for queue in self._queues
+            if queue != self._asking and self._hot_until.get(queue, 0.0) <= now
+        ]
+
+    def saw_ready(self, asked: Iterable[str], queues: Iterable[str]) -> None:
+        """Take note of the queues that hold ready jobs, as a poll saw them among those asked."""
+        self._ready = self._ready.difference(asked).union(queues)
         for queue in self._ready - self._due.keys():
             self.rouse(queue)
 
@@ -96,8 +111,22 @@ class Claimer:
             self._due.pop(queue, None)
 
     async def _claim(self, queue: str, room: int) -> int:
+        self._asking = queue
+        try:
+            jobs = await self._ask(queue, room)
+        finally:
+            self._asking = None
+        self._recorder.add(CLAIMS, queue)
+        self._cursors[queue] = jobs[0].cursor if jobs else None
+        if jobs:
+            self._recorder.add(CLAIMED_JOBS, queue, by=len(jobs))
+            self._hot_until[queue] = time.monotonic() + HOT_FOR_SECONDS
+            self._lanes.add(jobs)
+        return len(jobs)
+
+    async def _ask(self, queue: str, room: int) -> list[Job]:
         async with self._keeper.connection() as conn:
-            jobs = await claims.claim(
+            return await claims.claim(
                 conn,
                 self._worker_id(),
                 queue,
@@ -106,10 +135,3 @@ class Claimer:
                 cursor=self._cursors.get(queue),
                 suspects=not self._lanes.holds_suspect(),
             )
-        self._recorder.add(CLAIMS, queue)
-        self._cursors[queue] = jobs[0].cursor if jobs else None
-        if jobs:
-            self._recorder.add(CLAIMED_JOBS, queue, by=len(jobs))
-            self._hot_until[queue] = time.monotonic() + HOT_FOR_SECONDS
-            self._lanes.add(jobs)
-        return len(jobs)

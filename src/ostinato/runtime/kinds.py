@@ -93,6 +93,8 @@ class Arguments:
 
     def dump(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> str:
         """Arguments of a call as JSON text."""
+        if not args:
+            return self.dump_values(kwargs)
         try:
             bound = self.signature.bind(None, *args, **kwargs)
         except TypeError as error:
@@ -190,7 +192,7 @@ class JobKind(Generic[P]):
         """
         text = self.arguments.dump(args, kwargs)
         async with _connection(to) as conn:
-            return await jobs.enqueue(conn, replace(await self._new(conn), args=text))
+            return await jobs.enqueue(conn, await self._new(conn, text))
 
     async def enqueue_many(
         self, to: Target, arguments: Iterable[Mapping[str, object]]
@@ -198,12 +200,12 @@ class JobKind(Generic[P]):
         """Add a job for each set of named arguments, in one statement; returns the ids in order."""
         texts = [self.arguments.dump_values(values) for values in arguments]
         async with _connection(to) as conn:
-            job = await self._new(conn)
+            job = await self._new(conn, "{}")
             return await jobs.enqueue_many(conn, [replace(job, args=text) for text in texts])
 
-    async def _new(self, conn: AsyncConnection[Any]) -> NewJob:
-        job = NewJob(kind=self.name, queue=self.queue, priority=self.priority)
-        return await new_job(conn, job, self.chosen)
+    async def _new(self, conn: AsyncConnection[Any], args: str) -> NewJob:
+        job = NewJob(self.name, args, self.queue, self.priority)
+        return await new_job(conn, job, self.chosen) if self.chosen else job
 
 
 async def new_job(conn: AsyncConnection[Any], job: NewJob, options: Options) -> NewJob:

@@ -4,7 +4,7 @@
 
 A lane is one task that runs one job after the other, so that a job costs no task of its own. The
 buffer holds what is claimed and not yet started; it is part of the claim, so a crash gives all of
-it back. `room` says how much to claim: a slot for each free lane, plus about half a second of work
+it back. `room` says how much to claim: a slot for each free lane, plus about a second of work
 at the present rate, so that a slow job never sits on others for long. What could not be started
 for a second is given back.
 
@@ -37,7 +37,7 @@ Finish = Callable[[Job, Verdict, float], None]
 SLICE_SECONDS = 0.005
 """A lane with instant jobs lets others have the event loop after this long."""
 WATCH_SECONDS = 0.1
-AHEAD_SECONDS = 0.5
+AHEAD_SECONDS = 1.0
 STALE_SECONDS = 1.0
 SUSPECT_CRASHES = 2
 

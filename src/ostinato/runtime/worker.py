@@ -287,15 +287,14 @@ class Worker:
         return await self._finisher.tick()
 
     async def _poll_tick(self) -> float:
+        queues = self._claimer.resting()
         async with self._poll_keeper.connection() as conn:
-            poll = await workers.poll(
-                conn, self._worker_id(), self.queues, self.settings.max_crashes
-            )
+            poll = await workers.poll(conn, self._worker_id(), queues, self.settings.max_crashes)
         if poll.rescued:
             self.recorder.add(RESCUED_JOBS, by=poll.rescued)
             log.warning("rescued", jobs=poll.rescued, worker=self.name)
         self.lanes.request_cancel(poll.cancels)
-        self._claimer.saw_ready(poll.ready_queues)
+        self._claimer.saw_ready(queues, poll.ready_queues)
         self._claim_loop.wake()
         pause = self.settings.poll_seconds * self._rng.uniform(0.75, 1.25)
         if poll.next_due is not None:

@@ -131,6 +131,7 @@ declare
     v_batch ostinato_data.batch := ('{}', '{}', '{}', '{}', '{}', null, false, null);
     -- A cursor that is no lanes comes from take_limited: the queue had key limits until now.
     v_lanes ostinato_data.lanes := case when cursor like '(%' then cursor end::ostinato_data.lanes;
+    v_kinds constant text[] := coalesce(kinds, '{}');
     v_turn  record;
     v_to    integer;
     v_fresh boolean;
@@ -138,8 +139,10 @@ begin
     -- Stepping over rows that other claims have locked takes two locks of the lock manager for each, and with dozens of
     -- workers that is all they do. So large claims of a queue go one after the other; small ones lock few rows and need
     -- not wait. This is only a queue in front of the row locks: what keeps two claims apart is `skip locked`.
+    -- Each hands its lanes to the next one: those the caller remembers are older by all the turns of the others.
     if wanted > 32 then
         perform pg_advisory_xact_lock(hashtextextended(e'ostinato.claim\x1f' || queue, 0));
+        v_lanes := coalesce((select h.lanes from claim_hint h where h.queue = take_lanes.queue and h.kinds = v_kinds), v_lanes);
     end if;
     if suspects then
         v_batch := ostinato.take_suspect(queue, kinds, v_batch);
@@ -165,6 +168,10 @@ begin
         v_fresh := true;
     end loop;
     v_batch.cursor := case when cardinality(v_lanes.tenants) > 0 then v_lanes::text end;
+    if wanted > 32 then
+        insert into claim_hint (queue, kinds, lanes) values (take_lanes.queue, v_kinds, v_lanes)
+        on conflict on constraint claim_hint_pkey do update set lanes = excluded.lanes;
+    end if;
     return v_batch;
 end
 $$;

@@ -351,6 +351,8 @@ begin
             raise exception using errcode = 'OS404', message = format('there is no job %s', cancel_job.job_id),
                 detail = json_build_object('job_id', cancel_job.job_id), hint = 'Check the id with: ostinato jobs list';
         elsif v_state in ('ready', 'scheduled') and ostinato.drop_waiting(cancel_job.job_id, cancel_job.reason) then
+            -- A request that came too late for its run is fulfilled with this; it must not meet a later retry.
+            perform ostinato.forget_run(array[cancel_job.job_id], array[cancel_job.job_id]);
             return v_state;
         elsif v_state = 'running' then
             -- Without a lock on the claim: cancelling waits for no worker, and none waits for it. If the run ends
@@ -364,7 +366,8 @@ begin
                 insert into outcome (job_id, attempt, finished_at, outcome, error)
                 select cancel_job.job_id, max(o.attempt) + 1, ostinato.now(), 'cancelled', json_build_object('reason', cancel_job.reason)
                 from outcome o where o.job_id = cancel_job.job_id;
-                perform ostinato.free_unique_keys(array[cancel_job.job_id], 'cancelled');
+                perform ostinato.free_unique_keys(array[cancel_job.job_id], 'cancelled'),
+                        ostinato.forget_run(array[cancel_job.job_id], array[cancel_job.job_id]);
                 return v_state;
             end if;
         elsif v_state in ('done', 'cancelled') then
@@ -466,7 +469,8 @@ begin
         raise exception using errcode = 'OS409', message = format('job %s moved while it was retried', retry_job.job_id),
             detail = json_build_object('job_id', retry_job.job_id), hint = 'Look at it again and repeat if still needed.';
     end if;
-    perform ostinato.make_ready(retry_job.job_id, ostinato.new_id(), v_job.attempt, v_job.failures, v_job.crashes);
+    perform ostinato.make_ready(retry_job.job_id, ostinato.new_id(), v_job.attempt, v_job.failures, v_job.crashes),
+            ostinato.forget_run(array[retry_job.job_id], array[retry_job.job_id]);  -- the last word counts, not an old request
     return v_state;
 end
 $$;
@@ -518,6 +522,7 @@ begin
         return;
     end if;
     v_ids := array(select f from ostinato.find_dead_letters($1, $2, $3, $4, $5) f limit most);
+    perform ostinato.forget_run(v_ids, v_ids);
     with gone as (
         delete from dead_letter d using job j
         where d.job_id = any (v_ids) and j.id = d.job_id and j.unique_key is null

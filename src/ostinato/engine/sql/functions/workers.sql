@@ -25,8 +25,11 @@ begin
     if v_now between v_tick.last and v_tick.last + make_interval(secs => least(1, v_expiry.least / 15)) then
         return v_now < v_tick.grace_until;
     end if;
-    select * into v_tick from tick for update;
-    v_now := ostinato.now();  -- another may have ticked while we waited for the lock
+    select * into v_tick from tick for update skip locked;
+    if not found then
+        return true;  -- another ticks just now: whoever is dead, the next round will see
+    end if;
+    v_now := ostinato.now();
     if v_now < v_tick.last - interval '1 second' or v_now > v_tick.last + make_interval(secs => v_expiry.least * 7 / 15) then
         v_tick.grace_until := v_now + make_interval(secs => v_expiry.most);
     end if;

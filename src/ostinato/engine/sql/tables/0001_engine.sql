@@ -211,3 +211,9 @@ create type ostinato_data.batch as (
 create type ostinato_data.lanes as (
     looked_up_at timestamptz, cost interval, found integer, last_tenant text, priorities smallint[], tenants text[], positions bigint[]
 );
+
+-- The lanes as the last large claim of a queue left them, for workers of the same kinds. Only to be fast: may be lost.
+create table ostinato_data.claim_hint (
+    queue text, kinds text[], lanes ostinato_data.lanes not null,
+    primary key (queue, kinds)
+) with (fillfactor = 20);
