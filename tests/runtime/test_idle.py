@@ -8,6 +8,7 @@ import pytest
 
 from ostinato import Context
 from ostinato.base.settings import Settings
+from ostinato.runtime.janitor import SAMPLES_SECONDS
 from tests.runtime.lab import Lab, until
 
 STATEMENT = re.compile(r"execute [^:]*: (.*)|statement: (.*)")
@@ -58,11 +59,11 @@ async def test_an_idle_worker_only_polls_and_beats(lab: Lab, server_log: ServerL
         await until(lambda: len(of(server_log.statements()[before:], "poll_jobs")) >= 40)
         idle = server_log.statements()[before:]
 
-    # Nothing but the two: so the settings alone say how much an idle worker asks.
-    assert of(idle, "poll_jobs", "heartbeat_worker") == idle
+    # Nothing but these: so the settings alone say how much an idle worker asks.
+    assert of(idle, "poll_jobs", "heartbeat_worker", "sample_metrics") == idle
     defaults = Settings()
     assert 1 / (0.75 * defaults.poll_seconds) + 1 / defaults.beat_seconds <= 1.1
-    assert 1 / defaults.poll_seconds + 1 / defaults.beat_seconds <= 1
+    assert 1 / defaults.poll_seconds + 1 / defaults.beat_seconds + 1 / SAMPLES_SECONDS <= 1
 
 
 async def test_a_job_that_nobody_here_can_run_does_not_make_a_worker_restless(

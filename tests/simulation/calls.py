@@ -63,7 +63,7 @@ def poll_call(world: World, worker_id: str) -> Call:
     """A poll, with what must be true of its answer."""
 
     def commit(answer: Answer) -> None:
-        rescued, _, _, _, cancels = answer.rows[0]
+        rescued, _, _, _, cancels, _ = answer.rows[0]
         found = world.model.rescued(world.arena.look("lost_runs")) if rescued else 0
         if found != rescued:
             raise Broken("a poll tells what it rescued", f"{rescued}, but {found} runs were lost")

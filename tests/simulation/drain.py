@@ -70,7 +70,7 @@ class Drain:
             yield Call("heartbeat_worker", {"worker_id": worker_id})
             self.model.workers[worker_id].beat_at = self.world.clock
             poll = yield poll_call(self.world, worker_id)
-            rescued, promoted, ready, due, _ = poll.rows[0]
+            rescued, promoted, ready, due, _, _ = poll.rows[0]
             done = 0
             for queue in ready:
                 params = {"wanted": 50, "kinds": None, "cursor": None, "suspects": True}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from ostinato.base import log
-from ostinato.base.log import bound, configure, get_logger
+from ostinato.base.log import FIELDS, bound, configure, get_logger
 
 
 @pytest.fixture(autouse=True)
@@ -36,9 +36,10 @@ def test_a_line_is_one_json_object_with_time_level_and_source(out: io.StringIO) 
     get_logger("worker", worker_id="w1").info("claimed", jobs=12)
 
     [line] = lines(out)
-    assert line.pop("at")
-    assert line == {
-        "event": "claimed",
+    assert tuple(line)[: len(FIELDS)] == FIELDS
+    assert line.pop("timestamp")
+    assert {name: value for name, value in line.items() if value is not None} == {
+        "event_type": "claimed",
         "level": "info",
         "source": "worker",
         "worker_id": "w1",
@@ -68,8 +69,8 @@ async def test_bound_values_go_with_every_line_of_their_task_and_no_other(out: i
 
     await asyncio.gather(run(1), run(2))
 
-    running = [line for line in lines(out) if line["event"] == "running"]
-    after = [line for line in lines(out) if line["event"] == "after"]
+    running = [line for line in lines(out) if line["event_type"] == "running"]
+    after = [line for line in lines(out) if line["event_type"] == "after"]
     assert sorted(str(line["job_id"]) for line in running) == ["1", "2"]
     assert not any("job_id" in line for line in after)
 
@@ -80,7 +81,7 @@ def test_less_severe_lines_than_asked_for_are_not_written(out: io.StringIO) -> N
     get_logger("worker").info("quiet")
     get_logger("worker").warning("loud")
 
-    assert [line["event"] for line in lines(out)] == ["loud"]
+    assert [line["event_type"] for line in lines(out)] == ["loud"]
 
 
 def test_secrets_are_masked_by_name_and_by_pattern(out: io.StringIO) -> None:
@@ -107,7 +108,7 @@ def test_libraries_that_use_logging_come_out_in_the_same_shape(out: io.StringIO)
     logging.getLogger("a.library").warning("lost %s, password=%s", "conn-1", "hunter2")
 
     [line] = lines(out)
-    assert line["event"] == "lost conn-1, password=***"
+    assert line["event_type"] == "lost conn-1, password=***"
     assert (line["source"], line["level"]) == ("a.library", "warning")
 
 
@@ -117,7 +118,7 @@ def test_libraries_only_chatter_when_everything_is_asked_for(out: io.StringIO) -
     configure("json", "debug", stream=out)
     logging.getLogger("chatty").info("shown")
 
-    assert [line["event"] for line in lines(out)] == ["shown"]
+    assert [line["event_type"] for line in lines(out)] == ["shown"]
 
 
 def test_the_console_is_for_people(out: io.StringIO) -> None:
@@ -134,7 +135,7 @@ def test_auto_writes_json_where_nobody_looks(out: io.StringIO) -> None:
 
     get_logger("worker").info("claimed")
 
-    assert lines(out)[0]["event"] == "claimed"
+    assert lines(out)[0]["event_type"] == "claimed"
 
 
 def test_what_json_does_not_have_is_written_all_the_same(out: io.StringIO) -> None:
@@ -142,4 +143,4 @@ def test_what_json_does_not_have_is_written_all_the_same(out: io.StringIO) -> No
 
     get_logger("worker").info("odd", value=object(), raw=b"\xff", text="\ud800")
 
-    assert lines(out)[0]["event"] == "odd"
+    assert lines(out)[0]["event_type"] == "odd"

@@ -6,7 +6,8 @@
     with bound(job_id=7, attempt=2):     # everything logged inside carries these, awaits included
         ...
 
-Libraries that log through `logging` come out in the same shape.
+Libraries that log through `logging` come out in the same shape. As JSON, every line has all of
+`FIELDS`, null where it has nothing to say: whoever collects the lines can count on the columns.
 """
 
 import logging
@@ -19,7 +20,22 @@ from structlog.typing import EventDict, FilteringBoundLogger, Processor, Wrapped
 
 from ostinato.base.redact import redact_value
 
-__all__ = ["FilteringBoundLogger", "be_quiet", "bound", "configure", "get_logger"]
+__all__ = ["FIELDS", "FilteringBoundLogger", "be_quiet", "bound", "configure", "get_logger"]
+
+FIELDS = (
+    "timestamp",
+    "level",
+    "event_type",
+    "correlation_id",
+    "tenant_id",
+    "request_id",
+    "job_id",
+    "http_status",
+    "error_code",
+    "error_message",
+    "duration_ms",
+)
+"""What every JSON line has, in this order, before what is its own."""
 
 
 def be_quiet() -> None:
@@ -72,7 +88,7 @@ def _shared_processors() -> list[Processor]:
     return [
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
-        structlog.processors.TimeStamper(fmt="iso", utc=True, key="at"),
+        structlog.processors.TimeStamper(fmt="iso", utc=True, key="timestamp"),
         structlog.processors.StackInfoRenderer(),
         # as plain text: the structured tracebacks would print local variables, secrets included
         structlog.processors.format_exc_info,
@@ -86,11 +102,16 @@ def _renderer(log_format: str, out: TextIO) -> list[Processor]:
         return [
             structlog.dev.ConsoleRenderer(
                 colors=out.isatty(),
-                timestamp_key="at",
+                timestamp_key="timestamp",
                 exception_formatter=structlog.dev.plain_traceback,
             )
         ]
-    return [structlog.processors.JSONRenderer()]
+    return [_complete, structlog.processors.JSONRenderer()]
+
+
+def _complete(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    event["event_type"] = event.pop("event", None)
+    return {**dict.fromkeys(FIELDS), **event}
 
 
 def _name_source(_: WrappedLogger, __: str, event: EventDict) -> EventDict:

@@ -20,7 +20,7 @@ from prometheus_client.registry import Collector as PrometheusCollector
 
 from ostinato.base.errors import InvalidInput
 
-__all__ = ["METRICS", "Collector", "Counter", "Gauge", "Histogram", "Metric", "Recorder", "render"]
+__all__ = ["ENGINE_GAUGES", "METRICS", "Collector", "Counter", "Gauge", "Histogram", "Metric", "Recorder", "render"]
 
 Labels = tuple[str, ...]
 
@@ -82,6 +82,44 @@ DATABASE_ERRORS = Counter(
     "ostinato_database_errors_total", "Calls to the database that failed, by error.", ("code",)
 )
 
+# What only the database knows: `ostinato.observe()` tells, under these names without their prefix.
+QUEUE_READY = Gauge("ostinato_queue_ready_jobs", "Jobs that could start now.", ("queue",))
+QUEUE_SCHEDULED = Gauge(
+    "ostinato_queue_scheduled_jobs", "Jobs that wait for their time or a retry.", ("queue",)
+)
+QUEUE_RUNNING = Gauge("ostinato_queue_running_jobs", "Jobs in the hands of workers.", ("queue",))
+QUEUE_DEAD = Gauge("ostinato_queue_dead_letters", "Dead letters.", ("queue",))
+QUEUE_OLDEST = Gauge(
+    "ostinato_queue_oldest_ready_seconds", "How long the oldest ready job has waited.", ("queue",)
+)
+QUEUE_WORKERS = Gauge("ostinato_queue_workers", "Living workers that serve it.", ("queue",))
+QUEUE_PAUSED = Gauge("ostinato_queue_paused", "1 while it is paused.", ("queue",))
+WORKERS = Gauge("ostinato_workers", "Living workers.")
+EXPIRED_WORKERS = Gauge("ostinato_expired_workers", "Workers that are silent for too long.")
+XMIN_AGE = Gauge(
+    "ostinato_xmin_age_transactions",
+    "Age of the oldest snapshot: what keeps dead rows from being removed.",
+)
+DEAD_TUPLES = Gauge("ostinato_dead_tuples", "Dead rows of a table, not yet removed.", ("table",))
+DEFAULT_BYTES = Gauge(
+    "ostinato_default_partition_bytes", "Size of the default partitions; grows without upkeep."
+)
+
+ENGINE_GAUGES: tuple[Gauge, ...] = (
+    QUEUE_READY,
+    QUEUE_SCHEDULED,
+    QUEUE_RUNNING,
+    QUEUE_DEAD,
+    QUEUE_OLDEST,
+    QUEUE_WORKERS,
+    QUEUE_PAUSED,
+    WORKERS,
+    EXPIRED_WORKERS,
+    XMIN_AGE,
+    DEAD_TUPLES,
+    DEFAULT_BYTES,
+)
+
 METRICS: tuple[Metric, ...] = (
     JOBS_FINISHED,
     JOB_RUN_SECONDS,
@@ -94,6 +132,7 @@ METRICS: tuple[Metric, ...] = (
     DOORBELL_RINGS,
     BUFFER_JOBS,
     DATABASE_ERRORS,
+    *ENGINE_GAUGES,
 )
 """Every declared metric: what is exported, and what the reference page lists."""
 

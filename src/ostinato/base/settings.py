@@ -98,6 +98,10 @@ class Settings:
     call_timeout_seconds: float = _setting(
         10.0, "Longest time that one call to the database may take.", low=0.1, high=3600
     )
+    traces: bool = _setting(
+        False,  # noqa: FBT003 - the default, beside its description
+        "A span of OpenTelemetry for each attempt.",
+    )
     log_format: str = _setting(
         "auto",
         "Log lines for people, for machines, or whichever fits the output.",

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from ostinato.cli import db, dead, doctor, enqueue, jobs, queues, serve, workers
+from ostinato.cli import db, dead, doctor, enqueue, jobs, metrics, queues, serve, workers
 from ostinato.cli.command import callback, command, group, own_version
 from ostinato.cli.document import to_json
 
@@ -72,6 +72,7 @@ jobs.register(_jobs)
 dead.register(_jobs)
 queues.register(group(app, "queues", "Look at queues, and pause, resume or limit them."))
 workers.register(app)
+metrics.register(app)
 doctor.register(app)
 db.register(group(app, "db", "The schema, and a way into the database."))
 if find_spec("ostinato.cli.torture") is not None:

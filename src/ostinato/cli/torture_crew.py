@@ -94,7 +94,7 @@ class Hand:
 
     def said(self, event: str) -> int:
         """How often it logged an event."""
-        return sum(line.get("event") == event for line in self.lines())
+        return sum(line.get("event_type") == event for line in self.lines())
 
 
 class Crew:

@@ -43,6 +43,8 @@ class Poll(NamedTuple):
     next_due: float | None
     """Seconds until the next job is due or the next silent worker expires."""
     cancels: list[int]
+    chores: list[str]
+    """The background services that have something to do."""
 
 
 class KindRow(NamedTuple):

@@ -24,9 +24,10 @@ from typing import Any
 from ostinato.base.log import get_logger
 from ostinato.engine.claims import Job
 from ostinato.runtime.context import Context, Services
-from ostinato.runtime.execute import Released, Verdict, execute, judge_error, judge_interruption
+from ostinato.runtime.execute import Released, Verdict, judge_error, judge_interruption
 from ostinato.runtime.kinds import JobKind
 from ostinato.runtime.threads import Threads
+from ostinato.runtime.tracing import Execute
 
 __all__ = ["Lanes"]
 
@@ -55,6 +56,7 @@ class Lanes:
         prefetch: int,
         grace_seconds: float,
         on_room: Callable[[], None],
+        execute: Execute,
         rng: random.Random,
     ) -> None:
         self._kinds = kinds
@@ -64,6 +66,7 @@ class Lanes:
         self._prefetch = prefetch
         self._grace_seconds = grace_seconds
         self._on_room = on_room
+        self._execute = execute
         self._rng = rng
         self._threads = Threads("ostinato-job")
         self._buffer: deque[Job] = deque()
@@ -222,7 +225,7 @@ class Lanes:
         self._running[ctx] = lane
         self._started += 1
         try:
-            verdict = await execute(kind, ctx, self._threads, self._rng)
+            verdict = await self._execute(kind, ctx, self._threads, self._rng)
         except Exception as error:  # a job whose verdict got lost would be held forever
             log.exception("verdict_failed", job_id=job.id, kind=job.kind)
             verdict = judge_error(error, job, kind.retry, self._rng, settled=ctx.settled)

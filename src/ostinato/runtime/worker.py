@@ -5,7 +5,7 @@
     claimer  (loop)    keeps the lanes supplied
     lanes    (tasks)   run the handlers
     finisher (loop)    writes the verdicts
-    janitor  (loop)    looks after partitions, now and then
+    services (loops)   what a worker does for everybody: runtime.services
 
 States of a worker: starting, running, draining (SIGTERM: claims nothing, gives back what has not
 started, waits for what runs), stopped. What may go wrong, and then:
@@ -43,8 +43,9 @@ from ostinato.base.settings import Settings
 from ostinato.db.keep import Keeper
 from ostinato.db.pool import Pool, transaction
 from ostinato.engine import queues as engine_queues
-from ostinato.engine import upkeep, workers
+from ostinato.engine import workers
 from ostinato.engine.claims import Job
+from ostinato.runtime import tracing
 from ostinato.runtime.app import App, merged_kinds
 from ostinato.runtime.claimer import Claimer
 from ostinato.runtime.database import Database, thread_transaction
@@ -52,13 +53,14 @@ from ostinato.runtime.finisher import Finisher
 from ostinato.runtime.heart import Heart
 from ostinato.runtime.lanes import Lanes
 from ostinato.runtime.loop import FOREVER, Loop
+from ostinato.runtime.services import Service, Site, background
 
 __all__ = ["Worker"]
 
 log = get_logger("worker")
 
 HANDLER_CONNECTIONS = 10
-UPKEEP_SECONDS = 3600.0
+SERVICE_CONNECTIONS = 6
 RECONCILE_SECONDS = 30.0
 LAST_WRITES_SECONDS = 0.01
 OVERDUE_SECONDS = 0.05
@@ -97,6 +99,7 @@ class Worker:
         self.id: UUID | None = None
         self.started = asyncio.Event()
         self._declared = [queue for app in apps for queue in app.queues]
+        self._apps = tuple(apps)
         self._database = database
         self._rng = rng or random.Random()  # noqa: S311  # spreads load, guards nothing
         self._stop = asyncio.Event()
@@ -106,7 +109,7 @@ class Worker:
             role="worker",
             pooled=database.pooled,
             min_size=4,
-            max_size=5,
+            max_size=SERVICE_CONNECTIONS,
             seconds=seconds,
         )
         self._handler_pool = Pool(
@@ -127,9 +130,7 @@ class Worker:
     def _build(self) -> None:
         settings = self.settings
         self._keepers: list[Keeper] = []
-        self._upkeep_due = 0.0
         self._poll_keeper = self._keep()
-        self._janitor_keeper = self._keep()
         self._finish_loop = Loop(
             "finisher", self._finish_tick, on_error=self._database_error, rng=self._rng
         )
@@ -150,6 +151,7 @@ class Worker:
             prefetch=settings.prefetch,
             grace_seconds=settings.cancel_grace_seconds,
             on_room=self._claim_loop.wake,
+            execute=tracing.chosen(traces=settings.traces),
             rng=self._rng,
         )
         self._claimer = Claimer(
@@ -163,24 +165,39 @@ class Worker:
         self._poll_loop = Loop(
             "poller", self._poll_tick, on_error=self._database_error, rng=self._rng
         )
-        self._janitor_loop = Loop(
-            "janitor", self._janitor_tick, on_error=self._database_error, rng=self._rng
+        self._reconcile_loop = Loop(
+            "reconciler", self._reconcile_tick, on_error=self._database_error, rng=self._rng
         )
+        site = Site(self._apps, settings, self.recorder, self._rng)
+        self._services = {service.name: self._serve(service) for service in background(site)}
         self._heart = Heart(
             self._database,
             settings,
-            queues=self.queues,
+            queues=(*self.queues, *(f"@{name}" for name in self._services)),
             handlers=[kind.handler for kind in self.kinds.values()],
             on_ring=self._rang,
             on_death=self._declared_dead,
         )
+
+    def _serve(self, service: Service) -> Loop:
+        async def tick() -> float:
+            async with self._pool.connection() as conn:
+                return await service.tick(conn)
+
+        return Loop(service.name, tick, on_error=self._database_error, rng=self._rng)
 
     async def run(self) -> None:
         """Work until `stop` is called; then drain and return."""
         async with self._pool, self._handler_pool:
             await self._register()
             self._heart.start(self._worker_id())
-            loops = [self._finish_loop, self._claim_loop, self._poll_loop, self._janitor_loop]
+            loops = [
+                self._finish_loop,
+                self._claim_loop,
+                self._poll_loop,
+                self._reconcile_loop,
+                *self._services.values(),
+            ]
             tasks = [asyncio.create_task(loop.run(), name=loop.name) for loop in loops]
             log.info(
                 "worker_started",
@@ -296,28 +313,31 @@ class Worker:
         self.lanes.request_cancel(poll.cancels)
         self._claimer.saw_ready(queues, poll.ready_queues)
         self._claim_loop.wake()
+        for service in poll.chores:
+            if service in self._services:
+                self._services[service].wake()
         pause = self.settings.poll_seconds * self._rng.uniform(0.75, 1.25)
         if poll.next_due is not None:
             # What is overdue and still there is in somebody's hands: no hurry.
             pause = min(pause, poll.next_due + 0.001 if poll.next_due > 0 else OVERDUE_SECONDS)
         return pause
 
-    async def _janitor_tick(self) -> float:
-        """Give back what we never heard of; now and then look after the partitions."""
-        now = time.monotonic()
-        async with self._janitor_keeper.connection() as conn:
+    async def _reconcile_tick(self) -> float:
+        """Give back what we never heard of."""
+        async with self._pool.connection() as conn:
             held = [*self.lanes.held(), *self._finisher.held()]
             lost = await workers.reconcile(conn, self._worker_id(), held, self._unheard_seconds())
-            if lost:
-                log.warning("claim_never_heard_of", worker=self.name, jobs=lost)
-            if now >= self._upkeep_due:
-                await upkeep.run(conn, self.settings.retention_days)
-                self._upkeep_due = now + UPKEEP_SECONDS * self._rng.uniform(0.5, 1.5)
+        if lost:
+            log.warning("claim_never_heard_of", worker=self.name, jobs=lost)
         return RECONCILE_SECONDS * self._rng.uniform(0.5, 1.5)
 
     def _rang(self, queue: str) -> None:
         self.recorder.add(DOORBELL_RINGS)
-        self.rouse(queue)
+        service = self._services.get(queue.removeprefix("@"))
+        if queue.startswith("@") and service is not None:
+            service.wake()
+        else:
+            self.rouse(queue)
 
     async def _declared_dead(self) -> None:
         """Others think that we died and took our jobs.
@@ -337,7 +357,7 @@ class Worker:
         if isinstance(error, CommitUnknown):
             # We may hold jobs that we never heard of: look as soon as that is sure.
             loop = asyncio.get_running_loop()
-            loop.call_later(1.1 * self._unheard_seconds(), self._janitor_loop.wake)
+            loop.call_later(1.1 * self._unheard_seconds(), self._reconcile_loop.wake)
 
     def _unheard_seconds(self) -> float:
         """The age of a claim whose answer is not on its way any more."""

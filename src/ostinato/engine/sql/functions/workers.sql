@@ -210,15 +210,18 @@ end
 $$;
 
 -- What a worker asks about once a second: it rescues, promotes, and learns which of its queues hold work, in how many
--- seconds the next job is due or the next silent worker expires, and which of its running jobs are to be cancelled.
+-- seconds the next job is due or the next silent worker expires, which of its running jobs are to be cancelled, and which of
+-- the background services have something to do.
 create function ostinato.poll_jobs(
     worker_id uuid, queues text[], max_crashes integer default 3,
-    out rescued integer, out promoted integer, out ready_queues text[], out next_due double precision, out cancels bigint[]
+    out rescued integer, out promoted integer, out ready_queues text[], out next_due double precision, out cancels bigint[],
+    out chores text[]
 ) language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
     v_now constant timestamptz := ostinato.now();
+    v_due double precision;
 begin
     rescued := ostinato.rescue_jobs(max_crashes);
     promoted := ostinato.promote_jobs();
@@ -236,5 +239,8 @@ begin
         (select min(greatest(w.beat_at + make_interval(secs => w.expiry_seconds), t.grace_until))
          from worker w cross join tick t where w.id <> poll_jobs.worker_id)) - v_now)
     into next_due;
+    select coalesce(array_agg(c.name) filter (where c.due <= 0), '{}'), min(c.due) filter (where c.due > 0) into chores, v_due
+    from ostinato.chores() c;
+    next_due := least(next_due, v_due);
 end
 $$;

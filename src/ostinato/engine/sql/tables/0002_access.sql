@@ -1,28 +1,29 @@
 -- Who may touch what. Workers see every tenant; a tenant sees its own rows, by row-level security that is forced
 -- on the owner too. Tables without a tenant are closed to tenants.
 
-do $$
-declare
-    v_table text;
+-- Closes a table: row-level security, enabled and forced. The engine sees every row; with `tenants`, a tenant sees and adds
+-- its own, by the column tenant_id. What a tenant may do with them is a matter of grants.
+create function ostinato_data.protect(name text, tenants boolean default false) returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
 begin
-    for v_table in
-        select c.oid::regclass::text
-        from pg_class c
-        where c.relnamespace = 'ostinato_data'::regnamespace and c.relkind in ('r', 'p') and c.relname <> 'migration'
-    loop
-        execute format('alter table %s enable row level security', v_table);
-        execute format('alter table %s force row level security', v_table);
-        execute format('create policy engine on %s to ostinato_owner, ostinato_worker using (true) with check (true)', v_table);
-        execute format('grant select, insert, update, delete on %s to ostinato_worker', v_table);
-    end loop;
-    foreach v_table in array array['job', 'ready', 'scheduled', 'dead_letter', 'job_unique'] loop
+    execute format('alter table ostinato_data.%I enable row level security', name);
+    execute format('alter table ostinato_data.%I force row level security', name);
+    execute format('create policy engine on ostinato_data.%I to ostinato_owner, ostinato_worker using (true) with check (true)', name);
+    execute format('grant select, insert, update, delete on ostinato_data.%I to ostinato_worker', name);
+    if tenants then
         execute format(
             'create policy tenant on ostinato_data.%I to ostinato_tenant'
             ' using (tenant_id = nullif(current_setting(''app.tenant_id'', true), ''''))'
-            ' with check (tenant_id = nullif(current_setting(''app.tenant_id'', true), ''''))', v_table);
-    end loop;
+            ' with check (tenant_id = nullif(current_setting(''app.tenant_id'', true), ''''))', name);
+    end if;
 end
 $$;
+revoke execute on function ostinato_data.protect from public;
+
+select ostinato_data.protect(c.relname, tenants => c.relname in ('job', 'ready', 'scheduled', 'dead_letter', 'job_unique'))
+from pg_class c
+where c.relnamespace = 'ostinato_data'::regnamespace and c.relkind in ('r', 'p') and c.relname <> 'migration'
+order by c.relname;
 
 grant usage on schema ostinato_data to ostinato_worker, ostinato_tenant;
 grant usage on all sequences in schema ostinato_data to ostinato_worker;

@@ -1,0 +1,61 @@
+-- Observe: the engine's figures, for Prometheus and for charts. What single workers count (attempts, run times, fenced
+-- writes) they export themselves; here is what only the database knows. The names are those of base/metrics.py, without
+-- their prefix, and each figure has one label at the most.
+
+-- The figures of this moment. Counts stop at the caps of list_queues and engine_stats.
+create function ostinato.observe() returns table (name text, label text, value double precision) language plpgsql stable
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+begin
+    return query
+    select f.name, q.name, f.value from ostinato.list_queues() q cross join lateral (values
+        ('queue_ready_jobs', q.ready::double precision), ('queue_scheduled_jobs', q.scheduled), ('queue_running_jobs', q.running),
+        ('queue_dead_letters', q.dead), ('queue_oldest_ready_seconds', coalesce(q.oldest_wait, 0)), ('queue_workers', q.workers),
+        ('queue_paused', q.paused::integer)) f (name, value);
+    return query
+    select f.name, '', f.value from ostinato.engine_stats() s cross join lateral (values
+        ('workers', s.workers::double precision), ('expired_workers', s.expired_workers), ('xmin_age_transactions', s.xmin_age),
+        ('default_partition_bytes', s.default_bytes)) f (name, value);
+    return query
+    select 'dead_tuples', c.relname::text, pg_stat_get_dead_tuples(c.oid)::double precision
+    from pg_class c
+    where c.relnamespace = 'ostinato_data'::regnamespace and c.relname in ('ready', 'scheduled', 'claim', 'job_unique', 'worker');
+end
+$$;
+
+-- Notes the figures, unless somebody did so less than `every` ago. Returns how many were noted. Every worker's janitor calls it.
+create function ostinato.sample_metrics(every interval default '15 seconds') returns integer language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+declare
+    v_now   constant timestamptz := ostinato.now();
+    v_count integer;
+begin
+    -- Whoever is at it now does it for all; the look comes after the lock, so two cannot both find that it is time.
+    if not pg_try_advisory_xact_lock(hashtextextended('ostinato.sample_metrics', 0))
+       or exists (select from metric_sample s where s.name = 'workers' and s.at > v_now - every and s.at <= v_now) then
+        return 0;
+    end if;
+    insert into metric_sample (id, at, name, label, value)
+    select ostinato.new_id(v_now), v_now, o.name, o.label, o.value from ostinato.observe() o;
+    get diagnostics v_count = row_count;
+    return v_count;
+end
+$$;
+
+-- The noted figures of one name, thinned out to one mean for each `step`.
+create function ostinato.list_samples(name text, since timestamptz, until timestamptz default null, step interval default '1 minute')
+returns table (at timestamptz, label text, value double precision) language plpgsql stable
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+begin
+    if step < interval '1 second' then
+        raise exception using errcode = 'OS400', message = format('a step of %s is too small', step),
+            detail = json_build_object('step', step), hint = 'Use one second or more.';
+    end if;
+    return query
+    select date_bin(step, s.at, 'epoch'), s.label, avg(s.value)
+    from metric_sample s
+    where s.name = list_samples.name and s.at >= since and s.at < coalesce(until, 'infinity')
+    group by 1, 2 order by 1, 2;
+end
+$$;

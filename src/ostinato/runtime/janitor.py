@@ -1,0 +1,57 @@
+"""The janitor: makes the partitions of the future, drops those of the past, forgets what is over.
+
+Every worker has one; the work is done once, because upkeep takes its locks without waiting and
+leaves what another janitor has in hands to that one.
+"""
+
+import random
+import time
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+from psycopg import AsyncConnection
+
+from ostinato.engine import observe, upkeep
+
+__all__ = ["Janitor"]
+
+Round = Callable[[AsyncConnection[Any]], Awaitable[object]]
+
+PARTITIONS_SECONDS = 3600.0
+SAMPLES_SECONDS = 60.0
+
+
+class Chore(NamedTuple):
+    """Something to do now and then."""
+
+    name: str
+    seconds: float
+    run: Round
+
+
+class Janitor:
+    """Does each chore when it is due."""
+
+    name = "janitor"
+
+    def __init__(self, retention_days: int, rng: random.Random) -> None:
+        self._rng = rng
+        self._chores = (
+            Chore("partitions", PARTITIONS_SECONDS, lambda conn: upkeep.run(conn, retention_days)),
+            Chore("samples", SAMPLES_SECONDS, _sample),
+        )
+        self._due = dict.fromkeys((chore.name for chore in self._chores), 0.0)
+
+    async def tick(self, conn: AsyncConnection[Any]) -> float:
+        """Do what is due; seconds until the next chore."""
+        for chore in self._chores:
+            if time.monotonic() >= self._due[chore.name]:
+                await chore.run(conn)
+                pause = chore.seconds * self._rng.uniform(0.5, 1.5)
+                self._due[chore.name] = time.monotonic() + pause
+        return max(0.0, min(self._due.values()) - time.monotonic())
+
+
+async def _sample(conn: AsyncConnection[Any]) -> object:
+    return await observe.sample(conn, timedelta(seconds=SAMPLES_SECONDS / 2))

@@ -1,0 +1,96 @@
+"""Logs: weekly partitions of append-only tables are made ahead and dropped behind."""
+
+from typing import Any
+
+import pytest
+
+from tests.sql.engine import Clock, Session, Value, refused
+
+NAME = "metric_sample"
+THIS_WEEK = "metric_sample_20260226"
+
+
+def upkeep(db: Session, **params: Value) -> list[tuple[Any, ...]]:
+    rows = db.call("upkeep_logs", **({"retention_days": 14} | params))
+    found = [tuple(row.values()) for row in rows]
+    return [row for row in found if row[1].startswith(NAME) or row[1] == "logs"]
+
+
+def home(admin: Session) -> set[str]:
+    rows = admin.rows("select distinct tableoid::regclass::text as name from ostinato_data.metric_sample")
+    return {row["name"].removeprefix("ostinato_data.") for row in rows}
+
+
+def test_this_week_and_the_weeks_ahead_are_made_once(db: Session) -> None:
+    made = upkeep(db, weeks_ahead=1)
+
+    assert [row[:3] for row in made] == [
+        ("created", THIS_WEEK, "new"),
+        ("created", "metric_sample_20260305", "new"),
+    ]
+    assert upkeep(db, weeks_ahead=1) == []
+    assert [row["log_weeks"] for row in db.call("log_weeks", parent=NAME)] == [8, 9]
+
+
+def test_what_came_before_its_partition_is_moved_into_it(db: Session, admin: Session) -> None:
+    noted = db.get("sample_metrics")
+    assert home(admin) == {"metric_sample_default"}
+
+    (created, *_) = upkeep(db, weeks_ahead=0)
+
+    assert created == ("created", THIS_WEEK, "its rows were moved from the default partition", noted)
+    assert home(admin) == {THIS_WEEK}
+
+
+def test_a_week_past_retention_is_dropped_as_a_whole(
+    db: Session, admin: Session, clock: Clock
+) -> None:
+    upkeep(db, weeks_ahead=0)
+    db.get("sample_metrics")
+    clock.advance(days=14 + 6)
+    assert [row[0] for row in upkeep(db, weeks_ahead=0)] == ["created"]
+
+    clock.advance(days=1)
+
+    assert ("dropped", THIS_WEEK) in [row[:2] for row in upkeep(db, weeks_ahead=0)]
+    assert home(admin) == set()
+
+
+def test_a_week_that_is_still_needed_is_kept(db: Session, admin: Session, clock: Clock) -> None:
+    upkeep(db, weeks_ahead=0)
+    db.get("sample_metrics")
+    first = admin.value("select min(id) from ostinato_data.metric_sample")
+    clock.advance(days=30)
+    cutoff = "ostinato.now() - interval '14 days'"
+
+    kept = admin.rows(f"select * from ostinato.upkeep_log('{NAME}', 'id', {cutoff}, {first}, 0)")
+
+    assert ("kept", THIS_WEEK) in [(row["action"], row["name"]) for row in kept]
+    assert home(admin) == {THIS_WEEK}
+
+
+def test_a_log_that_is_in_use_is_left_to_the_next_call(
+    db: Session, other: Session, admin: Session, clock: Clock
+) -> None:
+    upkeep(db, weeks_ahead=0)
+    clock.advance(days=30)
+
+    with other.transaction():
+        other.rows("select from ostinato_data.metric_sample")
+        left = upkeep(db, weeks_ahead=0)
+
+    assert ("skipped", THIS_WEEK) in [row[:2] for row in left]
+    assert ("dropped", THIS_WEEK) in [row[:2] for row in upkeep(db, weeks_ahead=0)]
+
+
+def test_two_upkeeps_at_once_do_not_meet(db: Session, other: Session) -> None:
+    with db.transaction():
+        upkeep(db)
+
+        assert upkeep(other) == [("skipped", "logs", "another upkeep is at work", None)]
+
+
+@pytest.mark.parametrize("params", [{"retention_days": 0}, {"weeks_ahead": 53}])
+def test_absurd_times_are_refused(db: Session, params: dict[str, Value]) -> None:
+    with refused("OS400", "days and"):
+        upkeep(db, **params)
