@@ -5,6 +5,13 @@
     ├── NotFound              OS404   there is no such job, queue, worker, …
     ├── Conflict              OS409   it clashes with something that is already there
     │   └── UniqueConflict    OS411   a live job already holds the unique key
+    ├── SignatureRefused              a webhook that came in is not what its sender signed
+    │   ├── HeaderMissing             a header of the signature is not there
+    │   ├── TimestampRefused          it is too old, or from the future
+    │   ├── SignatureMismatch         no known secret signed it
+    │   └── WebhookReplayed           it came before
+    ├── UnsafeAddress                 a URL leads, or may lead, into an inner network
+    ├── NoAnswer                      another server did not answer; trying again may help
     ├── LeaseLost             OS410   this attempt no longer owns the job
     ├── WrongState            OS412   the verb does not apply in the job's state
     ├── DatabaseUnavailable           no answer from PostgreSQL; trying again may help
@@ -31,15 +38,22 @@ __all__ = [
     "ContractMismatch",
     "DatabaseUnavailable",
     "EmbeddedError",
+    "HeaderMissing",
     "InvalidInput",
     "LeaseLost",
     "MigrationError",
+    "NoAnswer",
     "NotConfigured",
     "NotFound",
     "OstinatoError",
     "RetryAfter",
     "SettingsError",
+    "SignatureMismatch",
+    "SignatureRefused",
+    "TimestampRefused",
     "UniqueConflict",
+    "UnsafeAddress",
+    "WebhookReplayed",
     "WrongState",
     "by_sqlstate",
     "tree",
@@ -106,6 +120,56 @@ class UniqueConflict(Conflict):
     code = "unique_conflict"
     sqlstate = "OS411"
     hint = "Wait for that job, cancel it, or enqueue with policy 'return' or 'replace'."
+
+
+class SignatureRefused(OstinatoError):
+    """A webhook that came in is not what its sender signed, or cannot be told to be."""
+
+    code = "signature_refused"
+    status = 401
+    hint = "Answer 401 and do nothing; the sender may have another secret, clock or body."
+
+
+class HeaderMissing(SignatureRefused):
+    """One of webhook-id, webhook-timestamp and webhook-signature is not there."""
+
+    code = "header_missing"
+
+
+class TimestampRefused(SignatureRefused):
+    """The message was sent too long ago, in the future, or at no time at all."""
+
+    code = "timestamp_refused"
+
+
+class SignatureMismatch(SignatureRefused):
+    """No known secret signed this id, timestamp and body."""
+
+    code = "signature_mismatch"
+
+
+class WebhookReplayed(SignatureRefused):
+    """A message with this id came before, and was accepted."""
+
+    code = "webhook_replayed"
+    hint = "Answer 2xx: the sender repeats what was not acknowledged. Do nothing else."
+
+
+class UnsafeAddress(OstinatoError):
+    """A URL cannot be called: it leads into an inner network, or can be read in two ways."""
+
+    code = "unsafe_address"
+    status = 422
+    hint = "Use a public https URL, or list the address in the setting webhooks_allow_private."
+
+
+class NoAnswer(OstinatoError):
+    """Another server could not be reached, or did not answer in time."""
+
+    code = "no_answer"
+    status = 502
+    retryable = True
+    hint = "Check the URL and the server behind it, then try again."
 
 
 class LeaseLost(OstinatoError):

@@ -82,6 +82,13 @@ DATABASE_ERRORS = Counter(
     "ostinato_database_errors_total", "Calls to the database that failed, by error.", ("code",)
 )
 
+WEBHOOK_ATTEMPTS = Counter(
+    "ostinato_webhook_attempts_total", "Attempts to deliver a webhook, by outcome.", ("outcome",)
+)
+WEBHOOK_SECONDS = Histogram(
+    "ostinato_webhook_seconds", "Time that receivers of webhooks took to answer."
+)
+
 # What only the database knows: `ostinato.observe()` tells, under these names without their prefix.
 QUEUE_READY = Gauge("ostinato_queue_ready_jobs", "Jobs that could start now.", ("queue",))
 QUEUE_SCHEDULED = Gauge(
@@ -132,6 +139,8 @@ METRICS: tuple[Metric, ...] = (
     DOORBELL_RINGS,
     BUFFER_JOBS,
     DATABASE_ERRORS,
+    WEBHOOK_ATTEMPTS,
+    WEBHOOK_SECONDS,
     *ENGINE_GAUGES,
 )
 """Every declared metric: what is exported, and what the reference page lists."""

@@ -24,6 +24,7 @@ _SECRET_TEXT = (
     re.compile(r"(\b(?:bearer|basic)\s+)[\w.~+/=-]{8,}", re.IGNORECASE),
     # keys whose issuers gave them a recognisable prefix
     re.compile(r"(\b(?:[sr]k_(?:live|test)_|gh[pousr]_|xox[abprs]-|AKIA))[\w-]{8,}"),
+    re.compile(r"(\bwhsec_)[\w+/=-]{8,}"),
     re.compile(
         r"(-----BEGIN [A-Z ]*PRIVATE KEY-----).*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
         re.DOTALL,

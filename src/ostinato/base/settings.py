@@ -19,8 +19,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, get_type_hints
 
-from ostinato.base.errors import SettingsError
+from ostinato.base.errors import InvalidInput, SettingsError
 from ostinato.base.redact import redact
+from ostinato.base.safeurl import parse_allowed
 
 __all__ = ["ENV_PREFIX", "FILE_NAME", "Settings", "load"]
 
@@ -97,6 +98,11 @@ class Settings:
     )
     call_timeout_seconds: float = _setting(
         10.0, "Longest time that one call to the database may take.", low=0.1, high=3600
+    )
+    webhooks_allow_private: str = _setting(
+        "",
+        "Inner addresses and other ports that webhooks may be sent to: networks, addresses or names"
+        " with a port, such as `10.1.0.0/16, 127.0.0.1:8080`.",
     )
     traces: bool = _setting(
         False,  # noqa: FBT003 - the default, beside its description
@@ -247,6 +253,12 @@ def _check_pairs(settings: Settings) -> None:
             f"({settings.expiry_seconds:g}), or one late heartbeat would kill a healthy worker",
             hint=f"Set expiry_seconds to {3 * settings.beat_seconds:g} or more.",
         )
+    try:
+        parse_allowed(settings.webhooks_allow_private)
+    except InvalidInput as error:
+        raise SettingsError(
+            f"webhooks_allow_private: {error.message}", hint=error.hint
+        ) from None
     if settings.pooled and settings.database_url is None:
         raise SettingsError(
             "pooled is set, but database_url is not: the embedded server has no pooler",
