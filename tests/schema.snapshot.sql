@@ -32,6 +32,11 @@ CREATE FUNCTION ostinato.add_batch(a ostinato_data.batch, b ostinato_data.batch)
     LANGUAGE sql IMMUTABLE
     AS …;
 ALTER FUNCTION ostinato.add_batch(a ostinato_data.batch, b ostinato_data.batch) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.add_log_week(parent text, id text, week integer) RETURNS TABLE(action text, name text, reason text, rows bigint)
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.add_log_week(parent text, id text, week integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.add_week(week integer, thorough boolean) RETURNS TABLE(action text, name text, reason text, rows bigint)
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -69,6 +74,11 @@ CREATE FUNCTION ostinato.check_sets(kinds text[], args text[], queues text[], pr
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.check_sets(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.chores() RETURNS TABLE(name text, due double precision)
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.chores() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.claim_jobs(worker_id uuid, queue text, wanted integer, kinds text[] DEFAULT NULL::text[], cursor text DEFAULT NULL::text, suspects boolean DEFAULT true) RETURNS TABLE(job_id bigint, attempt integer, failures smallint, crashes smallint, claim_id bigint, kind text, args text, tenant_id text, correlation_id text, max_attempts smallint, waited double precision, next_cursor text)
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -109,6 +119,11 @@ CREATE FUNCTION ostinato.dead_letter_groups() RETURNS TABLE(signature text, kind
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.dead_letter_groups() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.drop_log_week(parent text, week integer) RETURNS TABLE(action text, name text, reason text, rows bigint)
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.drop_log_week(parent text, week integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.drop_waiting(job_id bigint, reason text) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -305,6 +320,11 @@ CREATE FUNCTION ostinato.list_queues() RETURNS TABLE(name text, paused boolean, 
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.list_queues() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.list_samples(name text, since timestamp with time zone, until timestamp with time zone DEFAULT NULL::timestamp with time zone, step interval DEFAULT '00:01:00'::interval) RETURNS TABLE(at timestamp with time zone, label text, value double precision)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.list_samples(name text, since timestamp with time zone, until timestamp with time zone, step interval) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.list_workers() RETURNS TABLE(id uuid, name text, started_at timestamp with time zone, beat_at timestamp with time zone, beat_age double precision, expiry_seconds double precision, expired boolean, draining boolean, held bigint, oldest_claim timestamp with time zone, contract integer, queues text[], kinds text[])
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -316,6 +336,11 @@ CREATE FUNCTION ostinato.lock_place(job_id bigint) RETURNS boolean
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.lock_place(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.log_weeks(parent text) RETURNS SETOF integer
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.log_weeks(parent text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.look_up_lanes(queue text, last_tenant text) RETURNS ostinato_data.lanes
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -359,6 +384,11 @@ CREATE FUNCTION ostinato.now() RETURNS timestamp with time zone
     LANGUAGE sql PARALLEL SAFE
     AS …;
 ALTER FUNCTION ostinato.now() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.observe() RETURNS TABLE(name text, label text, value double precision)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.observe() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.oldest_wait(queue text) RETURNS double precision
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -378,13 +408,13 @@ CREATE FUNCTION ostinato.pick(anyarray, n bigint) RETURNS anyelement
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
 ALTER FUNCTION ostinato.pick(anyarray, n bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.poll_jobs(worker_id uuid, queues text[], max_crashes integer DEFAULT 3, OUT rescued integer, OUT promoted integer, OUT ready_queues text[], OUT next_due double precision, OUT cancels bigint[]) RETURNS record
+CREATE FUNCTION ostinato.poll_jobs(worker_id uuid, queues text[], max_crashes integer DEFAULT 3, OUT rescued integer, OUT promoted integer, OUT ready_queues text[], OUT next_due double precision, OUT cancels bigint[], OUT chores text[]) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
     AS …;
-ALTER FUNCTION ostinato.poll_jobs(worker_id uuid, queues text[], max_crashes integer, OUT rescued integer, OUT promoted integer, OUT ready_queues text[], OUT next_due double precision, OUT cancels bigint[]) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.poll_jobs(worker_id uuid, queues text[], max_crashes integer, OUT rescued integer, OUT promoted integer, OUT ready_queues text[], OUT next_due double precision, OUT cancels bigint[], OUT chores text[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.promote_jobs(most integer DEFAULT 5000) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -515,6 +545,11 @@ CREATE FUNCTION ostinato.running_keys(queue text) RETURNS TABLE(limit_key text, 
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.running_keys(queue text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.sample_metrics(every interval DEFAULT '00:00:15'::interval) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.sample_metrics(every interval) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.say_span(span interval) RETURNS text
     LANGUAGE sql IMMUTABLE
     AS …;
@@ -615,6 +650,17 @@ CREATE FUNCTION ostinato.unregister_worker(worker_id uuid) RETURNS void
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.unregister_worker(worker_id uuid) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.upkeep_log(parent text, id text, cutoff timestamp with time zone, keep_from bigint DEFAULT NULL::bigint, weeks_ahead integer DEFAULT 4) RETURNS TABLE(action text, name text, reason text, rows bigint)
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.upkeep_log(parent text, id text, cutoff timestamp with time zone, keep_from bigint, weeks_ahead integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.upkeep_logs(retention_days integer, weeks_ahead integer DEFAULT 4) RETURNS TABLE(action text, name text, reason text, rows bigint)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET lock_timeout TO '300ms'
+    AS …;
+ALTER FUNCTION ostinato.upkeep_logs(retention_days integer, weeks_ahead integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.upkeep_partitions(retention_days integer, weeks_ahead integer DEFAULT 4, thorough boolean DEFAULT false) RETURNS TABLE(action text, name text, reason text, rows bigint)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -734,6 +780,11 @@ CREATE FUNCTION ostinato.why_unique(job_id bigint) RETURNS TABLE(code text, mess
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.why_unique(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_data.protect(name text, tenants boolean DEFAULT false) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_data.protect(name text, tenants boolean) OWNER TO ostinato_owner;
 CREATE TABLE ostinato_data.cancel_request (
     job_id bigint NOT NULL,
     requested_at timestamp with time zone NOT NULL,
@@ -792,6 +843,40 @@ CREATE TABLE ostinato_data.doorbell (
 WITH (fillfactor='20');
 ALTER TABLE ONLY ostinato_data.doorbell FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.doorbell OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.idempotency (
+    tenant_id text NOT NULL COLLATE pg_catalog."C",
+    scope text NOT NULL COLLATE pg_catalog."C",
+    key text NOT NULL COLLATE pg_catalog."C",
+    token bigint NOT NULL,
+    attempt integer NOT NULL,
+    state text NOT NULL COLLATE pg_catalog."C",
+    holder text NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    renewed_at timestamp with time zone NOT NULL,
+    lease_seconds double precision NOT NULL,
+    ttl_seconds double precision NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    doubted_at timestamp with time zone,
+    finished_at timestamp with time zone,
+    declaration text NOT NULL COLLATE pg_catalog."C",
+    fingerprint text NOT NULL COLLATE pg_catalog."C",
+    fields json NOT NULL,
+    resource text,
+    answer json,
+    CONSTRAINT idempotency_lease_seconds_check CHECK ((lease_seconds > (0)::double precision)),
+    CONSTRAINT idempotency_state_check CHECK ((state = ANY (ARRAY['in_flight'::text, 'abandoned'::text, 'done'::text]))),
+    CONSTRAINT idempotency_ttl_seconds_check CHECK ((ttl_seconds > (0)::double precision))
+)
+WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='20000', autovacuum_vacuum_cost_delay='0');
+ALTER TABLE ONLY ostinato_data.idempotency FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.idempotency OWNER TO ostinato_owner;
+CREATE SEQUENCE ostinato_data.idempotency_token_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+ALTER SEQUENCE ostinato_data.idempotency_token_seq OWNER TO ostinato_owner;
 CREATE TABLE ostinato_data.job (
     id bigint NOT NULL,
     created_at timestamp with time zone NOT NULL,
@@ -863,6 +948,51 @@ CREATE TABLE ostinato_data.kind (
 );
 ALTER TABLE ONLY ostinato_data.kind FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.kind OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.lease (
+    tenant_id text NOT NULL COLLATE pg_catalog."C",
+    name text NOT NULL COLLATE pg_catalog."C",
+    token bigint NOT NULL,
+    attempt integer NOT NULL,
+    holder text NOT NULL,
+    acquired_at timestamp with time zone NOT NULL,
+    renewed_at timestamp with time zone NOT NULL,
+    ttl_seconds double precision,
+    job_id bigint,
+    job_attempt integer,
+    doubted_at timestamp with time zone,
+    CONSTRAINT lease_check CHECK (((ttl_seconds IS NOT NULL) OR (job_id IS NOT NULL))),
+    CONSTRAINT lease_check1 CHECK (((job_attempt IS NULL) OR (job_id IS NOT NULL))),
+    CONSTRAINT lease_ttl_seconds_check CHECK ((ttl_seconds > (0)::double precision))
+)
+WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000', autovacuum_vacuum_cost_delay='0');
+ALTER TABLE ONLY ostinato_data.lease FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.lease OWNER TO ostinato_owner;
+CREATE SEQUENCE ostinato_data.lease_token_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+ALTER SEQUENCE ostinato_data.lease_token_seq OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.metric_sample (
+    id bigint NOT NULL,
+    at timestamp with time zone NOT NULL,
+    name text NOT NULL COLLATE pg_catalog."C",
+    label text NOT NULL COLLATE pg_catalog."C",
+    value double precision NOT NULL
+)
+PARTITION BY RANGE (id);
+ALTER TABLE ONLY ostinato_data.metric_sample FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.metric_sample OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.metric_sample_default (
+    id bigint CONSTRAINT metric_sample_id_not_null NOT NULL,
+    at timestamp with time zone CONSTRAINT metric_sample_at_not_null NOT NULL,
+    name text CONSTRAINT metric_sample_name_not_null NOT NULL COLLATE pg_catalog."C",
+    label text CONSTRAINT metric_sample_label_not_null NOT NULL COLLATE pg_catalog."C",
+    value double precision CONSTRAINT metric_sample_value_not_null NOT NULL
+);
+ALTER TABLE ONLY ostinato_data.metric_sample_default FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.metric_sample_default OWNER TO ostinato_owner;
 CREATE TABLE ostinato_data.migration (
     component text NOT NULL COLLATE pg_catalog."C",
     version integer NOT NULL,
@@ -959,6 +1089,7 @@ WITH (fillfactor='50');
 ALTER TABLE ONLY ostinato_data.worker FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.worker OWNER TO ostinato_owner;
 ALTER TABLE ONLY ostinato_data.job ATTACH PARTITION ostinato_data.job_default DEFAULT;
+ALTER TABLE ONLY ostinato_data.metric_sample ATTACH PARTITION ostinato_data.metric_sample_default DEFAULT;
 ALTER TABLE ONLY ostinato_data.outcome ATTACH PARTITION ostinato_data.outcome_default DEFAULT;
 ALTER TABLE ONLY ostinato_data.cancel_request
     ADD CONSTRAINT cancel_request_pkey PRIMARY KEY (job_id);
@@ -970,6 +1101,8 @@ ALTER TABLE ONLY ostinato_data.dead_letter
     ADD CONSTRAINT dead_letter_pkey PRIMARY KEY (job_id);
 ALTER TABLE ONLY ostinato_data.doorbell
     ADD CONSTRAINT doorbell_pkey PRIMARY KEY (queue);
+ALTER TABLE ONLY ostinato_data.idempotency
+    ADD CONSTRAINT idempotency_pkey PRIMARY KEY (tenant_id, scope, key);
 ALTER TABLE ONLY ostinato_data.job
     ADD CONSTRAINT job_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY ostinato_data.job_default
@@ -980,6 +1113,12 @@ ALTER TABLE ONLY ostinato_data.job_unique
     ADD CONSTRAINT job_unique_pkey PRIMARY KEY (tenant_id, unique_key);
 ALTER TABLE ONLY ostinato_data.kind
     ADD CONSTRAINT kind_pkey PRIMARY KEY (name);
+ALTER TABLE ONLY ostinato_data.lease
+    ADD CONSTRAINT lease_pkey PRIMARY KEY (tenant_id, name);
+ALTER TABLE ONLY ostinato_data.metric_sample
+    ADD CONSTRAINT metric_sample_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY ostinato_data.metric_sample_default
+    ADD CONSTRAINT metric_sample_default_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY ostinato_data.migration
     ADD CONSTRAINT migration_pkey PRIMARY KEY (component, version);
 ALTER TABLE ONLY ostinato_data.outcome
@@ -999,9 +1138,13 @@ ALTER TABLE ONLY ostinato_data.worker
 CREATE INDEX claim_worker ON ostinato_data.claim USING btree (worker_id);
 CREATE INDEX dead_letter_signature ON ostinato_data.dead_letter USING btree (signature, job_id);
 CREATE INDEX dead_letter_tenant ON ostinato_data.dead_letter USING btree (tenant_id, job_id);
+CREATE INDEX idempotency_expires ON ostinato_data.idempotency USING btree (expires_at);
 CREATE INDEX job_correlation ON ONLY ostinato_data.job USING btree (correlation_id) WHERE (correlation_id IS NOT NULL);
 CREATE INDEX job_default_correlation_id_idx ON ostinato_data.job_default USING btree (correlation_id) WHERE (correlation_id IS NOT NULL);
 CREATE UNIQUE INDEX job_unique_job ON ostinato_data.job_unique USING btree (job_id);
+CREATE INDEX lease_renewed ON ostinato_data.lease USING btree (renewed_at);
+CREATE INDEX metric_sample_name_at ON ONLY ostinato_data.metric_sample USING btree (name, at);
+CREATE INDEX metric_sample_default_name_at_idx ON ostinato_data.metric_sample_default USING btree (name, at);
 CREATE INDEX rate_use_window ON ostinato_data.rate_use USING btree (queue, limit_key, started_at) INCLUDE (started);
 CREATE INDEX ready_lane ON ostinato_data.ready USING btree (queue, priority, tenant_id, "position");
 CREATE INDEX ready_limited ON ostinato_data.ready USING btree (queue, limit_key, priority, "position") WHERE (limit_key IS NOT NULL);
@@ -1010,6 +1153,8 @@ CREATE INDEX ready_suspect ON ostinato_data.ready USING btree (queue, "position"
 CREATE INDEX scheduled_due ON ostinato_data.scheduled USING btree (run_at);
 ALTER INDEX ostinato_data.job_correlation ATTACH PARTITION ostinato_data.job_default_correlation_id_idx;
 ALTER INDEX ostinato_data.job_pkey ATTACH PARTITION ostinato_data.job_default_pkey;
+ALTER INDEX ostinato_data.metric_sample_name_at ATTACH PARTITION ostinato_data.metric_sample_default_name_at_idx;
+ALTER INDEX ostinato_data.metric_sample_pkey ATTACH PARTITION ostinato_data.metric_sample_default_pkey;
 ALTER INDEX ostinato_data.outcome_pkey ATTACH PARTITION ostinato_data.outcome_default_pkey;
 ALTER TABLE ostinato_data.cancel_request ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.claim ENABLE ROW LEVEL SECURITY;
@@ -1022,11 +1167,15 @@ CREATE POLICY engine ON ostinato_data.claim TO ostinato_owner, ostinato_worker U
 CREATE POLICY engine ON ostinato_data.claim_hint TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.dead_letter TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.doorbell TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.idempotency TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.job TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.job_default TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.job_progress TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.job_unique TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.kind TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.lease TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.metric_sample TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.metric_sample_default TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.outcome TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.outcome_default TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.queue TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
@@ -1036,13 +1185,17 @@ CREATE POLICY engine ON ostinato_data.scheduled TO ostinato_owner, ostinato_work
 CREATE POLICY engine ON ostinato_data.test_clock TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.tick TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.worker TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+ALTER TABLE ostinato_data.idempotency ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.job ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.job_default ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.job_progress ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.job_unique ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.kind ENABLE ROW LEVEL SECURITY;
 CREATE POLICY kinds ON ostinato_data.kind FOR SELECT TO ostinato_tenant USING (true);
+ALTER TABLE ostinato_data.lease ENABLE ROW LEVEL SECURITY;
 CREATE POLICY look ON ostinato_data.migration FOR SELECT TO ostinato_worker USING (true);
+ALTER TABLE ostinato_data.metric_sample ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.metric_sample_default ENABLE ROW LEVEL SECURITY;
 CREATE POLICY migrate ON ostinato_data.migration TO ostinato_owner USING (true) WITH CHECK (true);
 ALTER TABLE ostinato_data.migration ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.outcome ENABLE ROW LEVEL SECURITY;
@@ -1052,12 +1205,15 @@ ALTER TABLE ostinato_data.rate_use ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.ready ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.scheduled ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON ostinato_data.dead_letter TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
+CREATE POLICY tenant ON ostinato_data.idempotency TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
 CREATE POLICY tenant ON ostinato_data.job TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
 CREATE POLICY tenant ON ostinato_data.job_unique TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
+CREATE POLICY tenant ON ostinato_data.lease TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
 CREATE POLICY tenant ON ostinato_data.ready TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
 CREATE POLICY tenant ON ostinato_data.scheduled TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
 ALTER TABLE ostinato_data.test_clock ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.tick ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tick ON ostinato_data.tick FOR SELECT TO ostinato_tenant USING (true);
 ALTER TABLE ostinato_data.worker ENABLE ROW LEVEL SECURITY;
 GRANT USAGE ON SCHEMA ostinato TO ostinato_worker;
 GRANT USAGE ON SCHEMA ostinato TO ostinato_tenant;
@@ -1067,6 +1223,8 @@ REVOKE ALL ON FUNCTION ostinato.able_workers(queue text, kind text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.able_workers(queue text, kind text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.add_batch(a ostinato_data.batch, b ostinato_data.batch) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.add_batch(a ostinato_data.batch, b ostinato_data.batch) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.add_log_week(parent text, id text, week integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.add_log_week(parent text, id text, week integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.add_week(week integer, thorough boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.add_week(week integer, thorough boolean) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.cancel_job(job_id bigint, reason text) FROM PUBLIC;
@@ -1088,6 +1246,8 @@ GRANT ALL ON FUNCTION ostinato.check_options(priority integer, max_attempts inte
 REVOKE ALL ON FUNCTION ostinato.check_sets(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.check_sets(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.check_sets(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.chores() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.chores() TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.claim_jobs(worker_id uuid, queue text, wanted integer, kinds text[], cursor text, suspects boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.claim_jobs(worker_id uuid, queue text, wanted integer, kinds text[], cursor text, suspects boolean) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.claim_of(job_id bigint, attempt integer) FROM PUBLIC;
@@ -1103,6 +1263,8 @@ GRANT ALL ON FUNCTION ostinato.contract(OUT current integer, OUT oldest integer)
 GRANT ALL ON FUNCTION ostinato.contract(OUT current integer, OUT oldest integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.dead_letter_groups() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.dead_letter_groups() TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.drop_log_week(parent text, week integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.drop_log_week(parent text, week integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.drop_waiting(job_id bigint, reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.drop_waiting(job_id bigint, reason text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.drop_week(week integer, cutoff timestamp with time zone, thorough boolean) FROM PUBLIC;
@@ -1171,10 +1333,14 @@ REVOKE ALL ON FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, IN
 GRANT ALL ON FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT correlation_id text, before bigint, most integer, OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.list_queues() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_queues() TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.list_samples(name text, since timestamp with time zone, until timestamp with time zone, step interval) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_samples(name text, since timestamp with time zone, until timestamp with time zone, step interval) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.list_workers() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_workers() TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.lock_place(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.lock_place(job_id bigint) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.log_weeks(parent text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.log_weeks(parent text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.look_up_lanes(queue text, last_tenant text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.look_up_lanes(queue text, last_tenant text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.make_partition(parent text, name text) FROM PUBLIC;
@@ -1195,6 +1361,8 @@ GRANT ALL ON FUNCTION ostinato.note_starts(limits ostinato_data.queue, batch ost
 REVOKE ALL ON FUNCTION ostinato.now() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.now() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.now() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.observe() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.observe() TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.oldest_wait(queue text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.oldest_wait(queue text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.page_size(most integer) FROM PUBLIC;
@@ -1204,8 +1372,8 @@ GRANT ALL ON FUNCTION ostinato.pause_queue(name text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.pick(anyarray, n bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.pick(anyarray, n bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.pick(anyarray, n bigint) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.poll_jobs(worker_id uuid, queues text[], max_crashes integer, OUT rescued integer, OUT promoted integer, OUT ready_queues text[], OUT next_due double precision, OUT cancels bigint[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.poll_jobs(worker_id uuid, queues text[], max_crashes integer, OUT rescued integer, OUT promoted integer, OUT ready_queues text[], OUT next_due double precision, OUT cancels bigint[]) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.poll_jobs(worker_id uuid, queues text[], max_crashes integer, OUT rescued integer, OUT promoted integer, OUT ready_queues text[], OUT next_due double precision, OUT cancels bigint[], OUT chores text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.poll_jobs(worker_id uuid, queues text[], max_crashes integer, OUT rescued integer, OUT promoted integer, OUT ready_queues text[], OUT next_due double precision, OUT cancels bigint[], OUT chores text[]) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.promote_jobs(most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.promote_jobs(most integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.prune_default(cutoff timestamp with time zone) FROM PUBLIC;
@@ -1256,6 +1424,8 @@ REVOKE ALL ON FUNCTION ostinato.ring_doorbell(queue text, softly boolean) FROM P
 GRANT ALL ON FUNCTION ostinato.ring_doorbell(queue text, softly boolean) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.running_keys(queue text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.running_keys(queue text) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.sample_metrics(every interval) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.sample_metrics(every interval) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.say_span(span interval) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.say_span(span interval) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.say_time(at timestamp with time zone) FROM PUBLIC;
@@ -1291,6 +1461,10 @@ REVOKE ALL ON FUNCTION ostinato.tick() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.tick() TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.unregister_worker(worker_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.unregister_worker(worker_id uuid) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.upkeep_log(parent text, id text, cutoff timestamp with time zone, keep_from bigint, weeks_ahead integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.upkeep_log(parent text, id text, cutoff timestamp with time zone, keep_from bigint, weeks_ahead integer) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.upkeep_logs(retention_days integer, weeks_ahead integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.upkeep_logs(retention_days integer, weeks_ahead integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.upkeep_partitions(retention_days integer, weeks_ahead integer, thorough boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.upkeep_partitions(retention_days integer, weeks_ahead integer, thorough boolean) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.use_test_clock() FROM PUBLIC;
@@ -1333,6 +1507,7 @@ REVOKE ALL ON FUNCTION ostinato.why_turn(place ostinato_data.ready, blocked bool
 GRANT ALL ON FUNCTION ostinato.why_turn(place ostinato_data.ready, blocked boolean) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.why_unique(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.why_unique(job_id bigint) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato_data.protect(name text, tenants boolean) FROM PUBLIC;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.cancel_request TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.claim TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.claim_hint TO ostinato_worker;
@@ -1340,6 +1515,10 @@ GRANT USAGE ON SEQUENCE ostinato_data.claim_id_seq TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.dead_letter TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.dead_letter TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.doorbell TO ostinato_worker;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.idempotency TO ostinato_worker;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.idempotency TO ostinato_tenant;
+GRANT USAGE ON SEQUENCE ostinato_data.idempotency_token_seq TO ostinato_worker;
+GRANT USAGE ON SEQUENCE ostinato_data.idempotency_token_seq TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.job TO ostinato_worker;
 GRANT SELECT,INSERT ON TABLE ostinato_data.job TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.job_default TO ostinato_worker;
@@ -1350,6 +1529,11 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.job_unique TO ostinato_
 GRANT SELECT,INSERT ON TABLE ostinato_data.job_unique TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.kind TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.kind TO ostinato_tenant;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.lease TO ostinato_worker;
+GRANT SELECT ON TABLE ostinato_data.lease TO ostinato_tenant;
+GRANT USAGE ON SEQUENCE ostinato_data.lease_token_seq TO ostinato_worker;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.metric_sample TO ostinato_worker;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.metric_sample_default TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.migration TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.outcome TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.outcome_default TO ostinato_worker;
@@ -1359,4 +1543,5 @@ GRANT SELECT,INSERT ON TABLE ostinato_data.scheduled TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.test_clock TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.test_clock TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.tick TO ostinato_worker;
+GRANT SELECT ON TABLE ostinato_data.tick TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.worker TO ostinato_worker;

@@ -144,7 +144,10 @@ def test_a_healthy_job_of_several_expiries_is_not_started_twice_even_if_it_block
     assert [site.outcomes(job_id) for job_id in ids] == [["done"]] * 3
     assert crew.said("rescued") == crew.said("declared_dead") == 0
     blocked = [
-        line for hand in hands for line in hand.lines() if line["event_type"] == "event_loop_blocked"
+        line
+        for hand in hands
+        for line in hand.lines()
+        if line["event_type"] == "event_loop_blocked"
     ]
     assert {line["handler"] for line in blocked} == {"blocking"}
 

@@ -1,7 +1,5 @@
 """Traces: an attempt is a span, and all attempts of one correlation id are one trace."""
 
-from collections.abc import Iterator
-
 import pytest
 from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
@@ -23,9 +21,9 @@ def exporter() -> InMemorySpanExporter:
 
 
 @pytest.fixture
-def spans(exporter: InMemorySpanExporter) -> Iterator[InMemorySpanExporter]:
+def spans(exporter: InMemorySpanExporter) -> InMemorySpanExporter:
     exporter.clear()
-    yield exporter
+    return exporter
 
 
 async def test_jobs_of_one_correlation_id_are_one_trace(

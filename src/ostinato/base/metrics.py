@@ -20,7 +20,17 @@ from prometheus_client.registry import Collector as PrometheusCollector
 
 from ostinato.base.errors import InvalidInput
 
-__all__ = ["ENGINE_GAUGES", "METRICS", "Collector", "Counter", "Gauge", "Histogram", "Metric", "Recorder", "render"]
+__all__ = [
+    "ENGINE_GAUGES",
+    "METRICS",
+    "Collector",
+    "Counter",
+    "Gauge",
+    "Histogram",
+    "Metric",
+    "Recorder",
+    "render",
+]
 
 Labels = tuple[str, ...]
 

@@ -27,7 +27,5 @@ async def run(conn: AsyncConnection[Any], retention_days: int) -> list[Action]:
     rows = await call(
         conn, "upkeep_partitions", _seconds=UPKEEP_SECONDS, retention_days=retention_days
     )
-    rows += await call(
-        conn, "upkeep_logs", _seconds=UPKEEP_SECONDS, retention_days=retention_days
-    )
+    rows += await call(conn, "upkeep_logs", _seconds=UPKEEP_SECONDS, retention_days=retention_days)
     return [Action(*row[:3]) for row in rows]

@@ -61,7 +61,7 @@ def _traced() -> Execute:
             trace_flags=trace.TraceFlags(SAMPLED),
         )
         around = trace.set_span_in_context(trace.NonRecordingSpan(parent))
-        attributes = {
+        attributes: dict[str, str | int] = {
             "messaging.system": "ostinato",
             "messaging.operation.type": "process",
             "messaging.destination.name": job.queue,

@@ -21,7 +21,6 @@ import contextlib
 import os
 import platform
 import random
-import time
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import Any

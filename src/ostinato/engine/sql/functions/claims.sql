@@ -135,6 +135,7 @@ declare
     v_turn  record;
     v_to    integer;
     v_fresh boolean;
+    v_looks integer := 0;
 begin
     -- Stepping over rows that other claims have locked takes two locks of the lock manager for each, and with dozens of
     -- workers that is all they do. So large claims of a queue go one after the other; small ones lock few rows and need
@@ -164,7 +165,9 @@ begin
             v_batch := v_turn.batch;
             v_lanes := v_turn.lanes;
         end loop;
-        exit when v_fresh or cardinality(v_batch.job_ids) >= wanted;
+        v_looks := v_looks + v_fresh::integer;
+        -- A look-up that was full has more lanes behind it; but only so many, if they hold nothing for us.
+        exit when cardinality(v_batch.job_ids) >= wanted or (v_fresh and (coalesce(v_lanes.found, 0) < 256 or v_looks = 4));
         v_fresh := true;
     end loop;
     v_batch.cursor := case when cardinality(v_lanes.tenants) > 0 then v_lanes::text end;
