@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from psycopg import AsyncConnection
 
+from ostinato.base import flow
 from ostinato.base.errors import InvalidInput
 from ostinato.db.arrays import texts
 from ostinato.db.call import call, call_one, call_value
@@ -56,7 +57,7 @@ class Unique:
 
 @dataclass(frozen=True, slots=True)
 class NewJob:
-    """A job to be enqueued. None means: as the kind says, or the engine's default."""
+    """A job to be enqueued. None means: as the flow or the kind says, or the engine's default."""
 
     kind: str
     args: str = "{}"
@@ -83,12 +84,13 @@ async def enqueue(conn: Connection, job: NewJob) -> int:
     """Add one job and return its id, or that of the job that holds its unique key."""
     _check_time(job)
     _note_queue(job)
+    tenant, correlation = flow.current()
     options: dict[str, Any] = {
         "queue": job.queue,
         "priority": job.priority,
         "run_at": job.run_at,
-        "tenant_id": job.tenant_id,
-        "correlation_id": job.correlation_id,
+        "tenant_id": _first(job.tenant_id, tenant),
+        "correlation_id": _first(job.correlation_id, correlation),
         "limit_key": job.limit_key,
         "max_attempts": job.max_attempts,
     }
@@ -117,6 +119,7 @@ async def enqueue_many(conn: Connection, jobs: Sequence[NewJob]) -> list[int]:
                 hint="Enqueue such jobs one by one.",
                 kind=job.kind,
             )
+    mine = flow.current()
     rows = await call(
         conn,
         "enqueue_jobs",
@@ -125,8 +128,8 @@ async def enqueue_many(conn: Connection, jobs: Sequence[NewJob]) -> list[int]:
         queues=_column([job.queue for job in jobs]),
         priorities=_column([job.priority for job in jobs]),
         run_ats=_column([job.run_at for job in jobs]),
-        tenant_ids=_column([job.tenant_id for job in jobs]),
-        correlation_ids=_column([job.correlation_id for job in jobs]),
+        tenant_ids=_column([_first(job.tenant_id, mine.tenant) for job in jobs]),
+        correlation_ids=_column([_first(job.correlation_id, mine.correlation) for job in jobs]),
         limit_keys=_column([job.limit_key for job in jobs]),
         unique_keys=_column([job.unique and job.unique.key for job in jobs]),
         max_attempts=_column([job.max_attempts for job in jobs]),
@@ -182,6 +185,11 @@ def _column(values: list[Any]) -> list[Any] | None:
     if values.count(first) == len(values):
         return None if first is None else [first]
     return values
+
+
+def _first(given: str | None, flowing: str | None) -> str | None:
+    """What the caller gave, else what the flow says."""
+    return flowing if given is None else given
 
 
 def _check_time(job: NewJob) -> None:

@@ -83,6 +83,11 @@ class Context:
         return Token(self.job.id, self.job.attempt)
 
     @property
+    def correlation_id(self) -> str:
+        """What this job is part of: its correlation id, or one made from its own id."""
+        return self.job.correlation_id or f"job-{self.job.id}"
+
+    @property
     def log(self) -> FilteringBoundLogger:
         """A logger whose every line names the job, its attempt, tenant and correlation id."""
         if self._log is None:
@@ -93,7 +98,7 @@ class Context:
                 attempt=job.attempt,
                 queue=job.queue,
                 tenant_id=job.tenant_id,
-                correlation_id=job.correlation_id or f"job-{job.id}",
+                correlation_id=self.correlation_id,
             )
         return self._log
 
@@ -137,6 +142,9 @@ class SyncContext:
 
     job = property(lambda self: self._ctx.job, doc="The job.")
     token = property(lambda self: self._ctx.token, doc="The fencing token.")
+    correlation_id = property(
+        lambda self: self._ctx.correlation_id, doc="What this job is part of."
+    )
     log = property(lambda self: self._ctx.log, doc="A logger bound to the job.")
     cancelled = property(
         lambda self: self._ctx.cancelled, doc="Whether the job is to be cancelled."

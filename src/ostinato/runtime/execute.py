@@ -15,6 +15,7 @@ from typing import Any, assert_never
 
 from ostinato.base.backoff import LONGEST_DELAY, Retry, is_permanent, next_delay
 from ostinato.base.errors import InvalidInput, LeaseLost, RetryAfter
+from ostinato.base.flow import Flow, enter, leave
 from ostinato.base.signature import bounded_error, error_signature, storable
 from ostinato.engine.claims import Failure, Job
 from ostinato.runtime.context import Context, SyncContext
@@ -89,10 +90,11 @@ REASON_LENGTH = 1000
 async def execute(
     kind: JobKind[Any], ctx: Context, threads: Executor, rng: random.Random
 ) -> Verdict:
-    """Run the handler and judge what came of it.
+    """Run the handler, in the flow of its job, and judge what came of it.
 
     Never raises; a cancellation of the lane is part of the verdict.
     """
+    token = enter(Flow(ctx.job.tenant_id, ctx.correlation_id))
     try:
         arguments = kind.arguments.load(ctx.job.args)
         if kind.is_async:
@@ -108,6 +110,8 @@ async def execute(
         if ctx.settled:
             ctx.log.warning("error_after_completion", exc_info=error)
         return judge_error(error, ctx.job, kind.retry, rng, settled=ctx.settled)
+    finally:
+        leave(token)
 
 
 def judge(outcome: object, ctx: Context) -> Verdict:

@@ -73,6 +73,11 @@ create function ostinato.tenant(given text) returns text language sql stable as 
     select coalesce(given, nullif(pg_catalog.current_setting('app.tenant_id', true), ''), 'default')
 $$;
 
+-- The correlation id of a call: the one given, else the transaction's app.correlation_id, else none.
+create function ostinato.correlation(given text) returns text language sql stable as $$
+    select coalesce(given, nullif(pg_catalog.current_setting('app.correlation_id', true), ''))
+$$;
+
 -- Adds one job and returns its id, or the id of the job that already holds its unique key.
 create function ostinato.enqueue_job(
     kind text,
@@ -94,14 +99,14 @@ declare
     v_now       constant timestamptz := ostinato.now();
     v_id        constant bigint := ostinato.new_id(v_now);
     v_tenant    constant text := ostinato.tenant(enqueue_job.tenant_id);
+    v_part_of   constant text := ostinato.correlation(enqueue_job.correlation_id);
     v_queue     text := enqueue_job.queue;
     v_priority  integer := enqueue_job.priority;
     v_holder    bigint;
 begin
     perform ostinato.check_name('kind', enqueue_job.kind), ostinato.check_name('tenant_id', v_tenant),
             ostinato.check_args(enqueue_job.kind, coalesce(enqueue_job.args::text, 'null')),
-            ostinato.check_options(enqueue_job.priority, enqueue_job.max_attempts, enqueue_job.run_at, enqueue_job.limit_key,
-                                   enqueue_job.correlation_id);
+            ostinato.check_options(enqueue_job.priority, enqueue_job.max_attempts, enqueue_job.run_at, enqueue_job.limit_key, v_part_of);
     select coalesce(v_queue, k.queue), coalesce(v_priority, k.priority) into v_queue, v_priority
     from kind k where k.name = enqueue_job.kind;
     v_queue := coalesce(v_queue, enqueue_job.queue, 'default');
@@ -115,7 +120,7 @@ begin
     end if;
     insert into job (id, created_at, run_at, priority, max_attempts, kind, queue, tenant_id, args, limit_key, unique_key, correlation_id)
     values (v_id, v_now, enqueue_job.run_at, v_priority, enqueue_job.max_attempts, enqueue_job.kind, v_queue, v_tenant,
-            enqueue_job.args, enqueue_job.limit_key, enqueue_job.unique_key, enqueue_job.correlation_id);
+            enqueue_job.args, enqueue_job.limit_key, enqueue_job.unique_key, v_part_of);
     if enqueue_job.run_at > v_now then
         insert into scheduled (job_id, run_at, attempt, priority, failures, crashes, keyed, reason, queue, tenant_id, kind, limit_key)
         values (v_id, enqueue_job.run_at, 1, v_priority, 0, 0, enqueue_job.unique_key is not null, 'later',
@@ -190,6 +195,7 @@ declare
     v_base  constant bigint := ostinato.first_id(v_now);
     v_count constant integer := cardinality(args);
     v_mine  constant text := ostinato.tenant(null);
+    v_ours  constant text := ostinato.correlation(null);
 begin
     perform ostinato.check_lengths(
         v_count, cardinality(kinds), cardinality(queues), cardinality(priorities), cardinality(run_ats), cardinality(tenant_ids),
@@ -203,7 +209,7 @@ begin
         from unnest(args) with ordinality a (args, n) order by n;
         return;
     end if;
-    perform ostinato.check_sets(kinds, args, queues, priorities, run_ats, tenant_ids || v_mine, correlation_ids, limit_keys, enqueue_jobs.max_attempts);
+    perform ostinato.check_sets(kinds, args, queues, priorities, run_ats, tenant_ids || v_mine, correlation_ids || v_ours, limit_keys, enqueue_jobs.max_attempts);
     return query
     with given as materialized (
         select v_base + nextval('job_id_seq') as id, n, a.args::json as args,
@@ -212,7 +218,7 @@ begin
                case when cardinality(priorities) = 1 then priorities[1] else priorities[n] end as priority,
                case when cardinality(run_ats) = 1 then run_ats[1] else run_ats[n] end as run_at,
                coalesce(case when cardinality(tenant_ids) = 1 then tenant_ids[1] else tenant_ids[n] end, v_mine) as tenant_id,
-               case when cardinality(correlation_ids) = 1 then correlation_ids[1] else correlation_ids[n] end as correlation_id,
+               coalesce(case when cardinality(correlation_ids) = 1 then correlation_ids[1] else correlation_ids[n] end, v_ours) as correlation_id,
                case when cardinality(limit_keys) = 1 then limit_keys[1] else limit_keys[n] end as limit_key,
                case when cardinality(enqueue_jobs.max_attempts) = 1 then enqueue_jobs.max_attempts[1] else enqueue_jobs.max_attempts[n] end as max_attempts
         from unnest(args) with ordinality a (args, n)

@@ -1,0 +1,178 @@
+"""Tenant and correlation id travel from the caller to the job, and on to what the job adds."""
+
+import asyncio
+import contextvars
+import threading
+
+import pytest
+
+from ostinato import Context, SyncContext
+from ostinato.base.flow import current, current_correlation, current_tenant, enter, flow, leave
+from ostinato.engine import jobs
+from ostinato.engine.jobs import NewJob
+from tests.runtime.lab import Lab
+
+
+async def origin(lab: Lab, *job_ids: int) -> list[tuple[str, str | None]]:
+    """The tenant and the correlation id of jobs."""
+    rows = await lab.rows(
+        "select tenant_id, correlation_id from ostinato_data.job where id = any (%s) order by id",
+        list(job_ids),
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
+def test_a_flow_ends_with_its_block_and_keeps_what_is_not_given() -> None:
+    with flow(tenant="acme", correlation="req-1"):
+        with flow(correlation="req-2") as inside:
+            assert (current_tenant(), current_correlation()) == ("acme", "req-2") == inside
+        with pytest.raises(KeyError), flow(tenant="other"):
+            raise KeyError
+        assert (current_tenant(), current_correlation()) == ("acme", "req-1")
+
+    assert current() == (None, None)
+
+
+async def test_a_flow_holds_across_awaits_in_tasks_and_in_copied_contexts() -> None:
+    async def seen() -> tuple[str | None, str | None]:
+        await asyncio.get_running_loop().run_in_executor(None, lambda: None)
+        return current_tenant(), current_correlation()
+
+    found: list[object] = []
+    with flow(tenant="acme", correlation="req-1"):
+        task = asyncio.create_task(seen())
+        in_thread = await asyncio.to_thread(current)
+        context = contextvars.copy_context()
+    thread = threading.Thread(target=lambda: found.append(context.run(current)))
+    thread.start()
+    thread.join()
+
+    assert await task == in_thread == found[0] == ("acme", "req-1")
+    assert await seen() == (None, None)
+
+
+async def test_flows_of_tasks_at_the_same_time_do_not_mix() -> None:
+    both = asyncio.Barrier(2)
+
+    async def one(tenant: str) -> str | None:
+        with flow(tenant=tenant):
+            await both.wait()
+            return current_tenant()
+
+    first, second = await asyncio.gather(one("t1"), one("t2"))
+
+    assert (first, second) == ("t1", "t2")
+
+
+def test_a_flow_that_is_closed_from_elsewhere_disturbs_nobody() -> None:
+    token = contextvars.copy_context().run(enter, current())
+
+    leave(token)
+
+    assert current() == (None, None)
+
+
+async def test_what_is_enqueued_in_a_flow_belongs_to_it_unless_the_caller_says_otherwise(
+    lab: Lab,
+) -> None:
+    @lab.app.job()
+    async def task(ctx: Context) -> None: ...
+
+    with flow(tenant="acme", correlation="req-1"):
+        one = await task.enqueue(lab.client)
+        other = await task.options(tenant="t2", correlation_id="req-2").enqueue(lab.client)
+        by_name = await lab.client.enqueue("lab.task")
+        many = await task.enqueue_many(lab.client, [{}, {}])
+        async with lab.client.transaction() as conn:
+            mixed = await jobs.enqueue_many(
+                conn, [NewJob("lab.task"), NewJob("lab.task", tenant_id="t3")]
+            )
+    outside = await task.enqueue(lab.client)
+
+    ours = ("acme", "req-1")
+    assert await origin(lab, one, by_name, *many) == [ours] * 4
+    assert await origin(lab, other, *mixed) == [("t2", "req-2"), ours, ("t3", "req-1")]
+    assert await origin(lab, outside) == [("default", None)]
+
+
+async def test_jobs_of_jobs_belong_to_the_first_request(lab: Lab) -> None:
+    @lab.app.job()
+    async def parent(ctx: Context) -> None:
+        await child.enqueue(lab.client)
+
+    @lab.app.job()
+    async def child(ctx: Context) -> None:
+        async with lab.client.transaction() as conn:
+            await grandchild.enqueue(conn)
+
+    @lab.app.job()
+    def grandchild(ctx: SyncContext) -> list[str | None]:
+        return [current_tenant(), current_correlation(), ctx.correlation_id]
+
+    async with lab.worker():
+        await parent.options(tenant="acme", correlation_id="req-1").enqueue(lab.client)
+        await lab.until("select count(*) = 3 from ostinato_data.outcome o where o.outcome = 'done'")
+
+    rows = await lab.rows("select tenant_id, correlation_id from ostinato_data.job")
+    assert rows == [("acme", "req-1")] * 3
+    result = await lab.value("select result from ostinato_data.outcome where result is not null")
+    assert result == ["acme", "req-1", "req-1"]
+
+
+async def test_a_job_without_a_correlation_id_gives_what_it_adds_its_own_name(lab: Lab) -> None:
+    @lab.app.job()
+    async def parent(ctx: Context) -> str:
+        assert current_correlation() == ctx.correlation_id
+        await child.enqueue(lab.client)
+        return ctx.correlation_id
+
+    @lab.app.job()
+    async def child(ctx: Context) -> None: ...
+
+    async with lab.worker():
+        first = await parent.enqueue(lab.client)
+        ended = await lab.becomes(first, "done", "dead")
+
+    assert ended.result == f"job-{first}"
+    second = await lab.value("select id from ostinato_data.job where id <> %s", first)
+    assert await origin(lab, first, second) == [("default", None), ("default", f"job-{first}")]
+
+
+async def test_a_lane_forgets_the_flow_of_the_job_before(lab: Lab) -> None:
+    seen: list[tuple[str | None, str | None]] = []
+
+    @lab.app.job()
+    async def task(ctx: Context, fails: bool = False) -> None:  # noqa: FBT001, FBT002
+        seen.append(current())
+        if fails:
+            raise KeyError
+
+    async with lab.worker(concurrency=1):
+        for tenant, fails in (("t1", True), ("t2", False)):
+            chosen = task.options(tenant=tenant, correlation_id=f"of {tenant}", max_attempts=1)
+            job_id = await chosen.enqueue(lab.client, fails=fails)
+            await lab.becomes(job_id, "done", "dead")
+
+    assert seen == [("t1", "of t1"), ("t2", "of t2")]
+    report = await lab.engine.run_until_idle(lab.app)
+    assert (report.done, current()) == (0, (None, None))
+
+
+async def test_plain_sql_takes_them_from_the_settings_of_its_transaction(lab: Lab) -> None:
+    calls = (
+        "select ostinato.enqueue_job('lab.task')",
+        "select ostinato.enqueue_job('lab.task', tenant_id => 't2', correlation_id => 'req-2')",
+        "select ostinato.enqueue_jobs('{lab.task}', '{\"{}\",\"{}\"}')",
+        "select ostinato.enqueue_jobs('{lab.task}', '{\"{}\"}', unique_keys => '{k}')",
+    )
+    async with lab.client.transaction() as conn:
+        await conn.execute("select set_config('app.tenant_id', 'acme', true)")
+        await conn.execute("select set_config('app.correlation_id', 'req-1', true)")
+        found = [await (await conn.execute(call.encode())).fetchall() for call in calls]
+    outside = await lab.rows(calls[0])
+
+    (one,), (other,), many, (keyed,) = found
+    ours = ("acme", "req-1")
+    assert await origin(lab, one[0], keyed[0], *(row[0] for row in many)) == [ours] * 4
+    assert await origin(lab, other[0]) == [("t2", "req-2")]
+    assert await origin(lab, outside[0][0]) == [("default", None)]
