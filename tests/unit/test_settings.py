@@ -146,6 +146,7 @@ def test_a_file_that_was_named_must_exist(tmp_path: Path) -> None:
 
 def test_a_heartbeat_must_fit_three_times_into_the_expiry() -> None:
     Settings(beat_seconds=2, expiry_seconds=6)
+    Settings(beat_seconds=0.2, expiry_seconds=0.6)
 
     with pytest.raises(SettingsError, match="Set expiry_seconds to 9 or more"):
         Settings(beat_seconds=3, expiry_seconds=8)

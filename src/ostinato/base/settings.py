@@ -78,6 +78,9 @@ class Settings:
     concurrency: int = _setting(
         100, "Jobs that one worker process runs at the same time.", low=1, high=100_000
     )
+    handler_connections: int = _setting(
+        10, "Connections that the handlers of one worker process share.", low=1, high=10_000
+    )
     prefetch: int = _setting(
         500, "Jobs that one worker process claims ahead at most.", low=1, high=100_000
     )
@@ -247,7 +250,7 @@ def _shown(value: object) -> str:
 
 
 def _check_pairs(settings: Settings) -> None:
-    if settings.beat_seconds > settings.expiry_seconds / 3:
+    if settings.beat_seconds > settings.expiry_seconds / 3 * (1 + 1e-9):  # 0.2 is a third of 0.6
         raise SettingsError(
             f"beat_seconds ({settings.beat_seconds:g}) must be at most a third of expiry_seconds "
             f"({settings.expiry_seconds:g}), or one late heartbeat would kill a healthy worker",

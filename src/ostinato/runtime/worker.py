@@ -58,7 +58,6 @@ __all__ = ["Worker"]
 
 log = get_logger("worker")
 
-HANDLER_CONNECTIONS = 10
 SERVICE_CONNECTIONS = 6
 RECONCILE_SECONDS = 30.0
 LAST_WRITES_SECONDS = 0.01
@@ -116,7 +115,7 @@ class Worker:
             role="handler",
             pooled=database.pooled,
             min_size=0,
-            max_size=min(HANDLER_CONNECTIONS, self.settings.concurrency),
+            max_size=min(self.settings.handler_connections, self.settings.concurrency),
             seconds=seconds,
         )
         self._build()
