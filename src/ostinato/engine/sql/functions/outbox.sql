@@ -1,0 +1,215 @@
+-- The outbox: events told in the transaction in which they happened, in order, and handed on until they are settled.
+--
+--   emit_event, emit_events            in the caller's transaction
+--   sequence_events(most)              stamps what is committed with gap-free positions; null: another is at it
+--   subscribe(name, …)                 declares a subscription: a cursor on the log, a filter, who runs it
+--   take_deliveries(subscription, worker_id, most, lane_of)  → (position, attempt, failures, crashes, event_id, type, version,
+--                                      tenant_id, correlation_id, occurred_at, producer, key, payload): a set, for a live worker
+--   settle_deliveries(subscription, positions, attempts, outcomes, delays, errors, signatures, reasons)  → refused positions;
+--                                      outcomes: 'done' | 'failed' (delay in seconds: again; null: buried) | 'released'
+--   finish_delivery(subscription, position, attempt)  settles one in the handler's own transaction, or raises OS410
+--   dispatch_deliveries(subscription, most)  for subscriptions in mode 'job': a job for each lane that has something due
+--   free_deliveries()                  gives back what dead workers held
+--
+-- Order. A writer takes the lock of (tenant, key) before it draws the event's seq, and holds it until its commit. So
+-- whoever sees an event of a key sees, or has seen, all of that key with a lower seq, and the one sequencer that holds the row
+-- lock of event_sequencer turns what it sees into positions, in the order of seq. A second sequencer goes away; a slow one
+-- cannot stamp late, because lock and stamps are one transaction. Positions become visible in order and without gaps, so a
+-- cursor on them misses nothing, which a cursor on ids, or on transaction ids, would.
+--
+-- Delivery. A lane is (tenant, key); an event without a key has none, and no order. A lane is in one pair of hands at a
+-- time: take hands out the events of a free lane together, in order, and what follows waits behind them. The holder runs
+-- them one after the other and gives the rest back ('released') when one fails. A failed one has its lane wait for it, and
+-- no other; buried, it lets its lane go on (on_poison 'skip') or blocks it ('block') until somebody redelivers or discards it.
+-- The fence of a delivery is (subscription, position, attempt): every hand-out has a new attempt. Alive is the holder whose
+-- row in `worker` is there; rescue_jobs removes the rows of the dead, after the grace that an outage gives (workers.sql).
+--
+-- Lock order: lock of the key (emit; several in ascending order), event_sequencer, claim, subscription, delivery. Everything that
+-- moves deliveries holds the row lock of their subscription; finish_delivery, in transactions of handlers, does not wait for it.
+-- What may go wrong: a writer rolls back (no event, and no gap); a sequencer dies (its transaction with it); a holder dies
+-- (freed, with a crash noted for the events it had begun: the third time buried), is late (refused), or never hears of what it
+-- was given (reconcile_deliveries); two writers lock two keys crosswise (one is rolled back by PostgreSQL: emit in bulk).
+
+-- Tells one event, in the caller's transaction, and returns its id. An envelope without tenant, correlation id, time or
+-- producer is refused; tenant and correlation id default to the transaction's app.tenant_id and app.correlation_id.
+create function ostinato.emit_event(
+    type text, payload json default '{}', key text default null, version integer default 1, tenant_id text default null,
+    correlation_id text default null, occurred_at timestamptz default null, producer text default null
+) returns bigint language sql volatile
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    select ostinato.emit_events(
+        array[$1], array[$2::text], array[$3], array[$4], array[$5], array[$6], array[$7], array[$8])
+$$;
+
+-- Tells many events in one statement and returns their ids in order. Arrays are null (the default for all), hold one value
+-- (the same for all) or one value per event.
+create function ostinato.emit_events(
+    types text[], payloads text[], keys text[] default null, versions integer[] default null, tenant_ids text[] default null,
+    correlation_ids text[] default null, occurred_ats timestamptz[] default null, producers text[] default null
+) returns setof bigint language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+    v_tenant      constant text := nullif(current_setting('app.tenant_id', true), '');
+    v_correlation constant text := nullif(current_setting('app.correlation_id', true), '');
+    v_tenants     text[];
+    v_now         timestamptz;
+begin
+    if cardinality(payloads) = 0 then
+        return;
+    end if;
+    perform ostinato.check_lengths(cardinality(payloads), cardinality(types), cardinality(keys), cardinality(versions), cardinality(tenant_ids),
+                                   cardinality(correlation_ids), cardinality(occurred_ats), cardinality(producers));
+    v_tenants := array(select coalesce(t, v_tenant) from unnest(coalesce(nullif(tenant_ids, '{}'), array[null::text])) with ordinality u (t, n) order by n);
+    correlation_ids := array(select coalesce(c, v_correlation) from unnest(coalesce(nullif(correlation_ids, '{}'), array[null::text]))
+                             with ordinality u (c, n) order by n);
+    perform ostinato.check_events(types, payloads, keys, versions, v_tenants, correlation_ids, occurred_ats, producers);
+    perform ostinato.lock_keys(v_tenants, keys, cardinality(payloads));
+    -- So that a transaction has its number before it has a seq: sequence_events reckons with it.
+    perform pg_current_xact_id();
+    v_now := ostinato.now();
+    return query
+    with given as materialized (
+        select g.n, g.payload::json as payload, nextval('event_seq') as seq, ostinato.first_id(v_now) + nextval('job_id_seq') as id,
+               case when cardinality(types) = 1 then types[1] else types[n] end as type,
+               case when cardinality(keys) = 1 then keys[1] else keys[n] end as key,
+               coalesce(case when cardinality(versions) = 1 then versions[1] else versions[n] end, 1) as version,
+               case when cardinality(v_tenants) = 1 then v_tenants[1] else v_tenants[n] end as tenant_id,
+               case when cardinality(correlation_ids) = 1 then correlation_ids[1] else correlation_ids[n] end as correlation_id,
+               case when cardinality(occurred_ats) = 1 then occurred_ats[1] else occurred_ats[n] end as occurred_at,
+               case when cardinality(producers) = 1 then producers[1] else producers[n] end as producer
+        from unnest(payloads) with ordinality g (payload, n)
+    ), told as (
+        insert into event (id, created_at, occurred_at, version, type, tenant_id, correlation_id, producer, key, payload)
+        select g.id, v_now, g.occurred_at, g.version, g.type, g.tenant_id, g.correlation_id, g.producer, g.key, g.payload from given g
+    ), noted as (
+        insert into event_unsequenced (seq, event_id, type, tenant_id, key)
+        select g.seq, g.id, g.type, g.tenant_id, g.key from given g
+    )
+    select g.id from given g order by g.n;
+end
+$$;
+
+-- Refuses events that lack a part of the envelope, hold what cannot be stored, or are not as their type was registered.
+create function ostinato.check_events(
+    types text[], payloads text[], keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamptz[],
+    producers text[]
+) returns void language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+    v_bad record;
+begin
+    select e.* into v_bad from (values ('type', types), ('tenant_id', tenant_ids), ('correlation_id', correlation_ids), ('producer', producers)) f (field, given)
+    cross join lateral (select f.field, v.value from unnest(coalesce(nullif(f.given, '{}'), array[null::text])) v (value)
+                        where v.value is null or length(v.value) not between 1 and 200 limit 1) e limit 1;
+    if found then
+        perform ostinato.refuse_event(types[1], v_bad.field, coalesce(v_bad.value, 'null'));
+    end if;
+    if coalesce(cardinality(occurred_ats), 0) = 0 or exists (select from unnest(occurred_ats) o where o is null or not isfinite(o)) then
+        perform ostinato.refuse_event(types[1], 'occurred_at', coalesce((select o::text from unnest(occurred_ats) o where not isfinite(o) limit 1), 'null'));
+    end if;
+    if exists (select from unnest(versions) v where v < 1) then
+        perform ostinato.refuse_event(types[1], 'version', (select min(v)::text from unnest(versions) v));
+    end if;
+    perform ostinato.check_name('key', k) from unnest(keys) k where length(k) not between 1 and 200;
+    perform ostinato.check_payload(ostinato.pick(types, n), p.text) from unnest(payloads) with ordinality p (text, n)
+    where p.text is null or octet_length(p.text) > 262144 or left(ltrim(p.text, e' \t\r\n'), 1) <> '{'
+       or strpos(p.text, '\u0000') > 0 or strpos(lower(p.text), '\ud') > 0;
+    if exists (select from event_type t where t.name = any (types)) then
+        perform ostinato.check_registered(ostinato.pick(types, n), coalesce(ostinato.pick(versions, n), 1), p.text)
+        from unnest(payloads) with ordinality p (text, n);
+    end if;
+end
+$$;
+
+-- Says which part of an event's envelope is missing or unusable.
+create function ostinato.refuse_event(type text, field text, value text) returns void language plpgsql as $$
+begin
+    raise exception using errcode = 'OS400',
+        message = format('event %s cannot be told: its %s is %s', coalesce(type, '(without a type)'), field, left(value, 100)),
+        detail = json_build_object('type', type, 'field', field, 'value', left(value, 100)),
+        hint = 'Every event has type, tenant_id, correlation_id and producer (1 to 200 characters), occurred_at (a time) and a version from 1.';
+end
+$$;
+
+-- Refuses a payload that could not be read back: not an object, too large, or holding what PostgreSQL cannot hold as text.
+create function ostinato.check_payload(type text, payload text) returns void language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+declare
+    v_limit constant integer := 262144;
+begin
+    if octet_length(payload) > v_limit then
+        raise exception using errcode = 'OS400',
+            message = format('the payload of event %s is %s bytes, the limit is %s', type, octet_length(payload), v_limit),
+            detail = json_build_object('type', type, 'bytes', octet_length(payload), 'limit', v_limit),
+            hint = 'Store the data in a table or a file and tell its key.';
+    end if;
+    if payload is null or json_typeof(payload::json) <> 'object' then
+        raise exception using errcode = 'OS400',
+            message = format('the payload of event %s must be a JSON object, got %s', type, coalesce(json_typeof(payload::json), 'null')),
+            detail = json_build_object('type', type, 'got', json_typeof(payload::json)), hint = 'Name the values, such as {"invoice_id": 7}.';
+    end if;
+    perform payload::jsonb;
+exception
+    when untranslatable_character or invalid_text_representation then
+        raise exception using errcode = 'OS400',
+            message = format('the payload of event %s is not valid JSON text: %s', type, sqlerrm),
+            detail = json_build_object('type', type),
+            hint = 'Remove NUL characters (\u0000) and unpaired surrogates, and check the syntax.';
+end
+$$;
+
+-- Refuses an event whose type is registered, but not in this version, or whose payload lacks what its schema requires.
+create function ostinato.check_registered(type text, version integer, payload text) returns void language plpgsql stable
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+    v_known   constant integer[] := array(select t.version from event_type t where t.name = check_registered.type order by 1);
+    v_missing text[];
+begin
+    if v_known <> '{}' and not check_registered.version = any (v_known) then
+        raise exception using errcode = 'OS400', message = format('event %s has no version %s', type, check_registered.version),
+            detail = json_build_object('type', type, 'version', check_registered.version, 'known', v_known),
+            hint = format('It was registered in version %s: declare the new version, then tell it.', array_to_string(v_known, ', '));
+    end if;
+    select array_agg(r.field) into v_missing
+    from event_type t cross join json_array_elements_text(case when json_typeof(t.payload_schema -> 'required') = 'array' then t.payload_schema -> 'required' else '[]' end) r (field)
+    where t.name = check_registered.type and t.version = check_registered.version and check_registered.payload::json -> r.field is null;
+    if v_missing is not null then
+        raise exception using errcode = 'OS400', message = format('the payload of event %s lacks %s', type, array_to_string(v_missing, ', ')),
+            detail = json_build_object('type', type, 'version', check_registered.version, 'missing', v_missing),
+            hint = 'Give the payload every field that its type requires.';
+    end if;
+end
+$$;
+
+-- Takes the locks of the keys of some events, until the end of the transaction, in one order for all writers. Each is a place in
+-- PostgreSQL's lock table, so one call takes 1,000 at the most.
+create function ostinato.lock_keys(tenant_ids text[], keys text[], count integer) returns void language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+declare
+    v_locks bigint[];
+begin
+    if coalesce(cardinality(keys), 0) = 0 then
+        return;
+    elsif count = 1 then
+        perform pg_advisory_xact_lock(hashtextextended(e'ostinato.event\x1f' || ostinato.lane(tenant_ids[1], keys[1]), 0)) where keys[1] is not null;
+        return;
+    end if;
+    v_locks := array(
+        select distinct hashtextextended(e'ostinato.event\x1f' || ostinato.lane(ostinato.pick(tenant_ids, n), ostinato.pick(keys, n)), 0) as k
+        from generate_series(1, count) n where ostinato.pick(keys, n) is not null order by k);
+    if cardinality(v_locks) > 1000 then
+        raise exception using errcode = 'OS400', message = format('events of %s keys in one call, the limit is 1000', cardinality(v_locks)),
+            detail = json_build_object('keys', cardinality(v_locks), 'limit', 1000),
+            hint = 'Tell them in several transactions; events without a key, or of the same key, are not limited.';
+    end if;
+    perform pg_advisory_xact_lock(k) from unnest(v_locks) k;
+end
+$$;
+
+-- The lane of an event: what it is in order with. Null without a key.
+create function ostinato.lane(tenant_id text, key text) returns text language sql immutable parallel safe as $$
+    select tenant_id || e'\x1f' || key
+$$;
