@@ -65,6 +65,16 @@ async def test_an_idle_worker_starts_a_job_on_the_ring_without_a_poll(lab: Lab) 
         await lab.becomes(job_id, "done")
 
 
+async def test_a_job_by_name_rings_for_the_queue_of_its_kind(lab: Lab) -> None:
+    @lab.app.job(queue="mail")
+    async def work(ctx: Context) -> None: ...
+
+    async with lab.worker(poll_seconds=3600) as worker:
+        await until(lambda: worker._heart._listener and worker._heart._listener.connected.is_set())
+        await until(lambda: not worker._claimer._due)
+        await lab.becomes(await lab.client.enqueue(work.name), "done")
+
+
 async def test_a_lost_ring_is_only_a_late_poll(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     async def refuse(*_: object) -> bool:
         raise NotFound("nobody there")

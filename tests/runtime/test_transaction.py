@@ -8,7 +8,7 @@ import pytest
 from structlog.typing import EventDict
 
 from ostinato import Context, LeaseLost, Retry, Snooze, SyncContext
-from ostinato.base.metrics import FENCED_WRITES
+from ostinato.base.metrics import FENCED_WRITES, JOBS_FINISHED
 from tests.runtime.lab import Lab, counted
 
 NOW = Retry(delays=(0, 0, 0))
@@ -215,6 +215,24 @@ async def test_the_fence_guards_writes_of_a_transaction_that_does_not_end_the_jo
         await lab.becomes(job_id, "done", "dead")
 
     assert await effects(lab) == [(job_id, 1, "end"), (job_id, 1, "step")]
+
+
+async def test_a_fence_in_the_transaction_that_ends_the_job_stands_in_nobodys_way(lab: Lab) -> None:
+    """Two jobs of one claim, each with the other's lock in its way, would be a deadlock."""
+    both_fenced = asyncio.Barrier(2)
+
+    @lab.app.job()
+    async def work(ctx: Context) -> None:
+        async with ctx.transaction() as conn:
+            await ctx.fence(conn)
+            await both_fenced.wait()
+
+    ids = await work.enqueue_many(lab.client, [{}, {}])
+    async with lab.worker() as worker:
+        for job_id in ids:
+            await lab.becomes(job_id, "done")
+
+    assert worker.recorder.value(JOBS_FINISHED, work.name, "failed") == 0
 
 
 async def test_the_fence_refuses_who_lost_the_job(lab: Lab) -> None:

@@ -33,6 +33,9 @@ Connection = AsyncConnection[Any]
 State = Literal["scheduled", "ready", "running", "done", "cancelled", "dead"]
 LIVE: tuple[State, ...] = ("scheduled", "ready", "running")
 
+ANY_QUEUE = "@any"
+"""Rung for a job whose queue only the database knows: its kind's. Everybody looks."""
+
 # The queues that the transaction of this task has added to; whoever commits it rings their
 # doorbells.
 added_queues: ContextVar[set[str] | None] = ContextVar("added_queues", default=None)
@@ -204,4 +207,4 @@ def _check_time(job: NewJob) -> None:
 def _note_queue(job: NewJob) -> None:
     queues = added_queues.get()
     if queues is not None:
-        queues.add(job.queue or "default")
+        queues.add(job.queue or ANY_QUEUE)

@@ -47,6 +47,7 @@ class Context:
     """The context of one attempt, for an `async def` handler."""
 
     __slots__ = (
+        "_ending",
         "_log",
         "_services",
         "abandoned",
@@ -72,6 +73,7 @@ class Context:
         self.started = time.perf_counter()
         self.deadline: float | None = None
         self._services = services
+        self._ending: AsyncConnection[Any] | None = None
         self._log: FilteringBoundLogger | None = None
 
     @property
@@ -110,6 +112,7 @@ class Context:
         another worker has the job by now.
         """
         async with self._services.transaction() as conn:
+            self._ending = conn
             yield conn
             await claims.complete_one(conn, self.job, dump_result(self.result), self.milliseconds())
         self.settled = True
@@ -117,9 +120,11 @@ class Context:
     async def fence(self, conn: AsyncConnection[Any]) -> None:
         """Hold the job until the end of this connection's transaction, or raise `LeaseLost`.
 
-        Guards your own writes in a transaction that does not end the job.
+        Guards your own writes in a transaction that does not end the job. `transaction()` needs no
+        fence: it ends with one.
         """
-        await claims.fence(conn, self.job)
+        if conn is not self._ending:
+            await claims.fence(conn, self.job)
 
     def progress(self, done: float, total: float | None = None, note: str | None = None) -> None:
         """Say how far the job is. Cheap: only the last word is written, about once a second."""

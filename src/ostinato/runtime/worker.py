@@ -44,6 +44,7 @@ from ostinato.db.pool import Pool, transaction
 from ostinato.engine import queues as engine_queues
 from ostinato.engine import workers
 from ostinato.engine.claims import Job
+from ostinato.engine.jobs import ANY_QUEUE
 from ostinato.runtime import tracing
 from ostinato.runtime.app import App, merged_kinds
 from ostinato.runtime.claimer import Claimer
@@ -171,7 +172,7 @@ class Worker:
         self._heart = Heart(
             self._database,
             settings,
-            queues=(*self.queues, *(f"@{name}" for name in self._services)),
+            queues=(*self.queues, ANY_QUEUE, *(f"@{name}" for name in self._services)),
             handlers=[kind.handler for kind in self.kinds.values()],
             on_ring=self._rang,
             on_death=self._declared_dead,
