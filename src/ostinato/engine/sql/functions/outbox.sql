@@ -4,7 +4,7 @@
 --   sequence_events(most)              stamps what is committed with gap-free positions; null: another is at it
 --   subscribe(name, …)                 declares a subscription: a cursor on the log, a filter, who runs it
 --   take_deliveries(subscription, worker_id, most, lane_of)  → (position, attempt, failures, crashes, event_id, type, version,
---                                      tenant_id, correlation_id, occurred_at, producer, key, payload): a set, for a live worker
+--                                      tenant_id, correlation_id, occurred_at, producer, ordering_key, payload): a set, for a live worker
 --   settle_deliveries(subscription, positions, attempts, outcomes, delays, errors, signatures, reasons)  → refused positions;
 --                                      outcomes: 'done' | 'failed' (delay in seconds: again; null: buried) | 'released'
 --   finish_delivery(subscription, position, attempt)  settles one in the handler's own transaction, or raises OS410
@@ -33,7 +33,7 @@
 -- Tells one event, in the caller's transaction, and returns its id. An envelope without tenant, correlation id, time or
 -- producer is refused; tenant and correlation id default to the transaction's app.tenant_id and app.correlation_id.
 create function ostinato.emit_event(
-    type text, payload json default '{}', key text default null, version integer default 1, tenant_id text default null,
+    type text, payload json default '{}', ordering_key text default null, version integer default 1, tenant_id text default null,
     correlation_id text default null, occurred_at timestamptz default null, producer text default null
 ) returns bigint language sql volatile
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -44,7 +44,7 @@ $$;
 -- Tells many events in one statement and returns their ids in order. Arrays are null (the default for all), hold one value
 -- (the same for all) or one value per event.
 create function ostinato.emit_events(
-    types text[], payloads text[], keys text[] default null, versions integer[] default null, tenant_ids text[] default null,
+    types text[], payloads text[], ordering_keys text[] default null, versions integer[] default null, tenant_ids text[] default null,
     correlation_ids text[] default null, occurred_ats timestamptz[] default null, producers text[] default null
 ) returns setof bigint language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -58,13 +58,13 @@ begin
     if cardinality(payloads) = 0 then
         return;
     end if;
-    perform ostinato.check_lengths(cardinality(payloads), cardinality(types), cardinality(keys), cardinality(versions), cardinality(tenant_ids),
+    perform ostinato.check_lengths(cardinality(payloads), cardinality(types), cardinality(ordering_keys), cardinality(versions), cardinality(tenant_ids),
                                    cardinality(correlation_ids), cardinality(occurred_ats), cardinality(producers));
     v_tenants := array(select coalesce(t, v_tenant) from unnest(coalesce(nullif(tenant_ids, '{}'), array[null::text])) with ordinality u (t, n) order by n);
     correlation_ids := array(select coalesce(c, v_correlation) from unnest(coalesce(nullif(correlation_ids, '{}'), array[null::text]))
                              with ordinality u (c, n) order by n);
-    perform ostinato.check_events(types, payloads, keys, versions, v_tenants, correlation_ids, occurred_ats, producers);
-    perform ostinato.lock_keys(v_tenants, keys, cardinality(payloads));
+    perform ostinato.check_events(types, payloads, ordering_keys, versions, v_tenants, correlation_ids, occurred_ats, producers);
+    perform ostinato.lock_keys(v_tenants, ordering_keys, cardinality(payloads));
     -- So that a transaction has its number before it has a seq: sequence_events reckons with it.
     perform pg_current_xact_id();
     v_now := ostinato.now();
@@ -72,7 +72,7 @@ begin
     with given as materialized (
         select g.n, g.payload::json as payload, nextval('event_seq') as seq, ostinato.first_id(v_now) + nextval('job_id_seq') as id,
                case when cardinality(types) = 1 then types[1] else types[n] end as type,
-               case when cardinality(keys) = 1 then keys[1] else keys[n] end as key,
+               case when cardinality(ordering_keys) = 1 then ordering_keys[1] else ordering_keys[n] end as ordering_key,
                coalesce(case when cardinality(versions) = 1 then versions[1] else versions[n] end, 1) as version,
                case when cardinality(v_tenants) = 1 then v_tenants[1] else v_tenants[n] end as tenant_id,
                case when cardinality(correlation_ids) = 1 then correlation_ids[1] else correlation_ids[n] end as correlation_id,
@@ -80,11 +80,11 @@ begin
                case when cardinality(producers) = 1 then producers[1] else producers[n] end as producer
         from unnest(payloads) with ordinality g (payload, n)
     ), told as (
-        insert into event (id, created_at, occurred_at, version, type, tenant_id, correlation_id, producer, key, payload)
-        select g.id, v_now, g.occurred_at, g.version, g.type, g.tenant_id, g.correlation_id, g.producer, g.key, g.payload from given g
+        insert into event (id, occurred_at, emitted_at, version, type, tenant_id, correlation_id, producer, ordering_key, payload)
+        select g.id, g.occurred_at, v_now, g.version, g.type, g.tenant_id, g.correlation_id, g.producer, g.ordering_key, g.payload from given g
     ), noted as (
-        insert into event_unsequenced (seq, event_id, type, tenant_id, key)
-        select g.seq, g.id, g.type, g.tenant_id, g.key from given g
+        insert into event_unsequenced (seq, event_id, type, tenant_id, ordering_key)
+        select g.seq, g.id, g.type, g.tenant_id, g.ordering_key from given g
     )
     select g.id from given g order by g.n;
 end
@@ -92,7 +92,7 @@ $$;
 
 -- Refuses events that lack a part of the envelope, hold what cannot be stored, or are not as their type was registered.
 create function ostinato.check_events(
-    types text[], payloads text[], keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamptz[],
+    types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamptz[],
     producers text[]
 ) returns void language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -112,7 +112,7 @@ begin
     if exists (select from unnest(versions) v where v < 1) then
         perform ostinato.refuse_event(types[1], 'version', (select min(v)::text from unnest(versions) v));
     end if;
-    perform ostinato.check_name('key', k) from unnest(keys) k where length(k) not between 1 and 200;
+    perform ostinato.check_name('ordering_key', k) from unnest(ordering_keys) k where length(k) not between 1 and 200;
     perform ostinato.check_payload(ostinato.pick(types, n), p.text) from unnest(payloads) with ordinality p (text, n)
     where p.text is null or octet_length(p.text) > 262144 or left(ltrim(p.text, e' \t\r\n'), 1) <> '{'
        or strpos(p.text, '\u0000') > 0 or strpos(lower(p.text), '\ud') > 0;
@@ -186,20 +186,20 @@ $$;
 
 -- Takes the locks of the keys of some events, until the end of the transaction, in one order for all writers. Each is a place in
 -- PostgreSQL's lock table, so one call takes 1,000 at the most.
-create function ostinato.lock_keys(tenant_ids text[], keys text[], count integer) returns void language plpgsql
+create function ostinato.lock_keys(tenant_ids text[], ordering_keys text[], count integer) returns void language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
     v_locks bigint[];
 begin
-    if coalesce(cardinality(keys), 0) = 0 then
+    if coalesce(cardinality(ordering_keys), 0) = 0 then
         return;
     elsif count = 1 then
-        perform pg_advisory_xact_lock(hashtextextended(e'ostinato.event\x1f' || ostinato.lane(tenant_ids[1], keys[1]), 0)) where keys[1] is not null;
+        perform pg_advisory_xact_lock(hashtextextended(e'ostinato.event\x1f' || ostinato.lane(tenant_ids[1], ordering_keys[1]), 0)) where ordering_keys[1] is not null;
         return;
     end if;
     v_locks := array(
-        select distinct hashtextextended(e'ostinato.event\x1f' || ostinato.lane(ostinato.pick(tenant_ids, n), ostinato.pick(keys, n)), 0) as k
-        from generate_series(1, count) n where ostinato.pick(keys, n) is not null order by k);
+        select distinct hashtextextended(e'ostinato.event\x1f' || ostinato.lane(ostinato.pick(tenant_ids, n), ostinato.pick(ordering_keys, n)), 0) as k
+        from generate_series(1, count) n where ostinato.pick(ordering_keys, n) is not null order by k);
     if cardinality(v_locks) > 1000 then
         raise exception using errcode = 'OS400', message = format('events of %s keys in one call, the limit is 1000', cardinality(v_locks)),
             detail = json_build_object('keys', cardinality(v_locks), 'limit', 1000),
@@ -210,6 +210,72 @@ end
 $$;
 
 -- The lane of an event: what it is in order with. Null without a key.
-create function ostinato.lane(tenant_id text, key text) returns text language sql immutable parallel safe as $$
-    select tenant_id || e'\x1f' || key
+create function ostinato.lane(tenant_id text, ordering_key text) returns text language sql immutable parallel safe as $$
+    select tenant_id || e'\x1f' || ordering_key
+$$;
+
+-- Declares types of events, so that callers in plain SQL are held to them. Schemas are JSON schemas of the payloads, or null.
+create function ostinato.register_event_types(names text[], versions integer[], schemas text[]) returns void language sql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    insert into event_type (name, version, payload_schema, registered_at)
+    select t.name, t.version, t.schema::json, ostinato.now() from unnest(names, versions, schemas) t (name, version, schema)
+    order by t.name, t.version
+    on conflict (name, version) do update set payload_schema = excluded.payload_schema, registered_at = excluded.registered_at
+$$;
+
+-- Gives what is committed its positions, in the order in which it was drawn, at most `most` at a time. Returns how many events
+-- got theirs; null: another sequencer is at it, and what it does not see yet is for the next call.
+create function ostinato.sequence_events(most integer default 5000) returns integer language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+#variable_conflict use_column
+declare
+    v_row   event_sequencer;
+    v_last  bigint;
+    v_top   bigint;
+    v_ids   bigint[];
+    v_now   timestamptz;
+begin
+    if not exists (select from event_unsequenced u where u.seq > coalesce((select s.safe_seq from event_sequencer s), 0)) then
+        return 0;
+    end if;
+    -- Read before this transaction has a number: every seq up to here was drawn by a transaction with a lower one.
+    if pg_current_xact_id_if_assigned() is null then
+        select case when q.is_called then q.last_value else 0 end into v_top from event_seq q;
+    end if;
+    select * into v_row from event_sequencer for update skip locked;
+    if not found then
+        if exists (select from event_sequencer) then
+            return null;
+        end if;
+        insert into event_sequencer (position, safe_seq, pending_seq, pending_xid)
+        values (coalesce((select max(l.position) from event_log l), 0), 0, 0, '0') on conflict do nothing;
+        select * into v_row from event_sequencer for update;
+    end if;
+    v_last := v_row.position;
+    -- Where to look from, only to be fast: under an old snapshot the rows that were stamped long ago cannot be vacuumed, and a
+    -- look from the start would step over all of them. A number from the future is from another cluster, before a restore.
+    if v_row.pending_xid > pg_current_xact_id() then
+        v_row.pending_xid := pg_current_xact_id();
+        v_row.pending_seq := v_row.safe_seq;
+    elsif v_top is not null and pg_snapshot_xmin(pg_current_snapshot()) >= v_row.pending_xid then
+        v_row.safe_seq := v_row.pending_seq;
+        v_row.pending_seq := v_top;
+        v_row.pending_xid := pg_current_xact_id();
+    end if;
+    v_now := ostinato.now();
+    with taken as materialized (
+        delete from event_unsequenced u where u.ctid = any (array(
+            select n.ctid from event_unsequenced n where n.seq > v_row.safe_seq order by n.seq limit most))
+        returning u.*
+    ), stamped as (
+        insert into event_log (event_id, position, sequenced_at, type, tenant_id, ordering_key)
+        select t.event_id, v_last + row_number() over (order by t.seq), v_now, t.type, t.tenant_id, t.ordering_key from taken t
+        order by t.seq
+        returning event_id
+    )
+    select array_agg(s.event_id) into v_ids from stamped s;
+    update event_sequencer set position = v_last + coalesce(cardinality(v_ids), 0), safe_seq = v_row.safe_seq,
+        pending_seq = v_row.pending_seq, pending_xid = v_row.pending_xid;
+    return coalesce(cardinality(v_ids), 0);
+end
 $$;

@@ -9,20 +9,19 @@ create sequence ostinato_data.event_seq as bigint;
 
 create table ostinato_data.event (
     id              bigint      not null,
-    created_at      timestamptz not null,
     occurred_at     timestamptz not null,
+    emitted_at      timestamptz not null,
     version         integer     not null,
     type            text        collate "C" not null,
     tenant_id       text        collate "C" not null,
     correlation_id  text        collate "C" not null,
     producer        text        collate "C" not null,
-    key             text        collate "C",
+    ordering_key    text        collate "C",
     payload         json        not null,
     primary key (id)
 ) partition by range (id);
 create table ostinato_data.event_default partition of ostinato_data.event default;
 create index event_correlation on ostinato_data.event (correlation_id);
-create index event_key on ostinato_data.event (tenant_id, type, key, id) where key is not null;
 
 -- Committed or about to be, and without a position yet.
 create table ostinato_data.event_unsequenced (
@@ -30,7 +29,7 @@ create table ostinato_data.event_unsequenced (
     event_id      bigint not null,
     type          text   collate "C" not null,
     tenant_id     text   collate "C" not null,
-    key           text   collate "C"
+    ordering_key  text   collate "C"
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000, autovacuum_vacuum_cost_delay = 0);
 
 -- The gap-free order in which every subscription sees the events.
@@ -40,11 +39,12 @@ create table ostinato_data.event_log (
     sequenced_at  timestamptz not null,
     type          text        collate "C" not null,
     tenant_id     text        collate "C" not null,
-    key           text        collate "C",
+    ordering_key  text        collate "C",
     primary key (event_id)
 ) partition by range (event_id);
 create table ostinato_data.event_log_default partition of ostinato_data.event_log default;
 create index event_log_position on ostinato_data.event_log (position);
+create index event_log_key on ostinato_data.event_log (ordering_key, type, tenant_id, position) where ordering_key is not null;
 
 -- One row, made by the first who stamps: whoever holds its lock stamps. Every seq up to safe_seq is stamped or was rolled back; every one up to
 -- pending_seq will be so when the transactions before pending_xid have ended.
