@@ -23,6 +23,7 @@ from ostinato.base.errors import InvalidInput
 __all__ = [
     "ENGINE_GAUGES",
     "METRICS",
+    "WORKER_METRICS",
     "Collector",
     "Counter",
     "Gauge",
@@ -154,6 +155,8 @@ METRICS: tuple[Metric, ...] = (
     *ENGINE_GAUGES,
 )
 """Every declared metric: what is exported, and what the reference page lists."""
+WORKER_METRICS = tuple(metric for metric in METRICS if metric not in ENGINE_GAUGES)
+"""What a worker counts by itself."""
 
 
 class Recorder:

@@ -107,6 +107,13 @@ class Settings:
         "Inner addresses and other ports that webhooks may be sent to: networks, addresses or names"
         " with a port, such as `10.1.0.0/16, 127.0.0.1:8080`.",
     )
+    metrics_port: int = _setting(
+        0,
+        "Port of a worker's metrics page; the next free one from there on. 0: no page.",
+        low=0,
+        high=65_535,
+    )
+    metrics_host: str = _setting("127.0.0.1", "Address that the metrics page listens on.")
     traces: bool = _setting(
         False,  # noqa: FBT003 - the default, beside its description
         "A span of OpenTelemetry for each attempt.",

@@ -15,7 +15,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 from ostinato.base import log as logging
@@ -28,6 +28,7 @@ from ostinato.cli.output import error_document
 from ostinato.db import migrate
 from ostinato.engine.workers import CONTRACT
 from ostinato.runtime.database import Database
+from ostinato.runtime.exporter import Exporter
 from ostinato.runtime.kinds import JobKind
 from ostinato.runtime.worker import Worker
 
@@ -124,7 +125,8 @@ def run_worker(
             if not await _reachable(database, wait_seconds, stop):
                 return
             worker = Worker(loaded, database, settings, queues=list(queues) or None, name=name)
-            await _run(cli, worker, stop, link)
+            with _metrics_page(worker, settings):
+                await _run(cli, worker, stop, link)
 
     try:
         # Not asyncio.run: at its end it waits for the threads of asyncio.to_thread, stuck or not.
@@ -150,6 +152,18 @@ async def _run(cli: Cli, worker: Worker, stop: Stop, link: Link | None) -> None:
     await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
     worker.stop()
     await running
+
+
+@contextlib.contextmanager
+def _metrics_page(worker: Worker, settings: Settings) -> Iterator[None]:
+    if not settings.metrics_port:
+        yield
+        return
+    exporter = Exporter(worker.recorders, settings.metrics_host, settings.metrics_port)
+    try:
+        yield
+    finally:
+        exporter.close()
 
 
 async def _reachable(database: Database, seconds: float, stop: Stop) -> bool:

@@ -212,6 +212,11 @@ class Worker:
             finally:
                 await self._shut_down(loops, tasks)
 
+    @property
+    def recorders(self) -> tuple[Recorder, Recorder]:
+        """What is counted here: in the loop, and in the heart's thread."""
+        return self.recorder, self._heart.recorder
+
     def stop(self) -> None:
         """Drain and end; safe to call more than once, and from a signal handler."""
         self._stop.set()
