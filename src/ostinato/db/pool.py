@@ -133,14 +133,13 @@ class Pool:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    @asynccontextmanager
-    async def connection(self, seconds: float | None = None) -> AsyncIterator[Connection]:
+    def connection(self, seconds: float | None = None) -> "Loan":
         """Lend a connection, in autocommit, waiting at most `seconds` for a free one."""
-        conn = await self._spare() or await self._take(self.seconds if seconds is None else seconds)
-        try:
-            yield conn
-        finally:
-            await self._give_back(conn)
+        return Loan(self, self.seconds if seconds is None else seconds)
+
+    async def lend(self, seconds: float) -> Connection:
+        """Hand out a connection, waiting at most `seconds` for a free one."""
+        return await self._spare() or await self._take(seconds)
 
     async def _spare(self) -> Connection | None:
         """A connection that was given back just now: the way through the pool costs more."""
@@ -154,7 +153,8 @@ class Pool:
                 return conn
         return None
 
-    async def _give_back(self, conn: Connection) -> None:
+    async def give_back(self, conn: Connection) -> None:
+        """Take a connection back that was lent."""
         idle = conn.pgconn.transaction_status == TransactionStatus.IDLE
         if idle and not self._waiting and len(self._spares) < self._most_spares:
             await self._rest(conn)
@@ -209,6 +209,23 @@ class Pool:
         hosts.sort(key=lambda host: host != self._last_good)
         names, ports = zip(*hosts, strict=True)
         return make_conninfo("", **(given | {"host": ",".join(names), "port": ",".join(ports)}))
+
+
+class Loan(AbstractAsyncContextManager[Connection]):
+    """A connection for the length of a block. A class, because single calls are all overhead."""
+
+    __slots__ = ("_conn", "_pool", "_seconds")
+
+    def __init__(self, pool: Pool, seconds: float) -> None:
+        self._pool = pool
+        self._seconds = seconds
+
+    async def __aenter__(self) -> Connection:
+        self._conn = await self._pool.lend(self._seconds)
+        return self._conn
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._pool.give_back(self._conn)
 
 
 @asynccontextmanager

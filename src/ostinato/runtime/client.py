@@ -9,8 +9,8 @@ async with ostinato.connect() as client:
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from typing import Any, Self, Unpack
 
 from psycopg import AsyncConnection
@@ -58,12 +58,9 @@ class Client:
             async with transaction(self._pool) as conn:
                 yield conn
 
-    @asynccontextmanager
-    async def connection(self) -> AsyncIterator[AsyncConnection[Any]]:
+    def connection(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
         """A connection in autocommit, for single calls; jobs that they add wake idle workers."""
-        with self._ringing():
-            async with self._pool.connection() as conn:
-                yield conn
+        return _Single(self._pool, self.ring)
 
     async def enqueue(
         self,
@@ -103,6 +100,29 @@ class Client:
             pass  # the workers poll
         finally:
             asyncio.get_running_loop().call_later(RING_SECONDS, self._rings.pop, queue, None)
+
+
+class _Single(AbstractAsyncContextManager[AsyncConnection[Any]]):
+    """A connection for single calls, and a ring after them. A class: it is made for every call."""
+
+    __slots__ = ("_added", "_loan", "_ring", "_token")
+
+    def __init__(self, pool: Pool, ring: Callable[[str], None]) -> None:
+        self._loan = pool.connection()
+        self._ring = ring
+        self._added: set[str] = set()
+
+    async def __aenter__(self) -> AsyncConnection[Any]:
+        conn = await self._loan.__aenter__()
+        self._token = added_queues.set(self._added)
+        return conn
+
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        added_queues.reset(self._token)
+        await self._loan.__aexit__()
+        if kind is None:
+            for queue in self._added:
+                self._ring(queue)
 
 
 @asynccontextmanager

@@ -6,8 +6,8 @@ Its handler, its policy, and its arguments as the handler's type hints describe 
 import copy
 import inspect
 import json
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Generic, ParamSpec, Protocol, TypedDict, Unpack
@@ -226,13 +226,8 @@ async def new_job(conn: AsyncConnection[Any], job: NewJob, options: Options) -> 
     )
 
 
-@asynccontextmanager
-async def _connection(to: Target) -> AsyncIterator[AsyncConnection[Any]]:
-    if isinstance(to, AsyncConnection):
-        yield to
-        return
-    async with to.connection() as conn:
-        yield conn
+def _connection(to: Target) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
+    return nullcontext(to) if isinstance(to, AsyncConnection) else to.connection()
 
 
 def _signature(kind: str, handler: Handler) -> inspect.Signature:
