@@ -7,3 +7,29 @@ grant execute on function
     ostinato.check_args, ostinato.check_name, ostinato.check_options, ostinato.check_lengths, ostinato.check_sets,
     ostinato.enqueue_job, ostinato.enqueue_jobs, ostinato.hold_unique_key
 to ostinato_tenant;
+grant execute on function
+    ostinato.begin_idempotent, ostinato.renew_idempotent, ostinato.finish_idempotent, ostinato.abandon_idempotent, ostinato.check_idempotent,
+    ostinato.seal, ostinato.sealed_request, ostinato.differing_fields, ostinato.may_take_over, ostinato.take_key, ostinato.refuse_key,
+    ostinato.in_grace, ostinato.is_expired, ostinato.is_lapsed, ostinato.is_new_doubt
+to ostinato_tenant;
+-- Machines: any role lets events happen to the rows that it may change; whoever migrates installs and attaches them.
+grant execute on function
+    ostinato.transition, ostinato.transition_all, ostinato.check_transitions, ostinato.changed_columns, ostinato.open_pass, ostinato.close_pass,
+    ostinato.allowed_events, ostinato.allowed_words, ostinato.column_type, ostinato.relation_of, ostinato.list_transitions
+to ostinato_tenant;
+revoke execute on function
+    ostinato.install_machine, ostinato.attach_machine, ostinato.make_guard, ostinato.note_transition, ostinato.drop_triggers, ostinato.refuse_row
+from ostinato_worker;
+-- Events: a tenant tells its own, and reads them.
+grant execute on function
+    ostinato.emit_event, ostinato.emit_events, ostinato.check_events, ostinato.check_payload, ostinato.check_registered, ostinato.refuse_event,
+    ostinato.lock_keys, ostinato.lane, ostinato.list_events, ostinato.show_event
+to ostinato_tenant;
+grant execute on function
+    ostinato.upsert_schedule, ostinato.upsert_schedules, ostinato.read_schedules, ostinato.check_schedule, ostinato.retime_schedules,
+    ostinato.check_timed, ostinato.find_schedule, ostinato.pause_schedule, ostinato.resume_schedule, ostinato.delete_schedule,
+    ostinato.list_schedules, ostinato.show_schedule, ostinato.list_fires, ostinato.rule_text, ostinato.next_fires, ostinato.next_slots,
+    ostinato.preview_fires, ostinato.offset_text, ostinato.slot_note, ostinato.next_due, ostinato.jitter, ostinato.next_slot,
+    ostinato.next_local, ostinato.next_date, ostinato.is_day, ostinato.make_rule, ostinato.parse_cron, ostinato.parse_cron_field,
+    ostinato.cron_number, ostinato.check_zone, ostinato.check_policies, ostinato.local_instant, ostinato.local_instants, ostinato.utc_offset
+to ostinato_tenant;

@@ -5,5 +5,6 @@
 -- once a second by every worker, so a line is an index probe.
 create function ostinato.chores() returns table (name text, due double precision) language sql volatile
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    select null::text, null::double precision where false
+    select 'ticker', extract(epoch from min(d.next_at) - ostinato.now())::double precision from schedule_due d having min(d.next_at) is not null
+    union all select * from ostinato.event_chores()
 $$;

@@ -30,6 +30,12 @@ begin
         return;
     end if;
     return query select * from ostinato.upkeep_log('metric_sample', 'id', v_cutoff, null, weeks_ahead);
+    return query select * from ostinato.upkeep_events(v_cutoff, weeks_ahead);
+    -- What became of an application's rows is asked for longer than what became of a job.
+    return query select * from ostinato.upkeep_log('transition', 'id', least(v_cutoff, ostinato.now() - interval '400 days'), null, weeks_ahead);
+    return query select * from ostinato.upkeep_log('schedule_fire', 'day_id', v_cutoff, null, weeks_ahead);
+    perform ostinato.prune_passes();
+    perform ostinato.prune_schedules(v_cutoff);
 end
 $$;
 

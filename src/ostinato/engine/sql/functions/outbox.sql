@@ -223,20 +223,24 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     on conflict (name, version) do update set payload_schema = excluded.payload_schema, registered_at = excluded.registered_at
 $$;
 
--- Gives what is committed its positions, in the order in which it was drawn, at most `most` at a time. Returns how many events
--- got theirs; null: another sequencer is at it, and what it does not see yet is for the next call.
-create function ostinato.sequence_events(most integer default 5000) returns integer language plpgsql
+-- Gives what is committed its positions, in the order in which it was drawn, at most `most` at a time, and ends the waits of
+-- jobs for it. `stamped` is how many events got theirs; null: another sequencer is at it, and what it does not see is for
+-- the next call. `queues` have jobs to run now, and are to be rung after the commit.
+create function ostinato.sequence_events(most integer default 5000, out stamped integer, out queues text[]) language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
     v_row   event_sequencer;
-    v_last  bigint;
-    v_top   bigint;
-    v_ids   bigint[];
     v_now   timestamptz;
+    v_top   bigint;
+    v_taken bigint;
+    v_ended boolean;
+    v_ids   bigint[];
 begin
-    if not exists (select from event_unsequenced u where u.seq > coalesce((select s.safe_seq from event_sequencer s), 0)) then
-        return 0;
+    stamped := 0;
+    queues := '{}';
+    if not ostinato.has_unsequenced() then
+        return;
     end if;
     -- Read before this transaction has a number: every seq up to here was drawn by a transaction with a lower one.
     if pg_current_xact_id_if_assigned() is null then
@@ -245,23 +249,14 @@ begin
     select * into v_row from event_sequencer for update skip locked;
     if not found then
         if exists (select from event_sequencer) then
-            return null;
+            stamped := null;
+            return;
         end if;
         insert into event_sequencer (position, safe_seq, pending_seq, pending_xid)
         values (coalesce((select max(l.position) from event_log l), 0), 0, 0, '0') on conflict do nothing;
         select * into v_row from event_sequencer for update;
     end if;
-    v_last := v_row.position;
-    -- Where to look from, only to be fast: under an old snapshot the rows that were stamped long ago cannot be vacuumed, and a
-    -- look from the start would step over all of them. A number from the future is from another cluster, before a restore.
-    if v_row.pending_xid > pg_current_xact_id() then
-        v_row.pending_xid := pg_current_xact_id();
-        v_row.pending_seq := v_row.safe_seq;
-    elsif v_top is not null and pg_snapshot_xmin(pg_current_snapshot()) >= v_row.pending_xid then
-        v_row.safe_seq := v_row.pending_seq;
-        v_row.pending_seq := v_top;
-        v_row.pending_xid := pg_current_xact_id();
-    end if;
+    v_ended := v_row.pending_xid <= pg_snapshot_xmin(pg_current_snapshot());
     v_now := ostinato.now();
     with taken as materialized (
         delete from event_unsequenced u where u.ctid = any (array(
@@ -269,13 +264,117 @@ begin
         returning u.*
     ), stamped as (
         insert into event_log (event_id, position, sequenced_at, type, tenant_id, ordering_key)
-        select t.event_id, v_last + row_number() over (order by t.seq), v_now, t.type, t.tenant_id, t.ordering_key from taken t
-        order by t.seq
+        select t.event_id, v_row.position + row_number() over (order by t.seq), v_now, t.type, t.tenant_id, t.ordering_key from taken t
         returning event_id
     )
-    select array_agg(s.event_id) into v_ids from stamped s;
-    update event_sequencer set position = v_last + coalesce(cardinality(v_ids), 0), safe_seq = v_row.safe_seq,
-        pending_seq = v_row.pending_seq, pending_xid = v_row.pending_xid;
-    return coalesce(cardinality(v_ids), 0);
+    select (select array_agg(s.event_id) from stamped s), (select max(t.seq) from taken t) into v_ids, v_taken;
+    stamped := coalesce(cardinality(v_ids), 0);
+    -- Where to look from the next time, only to be fast: under an old snapshot the rows that were stamped long ago cannot be
+    -- vacuumed, and a look from the start would step over all of them. Safe is what was drawn by transactions that had ended
+    -- before we looked, as far as we took it. A number from the future is from another cluster, before a restore.
+    if v_ended then
+        v_row.safe_seq := case when stamped < most then v_row.pending_seq else least(v_row.pending_seq, greatest(v_taken, v_row.safe_seq)) end;
+    end if;
+    if v_top is not null and (v_row.safe_seq = v_row.pending_seq or v_row.pending_xid > pg_current_xact_id()) then
+        v_row.pending_seq := v_top;
+        v_row.pending_xid := pg_current_xact_id();
+    end if;
+    update event_sequencer set position = v_row.position + stamped, safe_seq = v_row.safe_seq, pending_seq = v_row.pending_seq,
+        pending_xid = v_row.pending_xid;
+    if stamped > 0 then
+        queues := array(select ostinato.resolve_waits(v_ids));
+    end if;
 end
+$$;
+
+-- Whether an event waits for its position.
+create function ostinato.has_unsequenced() returns boolean language sql volatile
+set search_path = ostinato_data, pg_catalog, pg_temp set enable_seqscan = off as $$
+    select exists (select from event_unsequenced u where u.seq > coalesce((select s.safe_seq from event_sequencer s), 0))
+$$;
+
+-- The position of the newest event that has one.
+create function ostinato.last_position() returns bigint language sql stable
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    select coalesce((select s.position from event_sequencer s), (select max(l.position) from event_log l), 0)
+$$;
+
+-- The position before the first event that got its own at or after a time. Every event told since then is behind it.
+create function ostinato.position_at(at timestamptz) returns bigint language plpgsql stable
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+declare
+    v_low  bigint := coalesce((select min(l.position) from event_log l), ostinato.last_position() + 1);
+    v_high bigint := ostinato.last_position() + 1;
+    v_mid  bigint;
+    v_time timestamptz;
+begin
+    -- Positions have no gaps and grow with time, so a few probes find it.
+    while v_low < v_high loop
+        v_mid := (v_low + v_high) / 2;
+        select l.sequenced_at into v_time from event_log l where l.position >= v_mid order by l.position limit 1;
+        if v_time >= position_at.at then
+            v_high := v_mid;
+        else
+            v_low := v_mid + 1;
+        end if;
+    end loop;
+    return v_low - 1;
+end
+$$;
+
+-- Events, newest first; `before` is the id of the last one seen. A tenant sees its own.
+create function ostinato.list_events(
+    type text default null, ordering_key text default null, tenant_id text default null, correlation_id text default null,
+    before bigint default null, most integer default 50
+) returns table (
+    id bigint, "position" bigint, type text, version integer, tenant_id text, correlation_id text, occurred_at timestamptz,
+    emitted_at timestamptz, producer text, ordering_key text
+) language sql stable
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    select e.id, l.position, e.type, e.version, e.tenant_id, e.correlation_id, e.occurred_at, e.emitted_at, e.producer, e.ordering_key
+    from event e left join event_log l on l.event_id = e.id
+    where ($1 is null or e.type = $1) and ($2 is null or e.ordering_key = $2) and ($3 is null or e.tenant_id = $3)
+      and ($4 is null or e.correlation_id = $4) and ($5 is null or e.id < $5)
+    order by e.id desc limit $6
+$$;
+
+-- Everything about one event. No row: there is none, or it belongs to another tenant.
+create function ostinato.show_event(event_id bigint) returns table (
+    id bigint, "position" bigint, type text, version integer, tenant_id text, correlation_id text, occurred_at timestamptz,
+    emitted_at timestamptz, producer text, ordering_key text, payload json
+) language sql stable
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    select e.id, l.position, e.type, e.version, e.tenant_id, e.correlation_id, e.occurred_at, e.emitted_at, e.producer, e.ordering_key, e.payload
+    from event e left join event_log l on l.event_id = e.id where e.id = $1
+$$;
+
+-- The partitions of events, as logs are kept (logs.sql): a week goes when it is past retention and every subscription that is
+-- not paused has been given all of it and settled it. A paused one keeps nothing: what it misses is gone when it resumes.
+create function ostinato.upkeep_events(cutoff timestamptz, weeks_ahead integer default 4)
+returns table (action text, name text, reason text, rows bigint) language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+declare
+    v_before constant bigint := ostinato.first_id(cutoff);
+    v_keep   bigint := ostinato.needed_event(cutoff);
+begin
+    delete from delivery d using subscription s where s.name = d.subscription and s.paused and d.state in ('waiting') and d.event_id < v_before;
+    -- The log first: it may go without its events, but they not without it.
+    return query select * from ostinato.upkeep_log('event_log', 'event_id', cutoff, v_keep, weeks_ahead);
+    v_keep := least(v_keep, (select ostinato.week_id(min(w)) from ostinato.log_weeks('event_log') w));
+    return query select * from ostinato.upkeep_log('event', 'id', cutoff, v_keep, weeks_ahead);
+    delete from event_kept k where not exists (select from delivery d where d.event_id = k.id);
+end
+$$;
+
+-- The first id of the oldest week before a time in which an event is not sequenced, or not settled by a subscription that is
+-- not paused; null: there is none.
+create function ostinato.needed_event(cutoff timestamptz) returns bigint language sql stable
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    select least(
+        (select ostinato.week_id(min(w)) from ostinato.log_weeks('event_log') w
+         where ostinato.week_id(w + 1) <= ostinato.first_id($1) and exists (
+             select from event_log l where l.event_id >= ostinato.week_id(w) and l.event_id < ostinato.week_id(w + 1)
+             and l.position > (select min(s.position) from subscription s where not s.paused))),
+        (select min(d.event_id) from delivery d join subscription s on s.name = d.subscription where not s.paused and d.state <> 'buried'),
+        (select min(u.event_id) from event_unsequenced u))
 $$;

@@ -44,7 +44,6 @@ create table ostinato_data.event_log (
 ) partition by range (event_id);
 create table ostinato_data.event_log_default partition of ostinato_data.event_log default;
 create index event_log_position on ostinato_data.event_log (position);
-create index event_log_key on ostinato_data.event_log (ordering_key, type, tenant_id, position) where ordering_key is not null;
 
 -- One row, made by the first who stamps: whoever holds its lock stamps. Every seq up to safe_seq is stamped or was rolled back; every one up to
 -- pending_seq will be so when the transactions before pending_xid have ended.
