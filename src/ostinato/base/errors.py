@@ -4,7 +4,10 @@
     ├── InvalidInput          OS400   the caller handed over something unusable
     ├── NotFound              OS404   there is no such job, queue, worker, …
     ├── Conflict              OS409   it clashes with something that is already there
-    │   └── UniqueConflict    OS411   a live job already holds the unique key
+    │   ├── UniqueConflict    OS411   a live job already holds the unique key
+    │   ├── LeaseHeld         OS423   somebody else has the lease
+    │   ├── IdempotencyConflict       the key was used for another request
+    │   └── RequestInFlight           the same request is being worked on
     ├── SignatureRefused              a webhook that came in is not what its sender signed
     │   ├── HeaderMissing             a header of the signature is not there
     │   ├── TimestampRefused          it is too old, or from the future
@@ -14,6 +17,9 @@
     ├── NoAnswer                      another server did not answer; trying again may help
     ├── LeaseLost             OS410   this attempt no longer owns the job
     ├── WrongState            OS412   the verb does not apply in the job's state
+    │   ├── IllegalTransition OS424   a machine does not list this change of state
+    │   └── InvariantBroken   OS425   what holds in a state would not hold any more
+    ├── StepMismatch                  the code takes other steps than those stored
     ├── DatabaseUnavailable           no answer from PostgreSQL; trying again may help
     ├── CommitUnknown                 the commit may or may not have happened
     ├── ContractMismatch      OS426   this code and the schema do not fit together
@@ -39,15 +45,21 @@ __all__ = [
     "DatabaseUnavailable",
     "EmbeddedError",
     "HeaderMissing",
+    "IdempotencyConflict",
+    "IllegalTransition",
     "InvalidInput",
+    "InvariantBroken",
+    "LeaseHeld",
     "LeaseLost",
     "MigrationError",
     "NoAnswer",
     "NotConfigured",
     "NotFound",
     "OstinatoError",
+    "RequestInFlight",
     "RetryAfter",
     "SettingsError",
+    "StepMismatch",
     "SignatureMismatch",
     "SignatureRefused",
     "TimestampRefused",
@@ -122,6 +134,33 @@ class UniqueConflict(Conflict):
     hint = "Wait for that job, cancel it, or enqueue with policy 'return' or 'replace'."
 
 
+class LeaseHeld(Conflict):
+    """Somebody else has the lease; the values name the holder, its job and until when."""
+
+    code = "lease_held"
+    sqlstate = "OS423"
+    status = 423
+    retryable = True
+    hint = "Try again later; in a job, return Snooze(seconds)."
+
+
+class IdempotencyConflict(Conflict):
+    """The key was used for another request; the values name the fields that differ."""
+
+    code = "idempotency_conflict"
+    sqlstate = None
+    hint = "Send the first request again unchanged, or choose a new key for the new one."
+
+
+class RequestInFlight(Conflict):
+    """The same request is being worked on; the values say by whom, since when and until when."""
+
+    code = "request_in_flight"
+    sqlstate = None
+    retryable = True
+    hint = "Send the same request again a little later: it gets the answer of the first."
+
+
 class SignatureRefused(OstinatoError):
     """A webhook that came in is not what its sender signed, or cannot be told to be."""
 
@@ -188,6 +227,29 @@ class WrongState(OstinatoError):
     sqlstate = "OS412"
     status = 409
     hint = "See where the job stands with `ostinato why <job>`."
+
+
+class IllegalTransition(WrongState):
+    """The machine does not list this change of state, or it was not made by a transition."""
+
+    code = "illegal_transition"
+    sqlstate = "OS424"
+    hint = "Change states with ostinato.transition(), by an event that the machine lists."
+
+
+class InvariantBroken(WrongState):
+    """The row would be in a state without what the machine says of rows in that state."""
+
+    code = "invariant_broken"
+    sqlstate = "OS425"
+    hint = "Set the columns together with the state: `changes` of ostinato.transition()."
+
+
+class StepMismatch(OstinatoError):
+    """This version of a handler takes other steps than the one that began the job."""
+
+    code = "step_mismatch"
+    hint = "Run the job with the code that began it, or: ostinato jobs restart <job> --from <step>"
 
 
 class DatabaseUnavailable(OstinatoError):
