@@ -25,6 +25,7 @@ grant execute on function
     ostinato.emit_event, ostinato.emit_events, ostinato.check_events, ostinato.check_payload, ostinato.check_registered, ostinato.refuse_event,
     ostinato.lock_keys, ostinato.lane, ostinato.list_events, ostinato.show_event
 to ostinato_tenant;
+-- Schedules: a tenant keeps its own; workers fire.
 grant execute on function
     ostinato.upsert_schedule, ostinato.upsert_schedules, ostinato.read_schedules, ostinato.check_schedule, ostinato.retime_schedules,
     ostinato.check_timed, ostinato.find_schedule, ostinato.pause_schedule, ostinato.resume_schedule, ostinato.delete_schedule,
