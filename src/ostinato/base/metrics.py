@@ -93,6 +93,19 @@ DATABASE_ERRORS = Counter(
     "ostinato_database_errors_total", "Calls to the database that failed, by error.", ("code",)
 )
 
+SCHEDULE_LATENESS_SECONDS = Histogram(
+    "ostinato_schedule_lateness_seconds",
+    "Time from when a slot of a schedule was due until its job was added.",
+    (),
+    _TO_AN_HOUR,
+)
+SCHEDULE_MISSED = Counter(
+    "ostinato_schedule_missed_total", "Slots that were missed in an outage and did not fire."
+)
+SCHEDULE_BROKEN = Counter(
+    "ostinato_schedule_broken_total", "Schedules paused because their rule cannot be computed."
+)
+
 WEBHOOK_ATTEMPTS = Counter(
     "ostinato_webhook_attempts_total", "Attempts to deliver a webhook, by outcome.", ("outcome",)
 )
@@ -150,6 +163,9 @@ METRICS: tuple[Metric, ...] = (
     DOORBELL_RINGS,
     BUFFER_JOBS,
     DATABASE_ERRORS,
+    SCHEDULE_LATENESS_SECONDS,
+    SCHEDULE_MISSED,
+    SCHEDULE_BROKEN,
     WEBHOOK_ATTEMPTS,
     WEBHOOK_SECONDS,
     *ENGINE_GAUGES,

@@ -13,11 +13,13 @@ calls it.
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Concatenate, ParamSpec
+from typing import Any, Concatenate, ParamSpec, Unpack
 
 from ostinato.base.backoff import Retry
 from ostinato.base.errors import InvalidInput, NotFound
 from ostinato.engine.queues import Queue
+from ostinato.engine.schedules import Schedule
+from ostinato.runtime.declared import Times, declared
 from ostinato.runtime.kinds import Handler, JobKind
 
 __all__ = ["App"]
@@ -39,11 +41,41 @@ class App:
         self.name = name
         self.queues = tuple(queues)
         self._kinds: dict[str, JobKind[Any]] = {}
+        self._schedules: dict[str, Schedule] = {}
 
     @property
     def kinds(self) -> Mapping[str, JobKind[Any]]:
         """The kinds by their full names, such as "billing.send_invoice"."""
         return self._kinds
+
+    @property
+    def schedules(self) -> Sequence[Schedule]:
+        """The schedules that are part of the app."""
+        return tuple(self._schedules.values())
+
+    def schedule(
+        self,
+        kind: JobKind[Any],
+        args: Mapping[str, object] | None = None,
+        /,
+        *,
+        name: str | None = None,
+        **times: Unpack[Times],
+    ) -> Schedule:
+        """Have a kind of this app run at local times: app.schedule(digest, cron="0 8 * * MON").
+
+        Every worker of the app writes its schedules when it starts, for the tenant "default". One
+        that is no longer declared is not deleted: the log of a worker names it, and `ostinato
+        schedules delete` removes it. The name is the kind's, unless `name` says otherwise.
+        """
+        made = declared(self.name, kind, name or kind.name, args or {}, times)
+        if made.name in self._schedules:
+            raise InvalidInput(
+                f"app {self.name!r} has two schedules named {made.name!r}",
+                hint='Give one of them a name: app.schedule(…, name="…").',
+            )
+        self._schedules[made.name] = made
+        return made
 
     def job(
         self,

@@ -27,6 +27,14 @@ P = ParamSpec("P")
 Handler = Callable[..., Any]
 
 MAX_ARGS_BYTES = 262_144
+SLOT = "scheduled_for"
+_SOME_SLOT = {
+    "schedule": "-",
+    "key": None,
+    "local": "2026-01-01T00:00:00",
+    "zone": "UTC",
+    "at": "2026-01-01T00:00:00Z",
+}
 LEAST_PRIORITY, MOST_PRIORITY = -32_768, 32_767
 
 
@@ -118,12 +126,22 @@ class Arguments:
             dump_args(json.loads(raw), MAX_ARGS_BYTES)
         return str(raw, "utf-8")
 
+    def dump_scheduled(self, values: Mapping[str, object]) -> str:
+        """The arguments of a schedule as JSON text: the slot is added when it fires."""
+        if SLOT not in self.signature.parameters:
+            return self.dump_values(values)
+        whole: dict[str, Any] = json.loads(self.dump_values({**values, SLOT: _SOME_SLOT}))
+        return dump_args({name: whole[name] for name in whole if name != SLOT}, MAX_ARGS_BYTES)
+
     def load(self, text: str) -> dict[str, Any]:
         """The keyword arguments of the handler, from JSON text."""
         try:
             values: dict[str, Any] = self._validator.validate_json(text).__dict__
         except pydantic.ValidationError as error:
-            raise self._invalid(error) from None
+            plain = None if SLOT in self.signature.parameters else _without_slot(text)
+            if plain is None:
+                raise self._invalid(error) from None
+            return self.load(plain)
         return {name: values[field] for field, name in self._names.items()}
 
     def _invalid(self, error: pydantic.ValidationError) -> InvalidInput:
@@ -228,6 +246,16 @@ async def new_job(conn: AsyncConnection[Any], job: NewJob, options: Options) -> 
 
 def _connection(to: Target) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
     return nullcontext(to) if isinstance(to, AsyncConnection) else to.connection()
+
+
+def _without_slot(text: str) -> str | None:
+    """The arguments without the slot that a schedule put at their end; None: there is none."""
+    head, found, tail = text.rpartition(f'"{SLOT}":')
+    try:
+        alone = bool(found) and len(json.loads(f'{{"{SLOT}":{tail}')) == 1
+    except ValueError:
+        alone = False
+    return f"{head.rstrip().removesuffix(',')}}}" if alone else None
 
 
 def _signature(kind: str, handler: Handler) -> inspect.Signature:
