@@ -47,6 +47,8 @@ from ostinato.runtime.database import Database, thread_transaction
 from ostinato.runtime.execute import Cancelled, Completed, Failed, Settled, Snoozed, execute
 from ostinato.runtime.finisher import Finisher
 from ostinato.runtime.kinds import JobKind
+from ostinato.runtime.saver import Saver
+from ostinato.runtime.steps import Slept, Waiting
 
 __all__ = ["Clock", "Engine", "Report", "engine", "engine_on"]
 
@@ -167,10 +169,19 @@ class _Runner:
         )
         self._rng = rng
         self._finisher = Finisher(Keeper(pool), Recorder())
+        self.saver = Saver(Keeper(pool), Recorder(), rng)
         self._threads = ThreadPoolExecutor(4)
         self._report = Report()
 
     async def run(self, moving: Clock | None) -> Report:
+        saving = asyncio.create_task(self.saver.loop.run())
+        try:
+            return await self._run_all(moving)
+        finally:
+            self.saver.loop.stop()
+            await saving
+
+    async def _run_all(self, moving: Clock | None) -> Report:
         async with self._pool.connection() as conn:
             worker_id = await workers.register(
                 conn, "run_until_idle", self._queues, list(self._kinds), 3600
@@ -208,6 +219,8 @@ class _Runner:
             Settled: "done",
             Failed: "failed",
             Snoozed: "snoozed",
+            Slept: "snoozed",
+            Waiting: "snoozed",
             Cancelled: "cancelled",
         }
         counted = Counter({names[type(verdict)]: 1} if type(verdict) in names else {})

@@ -58,10 +58,13 @@ def test_this_week_and_the_weeks_ahead_are_made_once(db: Session, admin: Session
     assert made == [
         ("created", THIS_WEEK),
         ("created", "outcome_20260226"),
+        ("created", "step_20260226"),
         ("created", "job_20260305"),
         ("created", "outcome_20260305"),
+        ("created", "step_20260305"),
         ("created", "job_20260312"),
         ("created", "outcome_20260312"),
+        ("created", "step_20260312"),
     ]
     assert actions(db, weeks_ahead=2) == []
     assert partitions(admin) == [THIS_WEEK, "job_20260305", "job_20260312", "job_default"]
@@ -69,7 +72,7 @@ def test_this_week_and_the_weeks_ahead_are_made_once(db: Session, admin: Session
 
 
 def test_a_month_ahead_is_the_default(db: Session) -> None:
-    assert len(upkeep(db)) == 2 * 5
+    assert len(upkeep(db)) == 3 * 5
     assert [row["existing_weeks"] for row in db.call("existing_weeks")] == [8, 9, 10, 11, 12]
 
 
@@ -94,6 +97,7 @@ def test_what_the_default_partition_holds_of_a_week_moves_there(
     assert [(row[0], row[1], row[3]) for row in made] == [
         ("created", THIS_WEEK, 2),
         ("created", "outcome_20260226", 1),
+        ("created", "step_20260226", 0),
     ]
     assert home(admin, done) == [THIS_WEEK, "outcome_20260226"]
     assert (db.state(done), db.state(waiting)) == ("done", "ready")
@@ -152,6 +156,7 @@ def test_one_week_is_dropped_a_call_and_none_right_after_weeks_were_made(
     assert actions(db, weeks_ahead=0) == [
         ("dropped", THIS_WEEK),
         ("dropped", "outcome_20260226"),
+        ("dropped", "step_20260226"),
         ("kept", "job_20260305"),
     ]
     assert actions(db, weeks_ahead=0)[0] == ("dropped", "job_20260305")

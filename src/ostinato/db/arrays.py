@@ -6,7 +6,7 @@ whole job. Used where thousands of values go out at once; short lists are left t
 
 from collections.abc import Iterable
 
-__all__ = ["numbers", "texts"]
+__all__ = ["numbers", "texts", "texts_or_nulls"]
 
 
 def numbers(values: Iterable[float | None]) -> str:
@@ -18,3 +18,12 @@ def texts(values: Iterable[str]) -> str:
     """Texts as the text of a PostgreSQL array."""
     escaped = [value.replace("\\", "\\\\").replace('"', '\\"') for value in values]
     return '{"' + '","'.join(escaped) + '"}' if escaped else "{}"
+
+
+def texts_or_nulls(values: Iterable[str | None]) -> str:
+    """As `texts`, where some may be missing."""
+    escaped = [
+        "NULL" if value is None else '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        for value in values
+    ]
+    return "{" + ",".join(escaped) + "}"

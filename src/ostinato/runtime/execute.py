@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, assert_never
 
 from ostinato.base.backoff import LONGEST_DELAY, Retry, is_permanent, next_delay
-from ostinato.base.errors import InvalidInput, LeaseLost, RetryAfter
+from ostinato.base.errors import InvalidInput, LeaseLost, RetryAfter, StepMismatch
 from ostinato.base.flow import Flow, enter, leave
 from ostinato.base.signature import bounded_error, error_signature, storable
 from ostinato.engine.claims import Failure, Job
@@ -22,6 +22,7 @@ from ostinato.runtime.context import Context, SyncContext
 from ostinato.runtime.kinds import JobKind
 from ostinato.runtime.outcomes import Cancel, Done, Snooze
 from ostinato.runtime.results import dump_result
+from ostinato.runtime.steps import Slept, Waiting
 
 __all__ = [
     "Cancelled",
@@ -80,8 +81,11 @@ class Settled:
 class Lost:
     """Another worker has the job by now: nothing may be done."""
 
+    counted: bool = False
+    """Whether the write that was refused is counted already."""
 
-Verdict = Completed | Failed | Snoozed | Cancelled | Released | Settled | Lost
+
+Verdict = Completed | Failed | Snoozed | Slept | Waiting | Cancelled | Released | Settled | Lost
 
 PLAIN_SUCCESS = Completed(None)
 REASON_LENGTH = 1000
@@ -101,7 +105,8 @@ async def execute(
             outcome = await kind.handler(ctx, **arguments)
         else:
             outcome = await _in_thread(kind, ctx, arguments, threads)
-        return PLAIN_SUCCESS if outcome is None and not ctx.settled else judge(outcome, ctx)
+        plain = outcome is None and not ctx.settled and ctx.steps is None
+        return PLAIN_SUCCESS if plain else judge(outcome, ctx)
     except asyncio.CancelledError as error:
         _uncancel()
         return judge_interruption(kind, ctx, error, rng)
@@ -109,15 +114,17 @@ async def execute(
         # Whatever a handler raises is a failed attempt, SystemExit included.
         if ctx.settled:
             ctx.log.warning("error_after_completion", exc_info=error)
-        return judge_error(error, ctx.job, kind.retry, rng, settled=ctx.settled)
+        return _decided(ctx) or judge_error(error, ctx.job, kind.retry, rng)
     finally:
         leave(token)
 
 
 def judge(outcome: object, ctx: Context) -> Verdict:
     """What a returned outcome means."""
-    if ctx.settled:
-        return Settled()
+    if (decided := _decided(ctx)) is not None:
+        return decided
+    if ctx.steps is not None and not isinstance(outcome, Snooze | Cancel):
+        ctx.steps.check_all_taken()
     match outcome:
         case None:
             return PLAIN_SUCCESS
@@ -138,12 +145,12 @@ def judge_error(
     if settled:
         return Settled()  # the work is committed; an error after it cannot undo that
     if isinstance(error, LeaseLost) and error.values.get("job_id") in (None, job.id):
-        return Lost()
+        return Lost(counted="step" in error.values)
     failures = job.failures + 1
     most = job.max_attempts if job.max_attempts is not None else retry.max_attempts
     reason = "attempts_used_up"
     delay: float | None = None
-    if isinstance(error, InvalidInput) or is_permanent(retry, error):
+    if isinstance(error, InvalidInput | StepMismatch) or is_permanent(retry, error):
         reason = "permanent_error"
     elif failures < most:
         delay = _asked_delay(error)
@@ -159,8 +166,8 @@ def judge_interruption(
     kind: JobKind[Any], ctx: Context, error: BaseException, rng: random.Random
 ) -> Verdict:
     """What it means that a handler was stopped from outside."""
-    if ctx.settled:
-        return Settled()
+    if (decided := _decided(ctx)) is not None:
+        return decided
     match ctx.interrupted:
         case "timeout":
             late = TimeoutError(f"{kind.name} took longer than its timeout of {kind.timeout:g} s")
@@ -175,6 +182,13 @@ def judge_interruption(
             return judge_error(error, ctx.job, kind.retry, rng)
         case other:
             assert_never(other)  # type: ignore[arg-type]
+
+
+def _decided(ctx: Context) -> Verdict | None:
+    """The verdict that stands whatever else the handler does: it ended the job, or left."""
+    if ctx.settled:
+        return Settled()
+    return None if ctx.steps is None else ctx.steps.leaving
 
 
 def _asked_delay(error: BaseException) -> float | None:
@@ -202,16 +216,17 @@ async def _in_thread(
     kind: JobKind[Any], ctx: Context, arguments: dict[str, Any], threads: Executor
 ) -> object:
     context = contextvars.copy_context()
+    loop = asyncio.get_running_loop()
 
     def call() -> object:
         try:
-            return context.run(kind.handler, SyncContext(ctx), **arguments)
+            return context.run(kind.handler, SyncContext(ctx, loop), **arguments)
         except (StopIteration, GeneratorExit) as error:
             # A future cannot carry the one, and the other would close the lane that waits for it.
             raise RuntimeError(f"the handler raised {type(error).__name__}") from error
 
     try:
-        return await asyncio.get_running_loop().run_in_executor(threads, call)
+        return await loop.run_in_executor(threads, call)
     except asyncio.CancelledError:
         ctx.log.warning("thread_left_running", reason=ctx.interrupted)
         raise

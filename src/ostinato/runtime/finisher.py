@@ -30,7 +30,7 @@ from ostinato.base.metrics import (
 )
 from ostinato.base.signature import storable
 from ostinato.db.keep import Keeper
-from ostinato.engine import claims
+from ostinato.engine import claims, steps
 from ostinato.engine.claims import Failure, Job
 from ostinato.runtime.execute import (
     Cancelled,
@@ -43,6 +43,7 @@ from ostinato.runtime.execute import (
     Verdict,
 )
 from ostinato.runtime.loop import FOREVER
+from ostinato.runtime.steps import Slept, Waiting
 
 __all__ = ["Finisher"]
 
@@ -162,7 +163,7 @@ class Finisher:
         for queue in {finished.job.queue for finished in group}:
             self._on_written(queue)
         if verdict_type is Lost:
-            refused = [finished.job.id for finished in group]
+            refused = [each.job.id for each in group if not each.verdict.counted]  # type: ignore[union-attr]
         if refused or self._unsure:
             self._refused(set(refused), verb, group)
         return None
@@ -260,6 +261,25 @@ async def _snooze(conn: AsyncConnection[Any], group: list[Finished]) -> list[int
     return await claims.snooze(conn, _jobs(group), [finished.verdict.seconds for finished in group])  # type: ignore[union-attr]
 
 
+async def _sleep(conn: AsyncConnection[Any], group: list[Finished]) -> list[int]:
+    left: list[Slept] = [finished.verdict for finished in group]  # type: ignore[misc]
+    return await steps.sleep(
+        conn, _jobs(group), [each.position for each in left], [each.seconds for each in left]
+    )
+
+
+async def _wait(conn: AsyncConnection[Any], group: list[Finished]) -> list[int]:
+    left: list[Waiting] = [finished.verdict for finished in group]  # type: ignore[misc]
+    return await steps.wait(
+        conn,
+        _jobs(group),
+        positions=[each.position for each in left],
+        events=[each.event for each in left],
+        keys=[each.key for each in left],
+        timeouts=[each.timeout for each in left],
+    )
+
+
 async def _cancel(conn: AsyncConnection[Any], group: list[Finished]) -> list[int]:
     reasons = [finished.verdict.reason for finished in group]  # type: ignore[union-attr]
     return await claims.cancel(conn, _jobs(group), reasons, _durations(group))
@@ -274,6 +294,8 @@ _VERBS: dict[type, tuple[str, str, Write | None]] = {
     Completed: ("complete", "done", _complete),
     Failed: ("fail", "failed", _fail),
     Snoozed: ("snooze", "snoozed", _snooze),
+    Slept: ("sleep", "slept", _sleep),
+    Waiting: ("wait", "waiting", _wait),
     Cancelled: ("cancel", "cancelled", _cancel),
     Released: ("release", "released", _release),
     Settled: ("complete", "done", None),

@@ -5,6 +5,7 @@
     claimer  (loop)    keeps the lanes supplied
     lanes    (tasks)   run the handlers
     finisher (loop)    writes the verdicts
+    saver    (loop)    writes the steps
     services (loops)   what a worker does for everybody: runtime.services
 
 States of a worker: starting, running, draining (SIGTERM: claims nothing, gives back what has not
@@ -45,7 +46,7 @@ from ostinato.engine import queues as engine_queues
 from ostinato.engine import workers
 from ostinato.engine.claims import Job
 from ostinato.engine.jobs import ANY_QUEUE
-from ostinato.runtime import tracing
+from ostinato.runtime import tracing, webhooks
 from ostinato.runtime.app import App, merged_kinds
 from ostinato.runtime.claimer import Claimer
 from ostinato.runtime.database import Database, thread_transaction
@@ -53,13 +54,14 @@ from ostinato.runtime.finisher import Finisher
 from ostinato.runtime.heart import Heart
 from ostinato.runtime.lanes import Lanes
 from ostinato.runtime.loop import FOREVER, Loop
+from ostinato.runtime.saver import Saver
 from ostinato.runtime.services import Service, Site, background
 
 __all__ = ["Worker"]
 
 log = get_logger("worker")
 
-SERVICE_CONNECTIONS = 6
+SERVICE_CONNECTIONS = 7
 RECONCILE_SECONDS = 30.0
 LAST_WRITES_SECONDS = 0.01
 OVERDUE_SECONDS = 0.05
@@ -80,12 +82,15 @@ class Worker:
         rng: random.Random | None = None,
     ) -> None:
         self.settings = settings or Settings()
-        self.kinds = merged_kinds(apps)
-        if not self.kinds:
+        if not merged_kinds(apps):
             raise NotConfigured(
                 "a worker needs at least one kind of job",
                 hint="Decorate a function with @app.job().",
             )
+        self.recorder = Recorder()
+        self._rng = rng or random.Random()  # noqa: S311  # spreads load, guards nothing
+        apps = webhooks.with_app(apps, self.settings, self.recorder, self._rng)
+        self.kinds = merged_kinds(apps)
         # "default" is where callers in plain SQL put a kind that no worker had declared yet.
         served = (
             [kind.queue for kind in self.kinds.values()]
@@ -94,13 +99,11 @@ class Worker:
         )
         self.queues = tuple(dict.fromkeys(queues or served))
         self.name = name or f"{platform.node()}-{os.getpid()}"
-        self.recorder = Recorder()
         self.id: UUID | None = None
         self.started = asyncio.Event()
         self._declared = [queue for app in apps for queue in app.queues]
         self._apps = tuple(apps)
         self._database = database
-        self._rng = rng or random.Random()  # noqa: S311  # spreads load, guards nothing
         self._stop = asyncio.Event()
         seconds = self.settings.call_timeout_seconds
         self._pool = Pool(
@@ -139,6 +142,7 @@ class Worker:
             wake=self._finish_loop.wake,
             on_written=self.rouse,
         )
+        self.saver = Saver(self._keep(), self.recorder, self._rng, self._database_error)
         self._claim_loop = Loop(
             "claimer", self._claim_tick, on_error=self._claim_failed, rng=self._rng
         )
@@ -194,6 +198,7 @@ class Worker:
                 self._finish_loop,
                 self._claim_loop,
                 self._poll_loop,
+                self.saver.loop,
                 self._reconcile_loop,
                 *self._services.values(),
             ]

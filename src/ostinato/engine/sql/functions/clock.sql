@@ -54,8 +54,8 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     update test_clock set shift = test_clock.shift + $1
 $$;
 
--- The kinds of jobs that wait for their time.
+-- The kinds of jobs that wait for their time; those that wait for an event, without a deadline, have none.
 create function ostinato.waiting_kinds() returns setof text language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    select distinct s.kind from scheduled s
+    select distinct s.kind from scheduled s where ostinato.real_time(s.run_at) is not null
 $$;

@@ -69,7 +69,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp set enable_seqscan = off se
     )
     select j.id, j.kind, j.queue, j.tenant_id, j.correlation_id, j.priority,
            coalesce(p.state, o.outcome), coalesce(p.attempt, o.attempt), coalesce(p.failures, o.failures), coalesce(p.crashes, o.crashes),
-           j.created_at, p.run_at, case when p.state is null or p.state = 'dead' then o.finished_at end,
+           j.created_at, ostinato.real_time(p.run_at), case when p.state is null or p.state = 'dead' then o.finished_at end,
            case when o.outcome <> 'done' then ostinato.error_summary(o.error) end,
            coalesce(p.reason, case when o.outcome = 'cancelled' then o.error ->> 'reason' end)
     from job j
@@ -149,9 +149,9 @@ begin
             select l.job_id, l.attempt from outcome l where l.outcome = in_state and l.job_id < before
             order by l.job_id desc limit case when not v_any then 20000 end) o
         -- Subqueries that cannot become joins: the outcomes must lead, from `before` backwards.
-        where (v_any or (select (in_queue is null or j.queue = in_queue) and (of_kind is null or j.kind = of_kind)
-                            and (of_tenant is null or j.tenant_id = of_tenant) from job j where j.id = o.job_id))
-          and (in_state = 'done' or ostinato.was_last(o.job_id, o.attempt))
+        where case when v_any or (select (in_queue is null or j.queue = in_queue) and (of_kind is null or j.kind = of_kind)
+                                    and (of_tenant is null or j.tenant_id = of_tenant) from job j where j.id = o.job_id)
+                   then ostinato.was_last(o.job_id, o.attempt, in_state) end
         limit most);
     if v_any or cardinality(v_ids) = most then
         return query select unnest(v_ids);
@@ -160,15 +160,15 @@ begin
     return query select j.id from job j
     where j.id < before and (in_queue is null or j.queue = in_queue) and (of_kind is null or j.kind = of_kind)
       and (of_tenant is null or j.tenant_id = of_tenant)
-      and (select bool_or(in_state = 'done' or ostinato.was_last(o.job_id, o.attempt)) from outcome o where o.job_id = j.id and o.outcome = in_state)
+      and (select bool_or(ostinato.was_last(o.job_id, o.attempt, in_state)) from outcome o where o.job_id = j.id and o.outcome = in_state)
     order by j.id desc limit most;
 end
 $$;
 
--- Whether a job ended with this attempt: a cancelled one may have been retried since.
-create function ostinato.was_last(job_id bigint, attempt integer) returns boolean language sql stable
+-- Whether a job ended with this attempt: a cancelled one may have been retried since, and one that is done restarted.
+create function ostinato.was_last(job_id bigint, attempt integer, state text default 'cancelled') returns boolean language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    select not exists (select from outcome o where o.job_id = $1 and o.attempt > $2) and ostinato.job_state($1) = 'cancelled'
+    select not exists (select from outcome o where o.job_id = $1 and o.attempt > $2) and ostinato.job_state($1) = $3
 $$;
 
 -- The ids of a page of jobs in one place. Each branch reads the index of that place backwards.
@@ -454,6 +454,6 @@ begin
     select greatest((select max(age(a.backend_xmin)) from pg_stat_activity a), (select max(age(s.xmin)) from pg_replication_slots s),
                     (select max(age(x.transaction)) from pg_prepared_xacts x), 0) into xmin_age;
     ready_dead_tuples := pg_stat_get_dead_tuples('ready'::regclass);
-    default_bytes := pg_total_relation_size('job_default') + pg_total_relation_size('outcome_default');
+    default_bytes := pg_total_relation_size('job_default') + pg_total_relation_size('outcome_default') + pg_total_relation_size('step_default');
 end
 $$;

@@ -1,4 +1,4 @@
--- Upkeep: the weekly partitions of job and outcome, and what else grows old. Any worker calls it now and then, in a
+-- Upkeep: the weekly partitions of job, outcome and step, and what else grows old. Any worker calls it now and then, in a
 -- transaction of its own; what cannot be done now is said and left to the next call.
 --
 -- A week is a range of ids (see ostinato.new_id): seven days counted from 2026-01-01. The default partitions hold what
@@ -11,7 +11,7 @@
 -- What may go wrong: a lock is not free (skipped, tried again by the next call); the default partition holds too much
 -- to be searched or moved beside running work (skipped; `thorough` does it all the same, for a quiet hour); an old week
 -- holds too many jobs that are needed (kept until they are fewer).
--- Lock order: an old week of job, then the parents from job to outcome, then the default partitions.
+-- Lock order: an old week of job, then the parents job, outcome, step, then their default partitions in the same order.
 
 -- The week of a time.
 create function ostinato.week_of(at timestamptz) returns integer language sql immutable as $$
@@ -87,44 +87,55 @@ language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
     v_job     constant text := ostinato.week_name('job', week);
-    v_outcome constant text := ostinato.week_name('outcome', week);
-    v_bounds  constant text := format('from (%s) to (%s)', ostinato.week_id(week), ostinato.week_id(week + 1));
     v_there   bigint;
-    v_moved   bigint;
-    v_old     bigint;
 begin
     v_there := (select count(*) from (
         select from job_default j where j.id >= ostinato.week_id(week) and j.id < ostinato.week_id(week + 1) limit 20001) d);
-    if not thorough and (v_there > 20000 or pg_relation_size('job_default') + pg_relation_size('outcome_default') > 268435456) then
+    if not thorough and (v_there > 20000 or pg_relation_size('job_default') + pg_relation_size('outcome_default')
+                                            + pg_relation_size('step_default') > 268435456) then
         return query select 'skipped', v_job, 'the default partition holds too much to go through beside running work; in a quiet hour,'
             ' call upkeep_partitions with thorough => true', v_there;
         return;
     end if;
-    perform ostinato.make_partition('job', v_job), ostinato.make_partition('outcome', v_outcome);
-    lock table ostinato_data.job_default, ostinato_data.outcome_default in access exclusive mode;
-    execute format('with old as (delete from ostinato_data.job_default where id >= %s and id < %s returning *)'
-                   ' insert into ostinato_data.%I select * from old', ostinato.week_id(week), ostinato.week_id(week + 1), v_job);
-    get diagnostics v_moved = row_count;
-    execute format('with old as (delete from ostinato_data.outcome_default where job_id >= %s and job_id < %s returning *)'
-                   ' insert into ostinato_data.%I select * from old', ostinato.week_id(week), ostinato.week_id(week + 1), v_outcome);
-    get diagnostics v_old = row_count;
-    execute format('alter table ostinato_data.job attach partition ostinato_data.%I for values %s', v_job, v_bounds);
-    execute format('alter table ostinato_data.outcome attach partition ostinato_data.%I for values %s', v_outcome, v_bounds);
-    return query select 'created', v_job, case when v_moved > 0 then 'its jobs were moved from the default partition' else 'new' end, v_moved
-        union all select 'created', v_outcome, case when v_old > 0 then 'its outcomes were moved from the default partition' else 'new' end, v_old;
+    perform ostinato.make_partition(p.name, ostinato.week_name(p.name, week)) from unnest('{job,outcome,step}'::text[]) p (name);
+    lock table ostinato_data.job_default, ostinato_data.outcome_default, ostinato_data.step_default in access exclusive mode;
+    return query select 'created', p.week, case when p.moved > 0 then 'its rows were moved from the default partition' else 'new' end, p.moved
+    from (select ostinato.week_name(t.name, week) as week, ostinato.fill_week(t.name, t.id, week) as moved
+          from (values ('job', 'id'), ('outcome', 'job_id'), ('step', 'job_id')) t (name, id)) p;
 exception when lock_not_available or deadlock_detected then
     return query select 'skipped', v_job, 'the locks were not free within 300 ms; the next call tries again', v_there;
 end
 $$;
 
--- Makes a table like a parent, closed and opened as 0002_access.sql does, to become a partition of it.
+-- Moves what the default partition of a parent holds of a week into the table made for it, and attaches that. The caller
+-- holds the lock of the default partition. Returns how many rows were moved.
+create function ostinato.fill_week(parent text, id text, week integer) returns bigint language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+declare
+    v_name  constant text := ostinato.week_name(parent, week);
+    v_moved bigint;
+begin
+    execute format('with old as (delete from ostinato_data.%I where %I >= $1 and %I < $2 returning *) insert into ostinato_data.%I select * from old',
+                   parent || '_default', id, id, v_name) using ostinato.week_id(week), ostinato.week_id(week + 1);
+    get diagnostics v_moved = row_count;
+    execute format('alter table ostinato_data.%I attach partition ostinato_data.%I for values from (%s) to (%s)', parent, v_name,
+                   ostinato.week_id(week), ostinato.week_id(week + 1));
+    return v_moved;
+end
+$$;
+
+-- Makes a table like a parent, closed and opened as that is, to become a partition of it.
 create function ostinato.make_partition(parent text, name text) returns void language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
+declare
+    v_rights constant text := (
+        select string_agg(r, ', ') from unnest('{select,insert,update,delete}'::text[]) r
+        where has_table_privilege('ostinato_worker', format('ostinato_data.%I', parent), r));
 begin
     execute format('create table ostinato_data.%I (like ostinato_data.%I including all)', name, parent);
     execute format('alter table ostinato_data.%I enable row level security, force row level security', name);
     execute format('create policy engine on ostinato_data.%I to ostinato_owner, ostinato_worker using (true) with check (true)', name);
-    execute format('grant select, insert, update, delete on ostinato_data.%I to ostinato_worker', name);
+    execute format('grant %s on ostinato_data.%I to ostinato_worker', v_rights, name);
 end
 $$;
 
@@ -145,6 +156,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
     v_job     constant text := ostinato.week_name('job', week);
     v_outcome constant text := ostinato.week_name('outcome', week);
+    v_step    constant text := ostinato.week_name('step', week);
     v_needed  bigint[];
 begin
     -- Keeps retry_job out: from here on, no finished job of this week comes back, so what is needed cannot become more.
@@ -154,22 +166,25 @@ begin
         return query select 'kept', v_job, 'too many of its jobs are not finished, or finished late', cardinality(v_needed)::bigint;
         return;
     end if;
-    lock table only ostinato_data.job, only ostinato_data.outcome in access exclusive mode;
+    lock table only ostinato_data.job, only ostinato_data.outcome, only ostinato_data.step in access exclusive mode;
     perform set_config('lock_timeout', '100ms', true);  -- everybody waits for us now
     execute format('alter table ostinato_data.job detach partition ostinato_data.%I', v_job);
     execute format('alter table ostinato_data.outcome detach partition ostinato_data.%I', v_outcome);
+    execute format('alter table ostinato_data.step detach partition ostinato_data.%I', v_step);
     execute format('insert into ostinato_data.job select * from ostinato_data.%I where id = any ($1)', v_job) using v_needed;
     execute format('insert into ostinato_data.outcome select * from ostinato_data.%I where job_id = any ($1)', v_outcome) using v_needed;
-    execute format('drop table ostinato_data.%I, ostinato_data.%I', v_job, v_outcome);
+    execute format('insert into ostinato_data.step select * from ostinato_data.%I where job_id = any ($1)', v_step) using v_needed;
+    execute format('drop table ostinato_data.%I, ostinato_data.%I, ostinato_data.%I', v_job, v_outcome, v_step);
     return query select 'dropped', v_job, case when v_needed = '{}' then 'past retention'
             else 'past retention; the jobs still needed moved to the default partition' end, cardinality(v_needed)::bigint
-        union all select 'dropped', v_outcome, 'past retention', null;
+        union all select 'dropped', v_outcome, 'past retention', null
+        union all select 'dropped', v_step, 'past retention', null;
 exception when lock_not_available or deadlock_detected then
     return query select 'skipped', v_job, 'the locks were not free within 300 ms; the next call tries again', null::bigint;
 end
 $$;
 
--- Deletes what is past retention from the default partitions: at most 5,000 jobs a call, with their outcomes.
+-- Deletes what is past retention from the default partitions: at most 5,000 jobs a call, with their outcomes and steps.
 create function ostinato.prune_default(cutoff timestamptz) returns table (action text, name text, reason text, rows bigint)
 language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp set enable_seqscan = off as $$
@@ -190,6 +205,7 @@ begin
     -- Looked at again under the row locks that retry_job needs: what is finished now stays finished.
     v_ids := array(select i from unnest(v_ids) i where ostinato.job_state(i) in ('done', 'cancelled'));
     delete from outcome_default o where o.job_id = any (v_ids);
+    delete from step_default s where s.job_id = any (v_ids);
     delete from job_default j where j.id = any (v_ids);
     if cardinality(v_ids) > 0 then
         return query select 'pruned', 'job_default', 'past retention', cardinality(v_ids)::bigint;
@@ -220,6 +236,8 @@ begin
         delete from cancel_request r where r.job_id < v_before and not exists (select from job j where j.id = r.job_id) returning 1
     ), progress as (
         delete from job_progress p where p.job_id < v_before and not exists (select from job j where j.id = p.job_id) returning 1
+    ), waits as (
+        delete from job_wait w where w.job_id < v_before and not exists (select from job j where j.id = w.job_id) returning 1
     ), bells as (
         delete from doorbell d where d.rung_at < v_now - interval '1 day' returning 1
     )
@@ -228,6 +246,7 @@ begin
         union all select 'job_unique', count(*), 'their jobs are gone' from keys
         union all select 'cancel_request', count(*), 'their jobs are gone' from requests
         union all select 'job_progress', count(*), 'their jobs are gone' from progress
+        union all select 'job_wait', count(*), 'their jobs are gone' from waits
         union all select 'doorbell', count(*), 'not rung for a day' from bells) p (name, rows, reason)
     where p.rows > 0;
 end

@@ -56,6 +56,17 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
       and not ostinato.is_expired(w.beat_at, w.expiry_seconds, ostinato.now())
 $$;
 
+-- Which event a job waits for.
+create function ostinato.why_waiting(job_id bigint) returns table (code text, message text, detail json, hint text) language sql stable
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    select 'waiting', format('Job %s waits for the event %s with the key %L since %s, %s.', $1, w.event, w.key, ostinato.say_time(w.registered_at),
+                             coalesce('at the latest until ' || ostinato.say_time(w.deadline), 'without a deadline')),
+        json_strip_nulls(json_build_object('event', w.event, 'key', w.key, 'tenant_id', w.tenant_id, 'since', w.registered_at,
+                                           'deadline', w.deadline, 'step', w.position)),
+        format('Emit the event for tenant %s; or let the job go on without it: select ostinato.signal_job(%s, ''{}'')', w.tenant_id, $1)
+    from job_wait w where w.job_id = $1
+$$;
+
 -- What became of a job that ended: done, cancelled, dead.
 create function ostinato.why_ended(job_id bigint) returns table (code text, message text, detail json, hint text) language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -165,17 +176,24 @@ begin
             json_build_object('run_at', v_job.run_at, 'reason', v_job.reason), 'Nothing to do, as long as a worker is alive: ostinato workers';
         return;
     end if;
+    if v_job.reason = 'event' then
+        return query select * from ostinato.why_waiting(why_scheduled.job_id);
+        return query select * from ostinato.why_blocked(v_job.queue, v_job.kind);
+        return;
+    end if;
     return query
-    select case v_job.reason when 'retry' then 'retrying' when 'snooze' then 'snoozed' else 'later' end,
+    select case v_job.reason when 'retry' then 'retrying' when 'snooze' then 'snoozed' when 'sleep' then 'sleeping' else 'later' end,
         format(case v_job.reason
                when 'retry' then 'Job %1$s failed %4$s times and is tried again at %2$s, in %3$s. Last error: %5$s'
                when 'snooze' then 'Job %1$s asked to be run again at %2$s, in %3$s; that counts as no failure.'
+               when 'sleep' then 'Job %1$s sleeps between two steps and goes on at %2$s, in %3$s.'
                else 'Job %1$s is to run at %2$s, in %3$s.' end,
                why_scheduled.job_id, ostinato.say_time(v_job.run_at), ostinato.say_span(v_job.run_at - v_now), v_job.failures,
                coalesce(ostinato.error_summary(o.error), 'none was recorded')),
         json_strip_nulls(json_build_object('run_at', v_job.run_at, 'attempt', v_job.attempt, 'failures', v_job.failures,
             'max_attempts', j.max_attempts, 'error', case when v_job.reason = 'retry' then o.error end)),
-        format('To run it now: ostinato jobs retry %s', why_scheduled.job_id)
+        case when v_job.reason = 'sleep' then format('Nothing to do. To see its steps: ostinato jobs show %s', why_scheduled.job_id)
+             else format('To run it now: ostinato jobs retry %s', why_scheduled.job_id) end
     from job j left join lateral (select l.error from outcome l where l.job_id = j.id order by l.attempt desc limit 1) o on true
     where j.id = why_scheduled.job_id;
     return query select * from ostinato.why_blocked(v_job.queue, v_job.kind);

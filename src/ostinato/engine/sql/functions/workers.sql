@@ -228,6 +228,9 @@ begin
     if exists (select from cancel_request) then
         perform ostinato.settle_cancels();
     end if;
+    if exists (select from job_wake) then
+        perform ostinato.wake_jobs();
+    end if;
     ready_queues := array(
         select q from unnest(queues) q
         where exists (select from ready r where r.queue = q) and not exists (select from queue p where p.name = q and p.paused));
