@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from psycopg import AsyncConnection
 
-from ostinato.engine import observe, upkeep
+from ostinato.engine import observe, upkeep, webhook_work
 
 __all__ = ["Janitor"]
 
@@ -20,6 +20,7 @@ Round = Callable[[AsyncConnection[Any]], Awaitable[object]]
 
 PARTITIONS_SECONDS = 3600.0
 SAMPLES_SECONDS = 60.0
+WEBHOOKS_SECONDS = 120.0
 
 
 class Chore(NamedTuple):
@@ -40,6 +41,7 @@ class Janitor:
         self._chores = (
             Chore("partitions", PARTITIONS_SECONDS, lambda conn: upkeep.run(conn, retention_days)),
             Chore("samples", SAMPLES_SECONDS, _sample),
+            Chore("webhooks", WEBHOOKS_SECONDS, lambda conn: _webhooks(conn, retention_days)),
         )
         self._due = dict.fromkeys((chore.name for chore in self._chores), 0.0)
 
@@ -55,3 +57,8 @@ class Janitor:
 
 async def _sample(conn: AsyncConnection[Any]) -> object:
     return await observe.sample(conn, timedelta(seconds=SAMPLES_SECONDS / 2))
+
+
+async def _webhooks(conn: AsyncConnection[Any], retention_days: int) -> None:
+    await webhook_work.mend(conn)
+    await webhook_work.prune(conn, retention_days)

@@ -62,7 +62,7 @@ async def post(
     allowed: Allowed = (),
     seconds: float = SECONDS,
     answer_bytes: int = ANSWER_BYTES,
-    resolver: Resolver = system_resolver,
+    resolver: Resolver | None = None,
     tls: ssl.SSLContext | None = None,
 ) -> Answer:
     """Send a body and return the start of the answer, whatever its status.
@@ -73,7 +73,7 @@ async def post(
     try:
         async with asyncio.timeout(seconds):
             target = parse(url, allowed)
-            addresses = await _addresses(target, allowed, resolver)
+            addresses = await _addresses(target, allowed, resolver or system_resolver)
             response = await _send(target, addresses, body, headers, tls or _trusted())
             try:
                 read, cut = await _read(response, answer_bytes)

@@ -17,6 +17,8 @@ from ostinato.base.metrics import Recorder
 from ostinato.base.settings import Settings
 from ostinato.runtime.app import App
 from ostinato.runtime.janitor import Janitor
+from ostinato.runtime.ticker import Ticker
+from ostinato.runtime.webhooks import FanOut
 
 __all__ = ["Service", "Site", "background"]
 
@@ -45,4 +47,6 @@ def background(site: Site) -> list[Service]:
     """The services of a worker."""
     return [
         Janitor(site.settings.retention_days, site.rng),
+        Ticker([schedule for app in site.apps for schedule in app.schedules], site.recorder),
+        FanOut(),
     ]

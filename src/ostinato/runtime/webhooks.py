@@ -12,10 +12,11 @@ an answer means is decided in `judge`, what comes next in `sql/functions/webhook
 import random
 import ssl
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from psycopg import AsyncConnection
 
@@ -34,9 +35,21 @@ from ostinato.engine.webhook_work import Sending
 from ostinato.runtime.app import App
 from ostinato.runtime.context import Context
 from ostinato.runtime.loop import FOREVER
-from ostinato.runtime.safehttp import Answer, Resolver, post, system_resolver
 
-__all__ = ["QUEUE", "DeliveryFailed", "FanOut", "Met", "Sender", "app", "judge", "probe"]
+if TYPE_CHECKING:
+    from ostinato.runtime.safehttp import Answer, Resolver
+
+__all__ = [
+    "QUEUE",
+    "DeliveryFailed",
+    "FanOut",
+    "Met",
+    "Sender",
+    "app",
+    "judge",
+    "probe",
+    "with_app",
+]
 
 QUEUE = "webhooks"
 APP_NAME = "webhooks"
@@ -76,7 +89,7 @@ class Sender:
         allowed: Allowed = (),
         recorder: Recorder | None = None,
         *,
-        resolver: Resolver = system_resolver,
+        resolver: "Resolver | None" = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
         self._allowed = allowed
@@ -102,7 +115,10 @@ class Sender:
             met.outcome, met.status, int(1000 * seconds), met.answer, met.error, met.retry_after
         )
 
-    async def _post(self, sending: Sending) -> Answer:
+    async def _post(self, sending: Sending) -> "Answer":
+        # The HTTP client takes its time to be imported: only who sends something waits for it.
+        from ostinato.runtime.safehttp import post  # noqa: PLC0415
+
         body = sending.body.encode("utf-8")
         signed = signed_headers(
             sending.event_id, int(sending.sent_at.timestamp()), body, sending.secrets
@@ -125,7 +141,7 @@ class Sender:
         )
 
 
-def judge(answer: Answer, now: datetime, hidden: tuple[str, ...] = ()) -> Met:
+def judge(answer: "Answer", now: datetime, hidden: tuple[str, ...] = ()) -> Met:
     """What an answer means: 2xx is delivered, 410 ends the endpoint, all else is a failure."""
     status = answer.status
     text = _shown(answer, hidden)
@@ -143,7 +159,7 @@ def app(
     settings: Settings | None = None,
     recorder: Recorder | None = None,
     *,
-    resolver: Resolver = system_resolver,
+    resolver: "Resolver | None" = None,
     tls: ssl.SSLContext | None = None,
     rng: random.Random | None = None,
 ) -> App:
@@ -158,6 +174,15 @@ def app(
         await _deliver(ctx, delivery, sender, chance)
 
     return made
+
+
+def with_app(
+    apps: Sequence[App], settings: Settings, recorder: Recorder, rng: random.Random
+) -> list[App]:
+    """Some apps and the one that delivers webhooks, unless it is among them."""
+    if any(given.name == APP_NAME for given in apps):
+        return list(apps)
+    return [*apps, app(settings, recorder, rng=rng)]
 
 
 async def probe(
@@ -258,7 +283,7 @@ def _seconds(header: str | None, now: datetime) -> float | None:
     return max(0.0, (at.replace(tzinfo=at.tzinfo or UTC) - now).total_seconds())
 
 
-def _shown(answer: Answer, hidden: tuple[str, ...]) -> str | None:
+def _shown(answer: "Answer", hidden: tuple[str, ...]) -> str | None:
     """The start of an answer for people: no control characters, and none of our own secrets.
 
     A receiver may send back what it was sent, static headers included.

@@ -30,6 +30,7 @@ begin
         return;
     end if;
     return query select * from ostinato.upkeep_log('metric_sample', 'id', v_cutoff, null, weeks_ahead);
+    return query select * from ostinato.upkeep_log('webhook_attempt', 'id', v_cutoff, null, weeks_ahead);
     return query select * from ostinato.upkeep_events(v_cutoff, weeks_ahead);
     -- What became of an application's rows is asked for longer than what became of a job.
     return query select * from ostinato.upkeep_log('transition', 'id', least(v_cutoff, ostinato.now() - interval '400 days'), null, weeks_ahead);
