@@ -85,7 +85,7 @@ class Redrive:
 
 async def enqueue(conn: Connection, job: NewJob) -> int:
     """Add one job and return its id, or that of the job that holds its unique key."""
-    _check_time(job)
+    check_time(job)
     _note_queue(job)
     tenant, correlation = flow.current()
     options: dict[str, Any] = {
@@ -113,7 +113,7 @@ async def enqueue_many(conn: Connection, jobs: Sequence[NewJob]) -> list[int]:
     if not jobs:
         return []
     for job in jobs:
-        _check_time(job)
+        check_time(job)
         _note_queue(job)
         if job.unique is not None and (job.unique.policy != "return" or job.unique.states != LIVE):
             raise InvalidInput(
@@ -195,7 +195,8 @@ def _first(given: str | None, flowing: str | None) -> str | None:
     return flowing if given is None else given
 
 
-def _check_time(job: NewJob) -> None:
+def check_time(job: NewJob) -> None:
+    """Refuse a time without a zone."""
     if job.run_at is not None and job.run_at.tzinfo is None:
         raise InvalidInput(
             f"run_at of {job.kind} has no time zone: {job.run_at.isoformat()}",

@@ -1,0 +1,320 @@
+-- Idempotency: the same request twice has one effect and one answer; a different request under the same key is a conflict.
+--
+--   begin_idempotent   asks for a key and is told: new (do it), replay (here is the answer), in_flight (somebody is at it),
+--                      or conflict (the key belongs to another request; these fields differ)
+--   renew_idempotent   says that the work goes on
+--   finish_idempotent  stores the answer; refused (OS410) when the key was taken over
+--   abandon_idempotent frees the key, or leaves it to the next one who asks the same
+--
+-- Two ways to use them. All in one transaction: begin, the effect and finish commit together; whoever asks meanwhile waits
+-- for the commit and gets the answer. Or in two: begin is committed, the work is done outside, finish comes later; whoever
+-- asks meanwhile is told `in_flight`, and after the lease takes over with attempt + 1 and a new token.
+--
+-- What keeps two apart is the primary key (tenant, scope, key). The advisory lock before it is only a queue: whoever waits
+-- there looks afterwards, with eyes that see what the first one committed. That needs READ COMMITTED, and is refused in any
+-- other isolation, where the eyes are older than the wait.
+-- Lock order: the key's advisory lock, its row, then what the caller does. Whoever needs several keys in one transaction
+-- takes them in ascending order.
+--
+-- What may go wrong: the holder dies (its lease expires; the next one takes over, attempt + 1), comes late (its token is
+-- refused), or the commit of a finish is in doubt (finishing again with the same token is no error, and the first answer
+-- stays). A jump of the clock or an outage expires no lease (see ostinato.is_lapsed).
+
+-- Begins the request `key` of a scope, or says why not: a line with the decision new, replay, in_flight or conflict.
+-- `fingerprint` is the SHA-256 of what makes the request the same, `fields` the SHA-256 of each of its parts, by name, and
+-- `declaration` names the rule by which they were made: under another rule only the parts that both know are compared.
+-- `wait`: for a transaction that has the key and is not committed; else in_flight, without saying whose.
+create function ostinato.begin_idempotent(
+    scope text, key text, fingerprint text, fields json default '{}', declaration text default '', holder text default null,
+    lease_seconds double precision default 60, ttl_seconds double precision default 86400, tenant_id text default null,
+    wait boolean default true,
+    out decision text, out token bigint, out attempt integer, out held_by text, out since timestamptz, out until timestamptz,
+    out answer json, out resource text, out finished_at timestamptz, out expires_at timestamptz,
+    out differing text[], out declaration_changed boolean
+) language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+    v_tenant constant text := ostinato.tenant(begin_idempotent.tenant_id);
+    v_lock   constant bigint := hashtextextended(concat_ws(e'\x1f', 'ostinato.idempotency', v_tenant, scope, key), 0);
+    v_new    idempotency;
+    v_old    idempotency;
+    v_now    timestamptz;
+    v_locked boolean := false;
+begin
+    perform ostinato.check_idempotent(v_tenant, scope, key, fingerprint, fields, declaration, lease_seconds, ttl_seconds);
+    v_new := ostinato.sealed_request(v_tenant, scope, key, fingerprint, fields, declaration,
+                                     coalesce(holder, nullif(current_setting('application_name'), ''), 'unknown'), lease_seconds, ttl_seconds);
+    loop
+        v_now := ostinato.now();
+        select i.* into v_old from idempotency i where (i.tenant_id, i.scope, i.key) = (v_tenant, begin_idempotent.scope, begin_idempotent.key);
+        exit when v_old.state = 'done' and v_old.expires_at > v_now;  -- answers stand still: no lock is needed to read one
+        if not v_locked then
+            if not wait and not pg_try_advisory_xact_lock(v_lock) then
+                decision := 'in_flight';
+                return;
+            end if;
+            perform pg_advisory_xact_lock(v_lock);
+            v_locked := true;
+            continue;
+        end if;
+        exit when (v_old.expires_at > v_now and ostinato.differing_fields(v_old, v_new) is not null)
+            or (v_old.state = 'in_flight' and not ostinato.may_take_over(v_old));
+        v_new := ostinato.take_key(v_old, v_new);
+        exit when v_new.token is not null;
+    end loop;
+    declaration_changed := v_old.declaration <> v_new.declaration;
+    if v_new.token is not null then
+        decision := 'new';
+        token := v_new.token;
+        v_old := v_new;
+    else
+        differing := ostinato.differing_fields(v_old, v_new);
+        decision := case when differing is not null then 'conflict' when v_old.state = 'done' then 'replay' else 'in_flight' end;
+    end if;
+    attempt := v_old.attempt;
+    held_by := v_old.holder;
+    since := v_old.started_at;
+    until := case when v_old.state = 'in_flight' then v_old.renewed_at + make_interval(secs => v_old.lease_seconds) end;
+    finished_at := v_old.finished_at;
+    expires_at := v_old.expires_at;
+    answer := case when decision = 'replay' then v_old.answer end;
+    resource := case when decision = 'replay' then v_old.resource end;
+end
+$$;
+
+-- Refuses what no key can be made of, and isolation levels in which a wait for the first one would end in not seeing it.
+create function ostinato.check_idempotent(
+    tenant_id text, scope text, key text, fingerprint text, fields json, declaration text,
+    lease_seconds double precision, ttl_seconds double precision
+) returns void language plpgsql as $$
+begin
+    if pg_catalog.current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then
+        raise exception using errcode = 'OS400',
+            message = format('idempotency does not work in isolation level %s', pg_catalog.current_setting('transaction_isolation')),
+            detail = json_build_object('isolation', pg_catalog.current_setting('transaction_isolation')),
+            hint = 'Begin it in a READ COMMITTED transaction: in others, what the first request did cannot be seen after waiting for it.';
+    end if;
+    perform ostinato.check_name('tenant_id', tenant_id), ostinato.check_name('scope', scope), ostinato.check_name('key', key);
+    if fingerprint is null or fingerprint !~ '^[0-9a-f]{64}$' or declaration is null or length(declaration) > 200 then
+        raise exception using errcode = 'OS400',
+            message = format('%L is no fingerprint, or the declaration is longer than 200 characters', left(fingerprint, 80)),
+            detail = json_build_object('fingerprint', left(fingerprint, 80), 'declaration', left(declaration, 80)),
+            hint = 'A fingerprint is a SHA-256 in 64 lower-case hexadecimal digits.';
+    end if;
+    if fields is null or json_typeof(fields) <> 'object' or octet_length(fields::text) > 65536 then
+        raise exception using errcode = 'OS400', message = 'the hashes of the fields are no JSON object of at most 65536 bytes',
+            detail = json_build_object('bytes', octet_length(fields::text)), hint = 'Pass {"field": "SHA-256 of its value", …}.';
+    end if;
+    if coalesce(lease_seconds, 0) not between 0.001 and 86400 or coalesce(ttl_seconds, 0) not between 1 and 31622400 then
+        raise exception using errcode = 'OS400',
+            message = format('a lease of %s s and a time to live of %s s', coalesce(lease_seconds::text, 'null'), coalesce(ttl_seconds::text, 'null')),
+            detail = json_build_object('lease_seconds', lease_seconds::text, 'ttl_seconds', ttl_seconds::text),
+            hint = 'Choose a lease of 0.001 s to a day, and keep answers for 1 s to 366 days.';
+    end if;
+end
+$$;
+
+-- A hash as it is stored: with the key it belongs to, so that equal values under two keys have nothing in common.
+create function ostinato.seal(tenant_id text, scope text, key text, value text) returns text language sql immutable as $$
+    select encode(sha256(convert_to(concat_ws(e'\x1f', $1, $2, $3, $4), 'UTF8')), 'hex')
+$$;
+
+-- A request as a row, not stored yet.
+create function ostinato.sealed_request(
+    tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, holder text,
+    lease_seconds double precision, ttl_seconds double precision
+) returns ostinato_data.idempotency language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+declare
+    v_row idempotency;
+begin
+    v_row.tenant_id := tenant_id;
+    v_row.scope := scope;
+    v_row.key := key;
+    v_row.attempt := 1;
+    v_row.state := 'in_flight';
+    v_row.holder := left(holder, 200);
+    v_row.lease_seconds := lease_seconds;
+    v_row.ttl_seconds := ttl_seconds;
+    v_row.declaration := declaration;
+    v_row.fingerprint := ostinato.seal(tenant_id, scope, key, fingerprint);
+    v_row.fields := (select coalesce(json_object_agg(f.name, left(ostinato.seal(tenant_id, scope, key, f.hash), 32) order by f.name), '{}')
+                     from json_each_text(fields) f (name, hash));
+    return v_row;
+end
+$$;
+
+-- The fields in which a request differs from the one that has the key; null when it is the same one. Empty: they differ,
+-- and nothing tells in what. Under another declaration fingerprints say nothing, and the fields that both know decide.
+create function ostinato.differing_fields(held ostinato_data.idempotency, asked ostinato_data.idempotency) returns text[] language sql immutable as $$
+    select case
+        when held.declaration = asked.declaration and held.fingerprint = asked.fingerprint then null
+        when held.declaration = asked.declaration then array(
+            select coalesce(o.key, n.key) from json_each_text(held.fields) o full join json_each_text(asked.fields) n on n.key = o.key
+            where n.value is distinct from o.value order by 1)
+        else (select case when count(*) = 0 then '{}' else array_agg(o.key order by o.key) filter (where n.value <> o.value) end
+              from json_each_text(held.fields) o join json_each_text(asked.fields) n on n.key = o.key)
+    end
+$$;
+
+-- Whether the next one who asks the same may have a key that is not answered. If its holder is late only, that is noted: see
+-- ostinato.is_lapsed.
+create function ostinato.may_take_over(held ostinato_data.idempotency) returns boolean language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+    v_now constant timestamptz := ostinato.now();
+begin
+    if held.state = 'abandoned' or ostinato.is_lapsed(held.renewed_at, held.lease_seconds, held.doubted_at, v_now) then
+        return true;
+    end if;
+    if ostinato.is_new_doubt(held.renewed_at, held.lease_seconds, held.doubted_at, v_now) then
+        update idempotency i set doubted_at = v_now
+        where (i.tenant_id, i.scope, i.key, i.token) = (held.tenant_id, held.scope, held.key, held.token) and i.renewed_at = held.renewed_at;
+    end if;
+    return false;
+end
+$$;
+
+-- Takes a key that is free, or that may be taken over, and returns its row. A row without a token: somebody was faster, so
+-- look again. One that has expired is begun anew; one that was left is gone on with, attempt + 1.
+create function ostinato.take_key(held ostinato_data.idempotency, asked ostinato_data.idempotency) returns ostinato_data.idempotency
+language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+    v_now constant timestamptz := ostinato.now();
+begin
+    asked.token := nextval('idempotency_token_seq');
+    asked.started_at := v_now;
+    asked.renewed_at := v_now;
+    asked.expires_at := v_now + make_interval(secs => greatest(asked.ttl_seconds, asked.lease_seconds));
+    asked.attempt := case when held.expires_at > v_now then held.attempt + 1 else 1 end;
+    if held.key is null then
+        insert into idempotency select asked.* on conflict do nothing;
+    else
+        update idempotency i set
+            token = asked.token, attempt = asked.attempt, state = asked.state, holder = asked.holder, started_at = asked.started_at,
+            renewed_at = asked.renewed_at, lease_seconds = asked.lease_seconds, ttl_seconds = asked.ttl_seconds, expires_at = asked.expires_at,
+            doubted_at = null, finished_at = null, declaration = asked.declaration, fingerprint = asked.fingerprint, fields = asked.fields,
+            resource = null, answer = null
+        where (i.tenant_id, i.scope, i.key) = (held.tenant_id, held.scope, held.key)
+          and (i.token, i.state, i.renewed_at) = (held.token, held.state, held.renewed_at);
+    end if;
+    if not found then
+        asked.token := null;
+    end if;
+    return asked;
+end
+$$;
+
+-- Says that the work under a key goes on: its lease starts again. Raises OS410 when the key was taken over.
+create function ostinato.renew_idempotent(scope text, key text, token bigint, tenant_id text default null) returns timestamptz language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+    v_tenant constant text := ostinato.tenant(renew_idempotent.tenant_id);
+    v_now    constant timestamptz := ostinato.now();
+    v_until  timestamptz;
+begin
+    update idempotency i set renewed_at = v_now, doubted_at = null, expires_at = v_now + make_interval(secs => greatest(i.ttl_seconds, i.lease_seconds))
+    where (i.tenant_id, i.scope, i.key) = (v_tenant, renew_idempotent.scope, renew_idempotent.key)
+      and i.token = renew_idempotent.token and i.state = 'in_flight'
+    returning i.renewed_at + make_interval(secs => i.lease_seconds) into v_until;
+    if not found then
+        perform ostinato.refuse_key(v_tenant, renew_idempotent.scope, renew_idempotent.key, renew_idempotent.token);
+    end if;
+    return v_until;
+end
+$$;
+
+-- Stores the answer, or what it is about (`resource`), for all who ask the same again. Raises OS410 when the key was taken
+-- over. Again with the same token it does nothing: the first answer stays.
+create function ostinato.finish_idempotent(
+    scope text, key text, token bigint, answer json default null, resource text default null, tenant_id text default null
+) returns void language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+    v_tenant constant text := ostinato.tenant(finish_idempotent.tenant_id);
+    v_now    constant timestamptz := ostinato.now();
+    v_limit  constant integer := 262144;
+    v_bytes  constant integer := coalesce(octet_length(finish_idempotent.answer::text), 0) + coalesce(octet_length(finish_idempotent.resource), 0);
+begin
+    if v_bytes > v_limit then
+        raise exception using errcode = 'OS400', message = format('the answer is %s bytes, the limit is %s', v_bytes, v_limit),
+            detail = json_build_object('bytes', v_bytes, 'limit', v_limit),
+            hint = 'Store the answer in a table of your own, and its key here as the resource.';
+    end if;
+    update idempotency i set
+        state = 'done', finished_at = v_now, answer = finish_idempotent.answer, resource = finish_idempotent.resource,
+        expires_at = v_now + make_interval(secs => i.ttl_seconds), doubted_at = null
+    where (i.tenant_id, i.scope, i.key) = (v_tenant, finish_idempotent.scope, finish_idempotent.key)
+      and i.token = finish_idempotent.token and i.state = 'in_flight';
+    if found or exists (
+        select from idempotency i where (i.tenant_id, i.scope, i.key) = (v_tenant, finish_idempotent.scope, finish_idempotent.key)
+          and i.token = finish_idempotent.token and i.state = 'done')
+    then
+        return;
+    end if;
+    perform ostinato.refuse_key(v_tenant, finish_idempotent.scope, finish_idempotent.key, finish_idempotent.token);
+end
+$$;
+
+-- Gives a key up without an answer. `forget`: nothing was done, the key is free for any request. Else something may have been
+-- done: the next one who asks the same takes over at once, attempt + 1. False: the key was not held any more.
+create function ostinato.abandon_idempotent(
+    scope text, key text, token bigint, forget boolean default true, tenant_id text default null
+) returns boolean language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+    v_tenant constant text := ostinato.tenant(abandon_idempotent.tenant_id);
+begin
+    if forget then
+        delete from idempotency i
+        where (i.tenant_id, i.scope, i.key) = (v_tenant, abandon_idempotent.scope, abandon_idempotent.key)
+          and i.token = abandon_idempotent.token and i.state = 'in_flight';
+    else
+        update idempotency i set state = 'abandoned'
+        where (i.tenant_id, i.scope, i.key) = (v_tenant, abandon_idempotent.scope, abandon_idempotent.key)
+          and i.token = abandon_idempotent.token and i.state = 'in_flight';
+    end if;
+    return found;
+end
+$$;
+
+-- Says that a token does not hold its key any more, and who does.
+create function ostinato.refuse_key(tenant_id text, scope text, key text, token bigint) returns void language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+    v_row idempotency;
+begin
+    select i.* into v_row from idempotency i where (i.tenant_id, i.scope, i.key) = (refuse_key.tenant_id, refuse_key.scope, refuse_key.key);
+    raise exception using errcode = 'OS410',
+        message = format('token %s does not hold key %L of %L any more', token, refuse_key.key, refuse_key.scope),
+        detail = json_build_object('scope', refuse_key.scope, 'key', refuse_key.key, 'token', token, 'state', v_row.state,
+                                   'holder', v_row.holder, 'attempt', v_row.attempt),
+        hint = 'Write nothing: the request was taken over, answered or given up. Begin it again to learn the answer.';
+end
+$$;
+
+-- Forgets keys that have expired, at most so many, oldest first; returns how many. Those that somebody works on stay.
+create function ostinato.prune_idempotency(most integer default 5000) returns integer language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+    v_now   constant timestamptz := ostinato.now();
+    v_count integer;
+begin
+    delete from idempotency i where i.ctid = any (array(
+        select d.ctid from idempotency d
+        where d.expires_at <= v_now
+          and (d.state <> 'in_flight' or ostinato.is_lapsed(d.renewed_at, d.lease_seconds, d.doubted_at, v_now))
+        order by d.expires_at limit most for update skip locked));
+    get diagnostics v_count = row_count;
+    return v_count;
+end
+$$;
