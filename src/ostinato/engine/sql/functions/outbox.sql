@@ -3,12 +3,12 @@
 --   emit_event, emit_events            in the caller's transaction
 --   sequence_events(most)              stamps what is committed with gap-free positions; null: another is at it
 --   subscribe(name, …)                 declares a subscription: a cursor on the log, a filter, who runs it
---   take_deliveries(subscription, worker_id, most, lane_of)  → (position, attempt, failures, crashes, event_id, type, version,
---                                      tenant_id, correlation_id, occurred_at, producer, ordering_key, payload): a set, for a live worker
+--   take_deliveries(subscription, worker_id, most)  → (position, attempt, failures, crashes, event_id, type, version, tenant_id,
+--                                      correlation_id, occurred_at, producer, ordering_key, payload): a set, for a live worker
 --   settle_deliveries(subscription, positions, attempts, outcomes, delays, errors, signatures, reasons)  → refused positions;
 --                                      outcomes: 'done' | 'failed' (delay in seconds: again; null: buried) | 'released'
---   finish_delivery(subscription, position, attempt)  settles one in the handler's own transaction, or raises OS410
---   dispatch_deliveries(subscription, most)  for subscriptions in mode 'job': a job for each lane that has something due
+--   finish_delivery(subscription, position, attempt)  ends one in the handler's own transaction, or raises OS410
+--   dispatch_deliveries(subscription, most)  for subscriptions in mode 'job': a job for the first event of each lane
 --   free_deliveries()                  gives back what dead workers held
 --
 -- Order. A writer takes the lock of (tenant, key) before it draws the event's seq, and holds it until its commit. So
@@ -22,7 +22,8 @@
 -- them one after the other and gives the rest back ('released') when one fails. A failed one has its lane wait for it, and
 -- no other; buried, it lets its lane go on (on_poison 'skip') or blocks it ('block') until somebody redelivers or discards it.
 -- The fence of a delivery is (subscription, position, attempt): every hand-out has a new attempt. Alive is the holder whose
--- row in `worker` is there; rescue_jobs removes the rows of the dead, after the grace that an outage gives (workers.sql).
+-- row in `worker` is there; rescue_jobs removes the rows of the dead, after the grace that an outage gives (workers.sql). In
+-- mode 'job' the holder is a job, one for each event, and the fence of the job is what guards it: it retries and dies as jobs do.
 --
 -- Lock order: lock of the key (emit; several in ascending order), event_sequencer, claim, subscription, delivery. Everything that
 -- moves deliveries holds the row lock of their subscription; finish_delivery, in transactions of handlers, does not wait for it.

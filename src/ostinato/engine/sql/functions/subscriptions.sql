@@ -2,7 +2,7 @@
 -- order locks are taken; everything here that moves deliveries holds the row lock of their subscription.
 
 -- Declares a subscription, or changes one; a new one starts `start`: 'now', 'beginning', or behind a position or a time given.
--- `types` null: all of them. Mode 'relay': whoever takes runs it; mode 'job': each lane becomes a job of `kind`.
+-- `types` null: all of them. Mode 'relay': whoever takes runs it; mode 'job': each event becomes a job of `kind`.
 create function ostinato.subscribe(
     name text, types text[] default null, tenant_id text default null, mode text default 'relay', kind text default null,
     on_poison text default 'skip', start text default 'now', start_position bigint default null, start_time timestamptz default null
@@ -76,8 +76,8 @@ end
 $$;
 
 -- Hands out events of a subscription to a live worker, at most `most`, in order: those of a lane together, and a lane to one
--- holder at a time. With `lane_of`, only from the lane of the event at that position. What was delivered before comes first.
-create function ostinato.take_deliveries(subscription text, worker_id uuid, most integer, lane_of bigint default null)
+-- holder at a time. What was delivered before comes first.
+create function ostinato.take_deliveries(subscription text, worker_id uuid, most integer)
 returns table (
     "position" bigint, attempt integer, failures smallint, crashes smallint, event_id bigint, type text, version integer, tenant_id text,
     correlation_id text, occurred_at timestamptz, producer text, ordering_key text, payload text
@@ -90,20 +90,19 @@ declare
     v_taken bigint[] := '{}';
     v_sent  integer;
 begin
-    if v_sub.paused or most < 1 then
+    if v_sub.paused or v_sub.mode <> 'relay' or most < 1 then
         return;
     end if;
     if not exists (select from worker w where w.id = take_deliveries.worker_id) then
         raise exception using errcode = 'OS410', message = format('worker %s is not registered, or was declared dead', take_deliveries.worker_id),
             detail = json_build_object('worker_id', take_deliveries.worker_id), hint = 'Register anew, and forget what you held.';
     end if;
-    v_taken := ostinato.due_deliveries(v_sub, most, lane_of);
+    v_taken := ostinato.due_deliveries(v_sub, most);
     if v_taken <> '{}' then
-        update delivery d set state = 'held', attempt = d.attempt + 1, worker_id = take_deliveries.worker_id, held_at = v_now, job_id = null
+        update delivery d set state = 'held', attempt = d.attempt + 1, worker_id = take_deliveries.worker_id, held_at = v_now, due_at = v_now
         where d.subscription = v_sub.name and d.position = any (v_taken);
-        update delivery d set due_at = v_now where d.subscription = v_sub.name and d.position = any (v_taken) and d.due_at = 'infinity';
     end if;
-    if lane_of is null and cardinality(v_taken) < most then
+    if cardinality(v_taken) < most then
         v_taken := v_taken || ostinato.read_log(v_sub, most - cardinality(v_taken), take_deliveries.worker_id);
     end if;
     return query
@@ -123,31 +122,18 @@ $$;
 
 -- What waits, is due, and may be handed out now: heads of lanes with what follows them, and events without a lane. One that may
 -- have killed two processes goes alone.
-create function ostinato.due_deliveries(subscription ostinato_data.subscription, most integer, lane_of bigint) returns bigint[] language plpgsql
+create function ostinato.due_deliveries(subscription ostinato_data.subscription, most integer) returns bigint[] language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
     v_sub     constant ostinato_data.subscription := due_deliveries.subscription;
     v_now     constant timestamptz := ostinato.now();
-    v_lane    text;
-    v_heads   bigint[];
+    v_heads   constant bigint[] := array(
+        select d.position from delivery d
+        where d.subscription = v_sub.name and d.state = 'waiting' and d.due_at < 'infinity' and d.due_at <= v_now
+        order by d.due_at, d.position limit most);
     v_suspect bigint;
 begin
-    if lane_of is null then
-        v_heads := array(
-            select d.position from delivery d
-            where d.subscription = v_sub.name and d.state = 'waiting' and d.due_at < 'infinity' and d.job_id is null and d.due_at <= v_now
-            order by d.due_at, d.position limit most);
-    else
-        v_lane := coalesce((select d.lane from delivery d where d.subscription = v_sub.name and d.position = lane_of),
-                           (select ostinato.lane(l.tenant_id, l.ordering_key) from event_log l where l.position = lane_of));
-        v_heads := array(
-            select d.position from delivery d
-            where d.subscription = v_sub.name and d.lane = v_lane and d.state <> 'buried' and d.due_at < 'infinity' and d.state = 'waiting' and d.due_at <= v_now
-            union all
-            select d.position from delivery d
-            where v_lane is null and d.subscription = v_sub.name and d.position = lane_of and d.state = 'waiting' and d.due_at <= v_now);
-    end if;
     if v_heads = '{}' then
         return v_heads;
     end if;
@@ -259,7 +245,7 @@ begin
         update delivery d set
             state = case when m.ends = 'buried' then 'buried' else 'waiting' end,
             due_at = case when m.ends = 'failed' then v_now + make_interval(secs => m.delay) when m.lane is null and m.ends = 'released' then v_now else 'infinity' end,
-            failures = d.failures + (m.ends <> 'released')::integer, worker_id = null, held_at = null,
+            failures = d.failures + (m.ends <> 'released')::integer, worker_id = null, job_id = null, held_at = null,
             buried_at = case when m.ends = 'buried' then v_now end,
             reason = case when m.ends = 'released' then d.reason else coalesce(m.reason, m.ends) end,
             signature = case when m.ends = 'released' then d.signature else m.signature end,
@@ -339,8 +325,8 @@ begin
 end
 $$;
 
--- For a subscription in mode 'job': reads on in the log and makes a job for each lane, and each event without one, that is due.
--- Returns how many jobs were made.
+-- For a subscription in mode 'job': reads on in the log and makes a job for the first event of each lane, and for each event
+-- without one, that is due. The job holds the delivery. Returns how many jobs were made.
 create function ostinato.dispatch_deliveries(subscription text, most integer default 500) returns integer language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 #variable_conflict use_column
@@ -356,10 +342,10 @@ begin
     perform ostinato.read_log(v_sub, most, null);
     select array_agg(d.position order by d.position) as positions, array_agg(e.tenant_id order by d.position) as tenants,
            array_agg(e.correlation_id order by d.position) as correlations,
-           array_agg(json_build_object('subscription', v_sub.name, 'position', d.position)::text order by d.position) as args
+           array_agg(json_build_object('subscription', v_sub.name, 'position', d.position, 'delivery', d.attempt + 1)::text order by d.position) as args
     into v_due
     from (select d.* from delivery d
-          where d.subscription = v_sub.name and d.state = 'waiting' and d.due_at < 'infinity' and d.job_id is null and d.due_at <= v_now
+          where d.subscription = v_sub.name and d.state = 'waiting' and d.due_at < 'infinity' and d.due_at <= v_now
           order by d.due_at, d.position limit most) d
     cross join lateral (select v.tenant_id, v.correlation_id from event v where v.id = d.event_id
                         union all select k.tenant_id, k.correlation_id from event_kept k where k.id = d.event_id limit 1) e;
@@ -368,35 +354,36 @@ begin
     end if;
     v_jobs := array(select ostinato.enqueue_jobs(
         kinds => array[v_sub.kind], args => v_due.args, tenant_ids => v_due.tenants, correlation_ids => v_due.correlations));
-    update delivery d set job_id = j.job_id
+    update delivery d set state = 'held', attempt = d.attempt + 1, held_at = v_now, job_id = j.job_id
     from unnest(v_due.positions, v_jobs) j (position, job_id)
     where d.subscription = v_sub.name and d.position = j.position;
     return cardinality(v_jobs);
 end
 $$;
 
--- As take_deliveries, for a job that dispatch_deliveries made: from the lane of its event, for the worker that holds the job.
-create function ostinato.take_lane(job_id bigint, job_attempt integer, claim_id bigint, subscription text, lane_of bigint, most integer default 100)
+-- The event of a delivery that is held. No row: it is settled, or somebody else's by now.
+create function ostinato.load_delivery(subscription text, "position" bigint, attempt integer)
 returns table (
     "position" bigint, attempt integer, failures smallint, crashes smallint, event_id bigint, type text, version integer, tenant_id text,
     correlation_id text, occurred_at timestamptz, producer text, ordering_key text, payload text
-) language plpgsql
+) language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-begin
-    perform ostinato.fence_job(job_id, job_attempt, claim_id);
-    return query select * from ostinato.take_deliveries(
-        subscription, (select c.worker_id from claim c where c.id = claim_id), most, lane_of);
-end
+    select d.position, d.attempt, d.failures, d.crashes, e.id, e.type, e.version, e.tenant_id, e.correlation_id, e.occurred_at, e.producer,
+           e.ordering_key, e.payload::text
+    from delivery d
+    cross join lateral (select * from event v where v.id = d.event_id union all select * from event_kept k where k.id = d.event_id limit 1) e
+    where d.subscription = $1 and d.position = $2 and d.attempt = $3 and d.state = 'held'
 $$;
 
 -- The workers that hold deliveries and are gone: a loose index scan over the holders.
 create function ostinato.lost_holders() returns setof uuid language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp set enable_seqscan = off as $$
     with recursive holder as (
-        (select d.worker_id from delivery d where d.state in ('held', 'done') order by d.worker_id limit 1)
+        (select d.worker_id from delivery d where d.state in ('held', 'done') and d.worker_id is not null order by d.worker_id limit 1)
         union all
         select n.worker_id from holder h cross join lateral (
-            select d.worker_id from delivery d where d.state in ('held', 'done') and d.worker_id > h.worker_id order by d.worker_id limit 1) n
+            select d.worker_id from delivery d
+            where d.state in ('held', 'done') and d.worker_id is not null and d.worker_id > h.worker_id order by d.worker_id limit 1) n
     )
     select h.worker_id from holder h where not exists (select from worker w where w.id = h.worker_id)
 $$;
@@ -497,21 +484,34 @@ begin
 end
 $$;
 
--- Lets deliveries be dispatched anew whose job ended without them: it was cancelled, or died. Returns how many.
-create function ostinato.heal_deliveries(most integer default 1000) returns integer language plpgsql
+-- Ends deliveries whose job ended without them: it was cancelled, or it killed its worker again and again, and the event is
+-- buried. Returns how many. The janitor calls it.
+create function ostinato.heal_deliveries(most integer default 100000) returns integer language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
-    v_count integer;
+    v_stray record;
+    v_count integer := 0;
 begin
-    with stray as (
-        select d.subscription, d.position from delivery d
-        where d.state = 'waiting' and d.job_id is not null
-          and coalesce(ostinato.job_state(d.job_id), 'gone') not in ('ready', 'scheduled', 'running')
-        order by d.subscription, d.position limit most for update of d skip locked
-    )
-    update delivery d set job_id = null from stray s where d.subscription = s.subscription and d.position = s.position;
-    get diagnostics v_count = row_count;
+    for v_stray in
+        select h.subscription, array_agg(h.position order by h.position) as positions, array_agg(h.attempt order by h.position) as attempts,
+               array_agg(case when h.ended = 'done' then 'done' else 'failed' end order by h.position) as outcomes,
+               array_agg(h.error order by h.position) as errors, array_agg(h.reason order by h.position) as reasons
+        from (
+            select d.subscription, d.position, d.attempt, x.error::text as error, coalesce(x.reason, o.outcome, 'job_gone') as reason,
+                   case when d.state = 'done' then 'done' else coalesce(o.outcome, 'gone') end as ended
+            from (select * from delivery d where d.state in ('held', 'done') and d.job_id is not null order by d.job_id limit most) d
+            left join dead_letter x on x.job_id = d.job_id
+            left join lateral (select l.outcome from outcome l where l.job_id = d.job_id order by l.attempt desc limit 1) o on true
+            left join job j on j.id = d.job_id
+            where (x.job_id is not null or o.outcome in ('done', 'cancelled', 'dead') or j.id is null)
+              and not exists (select from scheduled s where s.job_id = d.job_id) and not exists (select from ready r where r.job_id = d.job_id and r.position <> r.job_id)
+              and not exists (select from claim c where d.job_id = any (c.job_ids))) h
+        group by h.subscription order by h.subscription
+    loop
+        v_count := v_count + cardinality(v_stray.positions) - (select count(*) from ostinato.settle_deliveries(
+            v_stray.subscription, v_stray.positions, v_stray.attempts, v_stray.outcomes, null, v_stray.errors, v_stray.reasons, v_stray.reasons));
+    end loop;
     return v_count;
 end
 $$;
@@ -647,6 +647,6 @@ set search_path = ostinato_data, pg_catalog, pg_temp set enable_seqscan = off as
            case when s.position < ostinato.last_position() then 0 else extract(epoch from d.due_at - ostinato.now()) end
     from subscription s left join lateral (
         select d.due_at from delivery d
-        where d.subscription = s.name and d.state = 'waiting' and d.due_at < 'infinity' and d.job_id is null order by d.due_at limit 1) d on true
+        where d.subscription = s.name and d.state = 'waiting' and d.due_at < 'infinity' order by d.due_at limit 1) d on true
     where not s.paused and (s.position < ostinato.last_position() or d.due_at is not null)
 $$;

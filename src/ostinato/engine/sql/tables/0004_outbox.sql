@@ -78,8 +78,8 @@ create table ostinato_data.subscription (
 ) with (fillfactor = 20);
 
 -- What a subscription was given and has not settled: waiting (due_at: its time, or infinity behind another event of its
--- lane), held by a worker, done (in the handler's own transaction, to be cleared away), or buried. A lane is (tenant,
--- key). At most one row of a lane that waits has a time, and none while a row of it is held.
+-- lane), held (by a worker, or by a job), done (in the handler's own transaction, to be cleared away), or buried. A lane is
+-- (tenant, key). At most one row of a lane that waits has a time, and none while a row of it is held.
 create table ostinato_data.delivery (
     subscription  text        collate "C" not null references ostinato_data.subscription (name) on delete cascade,
     position      bigint      not null,
@@ -101,10 +101,9 @@ create table ostinato_data.delivery (
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000, autovacuum_vacuum_cost_delay = 0);
 create index delivery_lane on ostinato_data.delivery (subscription, lane, position) where lane is not null and state <> 'buried';
 create index delivery_active on ostinato_data.delivery (subscription, lane) where state <> 'buried' and due_at < 'infinity';
-create index delivery_due on ostinato_data.delivery (subscription, due_at, position)
-    where state = 'waiting' and due_at < 'infinity' and job_id is null;
-create index delivery_job on ostinato_data.delivery (job_id) where state = 'waiting' and job_id is not null;
-create index delivery_holder on ostinato_data.delivery (worker_id) where state in ('held', 'done');
+create index delivery_due on ostinato_data.delivery (subscription, due_at, position) where state = 'waiting' and due_at < 'infinity';
+create index delivery_holder on ostinato_data.delivery (worker_id) where state in ('held', 'done') and worker_id is not null;
+create index delivery_job on ostinato_data.delivery (job_id) where state in ('held', 'done') and job_id is not null;
 create index delivery_buried on ostinato_data.delivery (subscription, lane, position) where state = 'buried';
 
 -- Copies of events that are buried somewhere: they outlive the week of the event.
