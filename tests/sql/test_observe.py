@@ -31,9 +31,30 @@ def test_the_figures_of_a_queue(db: Session, clock: Clock) -> None:
 
 def test_every_figure_is_declared_and_every_declared_one_is_told(db: Session) -> None:
     db.enqueue()
+    db.call("subscribe", name="receipts")
     told = {row["name"] for row in db.call("observe")}
 
     assert {f"ostinato_{name}" for name in told} == {gauge.name for gauge in ENGINE_GAUGES}
+
+
+def test_a_subscription_that_is_behind_shows(db: Session, clock: Clock) -> None:
+    db.call("subscribe", name="receipts")
+    db.call(
+        "emit_event",
+        type="invoice.paid",
+        tenant_id="acme",
+        correlation_id="c1",
+        producer="billing",
+        occurred_at=START,
+    )
+    assert figure(db, "unsequenced_events") == 1
+    db.call("sequence_events")
+    clock.advance(seconds=7)
+
+    assert figure(db, "unsequenced_events") == 0
+    assert figure(db, "subscription_behind_events", "receipts") == 1
+    assert figure(db, "subscription_lag_seconds", "receipts") == 7
+    assert figure(db, "subscription_buried_events", "receipts") == 0
 
 
 def test_figures_are_noted_once_however_many_ask(db: Session, other: Session, clock: Clock) -> None:

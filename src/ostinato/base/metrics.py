@@ -135,6 +135,26 @@ DEAD_TUPLES = Gauge("ostinato_dead_tuples", "Dead rows of a table, not yet remov
 DEFAULT_BYTES = Gauge(
     "ostinato_default_partition_bytes", "Size of the default partitions; grows without upkeep."
 )
+SUBSCRIPTION_BEHIND = Gauge(
+    "ostinato_subscription_behind_events",
+    "Positions that a subscription has not looked at.",
+    ("subscription",),
+)
+SUBSCRIPTION_LAG = Gauge(
+    "ostinato_subscription_lag_seconds",
+    "Age of the oldest event that a subscription has not settled.",
+    ("subscription",),
+)
+SUBSCRIPTION_BURIED = Gauge(
+    "ostinato_subscription_buried_events",
+    "Events that a subscription could not deliver.",
+    ("subscription",),
+)
+UNSEQUENCED = Gauge("ostinato_unsequenced_events", "Events that have no position yet.")
+SCHEDULE_OVERDUE = Gauge(
+    "ostinato_schedule_overdue_seconds", "How long the most overdue schedule waits for its fire."
+)
+LEASES = Gauge("ostinato_leases", "Names that are held, or whose holder is gone unnoticed.")
 
 ENGINE_GAUGES: tuple[Gauge, ...] = (
     QUEUE_READY,
@@ -149,6 +169,12 @@ ENGINE_GAUGES: tuple[Gauge, ...] = (
     XMIN_AGE,
     DEAD_TUPLES,
     DEFAULT_BYTES,
+    SUBSCRIPTION_BEHIND,
+    SUBSCRIPTION_LAG,
+    SUBSCRIPTION_BURIED,
+    UNSEQUENCED,
+    SCHEDULE_OVERDUE,
+    LEASES,
 )
 
 METRICS: tuple[Metric, ...] = (

@@ -19,7 +19,18 @@ begin
     return query
     select 'dead_tuples', c.relname::text, pg_stat_get_dead_tuples(c.oid)::double precision
     from pg_class c
-    where c.relnamespace = 'ostinato_data'::regnamespace and c.relname in ('ready', 'scheduled', 'claim', 'job_unique', 'worker');
+    where c.relnamespace = 'ostinato_data'::regnamespace
+      and c.relname in ('ready', 'scheduled', 'claim', 'job_unique', 'worker', 'event_unsequenced', 'delivery', 'schedule_due', 'lease', 'idempotency');
+    return query
+    select f.name, s.name, f.value from ostinato.list_subscriptions() s cross join lateral (values
+        ('subscription_behind_events', s.behind::double precision), ('subscription_lag_seconds', s.lag_seconds),
+        ('subscription_buried_events', s.buried)) f (name, value);
+    return query
+    select f.name, '', f.value from (values
+        ('unsequenced_events', (select count(*) from (select from event_unsequenced limit 100000) u)::double precision),
+        ('schedule_overdue_seconds',
+         (select greatest(0, coalesce(extract(epoch from ostinato.now() - min(d.next_at)), 0)) from schedule_due d)::double precision),
+        ('leases', (select count(*) from (select from lease limit 100000) l)::double precision)) f (name, value);
 end
 $$;
 
