@@ -12,9 +12,13 @@ from typing import Any, NamedTuple
 
 from psycopg import AsyncConnection
 
+from ostinato.base.errors import DatabaseUnavailable, OstinatoError
+from ostinato.base.log import get_logger
 from ostinato.engine import observe, upkeep, webhook_work
 
 __all__ = ["Janitor"]
+
+log = get_logger("janitor")
 
 Round = Callable[[AsyncConnection[Any]], Awaitable[object]]
 
@@ -46,13 +50,22 @@ class Janitor:
         self._due = dict.fromkeys((chore.name for chore in self._chores), 0.0)
 
     async def tick(self, conn: AsyncConnection[Any]) -> float:
-        """Do what is due; seconds until the next chore."""
+        """Do what is due; seconds until the next chore. One that fails keeps no other waiting."""
         for chore in self._chores:
             if time.monotonic() >= self._due[chore.name]:
-                await chore.run(conn)
                 pause = chore.seconds * self._rng.uniform(0.5, 1.5)
                 self._due[chore.name] = time.monotonic() + pause
+                await self._run(chore, conn)
         return max(0.0, min(self._due.values()) - time.monotonic())
+
+    async def _run(self, chore: Chore, conn: AsyncConnection[Any]) -> None:
+        try:
+            await chore.run(conn)
+        except DatabaseUnavailable:
+            self._due[chore.name] = 0.0
+            raise  # the loop says so, and comes again soon
+        except OstinatoError as error:
+            log.exception("chore_failed", chore=chore.name, error=error.message)
 
 
 async def _sample(conn: AsyncConnection[Any]) -> object:

@@ -1,0 +1,73 @@
+"""The janitor: each chore in its time, and one that fails keeps no other waiting."""
+
+import random
+from typing import Any
+
+import pytest
+from psycopg import AsyncConnection
+from structlog.typing import EventDict
+
+from ostinato.base.errors import DatabaseUnavailable, NotFound
+from ostinato.engine import observe, upkeep
+from ostinato.runtime.janitor import Janitor
+from tests.runtime.lab import Lab
+
+
+@pytest.fixture
+def janitor() -> Janitor:
+    return Janitor(retention_days=14, rng=random.Random(7))
+
+
+async def test_a_round_makes_partitions_and_notes_the_figures(lab: Lab, janitor: Janitor) -> None:
+    async with lab.client.connection() as conn:
+        pause = await janitor.tick(conn)
+
+    weeks = await lab.value("select count(*) from ostinato.existing_weeks()")
+    logs = await lab.value("select count(*) from ostinato.log_weeks('metric_sample')")
+    assert (weeks, logs) == (5, 5)
+    assert await lab.value("select count(*) from ostinato_data.metric_sample") > 0
+    assert pause > 0
+
+
+async def test_what_was_done_is_not_due_again(
+    lab: Lab, janitor: Janitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with lab.client.connection() as conn:
+        await janitor.tick(conn)
+        monkeypatch.setattr(upkeep, "run", None)
+        monkeypatch.setattr(observe, "sample", None)
+
+        assert await janitor.tick(conn) > 0
+
+
+async def test_a_chore_that_fails_is_said_and_the_others_are_done(
+    lab: Lab, janitor: Janitor, monkeypatch: pytest.MonkeyPatch, logs: list[EventDict]
+) -> None:
+    async def fails(conn: AsyncConnection[Any], retention_days: int) -> None:
+        raise NotFound("no such week")
+
+    monkeypatch.setattr(upkeep, "run", fails)
+
+    async with lab.client.connection() as conn:
+        await janitor.tick(conn)
+
+    assert [line["chore"] for line in logs if line["event"] == "chore_failed"] == ["partitions"]
+    assert await lab.value("select count(*) from ostinato_data.metric_sample") > 0
+
+
+async def test_an_outage_is_the_loops_to_say_and_the_chore_stays_due(
+    lab: Lab, janitor: Janitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def away(conn: AsyncConnection[Any], retention_days: int) -> None:
+        raise DatabaseUnavailable("gone")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(upkeep, "run", away)
+        async with lab.client.connection() as conn:
+            with pytest.raises(DatabaseUnavailable):
+                await janitor.tick(conn)
+
+    async with lab.client.connection() as conn:
+        await janitor.tick(conn)
+
+    assert await lab.value("select count(*) from ostinato.existing_weeks()") == 5
