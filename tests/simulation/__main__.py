@@ -5,7 +5,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -13,9 +13,12 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from tests.simulation.arena import Arena, arena
+from tests.simulation.coordination.mutants import MUTANTS as COORDINATION
+from tests.simulation.coordination.run import run_coordination
 from tests.simulation.mutants import MUTANTS
 from tests.simulation.run import Run, run
 
+PLAYS = {"jobs": run, "coordination": run_coordination}
 console = Console(highlight=False, soft_wrap=True)
 
 
@@ -25,7 +28,7 @@ def main() -> int:
         if options.mutants:
             return _hunt(place, options)
         if options.seed is not None:
-            return _replay(place, options.seed, trace=options.trace)
+            return _replay(place, options)
         return _many(place, options)
 
 
@@ -41,6 +44,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--mutants", action="store_true", help="how many seeds each mutant survives"
     )
+    parser.add_argument("--play", choices=list(PLAYS), default="jobs", help="what is played (jobs)")
+    parser.add_argument("--mutant", help="replay a seed with the mutant of this name")
     parser.add_argument("--only", default="", help="mutants whose name has these words")
     return parser.parse_args()
 
@@ -51,10 +56,18 @@ def _arena() -> Iterator[Arena]:
         yield place
 
 
-def _replay(place: Arena, seed: int, *, trace: bool) -> int:
-    on_line = partial(console.print, markup=False) if trace else None
-    played = run(place, seed, on_line=on_line, look_always=trace)
+def _replay(place: Arena, options: argparse.Namespace) -> int:
+    on_line = partial(console.print, markup=False) if options.trace else None
+    play, seed = PLAYS[options.play], options.seed
+    with _mutated(place, options.mutant):
+        played = play(place, seed, on_line=on_line, look_always=options.trace)
     return _tell(played, [f"seed {seed}: {played.steps} steps, trace {played.digest[:16]}"])
+
+
+def _mutated(place: Arena, name: str | None) -> AbstractContextManager[None]:
+    if name is None:
+        return nullcontext()
+    return next(m for m in (*MUTANTS, *COORDINATION) if m.name == name).applied(place)
 
 
 def _many(place: Arena, options: argparse.Namespace) -> int:
@@ -64,7 +77,7 @@ def _many(place: Arena, options: argparse.Namespace) -> int:
     with _progress() as progress:
         bar = progress.add_task("seeds", total=options.seeds, note="")
         for seed in range(options.start, options.start + options.seeds):
-            played = run(place, seed)
+            played = PLAYS[options.play](place, seed)
             steps, count = steps + played.steps, count + 1
             seconds = time.monotonic() - started
             rate = f"seed {seed}, {count / seconds:.1f} seeds/s, {steps / seconds:,.0f} steps/s"
@@ -88,12 +101,13 @@ def _tell(played: Run, lines: list[str]) -> int:
 
 def _hunt(place: Arena, options: argparse.Namespace) -> int:
     survivors = 0
-    for mutant in MUTANTS:
+    play = PLAYS[options.play]
+    for mutant in MUTANTS if play is run else COORDINATION:
         if options.only not in mutant.name:
             continue
         seeds = range(options.start, options.start + options.seeds)
         with mutant.applied(place):
-            found = next((r for r in (run(place, seed) for seed in seeds) if r.broken), None)
+            found = next((r for r in (play(place, seed) for seed in seeds) if r.broken), None)
         survivors += found is None
         where = "survives" if found is None else f"seed {found.seed}, {found.steps} steps"
         console.print(f"{where:24} {mutant.name}")

@@ -21,7 +21,9 @@ LOOK_SECONDS = 0.003  # how long an answer may take before we look whether it wa
 
 
 def world_sql(name: str) -> bytes:
-    return statement("tests.simulation", "sql/world.sql", name).encode()
+    """A statement of sql/world.sql, or, as `file.name`, of another file beside it."""
+    file, _, name = name.rpartition(".")
+    return statement("tests.simulation", f"sql/{file or 'world'}.sql", name).encode()
 
 
 class Arena:
@@ -35,6 +37,8 @@ class Arena:
         self._observer.run(world_sql("be_quick"))
         self.has_weeks = True
         """Whether there are partitions by week: those of the installation, or of upkeep."""
+        self.has_coordination = False
+        """Whether there is more to empty than what the job engine writes."""
         self._runs = 0
         self._clock = -1.0
 
@@ -56,6 +60,9 @@ class Arena:
         if self._runs % RENEW_RUNS == 0:
             self._observer.run(world_sql("renew"))
         self._observer.run(world_sql("empty"))
+        if self.has_coordination:
+            self._observer.run(world_sql("coordination.empty"))
+            self.has_coordination = False
         self._clock = -1.0
         self.set_clock(0)
 
@@ -122,6 +129,7 @@ def _prepare(server: Server) -> Urls:
         admin.run(line)
     admin.run(world_sql("reload"))
     admin.run(world_sql("prepare"))
+    admin.run(world_sql("coordination.prepare"))
     text = sql.SQL(world_sql("database_settings").decode()).format(name=sql.Identifier(DATABASE))
     admin.run(text.as_bytes(None))
     admin.close()

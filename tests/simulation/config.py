@@ -99,6 +99,8 @@ class Config:
     """How far the time moves at once, in seconds."""
     look_every: int
     """After how many steps the whole database is compared with the model."""
+    extras: float = field(default=0.0, kw_only=True)
+    """How much of what workers do with their jobs is not one of the verbs."""
     rng: random.Random = field(compare=False, repr=False)
 
     @classmethod
@@ -141,7 +143,7 @@ class Config:
 
     def lines(self) -> list[str]:
         """As it is printed with a broken promise."""
-        shown = (each.name for each in fields(self) if each.repr)
+        shown = (each.name for each in fields(self) if each.repr and each.name != "extras")
         return [f"  {name} = {_shown(getattr(self, name))}" for name in shown]
 
 

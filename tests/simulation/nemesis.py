@@ -1,7 +1,7 @@
 """The nemesis: crashes, freezes, lost answers, cut connections, outages, and a clock that jumps."""
 
+from tests.simulation.stage import Crew
 from tests.simulation.steps import Process, Sleep
-from tests.simulation.workers import new_crew
 from tests.simulation.world import Task, World
 
 DAY = 86400.0
@@ -10,11 +10,12 @@ DAY = 86400.0
 class Nemesis:
     """Does one thing after the other; never two that shake the clock within one beat."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, longest: float = 0.0) -> None:
         self.world = world
         self.rng = world.rng
         self.faults = sorted(world.config.faults)
-        self.calm_seconds = round(max(world.config.expiries) / 3 + 0.1, 3)
+        self.expiry = max(longest, *world.config.expiries)
+        self.calm_seconds = round(self.expiry / 3 + 0.1, 3)
 
     def work(self, _: Task) -> Process:
         pause = self.world.config.fault_seconds
@@ -42,11 +43,12 @@ class Nemesis:
 
     def _crash(self) -> None:
         if self.world.crews:
-            self.world.crash(self.rng.choice(self.world.crews))
-            new_crew(self.world, after=round(self.rng.uniform(0, 8), 3))
+            crew = self.rng.choice(self.world.crews)
+            self.world.crash(crew)
+            self._start_again(crew)
 
     def _lose_answer(self) -> Process:
-        crews = [crew for crew in self.world.crews if crew.worker_id]
+        crews = [crew for crew in self.world.crews if crew.worker_id or not crew.deaf]
         if not crews:
             return
         crew = self.rng.choice(crews)
@@ -55,7 +57,11 @@ class Nemesis:
             yield Sleep(0.5)
         if crew in self.world.crews:
             return
-        new_crew(self.world, after=round(self.rng.uniform(0, 8), 3))
+        self._start_again(crew)
+
+    def _start_again(self, crew: Crew) -> None:
+        if crew.again is not None:
+            crew.again(round(self.rng.uniform(0, 8), 3))
 
     def _freeze(self) -> None:
         awake = [crew for crew in self.world.crews if crew.frozen_until <= self.world.time]
@@ -63,8 +69,8 @@ class Nemesis:
         if busy and self.rng.random() < 0.7:
             awake = busy
         if awake:
-            most = 3 * max(self.world.config.expiries)
-            self.world.freeze(self.rng.choice(awake), round(self.rng.uniform(1, most), 3))
+            crew = self.rng.choice(awake)
+            self.world.freeze(crew, round(self.rng.uniform(1, 3 * self.expiry), 3))
 
     def _cut(self) -> None:
         open_ones = [task for task in self.world.tasks if task.session.in_transaction]

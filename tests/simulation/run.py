@@ -1,7 +1,7 @@
 """One run: a seed, its configuration, the game, and the quiet in which everything ends."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tests.simulation.arena import Arena
 from tests.simulation.clients import Enqueuer
@@ -26,16 +26,20 @@ class Run:
     digest: str
     trace: list[str]
     broken: Broken | None
+    more: list[str] = field(default_factory=list)
+    """What else there is to say of its circumstances."""
 
     def report(self) -> str:
         """For people: what broke, where it happened, and how to see it again."""
+        play = " --play coordination" if self.more else ""
         lines = [
             f"seed {self.seed} breaks a promise: {self.broken}",
             "configuration:",
             *self.config.lines(),
+            *self.more,
             f"the last {min(LAST_LINES, len(self.trace))} steps (step, time, clock, who, what):",
             *self.trace[-LAST_LINES:],
-            f"replay: python -m tests.simulation --seed {self.seed} --trace",
+            f"replay: python -m tests.simulation{play} --seed {self.seed} --trace",
         ]
         return "\n".join(lines)
 

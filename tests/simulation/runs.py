@@ -24,7 +24,7 @@ from tests.simulation.steps import (
     Step,
 )
 from tests.simulation.verbs import settle_call
-from tests.simulation.world import Task, World
+from tests.simulation.world import Crew, Task, World
 
 Steps = Generator[Step, Any, None]
 
@@ -38,8 +38,9 @@ def understand(error: Failed) -> None:
 class Runs:
     """The jobs in a worker's hands, and how their runs end."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, crew: Crew) -> None:
         self.world = world
+        self.crew = crew
         self.config = world.config
         self.model = world.model
         self.rng = world.rng
@@ -54,6 +55,9 @@ class Runs:
 
     def settle(self) -> Steps:
         if not self.held:
+            return
+        if self.world.extras and self.rng.random() < self.config.extras:
+            yield from self.rng.choice(self.world.extras)(self.held, self.crew)
             return
         verb = self.rng.choices(*zip(*self.config.verbs.items(), strict=True))[0]
         many = verb not in ("done", "fence")

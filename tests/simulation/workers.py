@@ -30,7 +30,7 @@ from tests.simulation.world import Crew, Task, World
 def new_crew(world: World, after: float = 0.0) -> Crew:
     """A worker process that starts in so many seconds."""
     number = len(world.labels) + len(world.crews) + 1
-    crew = Crew(f"w{number}")
+    crew = Crew(f"w{number}", again=partial(new_crew, world))
     world.crews.append(crew)
     hands = Hands(world, crew)
     world.spawn(f"{crew.label}.hands", hands.work, crew=crew, after=after)
@@ -46,7 +46,7 @@ class Hands:
         self.rng = world.rng
         self.crew = crew
         self.expiry = self.rng.choice(self.config.expiries)
-        self.runs = Runs(world)
+        self.runs = Runs(world, crew)
         self.suspects: set[int] = set()
         self.cursors: dict[str, str | None] = {}
         self.task: Task | None = None

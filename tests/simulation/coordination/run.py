@@ -1,0 +1,77 @@
+"""One run of the coordination play."""
+
+from collections.abc import Callable
+
+from tests.simulation.arena import Arena
+from tests.simulation.coordination.leases import Leases
+from tests.simulation.coordination.scene import Concept, Scene, config_of
+from tests.simulation.drain import drain
+from tests.simulation.nemesis import Nemesis
+from tests.simulation.run import Run
+from tests.simulation.steps import Broken, Failed
+from tests.simulation.workers import new_crew
+
+CONCEPTS: tuple[type[Concept], ...] = (Leases,)
+MOST_STEPS = 3000
+
+
+def run_coordination(
+    arena: Arena,
+    seed: int,
+    *,
+    on_line: Callable[[str], None] | None = None,
+    look_always: bool = False,
+) -> Run:
+    """Play a seed. With `look_always` the tables are compared with the model after every step."""
+    scene = Scene(arena, config_of(seed))
+    scene.on_line, scene.look_always = on_line, look_always
+    scene.concepts = [concept(scene) for concept in _chosen(scene)]
+    broken: Broken | None = None
+    try:
+        _play(scene)
+    except Broken as found:
+        broken = found
+        scene.log("broken", str(found))
+    lines = [concept.habits() for concept in scene.concepts]
+    return Run(
+        seed, scene.config, len(scene.trace), scene.digest.hexdigest(), scene.trace, broken, lines
+    )
+
+
+def _chosen(scene: Scene) -> list[type[Concept]]:
+    count = scene.rng.choice((1, 1, 1, 2, 3))
+    return scene.rng.sample(CONCEPTS, min(count, len(CONCEPTS)))
+
+
+def _play(scene: Scene) -> None:
+    for concept in scene.concepts:
+        concept.start()
+    if any(concept.needs_workers for concept in scene.concepts):
+        for _ in range(scene.rng.randint(1, 2)):
+            new_crew(scene, after=round(scene.rng.uniform(0, 3), 3))
+    if scene.config.faults:
+        longest = max(concept.longest for concept in scene.concepts)
+        scene.spawn("nemesis", Nemesis(scene, longest).work)
+    scene.run(scene.config.steps)
+    scene.quiesce()
+    scene.look()
+    drain(scene)
+    for concept in scene.concepts:
+        _drain(scene, concept)
+        scene.look()
+    drain(scene)
+    scene.look()
+
+
+def _drain(scene: Scene, concept: Concept) -> None:
+    task = scene.spawn("drain", lambda _: concept.drain())
+    for _ in range(MOST_STEPS):
+        if task.over:
+            return
+        if task.wake_at > scene.time:
+            scene.pass_time(task.wake_at - scene.time)
+        try:
+            scene.step(task)
+        except Failed as error:  # nobody else is there any more
+            raise Broken("no call fails without a reason", str(error)) from error
+    raise Broken("everything comes to an end", concept.name)
