@@ -64,7 +64,7 @@ class Table:
 
 def columns_of(machine: Machine) -> list[str]:
     """The columns that a machine's invariants speak of."""
-    return sorted({test.column for rule in machine.invariants for test in rule.tests})
+    return sorted({check.column for rule in machine.invariants for check in rule.checks})
 
 
 @contextmanager
@@ -75,15 +75,15 @@ def table_of(
     columns = sql.SQL("").join(
         sql.SQL(", {} text").format(sql.Identifier(name)) for name in columns_of(machine)
     )
+    for name in ("machine", "machine_transition", "machine_table", "transition"):
+        admin.rows(f"delete from ostinato_data.{name}")  # noqa: S608 # of the table before, whose ids come again
     admin.rows("create schema billing authorization ostinato_owner")
     try:
         with admin.transaction():
             admin.rows("set local role ostinato_owner")
             if state_type != "text":
                 names = sql.SQL(", ").join(sql.Literal(state) for state in machine.states)
-                admin.conn.execute(
-                    sql.SQL("create type billing.state as enum ({})").format(names)
-                )
+                admin.conn.execute(sql.SQL("create type billing.state as enum ({})").format(names))
             admin.conn.execute(
                 sql.SQL(
                     "create table billing.invoice ("

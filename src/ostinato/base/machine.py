@@ -28,10 +28,10 @@ from typing import Literal, NamedTuple, TypeVar
 from ostinato.base.errors import IllegalTransition, InvalidInput
 
 __all__ = [
+    "Check",
     "Invariant",
     "Machine",
     "Operator",
-    "Test",
     "Transition",
     "above",
     "empty",
@@ -49,7 +49,7 @@ WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}")
 COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
 
 
-class Test(NamedTuple):
+class Check(NamedTuple):
     """Something that is true of a column, or not."""
 
     column: str
@@ -62,24 +62,24 @@ class Test(NamedTuple):
         return f"{self.column} {self.operator} {json.dumps(self.value, ensure_ascii=False)}"
 
 
-def filled(column: str) -> Test:
+def filled(column: str) -> Check:
     """The column has a value: it is not null, and not the empty text."""
-    return Test(column, "filled")
+    return Check(column, "filled")
 
 
-def empty(column: str) -> Test:
+def empty(column: str) -> Check:
     """The column is null, or the empty text."""
-    return Test(column, "empty")
+    return Check(column, "empty")
 
 
-def equals(column: str, value: Value) -> Test:
+def equals(column: str, value: Value) -> Check:
     """The column has this value."""
-    return Test(column, "=", value)
+    return Check(column, "=", value)
 
 
-def above(column: str, value: float) -> Test:
+def above(column: str, value: float) -> Check:
     """The column is greater than this."""
-    return Test(column, ">", value)
+    return Check(column, ">", value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +103,9 @@ class Invariant:
     """What holds of a row as long as it is in one of some states."""
 
     states: str | tuple[str, ...]
-    tests: tuple[Test, ...]
+    checks: tuple[Check, ...]
     any: bool = False
-    """One of the tests is enough; else all of them have to hold."""
+    """One of the checks is enough; else all of them have to hold."""
     why: str = ""
 
     @property
@@ -114,7 +114,7 @@ class Invariant:
         return (self.states,) if isinstance(self.states, str) else self.states
 
     def __str__(self) -> str:
-        return (" or " if self.any else " and ").join(str(test) for test in self.tests)
+        return (" or " if self.any else " and ").join(str(check) for check in self.checks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,9 +188,9 @@ class Machine:
                     "any": rule.any,
                     "why": rule.why,
                     "text": str(rule),
-                    "tests": [
-                        {"column": test.column, "is": test.operator, "value": test.value}
-                        for test in rule.tests
+                    "checks": [
+                        {"column": check.column, "is": check.operator, "value": check.value}
+                        for check in rule.checks
                     ],
                 }
                 for rule in self.invariants
@@ -268,16 +268,16 @@ class Machine:
 
 
 def _faults_of_rule(rule: Invariant) -> Iterator[str]:
-    if not rule.named or not rule.tests:
-        yield "an invariant has no states or no tests"
-    for test in rule.tests:
-        comparison = test.operator in COMPARISONS
-        if not comparison and test.operator not in ("filled", "empty"):
-            yield f"an invariant tests {test.column!r} with {test.operator!r}, which is no operator"
-        elif comparison != (test.value is not None):
-            yield f"an invariant on {test.column!r}: {test.operator} and value {test.value!r}"
-        if not COLUMN.fullmatch(test.column):
-            yield f"{test.column!r} cannot be the name of a column"
+    if not rule.named or not rule.checks:
+        yield "an invariant has no states or no checks"
+    for check in rule.checks:
+        comparison = check.operator in COMPARISONS
+        if not comparison and check.operator not in ("filled", "empty"):
+            yield f"an invariant checks {check.column!r} with {check.operator!r}: no operator"
+        elif comparison != (check.value is not None):
+            yield f"an invariant on {check.column!r}: {check.operator} and value {check.value!r}"
+        if not COLUMN.fullmatch(check.column):
+            yield f"{check.column!r} cannot be the name of a column"
 
 
 def _twice(names: Iterable[T]) -> list[T]:

@@ -17,6 +17,7 @@ import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup
 
 from ostinato.base import errors, metrics, settings
+from ostinato.cli import machines
 
 __all__ = ["main", "pages", "stale"]
 
@@ -58,6 +59,7 @@ def pages() -> dict[str, str]:
         "errors.md": _errors_page(),
         "settings.md": _settings_page(),
         "metrics.md": _metrics_page(),
+        "machines.md": machines.page(),
         "sql.md": _sql_page(),
         "cli.md": _cli_page(),
     }

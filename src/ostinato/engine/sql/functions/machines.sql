@@ -25,15 +25,15 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
         select t ->> 'from' as source, t ->> 'event' as event, t ->> 'to' as target from json_array_elements($1 -> 'transitions') t
     ), terminal as (
         select t.name from json_array_elements_text($1 -> 'terminal') t (name)
-    ), test as (
+    ), checked as (
         select r -> 'states' as states, t ->> 'column' as column_name, t ->> 'is' as operator, t ->> 'value' as value
-        from json_array_elements($1 -> 'invariants') r left join lateral json_array_elements(r -> 'tests') t on true
+        from json_array_elements($1 -> 'invariants') r left join lateral json_array_elements(r -> 'checks') t on true
     ), named (place, name) as (
         select 'initial', $1 ->> 'initial'
         union select 'terminal', t.name from terminal t
         union select 'a transition', l.source from listed l
         union select 'a transition', l.target from listed l
-        union select 'an invariant', s.name from test cross join lateral json_array_elements_text(test.states) s (name)
+        union select 'an invariant', s.name from checked c cross join lateral json_array_elements_text(c.states) s (name)
     ), reached (name) as (
         select $1 ->> 'initial' union select l.target from reached r join listed l on l.source = r.name
     )
@@ -50,7 +50,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     union all select format('nothing leads out of state %L, and it is not terminal', s.name)
         from state s where not exists (select from listed l where l.source = s.name) and not exists (select from terminal t where t.name = s.name)
     union all select format('state %L cannot be reached', s.name) from state s where not exists (select from reached r where r.name = s.name)
-    union all select format('an invariant tests %L with %L and value %L', t.column_name, t.operator, t.value) from test t
+    union all select format('an invariant checks %L with %L and value %L', t.column_name, t.operator, t.value) from checked t
         where t.column_name is null or t.operator is null or t.operator not in ('filled', 'empty', '=', '<>', '<', '<=', '>', '>=')
            or (t.operator in ('filled', 'empty')) <> (t.value is null)
 $$;
@@ -143,7 +143,7 @@ begin
                    machine || '_again', state_column, entity, state_column, state_column, v_guard);
     for v_rule in select r from json_array_elements(v_machine.definition -> 'invariants') r loop
         v_n := v_n + 1;
-        perform ostinato.column_type(entity, t ->> 'column') from json_array_elements(v_rule -> 'tests') t;
+        perform ostinato.column_type(entity, t ->> 'column') from json_array_elements(v_rule -> 'checks') t;
         perform ostinato.check_rows(entity, ostinato.rule_condition(v_rule, 't', state_column), v_rule ->> 'text');
         execute format('create trigger %I after insert or update on %s for each row when (not %s) execute function ostinato.refuse_row(''rule'', %s, %L)',
                        format('%s_rule_%s', machine, v_n), entity, ostinato.rule_condition(v_rule, 'new', state_column),
@@ -188,13 +188,13 @@ create function ostinato.rule_condition(rule json, row_name text, state_column t
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select format('(%I.%I::text <> all (%L::text[]) or (%s) is true)', row_name, state_column,
                   array(select json_array_elements_text(rule -> 'states')),
-                  string_agg(case t.test ->> 'is'
+                  string_agg(case t.checked ->> 'is'
                       when 'filled' then format('(%I.%I is not null and %I.%I::text <> '''')', row_name, t.name, row_name, t.name)
                       when 'empty' then format('(%I.%I is null or %I.%I::text = '''')', row_name, t.name, row_name, t.name)
-                      else format('(%I.%I %s %L)', row_name, t.name, o.operator, t.test ->> 'value') end,
+                      else format('(%I.%I %s %L)', row_name, t.name, o.operator, t.checked ->> 'value') end,
                       case when (rule ->> 'any')::boolean then ' or ' else ' and ' end order by t.n))
-    from (select e.test, e.n, e.test ->> 'column' as name from json_array_elements(rule -> 'tests') with ordinality e (test, n)) t
-    left join unnest('{=,<>,<,<=,>,>=}'::text[]) o (operator) on o.operator = t.test ->> 'is'
+    from (select e.checked, e.n, e.checked ->> 'column' as name from json_array_elements(rule -> 'checks') with ordinality e (checked, n)) t
+    left join unnest('{=,<>,<,<=,>,>=}'::text[]) o (operator) on o.operator = t.checked ->> 'is'
 $$;
 
 -- Makes the trigger function of a table, owned by the engine's owner, and writes down that the table obeys the machine. It
@@ -293,8 +293,8 @@ $$;
 -- The same in words.
 create function ostinato.allowed_words(machine text, state text) returns text language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    select coalesce(format('From %s: %s.', $2, string_agg(format('%s to %s', t.event, t.to_state), ', ' order by t.event)),
-                    format('Nothing leads out of %s.', coalesce($2, 'null')))
+    select case count(*) when 0 then format('Nothing leads out of %s.', coalesce($2, 'null'))
+           else format('From %s: %s.', $2, string_agg(format('%s to %s', t.event, t.to_state), ', ' order by t.event)) end
     from machine_transition t where t.machine = $1 and t.from_state = $2
 $$;
 
