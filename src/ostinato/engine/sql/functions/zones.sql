@@ -179,11 +179,15 @@ begin
         raise exception using errcode = 'OS400', message = format('unknown weekdays %s', weekdays),
             detail = json_build_object('weekdays', weekdays), hint = 'Weekdays are mon, tue, wed, thu, fri, sat and sun.';
     else
+        -- A cast alone would drop a zone or an offset without a word.
+        if not at_time ~ '^\d\d?:\d\d(:\d\d(\.\d+)?)?$' or not at ~ '^\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d(\.\d+)?)?$' then
+            raise datetime_field_overflow;
+        end if;
         v_rule.at_time := at_time::time;
         v_rule.weekdays := array(select distinct array_position(v_names, lower(w))::smallint from unnest(weekdays) w order by 1);
         v_rule.weekdays := nullif(v_rule.weekdays, '{}');
         v_rule.at := at::timestamp;
-        if v_rule.at_time = '24:00' or not isfinite(v_rule.at) then
+        if v_rule.at_time = '24:00' then
             raise datetime_field_overflow;
         end if;
     end if;
@@ -193,10 +197,10 @@ begin
     v_rule.overlap := coalesce(overlap, case when v_steady then 'both' else 'first' end);
     perform ostinato.check_policies(v_rule.gap, v_rule.overlap);
     return v_rule;
-exception when datetime_field_overflow or invalid_datetime_format then
+exception when data_exception then
     raise exception using errcode = 'OS400', message = format('%L is no time', coalesce(at_time, at)),
         detail = json_build_object('at_time', at_time, 'at', at),
-        hint = 'A time of the day is 00:00 to 23:59:59, a single time a date with it: 2026-03-29 02:30.';
+        hint = 'A time of the day is 00:00 to 23:59:59, a single time a date with it, without a zone: 2026-03-29 02:30.';
 end
 $$;
 
