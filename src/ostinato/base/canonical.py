@@ -30,6 +30,7 @@ MAX_BYTES = 1_048_576
 MAX_DEPTH = 64
 MAX_FIELDS = 200
 MOST_INTEGER = 2**53 - 1
+LEAST_EXPONENT = 10**21  # from here on RFC 8785 writes 1e+21
 _EXCERPT = 40
 _ABSENT = b""  # no JSON is empty text
 _BOM = "\ufeff"
@@ -154,7 +155,10 @@ def parse(text: str | bytes, *, max_bytes: int = MAX_BYTES) -> Any:  # noqa: ANN
         if decoded.startswith(_BOM):
             raise InvalidInput("the JSON starts with a byte order mark", hint="Leave it out.")
         value = json.loads(
-            decoded, parse_constant=_no_constant, object_pairs_hook=_without_duplicates
+            decoded,
+            parse_int=_whole,
+            parse_constant=_no_constant,
+            object_pairs_hook=_without_duplicates,
         )
     except UnicodeDecodeError as error:
         raise InvalidInput(f"the JSON is not UTF-8: {error}", hint="Encode it in UTF-8.") from None
@@ -180,6 +184,14 @@ def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
         twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
         raise InvalidInput(f"an object names {_excerpt(twice)} twice", hint="Send each name once.")
     return found
+
+
+def _whole(text: str) -> float:
+    """A whole number. Large ones are what others make of them: kept if that is the same number."""
+    value = int(text)
+    if MOST_INTEGER < abs(value) < LEAST_EXPONENT and rfc8785.dumps(float(value)) == text.encode():
+        return float(value)
+    return value
 
 
 def _no_constant(name: str) -> NoReturn:

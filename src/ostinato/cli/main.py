@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from ostinato.cli import db, dead, doctor, enqueue, jobs, metrics, queues, serve, workers
+from ostinato.cli import db, dead, doctor, enqueue, jobs, leases, metrics, queues, serve, workers
 from ostinato.cli.command import callback, command, group, own_version
 from ostinato.cli.document import to_json
 
@@ -71,6 +71,7 @@ _jobs = group(app, "jobs", "Look at jobs, and retry, cancel or redrive them.")
 jobs.register(_jobs)
 dead.register(_jobs)
 queues.register(group(app, "queues", "Look at queues, and pause, resume or limit them."))
+leases.register(group(app, "leases", "Look at leases, and take one away."))
 workers.register(app)
 metrics.register(app)
 doctor.register(app)

@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
-from ostinato.base.errors import LeaseHeld, NotFound
+from ostinato.base.errors import InvalidInput, LeaseHeld, NotFound
 from ostinato.base.flow import current
 from ostinato.base.jsonio import dump_args
 from ostinato.db.call import call_as, call_one, call_value
@@ -172,6 +172,11 @@ async def enqueue_or_attach(
     if isinstance(job, str):
         job = NewJob(job, dump_args(dict(args or {}), MAX_ARGS_BYTES), **options)
     check_time(job)
+    if job.unique is not None:
+        raise InvalidInput(
+            f"job {job.kind} has a unique key beside lease {name!r}",
+            hint="The lease already keeps a second job from being added: leave unique out.",
+        )
     tenant, correlation = current()
     given: dict[str, Any] = {
         "queue": job.queue,

@@ -14,7 +14,7 @@ from psycopg import AsyncConnection
 
 from ostinato.base.errors import DatabaseUnavailable, OstinatoError
 from ostinato.base.log import get_logger
-from ostinato.engine import observe, upkeep, webhook_work
+from ostinato.engine import idempotency, leases, observe, upkeep, webhook_work
 
 __all__ = ["Janitor"]
 
@@ -24,6 +24,7 @@ Round = Callable[[AsyncConnection[Any]], Awaitable[object]]
 
 PARTITIONS_SECONDS = 3600.0
 SAMPLES_SECONDS = 60.0
+KEYS_SECONDS = 300.0
 WEBHOOKS_SECONDS = 120.0
 
 
@@ -45,6 +46,8 @@ class Janitor:
         self._chores = (
             Chore("partitions", PARTITIONS_SECONDS, lambda conn: upkeep.run(conn, retention_days)),
             Chore("samples", SAMPLES_SECONDS, _sample),
+            Chore("idempotency", KEYS_SECONDS, idempotency.prune),
+            Chore("leases", KEYS_SECONDS, leases.prune),
             Chore("webhooks", WEBHOOKS_SECONDS, lambda conn: _webhooks(conn, retention_days)),
         )
         self._due = dict.fromkeys((chore.name for chore in self._chores), 0.0)

@@ -209,7 +209,7 @@ class JobKind(Generic[P]):
         In the transaction of a connection, or through a client in one of its own.
         """
         text = self.arguments.dump(args, kwargs)
-        async with _connection(to) as conn:
+        async with connection_of(to) as conn:
             return await jobs.enqueue(conn, await self._new(conn, text))
 
     async def enqueue_many(
@@ -217,7 +217,7 @@ class JobKind(Generic[P]):
     ) -> list[int]:
         """Add a job for each set of named arguments, in one statement; returns the ids in order."""
         texts = [self.arguments.dump_values(values) for values in arguments]
-        async with _connection(to) as conn:
+        async with connection_of(to) as conn:
             job = await self._new(conn, "{}")
             return await jobs.enqueue_many(conn, [replace(job, args=text) for text in texts])
 
@@ -244,7 +244,8 @@ async def new_job(conn: AsyncConnection[Any], job: NewJob, options: Options) -> 
     )
 
 
-def _connection(to: Target) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
+def connection_of(to: Target) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
+    """The connection itself, or one that a client lends."""
     return nullcontext(to) if isinstance(to, AsyncConnection) else to.connection()
 
 

@@ -129,13 +129,15 @@ declare
 begin
     loop
         v_now := ostinato.now();
-        insert into lease (tenant_id, name, token, attempt, holder, acquired_at, renewed_at, lifetime, ttl_seconds, job_id, job_attempt)
-        values (asked.tenant_id, asked.name, 0, 0, asked.holder, v_now, v_now, asked.lifetime, asked.ttl_seconds, asked.job_id, asked.job_attempt)
-        on conflict do nothing;
-        exit when found;
-        -- First without a lock: the holder must not wait for those who ask.
+        -- First without a lock: the holder must not wait for those who ask, nor they for it.
         select l.* into v_lease from lease l where (l.tenant_id, l.name) = (asked.tenant_id, asked.name);
-        continue when not found;
+        if not found then
+            insert into lease (tenant_id, name, token, attempt, holder, acquired_at, renewed_at, lifetime, ttl_seconds, job_id, job_attempt)
+            values (asked.tenant_id, asked.name, 0, 0, asked.holder, v_now, v_now, asked.lifetime, asked.ttl_seconds, asked.job_id, asked.job_attempt)
+            on conflict do nothing;
+            exit when found;
+            continue;
+        end if;
         v_own := ostinato.is_own_lease(v_lease, asked);
         if not v_own and ostinato.lease_state(v_lease) in ('held', 'late') then
             update lease l set doubted_at = v_now
