@@ -1,7 +1,7 @@
 """The three roles and the two schemas that everything else stands on.
 
     ostinato_owner    owns the schema and migrates it
-    ostinato_worker   runs jobs of all tenants
+    ostinato_worker   runs jobs of all tenants, and may act as one of them
     ostinato_tenant   enqueues and sees the rows of one tenant
 
 None of them is a superuser or bypasses row-level security: the row policies are real.
@@ -68,6 +68,8 @@ async def role_problems(conn: AsyncConnection[Any], *, to_migrate: bool = False)
             problems.append(f"role {name} is a superuser or bypasses row-level security")
         elif to_migrate and name == "ostinato_owner" and not fits:
             problems.append("the connected role may not act as ostinato_owner")
+        elif name == "ostinato_tenant" and not fits:
+            problems.append("ostinato_worker may not act as ostinato_tenant")
         elif name in ("ostinato", "ostinato_data") and not fits:
             problems.append(f"schema {name} does not belong to ostinato_owner")
     return problems

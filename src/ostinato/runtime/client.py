@@ -23,6 +23,7 @@ from ostinato.engine import jobs, queues
 from ostinato.engine.jobs import NewJob, added_queues
 from ostinato.runtime.database import Database, from_settings
 from ostinato.runtime.kinds import MAX_ARGS_BYTES, Options, new_job
+from ostinato.runtime.tenants import TenantClient
 
 __all__ = ["Client", "connect"]
 
@@ -72,6 +73,10 @@ class Client:
         text = dump_args(dict(args or {}), MAX_ARGS_BYTES)
         async with self.connection() as conn:
             return await jobs.enqueue(conn, await new_job(conn, NewJob(kind, text), options))
+
+    def for_tenant(self, tenant_id: str) -> TenantClient:
+        """The same client acting as one tenant, who sees and adds its own rows only."""
+        return TenantClient(self, tenant_id)
 
     def ring(self, queue: str) -> None:
         """Wake idle workers soon: at once, and then at most every 50 ms for a queue."""

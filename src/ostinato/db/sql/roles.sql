@@ -7,11 +7,15 @@ select w.name,
        coalesce(r.rolsuper or r.rolbypassrls, false) as too_strong,
        -- Since PostgreSQL 16 a member may act as the role only with the option SET.
        case when r.oid is null then false
+            -- Only who can mend it is told: for everything but clients that work for tenants it does not matter.
+            when w.name = 'ostinato_tenant' then not m.rolsuper or coalesce(pg_catalog.pg_has_role(k.oid, r.oid, 'member'), false)
             when pg_catalog.current_setting('server_version_num')::integer >= 160000
             then pg_catalog.pg_has_role(current_user, r.oid, 'set')
             else pg_catalog.pg_has_role(current_user, r.oid, 'member') end as fits
 from pg_catalog.unnest(array['ostinato_owner', 'ostinato_worker', 'ostinato_tenant']) with ordinality as w(name, n)
 left join pg_catalog.pg_roles r on r.rolname = w.name
+left join pg_catalog.pg_roles k on k.rolname = 'ostinato_worker'
+join pg_catalog.pg_roles m on m.rolname = current_user
 union all
 select w.name, n.oid is not null, false, coalesce(o.rolname = 'ostinato_owner', true)
 from pg_catalog.unnest(array['ostinato', 'ostinato_data']) as w(name)
@@ -63,6 +67,10 @@ begin
             end;
         end if;
     end loop;
+    -- A client acts as a tenant for the length of a transaction: tenants need no connections of their own.
+    if not pg_catalog.pg_has_role('ostinato_worker', 'ostinato_tenant', 'member') then
+        grant ostinato_tenant to ostinato_worker;
+    end if;
     -- Since PostgreSQL 16 whoever makes a role may grant it, to itself for example, but not act as it at once.
     if pg_catalog.current_setting('server_version_num')::integer >= 160000 then
         v_acts := pg_catalog.pg_has_role(current_user, 'ostinato_owner', 'set');
@@ -91,4 +99,5 @@ alter role ostinato_tenant set idle_in_transaction_session_timeout = '30s';
 alter role ostinato_tenant set lock_timeout = '8s';
 create schema ostinato authorization ostinato_owner;
 create schema ostinato_data authorization ostinato_owner;
+grant ostinato_tenant to ostinato_worker;
 grant ostinato_owner to {admin};

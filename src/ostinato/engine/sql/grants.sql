@@ -34,3 +34,8 @@ grant execute on function
     ostinato.next_local, ostinato.next_date, ostinato.is_day, ostinato.make_rule, ostinato.parse_cron, ostinato.parse_cron_field,
     ostinato.cron_number, ostinato.check_zone, ostinato.check_policies, ostinato.local_instant, ostinato.local_instants, ostinato.utc_offset
 to ostinato_tenant;
+grant execute on function ostinato.enter_tenant, ostinato.enter_flow to ostinato_tenant;
+grant execute on function
+    ostinato.trail, ostinato.trail_jobs, ostinato.trail_of_jobs, ostinato.trail_of_runs, ostinato.trail_of_steps, ostinato.trail_of_leases,
+    ostinato.trail_of_fires, ostinato.trail_of_events, ostinato.trail_of_webhooks, ostinato.trail_of_transitions, ostinato.error_summary
+to ostinato_tenant;

@@ -1,0 +1,31 @@
+-- Tenants: whose the rest of a transaction is. Both verbs hold until its end and no longer, so that they are safe behind a
+-- pooler that gives the connection to somebody else after it.
+--
+-- Row-level security does the rest: a policy on every table with a tenant_id compares it with app.tenant_id. It guards
+-- against what an application forgets, a missing condition for example. Whoever runs SQL of his own making in the session can
+-- set app.tenant_id too: tenants that are hostile need a role or a database of their own.
+
+-- Makes the rest of the transaction that of a tenant: it acts as the role ostinato_tenant, and sees and adds rows of this
+-- tenant only. What it adds belongs to `correlation_id` unless a call says otherwise.
+create function ostinato.enter_tenant(tenant_id text, correlation_id text default null) returns void language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+begin
+    perform ostinato.check_name('tenant_id', tenant_id);
+    perform ostinato.enter_flow(tenant_id, correlation_id);
+    perform set_config('role', 'ostinato_tenant', true);
+end
+$$;
+
+-- Says whose the rest of the transaction is and what it belongs to, for calls in plain SQL that do not name a tenant or a
+-- correlation id; null leaves what is there. It takes no right away.
+create function ostinato.enter_flow(tenant_id text default null, correlation_id text default null) returns void language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+begin
+    if tenant_id is not null then
+        perform ostinato.check_name('tenant_id', tenant_id), set_config('app.tenant_id', tenant_id, true);
+    end if;
+    if correlation_id is not null then
+        perform ostinato.check_options(correlation_id => correlation_id), set_config('app.correlation_id', correlation_id, true);
+    end if;
+end
+$$;

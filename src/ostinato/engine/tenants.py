@@ -1,0 +1,50 @@
+"""Tenants: whose the rest of a transaction is.
+
+Both verbs hold until the end of the transaction of the connection they are given, and do nothing
+outside of one. The logic is in `sql/functions/tenants.sql`.
+"""
+
+from typing import Any
+
+from psycopg import AsyncConnection
+from psycopg.pq import TransactionStatus
+
+from ostinato.base import flow
+from ostinato.base.errors import InvalidInput
+from ostinato.db.call import call
+
+__all__ = ["enter", "enter_flow"]
+
+Connection = AsyncConnection[Any]
+
+
+async def enter(conn: Connection, tenant_id: str, correlation_id: str | None = None) -> None:
+    """Act as a tenant for the rest of the transaction: row-level security shows its rows only."""
+    _in_transaction(conn, "enter")
+    part_of = flow.current_correlation() if correlation_id is None else correlation_id
+    await call(conn, "enter_tenant", tenant_id=tenant_id, correlation_id=part_of)
+
+
+async def enter_flow(
+    conn: Connection, tenant_id: str | None = None, correlation_id: str | None = None
+) -> None:
+    """Tell calls in plain SQL, for the rest of the transaction, what the flow of this code is.
+
+    Calls through Python know it anyway.
+    """
+    _in_transaction(conn, "enter_flow")
+    tenant, part_of = flow.current()
+    await call(
+        conn,
+        "enter_flow",
+        tenant_id=tenant if tenant_id is None else tenant_id,
+        correlation_id=part_of if correlation_id is None else correlation_id,
+    )
+
+
+def _in_transaction(conn: Connection, verb: str) -> None:
+    if conn.autocommit and conn.pgconn.transaction_status == TransactionStatus.IDLE:
+        raise InvalidInput(
+            f"tenants.{verb} outside of a transaction would be over at once.",
+            hint="Use it inside `async with client.transaction() as conn:`.",
+        )
