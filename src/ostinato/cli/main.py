@@ -9,7 +9,19 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from ostinato.cli import db, dead, doctor, enqueue, jobs, leases, metrics, queues, serve, workers
+from ostinato.cli import (
+    db,
+    dead,
+    doctor,
+    enqueue,
+    jobs,
+    leases,
+    metrics,
+    queues,
+    serve,
+    trail,
+    workers,
+)
 from ostinato.cli.command import callback, command, group, own_version
 from ostinato.cli.document import to_json
 
@@ -73,6 +85,7 @@ dead.register(_jobs)
 queues.register(group(app, "queues", "Look at queues, and pause, resume or limit them."))
 leases.register(group(app, "leases", "Look at leases, and take one away."))
 workers.register(app)
+trail.register(app)
 metrics.register(app)
 doctor.register(app)
 db.register(group(app, "db", "The schema, and a way into the database."))

@@ -1,6 +1,6 @@
 """What people and programs look at: jobs, queues, workers, dead letters, and why.
 
-Every function only reads. The logic is in `sql/functions/inspect.sql` and `sql/functions/why.sql`;
+Every function only reads. The logic is in `sql/functions/inspect.sql`, `why.sql` and `trail.sql`;
 the fields of each class are the columns of its SQL function.
 """
 
@@ -25,6 +25,7 @@ __all__ = [
     "QueueSummary",
     "Reason",
     "Stats",
+    "TrailLine",
     "WorkerSummary",
     "attempts",
     "dead_letter_groups",
@@ -34,6 +35,7 @@ __all__ = [
     "list_workers",
     "show_job",
     "stats",
+    "trail",
     "why",
 ]
 
@@ -224,6 +226,25 @@ class Reason:
     hint: str
 
 
+@dataclass(frozen=True, slots=True)
+class TrailLine:
+    """One thing that happened for a correlation id."""
+
+    at: datetime
+    source: str
+    """job, attempt, step, wait, lease, fire, event, delivery, webhook, callback or transition."""
+    what: str
+    """The kind, step, schedule, event type, subscription, endpoint, or the row that changed."""
+    state: str
+    """What came of it: enqueued, running, done, emitted, delivered, …"""
+    tenant_id: str
+    job_id: int | None
+    attempt: int | None
+    ref: str
+    """The id of the thing itself."""
+    detail: dict[str, Any]
+
+
 async def list_jobs(
     conn: Connection,
     *,
@@ -313,3 +334,21 @@ async def stats(conn: Connection) -> Stats:
 async def why(conn: Connection, job_id: int) -> list[Reason]:
     """Why a job is not running, or what became of it; the most important first."""
     return await call_as(conn, class_row(Reason), "why", _read=True, job_id=job_id)
+
+
+async def trail(
+    conn: Connection, correlation_id: str, *, tenant_id: str | None = None, most: int = 1000
+) -> list[TrailLine]:
+    """Everything that happened for a correlation id, first to last.
+
+    The correlation id of a job that was enqueued without one is `job-<id>`.
+    """
+    return await call_as(
+        conn,
+        class_row(TrailLine),
+        "trail",
+        _read=True,
+        correlation_id=correlation_id,
+        for_tenant=tenant_id,
+        most=most,
+    )
