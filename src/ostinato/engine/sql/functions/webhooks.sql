@@ -73,7 +73,7 @@ begin
     perform ostinato.check_name('name', endpoint.name), ostinato.check_name('tenant_id', endpoint.tenant_id),
             ostinato.check_webhook_headers(endpoint.headers);
     v_bad := case
-        when endpoint.url is null or length(endpoint.url) > 2000 or endpoint.url !~* '^https?://[^/?#@\\[:space:]]+([/?][!-~]*)?$'
+        when endpoint.url is null or length(endpoint.url) > 2000 or endpoint.url !~* '^https?://[^/?#@\\[:space:]]+([/?][!"$-~]*)?$'
             then 'url: an http or https URL of at most 2000 characters, without user, password and fragment'
         when endpoint.event_types is null or cardinality(endpoint.event_types) not between 1 and 100
             or exists (select from unnest(endpoint.event_types) t where t is null or t !~ '^(\*|[^\s*]{1,198}(\.\*)?)$')
