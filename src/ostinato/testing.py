@@ -37,7 +37,7 @@ from ostinato.db import embedded, migrate
 from ostinato.db.call import call
 from ostinato.db.keep import Keeper
 from ostinato.db.pool import Pool, transaction
-from ostinato.engine import claims, clock, workers
+from ostinato.engine import claims, clock, outbox, subscriptions, workers
 from ostinato.engine.claims import Job
 from ostinato.engine.schema import ENGINE
 from ostinato.runtime.app import App, merged_kinds
@@ -47,7 +47,9 @@ from ostinato.runtime.database import Database, thread_transaction
 from ostinato.runtime.execute import Cancelled, Completed, Failed, Settled, Snoozed, execute
 from ostinato.runtime.finisher import Finisher
 from ostinato.runtime.kinds import JobKind
+from ostinato.runtime.relay import Deliverer, service_of
 from ostinato.runtime.saver import Saver
+from ostinato.runtime.services import declare
 from ostinato.runtime.steps import Slept, Waiting
 
 __all__ = ["Clock", "Engine", "Report", "engine", "engine_on"]
@@ -163,7 +165,8 @@ class _Runner:
     ) -> None:
         self._database = database
         self._pool = pool
-        self._kinds: dict[str, JobKind[Any]] = merged_kinds(apps)
+        self._apps = tuple(apps)
+        self._kinds: dict[str, JobKind[Any]] = merged_kinds(self._apps)
         self._queues = list(
             dict.fromkeys([*(kind.queue for kind in self._kinds.values()), "default"])
         )
@@ -186,9 +189,12 @@ class _Runner:
             worker_id = await workers.register(
                 conn, "run_until_idle", self._queues, list(self._kinds), 3600
             )
+            await declare(conn, self._apps)
+            deliverers = self._deliverers(worker_id)
             for _ in range(MOST_ROUNDS):
                 poll = await workers.poll(conn, worker_id, self._queues, 3)
-                if not await self._round(conn, worker_id):
+                events = await _deliver(conn, deliverers)
+                if not await self._round(conn, worker_id) + events:
                     if moving is None or poll.next_due is None or not await self._waits(conn):
                         break
                     await moving.move(max(0.0, poll.next_due) + 0.001)
@@ -197,9 +203,27 @@ class _Runner:
         return self._report
 
     async def _waits(self, conn: AsyncConnection[Any]) -> bool:
-        """Whether a job of ours waits for its time."""
+        """Whether a job of ours, or an event for us, waits for its time."""
         rows = await call(conn, "waiting_kinds", _read=True)
-        return any(row[0] in self._kinds for row in rows)
+        if any(row[0] in self._kinds for row in rows):
+            return True
+        ours = {service_of(name) for app in self._apps for name in app.subscribers}
+        return not ours.isdisjoint(await subscriptions.chores(conn))
+
+    def _deliverers(self, worker_id: UUID) -> list[Deliverer]:
+        return [
+            Deliverer(
+                subscriber,
+                self,
+                worker_id=lambda: worker_id,
+                wake=lambda _: None,
+                recorder=Recorder(),
+                rng=self._rng,
+            )
+            for app in self._apps
+            for subscriber in app.subscribers.values()
+            if subscriber.mode == "relay"
+        ]
 
     async def _round(self, conn: AsyncConnection[Any], worker_id: UUID) -> int:
         ran = 0
@@ -237,3 +261,11 @@ class _Runner:
 
     def note_progress(self, job: Job, done: float, total: float | None, note: str | None) -> None:
         self._finisher.note_progress(job, done, total, note)
+
+
+async def _deliver(conn: AsyncConnection[Any], deliverers: Iterable[Deliverer]) -> int:
+    """What the relay does in one round; how much that was."""
+    stamped, _ = await outbox.sequence(conn)
+    queues = await subscriptions.dispatch_all(conn)
+    taken = [await deliverer.round(conn) for deliverer in deliverers]
+    return (stamped or 0) + len(queues) + sum(taken)

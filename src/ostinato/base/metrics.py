@@ -177,7 +177,18 @@ ENGINE_GAUGES: tuple[Gauge, ...] = (
     LEASES,
 )
 
+EVENTS_SEQUENCED = Counter(
+    "ostinato_events_sequenced_total", "Events that this worker gave their positions."
+)
+DELIVERIES = Counter(
+    "ostinato_deliveries_total",
+    "Events that handlers in the relay were given, by how it ended.",
+    ("subscription", "outcome"),
+)
+
 METRICS: tuple[Metric, ...] = (
+    EVENTS_SEQUENCED,
+    DELIVERIES,
     JOBS_FINISHED,
     JOB_RUN_SECONDS,
     START_LATENCY_SECONDS,

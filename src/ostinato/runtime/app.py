@@ -13,18 +13,22 @@ calls it.
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Concatenate, ParamSpec, Unpack
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, Unpack
 
 from ostinato.base.backoff import Retry
 from ostinato.base.errors import InvalidInput, NotFound
+from ostinato.base.events import EventType, OnPoison, Start
 from ostinato.engine.queues import Queue
 from ostinato.engine.schedules import Schedule
 from ostinato.runtime.declared import Times, declared
-from ostinato.runtime.kinds import Handler, JobKind
+from ostinato.runtime.deliver import event_job
+from ostinato.runtime.events import Envelope, EventKind, Subscriber, Types
+from ostinato.runtime.kinds import Handler, JobKind, Target
 
 __all__ = ["App"]
 
 P = ParamSpec("P")
+M = TypeVar("M")
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 
@@ -42,6 +46,8 @@ class App:
         self.queues = tuple(queues)
         self._kinds: dict[str, JobKind[Any]] = {}
         self._schedules: dict[str, Schedule] = {}
+        self._events: dict[tuple[str, int], EventKind[Any]] = {}
+        self._subscribers: dict[str, Subscriber] = {}
 
     @property
     def kinds(self) -> Mapping[str, JobKind[Any]]:
@@ -110,6 +116,95 @@ class App:
             return kind
 
         return decorate
+
+    @property
+    def events(self) -> Sequence[EventKind[Any]]:
+        """The types of events that the app tells."""
+        return tuple(self._events.values())
+
+    @property
+    def subscribers(self) -> Mapping[str, Subscriber]:
+        """The subscriptions that the app handles, by name."""
+        return self._subscribers
+
+    def event(self, name: str, *, version: int = 1, payload: type[M] | None = None) -> EventKind[M]:
+        """Declare a type of event that this app tells, and the shape of its payload."""
+        if (name, version) in self._events:
+            raise InvalidInput(
+                f"app {self.name!r} has two events {name!r} of version {version}",
+                hint="Give the changed one the next version.",
+            )
+        kind: EventKind[M] = EventKind(self.name, EventType(name, version, payload))
+        self._events[name, version] = kind
+        return kind
+
+    def on(
+        self,
+        *types: str,
+        name: str | None = None,
+        mode: Literal["job", "relay"] = "job",
+        queue: str = "default",
+        retry: Retry | None = None,
+        timeout: float | None = None,
+        tenant: str | None = None,
+        on_poison: OnPoison = "skip",
+        start: Start = "now",
+        concurrency: int = 16,
+    ) -> Callable[[Callable[[Any, Any], Any]], Subscriber]:
+        """Make a function the handler of a subscription, named `<app>.<function>` unless named.
+
+        It gets the context and the event, at least once, in order for each key. In mode "job" an
+        event is a job of its own, in `queue`; in mode "relay" it runs in the background of every
+        worker, `concurrency` at a time: for quick handlers. A new subscription begins at `start`.
+        """
+
+        def decorate(handler: Callable[[Any, Any], Any]) -> Subscriber:
+            subscriber = Subscriber(
+                name=name or f"{self.name}.{_name_of(handler)}",
+                types=types,
+                handler=handler,
+                mode=mode,
+                known=Types(self._events),
+                retry=retry or Retry(),
+                timeout=timeout,
+                tenant=tenant,
+                on_poison=on_poison,
+                start=start,
+                concurrency=concurrency,
+            )
+            if subscriber.name in self._subscribers or subscriber.name in self._kinds:
+                raise InvalidInput(
+                    f"app {self.name!r} has two handlers named {subscriber.name!r}",
+                    hint='Give one a name of its own: @app.on("…", name="…").',
+                )
+            self._subscribers[subscriber.name] = subscriber
+            if mode == "job":
+                job = self.job(
+                    name=subscriber.name, queue=queue, retry=subscriber.retry, timeout=timeout
+                )
+                job(event_job(subscriber, queue))
+            return subscriber
+
+        return decorate
+
+    async def emit(
+        self,
+        to: Target,
+        name: str,
+        payload: Mapping[str, object],
+        *,
+        version: int = 1,
+        **envelope: Unpack[Envelope],
+    ) -> int:
+        """Tell an event by the name of its type, which must be declared, and return its id."""
+        kind = self._events.get((name, version))
+        if kind is None:
+            known = ", ".join(f"{key} ({number})" for key, number in self._events)
+            raise NotFound(
+                f"app {self.name!r} declares no event {name!r} of version {version}",
+                hint=f"Declare it with app.event(…). It has: {known or 'none'}.",
+            )
+        return await kind.emit(to, payload, **envelope)
 
     def __getitem__(self, kind: str) -> JobKind[Any]:
         try:

@@ -14,7 +14,7 @@ from psycopg import AsyncConnection
 
 from ostinato.base.errors import DatabaseUnavailable, OstinatoError
 from ostinato.base.log import get_logger
-from ostinato.engine import idempotency, leases, observe, upkeep, webhook_work
+from ostinato.engine import idempotency, leases, observe, subscriptions, upkeep, webhook_work
 
 __all__ = ["Janitor"]
 
@@ -25,6 +25,7 @@ Round = Callable[[AsyncConnection[Any]], Awaitable[object]]
 PARTITIONS_SECONDS = 3600.0
 SAMPLES_SECONDS = 60.0
 KEYS_SECONDS = 300.0
+DELIVERIES_SECONDS = 30.0
 WEBHOOKS_SECONDS = 120.0
 
 
@@ -48,6 +49,7 @@ class Janitor:
             Chore("samples", SAMPLES_SECONDS, _sample),
             Chore("idempotency", KEYS_SECONDS, idempotency.prune),
             Chore("leases", KEYS_SECONDS, leases.prune),
+            Chore("deliveries", DELIVERIES_SECONDS, subscriptions.heal),
             Chore("webhooks", WEBHOOKS_SECONDS, lambda conn: _webhooks(conn, retention_days)),
         )
         self._due = dict.fromkeys((chore.name for chore in self._chores), 0.0)

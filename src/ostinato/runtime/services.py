@@ -10,17 +10,25 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
+from uuid import UUID
 
 from psycopg import AsyncConnection
 
+from ostinato.base.log import get_logger
 from ostinato.base.metrics import Recorder
 from ostinato.base.settings import Settings
+from ostinato.db.pool import Pool
 from ostinato.runtime.app import App
+from ostinato.runtime.deliver import Lender
+from ostinato.runtime.events import register
 from ostinato.runtime.janitor import Janitor
+from ostinato.runtime.relay import Deliverer, Relay
 from ostinato.runtime.ticker import Ticker
 from ostinato.runtime.webhooks import FanOut
 
-__all__ = ["Service", "Site", "background"]
+__all__ = ["Host", "Service", "Site", "background", "close", "declare"]
+
+log = get_logger("services")
 
 
 class Service(Protocol):
@@ -41,12 +49,70 @@ class Site:
     settings: Settings
     recorder: Recorder
     rng: random.Random
+    host: "Host | None" = None
+    """None: nothing runs handlers here."""
+
+
+class Host(Lender, Protocol):
+    """What a worker does for services that run handlers."""
+
+    def worker_id(self) -> UUID:
+        """Its present id."""
+
+    def wake(self, service: str) -> None:
+        """Let a service of this worker tick soon."""
 
 
 def background(site: Site) -> list[Service]:
     """The services of a worker."""
     return [
+        *_relay(site),
         Janitor(site.settings.retention_days, site.rng),
         Ticker([schedule for app in site.apps for schedule in app.schedules], site.recorder),
         FanOut(),
     ]
+
+
+async def declare(conn: AsyncConnection[Any], apps: Sequence[App]) -> None:
+    """Declare what the apps tell and whom they listen to."""
+    await register(
+        conn,
+        [event for app in apps for event in app.events],
+        [subscriber for app in apps for subscriber in app.subscribers.values()],
+    )
+
+
+async def close(services: Sequence[Service], pool: Pool, seconds: float) -> None:
+    """Let services that run handlers give back what is not done; their loops have ended."""
+    for service in services:
+        if isinstance(service, Deliverer):
+            try:
+                async with pool.connection() as conn:
+                    await service.close(conn, seconds)
+            except Exception as error:  # noqa: BLE001 - others will see that this worker is gone
+                log.warning("not_given_back", service=service.name, error=str(error))
+
+
+def _relay(site: Site) -> list[Service]:
+    host = site.host
+    if host is None:
+        return [Relay(site.recorder)]
+    here = [
+        subscriber
+        for app in site.apps
+        for subscriber in app.subscribers.values()
+        if subscriber.mode == "relay"
+    ]
+    deliverers: list[Service] = [
+        Deliverer(
+            subscriber,
+            host,
+            worker_id=host.worker_id,
+            wake=host.wake,
+            recorder=site.recorder,
+            rng=site.rng,
+            unheard_seconds=2 * site.settings.call_timeout_seconds,
+        )
+        for subscriber in here
+    ]
+    return [Relay(site.recorder, [each.name for each in here], host.wake), *deliverers]

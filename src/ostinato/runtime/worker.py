@@ -41,7 +41,7 @@ from ostinato.base.metrics import (
 )
 from ostinato.base.settings import Settings
 from ostinato.db.keep import Keeper
-from ostinato.db.pool import Pool, transaction
+from ostinato.db.pool import Pool
 from ostinato.engine import queues as engine_queues
 from ostinato.engine import workers
 from ostinato.engine.claims import Job
@@ -49,13 +49,14 @@ from ostinato.engine.jobs import ANY_QUEUE
 from ostinato.runtime import tracing, webhooks
 from ostinato.runtime.app import App, merged_kinds
 from ostinato.runtime.claimer import Claimer
-from ostinato.runtime.database import Database, thread_transaction
+from ostinato.runtime.database import Database
 from ostinato.runtime.finisher import Finisher
 from ostinato.runtime.heart import Heart
+from ostinato.runtime.host import WorkerHost
 from ostinato.runtime.lanes import Lanes
 from ostinato.runtime.loop import FOREVER, Loop
 from ostinato.runtime.saver import Saver
-from ostinato.runtime.services import Service, Site, background
+from ostinato.runtime.services import Service, Site, background, close, declare
 
 __all__ = ["Worker"]
 
@@ -82,10 +83,10 @@ class Worker:
         rng: random.Random | None = None,
     ) -> None:
         self.settings = settings or Settings()
-        if not merged_kinds(apps):
+        if not merged_kinds(apps) and not any(app.subscribers for app in apps):
             raise NotConfigured(
-                "a worker needs at least one kind of job",
-                hint="Decorate a function with @app.job().",
+                "a worker needs at least one kind of job, or one subscription",
+                hint="Decorate a function with @app.job() or @app.on().",
             )
         self.recorder = Recorder()
         self._rng = rng or random.Random()  # noqa: S311  # spreads load, guards nothing
@@ -171,8 +172,11 @@ class Worker:
         self._reconcile_loop = Loop(
             "reconciler", self._reconcile_tick, on_error=self._database_error, rng=self._rng
         )
-        site = Site(self._apps, settings, self.recorder, self._rng)
-        self._services = {service.name: self._serve(service) for service in background(site)}
+        self._host = WorkerHost(self._handler_pool, self._database, self._worker_id, self._heard)
+        self._background = background(
+            Site(self._apps, settings, self.recorder, self._rng, self._host)
+        )
+        self._services = {service.name: self._serve(service) for service in self._background}
         self._heart = Heart(
             self._database,
             settings,
@@ -246,6 +250,7 @@ class Worker:
         for loop in others:
             loop.stop()
         await asyncio.wait(tasks[1:], timeout=self.settings.call_timeout_seconds)
+        await close(self._background, self._pool, self.settings.cancel_grace_seconds)
         await self._write_last()
         finish_loop.stop()
         await asyncio.wait(tasks[:1], timeout=self.settings.call_timeout_seconds)
@@ -295,6 +300,7 @@ class Worker:
             await workers.register_kinds(conn, rows)
             for queue in self._declared:
                 await engine_queues.configure(conn, queue)
+            await declare(conn, self._apps)
 
     def _worker_id(self) -> UUID:
         if self.id is None:
@@ -342,6 +348,9 @@ class Worker:
 
     def _rang(self, queue: str) -> None:
         self.recorder.add(DOORBELL_RINGS)
+        self._heard(queue)
+
+    def _heard(self, queue: str) -> None:
         service = self._services.get(queue.removeprefix("@"))
         if queue.startswith("@") and service is not None:
             service.wake()
@@ -379,11 +388,11 @@ class Worker:
 
     def transaction(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
         """A transaction on a connection for handlers."""
-        return transaction(self._handler_pool)
+        return self._host.transaction()
 
     def transaction_in_thread(self) -> AbstractContextManager[psycopg.Connection[Any]]:
         """A transaction on a connection for one plain function."""
-        return thread_transaction(self._database)
+        return self._host.transaction_in_thread()
 
     def note_progress(self, job: Job, done: float, total: float | None, note: str | None) -> None:
         """Pass progress on, from the loop or from a thread."""

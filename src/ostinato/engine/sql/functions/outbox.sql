@@ -43,10 +43,11 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 $$;
 
 -- Tells many events in one statement and returns their ids in order. Arrays are null (the default for all), hold one value
--- (the same for all) or one value per event.
+-- (the same for all) or one value per event. With `as_of_now`, what has no time happened now.
 create function ostinato.emit_events(
     types text[], payloads text[], ordering_keys text[] default null, versions integer[] default null, tenant_ids text[] default null,
-    correlation_ids text[] default null, occurred_ats timestamptz[] default null, producers text[] default null
+    correlation_ids text[] default null, occurred_ats timestamptz[] default null, producers text[] default null,
+    as_of_now boolean default false
 ) returns setof bigint language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
@@ -64,6 +65,10 @@ begin
     v_tenants := array(select coalesce(t, v_tenant) from unnest(coalesce(nullif(tenant_ids, '{}'), array[null::text])) with ordinality u (t, n) order by n);
     correlation_ids := array(select coalesce(c, v_correlation) from unnest(coalesce(nullif(correlation_ids, '{}'), array[null::text]))
                              with ordinality u (c, n) order by n);
+    if as_of_now then
+        occurred_ats := array(select coalesce(o, ostinato.now()) from unnest(coalesce(nullif(occurred_ats, '{}'), array[null::timestamptz]))
+                              with ordinality u (o, n) order by n);
+    end if;
     perform ostinato.check_events(types, payloads, ordering_keys, versions, v_tenants, correlation_ids, occurred_ats, producers);
     perform ostinato.lock_keys(v_tenants, ordering_keys, cardinality(payloads));
     -- So that a transaction has its number before it has a seq: sequence_events reckons with it.

@@ -361,6 +361,23 @@ begin
 end
 $$;
 
+-- Makes the jobs of all subscriptions in mode 'job' that have something due. Returns the queues that got jobs, to be rung after
+-- the commit, and how many each.
+create function ostinato.dispatch_events(most integer default 500) returns table (queue text, jobs bigint) language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+begin
+    return query
+    select coalesce(k.queue, 'default'), sum(d.made)
+    from (select s.name, s.kind from subscription s where s.mode = 'job' and not s.paused and (
+              s.position < ostinato.last_position() or exists (
+                  select from delivery d where d.subscription = s.name and d.state = 'waiting' and d.due_at < 'infinity' and d.due_at <= ostinato.now()))
+          order by s.name) s
+    cross join lateral ostinato.dispatch_deliveries(s.name, most) d (made) left join kind k on k.name = s.kind
+    where d.made > 0 group by 1;
+end
+$$;
+
 -- The event of a delivery that is held. No row: it is settled, or somebody else's by now.
 create function ostinato.load_delivery(subscription text, "position" bigint, attempt integer)
 returns table (
