@@ -39,3 +39,6 @@ grant execute on function
     ostinato.trail, ostinato.trail_jobs, ostinato.trail_of_jobs, ostinato.trail_of_runs, ostinato.trail_of_steps, ostinato.trail_of_leases,
     ostinato.trail_of_fires, ostinato.trail_of_events, ostinato.trail_of_webhooks, ostinato.trail_of_transitions, ostinato.error_summary
 to ostinato_tenant;
+
+-- The outbox, to be looked at.
+grant select on ostinato.events_outbox to ostinato_worker, ostinato_tenant;
