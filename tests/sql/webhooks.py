@@ -24,15 +24,17 @@ class Hooks:
         payload: str = "{}",
         key: str | None = None,
         tenant: str = "default",
+        producer: str = "shop",
     ) -> str:
         event_id = self.db.value(
             "select ostinato.emit_event(type => %s, payload => %s::json, ordering_key => %s,"
             " tenant_id => %s, correlation_id => 'request-1', occurred_at => ostinato.now(),"
-            " producer => 'shop')",
+            " producer => %s)",
             type_,
             payload,
             key,
             tenant,
+            producer,
         )
         return str(event_id)
 

@@ -63,7 +63,11 @@ GONE = 410
 
 
 class DeliveryFailed(Exception):
-    """A message was not delivered, and will not be tried again."""
+    """A message was not delivered, and its attempts are used up."""
+
+
+class ReceiverGone(DeliveryFailed):
+    """The receiver says that it is there no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +173,7 @@ def app(
     chance = rng or random.Random()  # noqa: S311  # spreads load, guards nothing
     made = App(APP_NAME)
 
-    @made.job(queue=QUEUE, retry=Retry(permanent=(DeliveryFailed,)))
+    @made.job(queue=QUEUE, retry=Retry(permanent=(ReceiverGone,)))
     async def deliver(ctx: Context, delivery: int) -> None:
         await _deliver(ctx, delivery, sender, chance)
 
@@ -238,7 +242,7 @@ async def _deliver(ctx: Context, delivery: int, sender: Sender, rng: random.Rand
     if verdict == "retry" and delay is not None:
         raise RetryAfter(delay, what)
     if verdict == "dead":
-        raise DeliveryFailed(what)
+        raise ReceiverGone(what) if met.outcome == "gone" else DeliveryFailed(what)
 
 
 async def _settle(

@@ -250,14 +250,24 @@ create function ostinato.wants_event(wanted text[], event_type text) returns boo
     select exists (select from unnest($1) w where w in ('*', $2) or (right(w, 2) = '.*' and starts_with($2, left(w, -1))))
 $$;
 
--- An event as it is sent: the JSON envelope of CloudEvents 1.0. The payload is passed on as it was told, digit by digit.
-create function ostinato.cloudevent_of(event ostinato_data.event) returns text language sql stable
+-- A text as part of a URI: what may not stand in one is percent-encoded.
+create function ostinato.uri_of(text text) returns text language sql immutable as $$
+    select coalesce(string_agg(case when c.c ~ '^[A-Za-z0-9/:?#\[\]@!$&''()*+,;=._~%-]$' then c.c
+                                    else regexp_replace(upper(encode(convert_to(c.c, 'UTF8'), 'hex')), '(..)', '%\1', 'g') end, '' order by c.n), '')
+    from regexp_split_to_table($1, '') with ordinality c (c, n)
+$$;
+
+-- An event as it is sent: the JSON format of CloudEvents 1.0, as base/events.py has it. The payload is passed on as it was told,
+-- digit by digit.
+create function ostinato.cloudevent_of(event ostinato_data.event, "position" bigint) returns text language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    select '{"specversion":"1.0","id":"' || ($1).id || '","source":' || to_json(($1).producer) || ',"type":' || to_json(($1).type)
+    select '{"specversion":"1.0","id":"' || ($1).id || '","source":' || to_json(ostinato.uri_of(($1).producer))
+        || ',"type":' || to_json(($1).type)
         || ',"time":"' || to_char(($1).occurred_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || '"'
-        || coalesce(',"partitionkey":' || to_json(($1).ordering_key), '') || ',"tenantid":' || to_json(($1).tenant_id)
-        || ',"correlationid":' || to_json(($1).correlation_id) || ',"dataversion":' || ($1).version
-        || ',"datacontenttype":"application/json","data":' || ($1).payload || '}'
+        || coalesce(',"subject":' || to_json(($1).ordering_key), '')
+        || ',"datacontenttype":"application/json","dataversion":"' || ($1).version || '","tenantid":' || to_json(($1).tenant_id)
+        || ',"correlationid":' || to_json(($1).correlation_id) || ',"sequence":"' || lpad($2::text, 20, '0')
+        || '","data":' || ($1).payload || '}'
 $$;
 
 -- Takes the next events of the outbox, writes down which endpoints are to be told of them, and starts what can be started: all
@@ -307,8 +317,8 @@ begin
           and l.position > e.from_position
     ), new_message as (
         insert into webhook_message (id, tenant_id, event_id, event_type, correlation_id, body, created_at)
-        select ostinato.new_id(v_now), v.tenant_id, v.id::text, v.type, v.correlation_id, ostinato.cloudevent_of(v), v_now
-        from event v where v.id in (select w.event_id from wanted w)
+        select ostinato.new_id(v_now), v.tenant_id, v.id::text, v.type, v.correlation_id, ostinato.cloudevent_of(v, w.position), v_now
+        from (select distinct w.event_id, w.position from wanted w) w join event v on v.id = w.event_id
         on conflict (tenant_id, event_id) do nothing
         returning id, tenant_id, event_id
     ), message as (
