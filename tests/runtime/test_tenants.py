@@ -1,0 +1,117 @@
+"""A client acts as a tenant, one transaction at a time, on connections that all tenants share."""
+
+import asyncio
+import contextlib
+
+import psycopg
+import pytest
+
+from ostinato import Context
+from ostinato.base.errors import InvalidInput, NotConfigured
+from ostinato.base.flow import current_tenant, flow
+from ostinato.engine import inspect, jobs, tenants
+from ostinato.engine.jobs import NewJob
+from tests.runtime.lab import Lab
+
+SEEN = "select distinct tenant_id from ostinato_data.job"
+
+
+@pytest.fixture(autouse=True)
+def task(lab: Lab) -> None:
+    @lab.app.job()
+    async def task(ctx: Context) -> str | None:
+        return current_tenant()
+
+
+async def test_a_tenant_sees_and_adds_its_own_rows_only(lab: Lab) -> None:
+    acme, other = lab.client.for_tenant("acme"), lab.client.for_tenant("other")
+    kind = lab.app.kinds["lab.task"]
+    with flow(correlation="req-1"):
+        first = await kind.enqueue(acme)
+        await other.enqueue("lab.task")
+
+    async with acme.transaction() as conn:
+        seen = await (await conn.execute(SEEN)).fetchall()
+        assert current_tenant() == "acme"
+        (mine,) = await inspect.trail(conn, "req-1")
+    assert current_tenant() is None
+    async with lab.client.connection() as conn:
+        everybody = await (await conn.execute(SEEN)).fetchall()
+
+    assert seen == [("acme",)]
+    assert (mine.job_id, mine.tenant_id) == (first, "acme")
+    assert sorted(everybody) == [("acme",), ("other",)]
+
+
+async def test_a_tenant_cannot_work_for_another(lab: Lab) -> None:
+    acme = lab.client.for_tenant("acme")
+
+    with pytest.raises(NotConfigured, match="row-level security"):
+        await acme.enqueue("lab.task", tenant="other")
+    with flow(tenant="other"):
+        job = await acme.enqueue("lab.task")  # the client says whose it is, not what is around it
+    with pytest.raises(NotConfigured, match="may not do this"):
+        async with acme.connection() as conn:
+            await jobs.cancel(conn, job)
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        async with acme.connection() as conn:
+            await conn.execute("select * from ostinato_data.worker")
+
+    assert await lab.value("select tenant_id from ostinato_data.job") == "acme"
+
+
+async def test_what_a_tenant_adds_wakes_workers_and_runs_in_its_flow(lab: Lab) -> None:
+    async with lab.worker(poll_seconds=60):
+        job = await lab.client.for_tenant("acme").enqueue("lab.task")
+        ended = await lab.becomes(job, "done", "dead")
+
+    assert ended.result == "acme"
+
+
+async def test_writes_and_job_of_a_tenant_are_one_transaction(lab: Lab) -> None:
+    acme = lab.client.for_tenant("acme")
+
+    with contextlib.suppress(KeyError):
+        async with acme.transaction() as conn:
+            await jobs.enqueue(conn, NewJob("lab.task"))
+            raise KeyError
+
+    assert await lab.rows(SEEN) == []
+
+
+async def test_tenants_side_by_side_do_not_mix(lab: Lab) -> None:
+    async def work(tenant: str) -> list[tuple[str]]:
+        client = lab.client.for_tenant(tenant)
+        seen: list[tuple[str]] = []
+        for _ in range(10):
+            async with client.transaction() as conn:
+                await jobs.enqueue(conn, NewJob("lab.task"))
+                seen += await (await conn.execute(SEEN)).fetchall()
+        return seen
+
+    found = await asyncio.gather(*(work(f"t{n}") for n in range(8)))
+
+    assert found == [[(f"t{n}",)] * 10 for n in range(8)]
+    async with lab.client.connection() as conn:
+        cursor = await conn.execute("select current_user, current_setting('app.tenant_id', true)")
+        assert await cursor.fetchone() in (("ostinato_worker", ""), ("ostinato_worker", None))
+
+
+async def test_a_tenant_is_a_matter_of_a_transaction(lab: Lab) -> None:
+    async with lab.client.connection() as conn:
+        with pytest.raises(InvalidInput, match=r"tenants\.enter outside of a transaction"):
+            await tenants.enter(conn, "acme")
+        with pytest.raises(InvalidInput, match="outside of a transaction"):
+            await tenants.enter_flow(conn, "acme")
+
+
+async def test_plain_sql_in_a_transaction_is_told_the_flow(lab: Lab) -> None:
+    with flow(tenant="acme", correlation="req-1"):
+        async with lab.client.transaction() as conn:
+            await tenants.enter_flow(conn)
+            await conn.execute("select ostinato.enqueue_job('lab.task')")
+            await tenants.enter_flow(conn, correlation_id="req-2")
+            await conn.execute("select ostinato.enqueue_job('lab.task')")
+
+    rows = await lab.rows("select tenant_id, correlation_id from ostinato_data.job order by id")
+    assert rows == [("acme", "req-1"), ("acme", "req-2")]

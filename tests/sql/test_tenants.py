@@ -1,0 +1,260 @@
+"""One tenant sees no other: held by the catalogue for every table and function there is."""
+
+# ruff: noqa: S608  # questions to the catalogue, put together from parts
+
+import pytest
+
+from tests.sql.engine import Row, Session, Sessions, refused
+
+# Tables with a tenant_id that tenants are not let into at all: each with its reason.
+CLOSED = {
+    "event_kept": "copies of buried events, for whoever redelivers them",
+    "job_wait": "what the engine looks up when an event comes; the job itself is open",
+    "subscription": "belongs to an application; tenant_id says whose events it wants",
+    "webhook_receipt": "what came in, checked by the engine for the application",
+}
+# Partitions are reached through their parent, whose policies hold; directly they are closed.
+PARTITION = "exists (select from pg_inherits i where i.inhrelid = c.oid)"
+
+# Unique keys of tables with a tenant_id that do not start with it: none of their values is chosen
+# by a caller, so they tell no tenant what another one has.
+ENGINE_KEYS = {"id", "job_id", "event_id", "seq", "schedule_id", "endpoint_id"}
+ENTITY_KEYS = {"subscription_pkey": "the name of a subscription is the application's"}
+
+# Functions that run with the rights of the owner: each with its reason.
+DEFINERS = {
+    "upkeep_partitions": "makes and drops tables",
+    "upkeep_logs": "makes and drops tables",
+    "make_guard": "makes the trigger functions that write the log of transitions",
+    "open_pass": "only the owner writes passes, so that nobody can forge one",
+    "close_pass": "as open_pass",
+}
+
+
+def tables(admin: Session, condition: str) -> list[str]:
+    rows = admin.rows(
+        "select c.relname as name from pg_class c"
+        " where c.relnamespace = 'ostinato_data'::regnamespace and c.relkind in ('r', 'p')"
+        f" and {condition} order by 1"
+    )
+    return [row["name"] for row in rows]
+
+
+HAS_TENANT = (
+    "exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'tenant_id'"
+    " and not a.attisdropped)"
+)
+TENANT_POLICY = (
+    "exists (select from pg_policy p where p.polrelid = c.oid"
+    " and 'ostinato_tenant'::regrole = any (p.polroles)"
+    " and pg_get_expr(p.polqual, p.polrelid) like '(tenant_id = %%app.tenant_id%%')"
+)
+
+
+def test_every_table_is_closed_by_forced_row_level_security(db: Session, admin: Session) -> None:
+    db.call("upkeep_partitions", retention_days=14)  # partitions of weeks too
+    db.call("upkeep_logs", retention_days=14)
+
+    assert tables(admin, "not (c.relrowsecurity and c.relforcerowsecurity)") == []
+    assert tables(admin, "not exists (select from pg_policy p where p.polrelid = c.oid)") == []
+
+
+def test_every_table_with_tenants_shows_each_its_own_rows_or_is_closed(admin: Session) -> None:
+    without = tables(admin, f"{HAS_TENANT} and not {TENANT_POLICY} and not {PARTITION}")
+
+    assert set(without) == set(CLOSED)
+    for name in without:
+        assert not admin.value(
+            "select has_any_column_privilege('ostinato_tenant', %s, 'select, insert, update')",
+            f"ostinato_data.{name}",
+        ), f"{name} is open to tenants and shows them everything"
+
+
+def test_what_tenants_may_touch_is_theirs_or_common_knowledge(admin: Session) -> None:
+    """What tenants have any right to has the policy of tenants, or holds facts of the house."""
+    common = {
+        "event_type": "which events there are",
+        "kind": "which kinds of jobs there are",
+        "machine": "which states there are",
+        "machine_table": "which tables obey a machine",
+        "machine_transition": "what leads from one state to the next",
+        "outcome": "by the policy of job",
+        "step": "by the policy of job",
+        "test_clock": "the time",
+        "tick": "how long nothing expires",
+    }
+    rights = "'select, insert, update, delete, truncate, references, trigger'"
+
+    touched = tables(
+        admin, f"has_table_privilege('ostinato_tenant', c.oid, {rights}) and not {TENANT_POLICY}"
+    )
+
+    assert set(touched) <= set(common), touched
+    writable = [
+        name
+        for name in touched
+        if admin.value(
+            "select has_table_privilege('ostinato_tenant', %s, 'insert, update, delete')",
+            f"ostinato_data.{name}",
+        )
+    ]
+    assert writable == []
+
+
+def test_no_unique_key_tells_a_tenant_what_another_has(admin: Session) -> None:
+    keys: list[Row] = admin.rows(
+        "select c.relname as table_name, i.relname as name, a.attname as first"
+        " from pg_index x join pg_class c on c.oid = x.indrelid"
+        " join pg_class i on i.oid = x.indexrelid"
+        " join pg_attribute a on a.attrelid = c.oid and a.attnum = x.indkey[0]"
+        f" where c.relnamespace = 'ostinato_data'::regnamespace and x.indisunique and {HAS_TENANT}"
+        f" and c.relkind in ('r', 'p') and not {PARTITION}"
+    )
+
+    loose = [
+        key
+        for key in keys
+        if key["first"] != "tenant_id"
+        and key["first"] not in ENGINE_KEYS
+        and key["name"] not in ENTITY_KEYS
+    ]
+
+    assert keys
+    assert loose == []
+
+
+def test_no_foreign_key_leads_from_one_tenant_to_another(admin: Session) -> None:
+    """It is checked without policies: between tables of tenants it has to carry the tenant."""
+    found = admin.rows(
+        "select k.conname from pg_constraint k join pg_class c on c.oid = k.conrelid"
+        " where k.contype = 'f' and c.relnamespace = 'ostinato_data'::regnamespace"
+        f" and {HAS_TENANT} and {HAS_TENANT.replace('c.oid', 'k.confrelid')}"
+        " and has_any_column_privilege('ostinato_tenant', c.oid, 'insert')"
+        " and not exists (select from pg_attribute a where a.attrelid = c.oid"
+        "                 and a.attname = 'tenant_id' and a.attnum = any (k.conkey))"
+    )
+
+    assert found == []
+
+
+def test_functions_that_run_as_the_owner_are_few_and_pinned(admin: Session) -> None:
+    found = admin.rows(
+        "select p.proname, r.rolname, r.rolsuper, array_to_string(p.proconfig, ';') as settings"
+        " from pg_proc p join pg_roles r on r.oid = p.proowner"
+        " where p.pronamespace in ('ostinato'::regnamespace, 'ostinato_data'::regnamespace)"
+        " and p.prosecdef"
+    )
+
+    assert {row["proname"] for row in found if not row["proname"].startswith("guard_")} == set(
+        DEFINERS
+    )
+    for row in found:
+        assert (row["rolname"], row["rolsuper"]) == ("ostinato_owner", False)
+        assert "search_path=ostinato_data, pg_catalog, pg_temp" in row["settings"], row
+
+
+def test_no_function_is_open_to_everybody(admin: Session) -> None:
+    found = admin.rows(
+        "select p.oid::regprocedure::text from pg_proc p"
+        " where p.pronamespace in ('ostinato'::regnamespace, 'ostinato_data'::regnamespace)"
+        " and (p.proacl is null or exists"
+        "      (select from aclexplode(p.proacl) a where a.grantee = 0))"
+    )
+
+    assert found == []
+
+
+def test_views_ask_with_the_rights_of_who_asks(admin: Session) -> None:
+    found = admin.rows(
+        "select c.relname from pg_class c where c.relkind in ('v', 'm')"
+        " and c.relnamespace in ('ostinato'::regnamespace, 'ostinato_data'::regnamespace)"
+        " and not coalesce('security_invoker=true' = any (c.reloptions), false)"
+    )
+
+    assert found == []
+
+
+def test_roles_are_weak_and_tenants_own_nothing(admin: Session) -> None:
+    strong = admin.rows(
+        "select rolname from pg_roles where rolname like 'ostinato%%'"
+        " and (rolsuper or rolbypassrls or rolcreaterole or rolcreatedb or rolreplication)"
+    )
+    owned = admin.rows(
+        "select c.relname from pg_class c join pg_roles r on r.oid = c.relowner"
+        " where r.rolname in ('ostinato_tenant', 'ostinato_worker')"
+    )
+
+    assert strong == []
+    assert owned == []
+    assert admin.value("select pg_has_role('ostinato_worker', 'ostinato_tenant', 'member')")
+    assert not admin.value("select pg_has_role('ostinato_tenant', 'ostinato_worker', 'member')")
+
+
+# Acting as a tenant.
+
+
+def test_a_transaction_becomes_a_tenants_and_no_longer_than_it_lasts(db: Session) -> None:
+    db.enqueue(tenant_id="t1")
+    db.enqueue(tenant_id="t2")
+
+    with db.transaction():
+        db.call("enter_tenant", tenant_id="t1", correlation_id="req-1")
+        assert db.value("select current_user") == "ostinato_tenant"
+        assert db.value("select count(*) from ostinato_data.job") == 1
+        added = db.enqueue()
+        with refused("42501"), db.transaction():
+            db.enqueue(tenant_id="t2")
+        with refused("42501"), db.transaction():
+            db.call("claim_jobs", worker_id=None, queue="default", wanted=1)
+        db.call("enter_tenant", tenant_id="t2")
+        assert db.value("select count(*) from ostinato_data.job") == 1
+
+    assert db.value("select current_user") == "ostinato_worker"
+    assert db.value("select count(*) from ostinato_data.job") == 3
+    assert db.row(
+        "select tenant_id, correlation_id from ostinato_data.job where id = %s", added
+    ) == {
+        "tenant_id": "t1",
+        "correlation_id": "req-1",
+    }
+
+
+def test_a_rolled_back_savepoint_takes_the_tenant_with_it(db: Session) -> None:
+    with db.transaction():
+        with db.conn.transaction(force_rollback=True):
+            db.call("enter_tenant", tenant_id="t1")
+        assert db.value("select current_user") == "ostinato_worker"
+        assert db.get("tenant", given=None) == "default"
+
+
+def test_a_flow_is_told_to_plain_sql_and_takes_no_right_away(db: Session) -> None:
+    with db.transaction():
+        db.call("enter_flow", tenant_id="t1", correlation_id="req-1")
+        db.call("enter_flow", correlation_id="req-2")
+        job = db.enqueue()
+        assert db.value("select current_user") == "ostinato_worker"
+        assert db.get("correlation", given="mine") == "mine"
+
+    assert db.row("select tenant_id, correlation_id from ostinato_data.job where id = %s", job) == {
+        "tenant_id": "t1",
+        "correlation_id": "req-2",
+    }
+    assert db.get("correlation", given=None) is None
+
+
+@pytest.mark.parametrize("tenant", [None, "", "x" * 201])
+def test_a_tenant_has_a_name(db: Session, tenant: str | None) -> None:
+    with refused("OS400", "tenant_id must be"):
+        db.call("enter_tenant", tenant_id=tenant)
+
+
+def test_a_session_without_a_tenant_sees_nothing_in_any_table(
+    db: Session, sessions: Sessions, admin: Session
+) -> None:
+    db.enqueue(tenant_id="t1", unique_key="k")
+    nobody = sessions.open("tenant")
+
+    for name in tables(
+        admin, f"{HAS_TENANT} and has_table_privilege('ostinato_tenant', c.oid, 'select')"
+    ):
+        assert nobody.rows(f"select from ostinato_data.{name}") == [], name
