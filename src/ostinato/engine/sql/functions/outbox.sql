@@ -254,7 +254,8 @@ begin
     end if;
     select * into v_row from event_sequencer for update skip locked;
     if not found then
-        if exists (select from event_sequencer) then
+        -- The first one makes the row; who comes at the same time goes away.
+        if exists (select from event_sequencer) or not pg_try_advisory_xact_lock(hashtextextended('ostinato.event_sequencer', 0)) then
             stamped := null;
             return;
         end if;
