@@ -216,13 +216,13 @@ async def upsert_many(conn: Connection, schedules: Sequence[Schedule]) -> list[W
     """
     written: list[Written] = []
     for start in range(0, len(schedules), SET):
-        document = json.dumps([document(each) for each in schedules[start : start + SET]])
+        text = json.dumps([document(each) for each in schedules[start : start + SET]])
         written += await call_as(
             conn,
             class_row(Written),
             "upsert_schedules",
             _seconds=UPSERT_SECONDS,
-            schedules=document,
+            schedules=text,
         )
     queues = added_queues.get()
     if queues is not None and schedules:

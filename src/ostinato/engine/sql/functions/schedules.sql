@@ -98,7 +98,7 @@ begin
     end if;
     with due as (
         select d.slot_local, d.slot_at, d.next_at >= v_timely as timely
-        from ostinato.due_slots(s, first_local, first_at, now, case s.catch_up when 'all' then s.catch_up_most else 1 end) d
+        from ostinato.due_slots(s, first_local, first_at, now, 1000) d  -- so many at least are counted
     ), ranked as (
         select d.*, row_number() over (partition by d.timely order by d.slot_at desc) as place, bool_or(d.timely) over () as any_timely from due d
     ), chosen as (
@@ -118,7 +118,7 @@ create function ostinato.with_slot(s ostinato_data.schedule, slot_local timestam
 language sql stable as $$
     select case when s.args::text ~ '^\s*\{\s*\}\s*$' then '{' else rtrim(rtrim(s.args::text, e' \t\r\n'), '}') || ',' end
         || '"scheduled_for":' || json_build_object('schedule', s.name, 'key', s.key, 'local', slot_local, 'zone', (s.recurrence).zone,
-            'at', to_char(slot_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')) || '}'
+            'at', (to_json(slot_at at time zone 'UTC') #>> '{}') || 'Z') || '}'
 $$;
 
 -- Fires what is due, at most `most` schedules, oldest first: adds the jobs and moves the schedules on. `queues` are those to
