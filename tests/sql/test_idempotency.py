@@ -6,7 +6,6 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
-import psycopg
 import pytest
 
 from tests.sql.engine import START, Clock, Row, Session, Sessions, refused, until_blocked
@@ -200,11 +199,11 @@ def test_the_second_waits_for_the_transaction_of_the_first_and_gets_its_answer(
 def test_when_the_first_rolls_back_the_second_that_waited_is_new(
     db: Session, other: Session, admin: Session
 ) -> None:
-    with db.transaction():
-        begin(db)
-        waiting = other.later("begin_idempotent", **asked())
-        until_blocked(admin, other, db)
-        raise psycopg.Rollback
+    db.rows("begin")
+    begin(db)
+    waiting = other.later("begin_idempotent", **asked())
+    until_blocked(admin, other, db)
+    db.rows("rollback")
 
     (row,) = waiting.result()
     assert (row["decision"], row["attempt"]) == ("new", 1)

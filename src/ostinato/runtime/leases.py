@@ -107,11 +107,11 @@ class HeldLease:
                 async with self._lender.connection() as conn:
                     await leases.renew(conn, self.lease)
             except LeaseLost as error:
-                log.warning("lease_lost", name=self.name, **error.values)
+                log.warning("lease_lost", lease=self.name, holder=error.values.get("holder"))
                 self.lost.set()
-            except OstinatoError as error:
+            except Exception as error:  # noqa: BLE001 - a lease that nobody renews is lost
                 # The database is away, and so is everybody else: it gives us time to come back.
-                log.warning("lease_not_renewed", name=self.name, error=error.message)
+                log.warning("lease_not_renewed", lease=self.name, error=str(error))
                 pause = min(RETRY_SECONDS, self._ttl / 3)
             else:
                 self._asked = asked
@@ -125,7 +125,7 @@ class HeldLease:
             async with self._lender.connection() as conn:
                 released = await leases.release(conn, self.lease)
         except OstinatoError as error:
-            log.warning("lease_not_released", name=self.name, error=error.message)
+            log.warning("lease_not_released", lease=self.name, error=error.message)
             return
         # With an attempt that ended inside the block its lease was free, and may be another's.
         if not released and self.lease.lifetime == "time":
