@@ -21,7 +21,7 @@ begin
             detail = json_build_object('name', subscribe.name, 'mode', subscribe.mode, 'kind', subscribe.kind, 'on_poison', subscribe.on_poison, 'start', start),
             hint = 'Modes: relay, or job with a kind. on_poison: skip, block. start: now, beginning.';
     end if;
-    v_position := coalesce(start_position, ostinato.position_at(start_time), case start when 'beginning' then 0 else ostinato.last_position() end);
+    v_position := coalesce(start_position, case when start_time is not null then ostinato.position_at(start_time) end, case start when 'beginning' then 0 else ostinato.last_position() end);
     insert into subscription as s (name, types, tenant_id, mode, kind, on_poison, position, created_at, registered_at)
     values (subscribe.name, subscribe.types, subscribe.tenant_id, subscribe.mode, subscribe.kind, subscribe.on_poison,
             least(greatest(v_position, 0), ostinato.last_position()), ostinato.now(), ostinato.now())
