@@ -18,6 +18,7 @@ from ostinato.cli import (
     leases,
     metrics,
     queues,
+    schedules,
     serve,
     trail,
     workers,
@@ -84,6 +85,7 @@ jobs.register(_jobs)
 dead.register(_jobs)
 queues.register(group(app, "queues", "Look at queues, and pause, resume or limit them."))
 leases.register(group(app, "leases", "Look at leases, and take one away."))
+schedules.register(group(app, "schedules", "What happens when: look at schedules, and write them."))
 workers.register(app)
 trail.register(app)
 metrics.register(app)
