@@ -22,7 +22,7 @@ from psycopg import AsyncConnection
 
 from ostinato.base import backoff
 from ostinato.base.backoff import Retry
-from ostinato.base.errors import NoAnswer, RetryAfter, UnsafeAddress
+from ostinato.base.errors import DatabaseUnavailable, NoAnswer, RetryAfter, UnsafeAddress
 from ostinato.base.metrics import WEBHOOK_ATTEMPTS, WEBHOOK_SECONDS, Recorder
 from ostinato.base.redact import MASK, redact
 from ostinato.base.safeurl import Allowed, parse_allowed
@@ -217,20 +217,15 @@ class FanOut:
 
 async def _deliver(ctx: Context, delivery: int, sender: Sender, rng: random.Random) -> None:
     job = ctx.job
-    services = ctx._services  # noqa: SLF001  # what a context has is for handlers; this is the engine
-    async with services.transaction() as conn:
+    async with ctx._services.transaction() as conn:  # noqa: SLF001  # this is the engine's own
         sending = await work.start(conn, delivery, job.id)
     if sending.verdict != "send":
         return
     met = await sender.send(sending)
-    if met.outcome == "delivered":
-        async with ctx.transaction() as conn:
-            await _settle(conn, delivery, job.id, met, None)
+    delay = None if met.outcome == "delivered" else _delay(ctx, sending, met, rng)
+    verdict = await _settled(ctx, delivery, met, delay)
+    if verdict == "delivered":
         return
-    delay = _delay(ctx, sending, met, rng)
-    async with services.transaction() as conn:
-        verdict = await _settle(conn, delivery, job.id, met, delay)
-        await ctx.fence(conn)  # last: rows of webhooks are locked before claims
     what = f"webhook endpoint {sending.endpoint} of {sending.tenant_id}: {met.error}"
     ctx.log.warning(
         "webhook_not_delivered",
@@ -243,6 +238,23 @@ async def _deliver(ctx: Context, delivery: int, sender: Sender, rng: random.Rand
         raise RetryAfter(delay, what)
     if verdict == "dead":
         raise ReceiverGone(what) if met.outcome == "gone" else DeliveryFailed(what)
+
+
+async def _settled(ctx: Context, delivery: int, met: Met, delay: float | None) -> str:
+    """Settle, and again if something was in the way: what was sent need not be sent again."""
+    for last_time in (False, False, True):
+        try:
+            if met.outcome == "delivered":
+                async with ctx.transaction() as conn:
+                    return await _settle(conn, delivery, ctx.job.id, met, None)
+            async with ctx._services.transaction() as conn:  # noqa: SLF001  # as above
+                verdict = await _settle(conn, delivery, ctx.job.id, met, delay)
+                await ctx.fence(conn)  # last: rows of webhooks are locked before claims
+                return verdict
+        except DatabaseUnavailable:
+            if last_time:
+                raise
+    raise AssertionError("unreachable")
 
 
 async def _settle(

@@ -510,14 +510,25 @@ begin
 end
 $$;
 
--- Starts the first delivery of a key, if it waits. The caller holds the endpoint's row when it is ordered.
-create function ostinato.start_next_webhook(endpoint_id bigint, ordering_key text) returns void language sql
+-- Starts the first delivery of a key, if it waits; for an endpoint that takes nothing now it is held. The caller holds the
+-- endpoint's row when it is ordered.
+create function ostinato.start_next_webhook(endpoint_id bigint, ordering_key text) returns void language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    select ostinato.start_webhook_jobs(array(select ostinato.startable_webhooks(array(
-        select d.id from webhook_delivery d
-        where d.endpoint_id = $1 and d.ordering_key = $2 and d.state in ('pending', 'waiting', 'held')
-        order by d.seq, d.id limit 1))))
-    where $2 is not null
+#variable_conflict use_column
+declare
+    v_next record;
+begin
+    select d.id, d.state, e.state as endpoint into v_next
+    from webhook_delivery d join webhook_endpoint e on e.id = d.endpoint_id
+    where d.endpoint_id = start_next_webhook.endpoint_id and d.ordering_key = start_next_webhook.ordering_key
+      and d.state in ('pending', 'waiting', 'held')
+    order by d.seq, d.id limit 1;
+    if v_next.state = 'waiting' and v_next.endpoint = 'active' then
+        perform ostinato.start_webhook_jobs(array[v_next.id]);
+    elsif v_next.state = 'waiting' then
+        update webhook_delivery d set state = 'held' where d.id = v_next.id;
+    end if;
+end
 $$;
 
 -- The deliveries of an endpoint that match a filter (null = any), oldest first.

@@ -55,7 +55,7 @@ create table ostinato_data.webhook_delivery (
     id            bigint      primary key,
     tenant_id     text        collate "C" not null,
     endpoint_id   bigint      not null,
-    message_id    bigint      not null references ostinato_data.webhook_message,
+    message_id    bigint      not null references ostinato_data.webhook_message on delete cascade,
     seq           bigint      not null,
     ordering_key  text        collate "C",
     state         text        collate "C" not null check (state in ('pending', 'waiting', 'held', 'delivered', 'dead')),
