@@ -9,6 +9,7 @@ import pytest
 from ostinato.base.errors import DatabaseUnavailable
 from ostinato.cli import checks
 from ostinato.cli.checks import Finding
+from ostinato.engine.machines import Gap
 from tests.faces.conftest import Place, Shell
 
 SERVER = {
@@ -50,6 +51,7 @@ def test_a_healthy_database_passes_with_every_check_made(shell: Shell, place: Pl
             "schema",
             "contract",
             "row security",
+            "machines",
             "partitions",
             "workers",
             "backlog",
@@ -135,6 +137,8 @@ JUDGEMENTS: list[tuple[str, Callable[[], Finding]]] = [
     ("fail", lambda: checks.roles([*ROLES[:2], ROLES[2] | {"bypasses_rls": True}], "x")),
     ("ok", lambda: checks.row_security([])),
     ("fail", lambda: checks.row_security(["job"])),
+    ("ok", lambda: checks.machines([])),
+    ("fail", lambda: checks.machines([Gap("billing.invoice", "invoice", "its trigger is gone")])),
     ("ok", lambda: checks.schema(up_to_date=True, pending=0, troubles=[])),
     ("warn", lambda: checks.schema(up_to_date=False, pending=2, troubles=[])),
     ("warn", lambda: checks.schema(up_to_date=False, pending=0, troubles=[])),

@@ -847,3 +847,20 @@ def test_what_may_follow_is_told(db: Session, table: Table) -> None:
         "send": "sent",
     }
     assert db.get("allowed_words", machine="invoice", state="void") == "Nothing leads out of void."
+
+
+def test_a_table_that_stopped_obeying_is_found(admin: Session, db: Session, table: Table) -> None:
+    assert db.call("machine_gaps") == []
+
+    admin.rows("alter table billing.invoice disable trigger invoice_guard")
+    admin.rows("drop trigger invoice_rule_1 on billing.invoice")
+
+    gaps = [(gap["entity"], gap["problem"]) for gap in db.call("machine_gaps")]
+    assert gaps == [
+        (ENTITY, "its trigger invoice_guard is disabled"),
+        (ENTITY, "its trigger invoice_rule_1 is missing"),
+    ]
+    attach_to(admin, EXAMPLE)
+    assert db.call("machine_gaps") == []
+    admin.rows("drop table billing.invoice")
+    assert {gap["problem"] for gap in db.call("machine_gaps")} == {"the table is gone"}

@@ -258,3 +258,31 @@ def test_a_session_without_a_tenant_sees_nothing_in_any_table(
         admin, f"{HAS_TENANT} and has_table_privilege('ostinato_tenant', c.oid, 'select')"
     ):
         assert nobody.rows(f"select from ostinato_data.{name}") == [], name
+
+
+def test_a_table_of_an_application_is_closed_in_the_same_way(
+    sessions: Sessions, admin: Session
+) -> None:
+    owner = sessions.open("owner")
+    admin.rows("create schema shop authorization ostinato_owner")
+    try:
+        owner.rows("create table shop.sale (id int, org text not null)")
+        owner.rows("grant usage on schema shop to ostinato_worker, ostinato_tenant")
+        owner.rows("grant select, insert on shop.sale to ostinato_worker, ostinato_tenant")
+        for _ in range(2):  # a migration may say it again
+            owner.call("protect_table", entity="shop.sale", tenant_column="org")
+        mine, theirs = sessions.tenant("t1"), sessions.tenant("t2")
+        mine.rows("insert into shop.sale values (1, 't1')")
+
+        with refused("42501"):
+            theirs.rows("insert into shop.sale values (2, 't1')")
+        for session, seen in ((mine, 1), (theirs, 0), (sessions.open("worker"), 1), (owner, 1)):
+            assert session.value("select count(*) from shop.sale") == seen
+        with refused("OS404"):
+            owner.call("protect_table", entity="shop.nothing")
+        with refused("OS400", "has no column 'tenant_id'"):
+            owner.call("protect_table", entity="shop.sale")
+        with refused("42501"):
+            mine.call("protect_table", entity="shop.sale", tenant_column="org")
+    finally:
+        admin.rows("drop schema shop cascade")

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from ostinato.base.errors import DatabaseUnavailable, OstinatoError
 from ostinato.cli import words
+from ostinato.engine.machines import Gap
 
 __all__ = [
     "Finding",
@@ -19,6 +20,7 @@ __all__ = [
     "disk",
     "durability",
     "failed",
+    "machines",
     "partitions",
     "pooling",
     "program",
@@ -136,6 +138,15 @@ def row_security(open_tables: list[str]) -> Finding:
         )
         return Finding("row security", "fail", told, hint, {"tables": open_tables})
     return Finding("row security", "ok", "forced on every table")
+
+
+def machines(gaps: list[Gap]) -> Finding:
+    """Every table that obeys a machine has the triggers that hold it to it."""
+    if not gaps:
+        return Finding("machines", "ok", "every table obeys its machine")
+    told = "; ".join(f"{gap.entity} does not obey {gap.machine}: {gap.problem}" for gap in gaps[:3])
+    hint = "Attach the machine again, as the application's migration does: machines.attach()."
+    return Finding("machines", "fail", told, hint, {"gaps": [gap._asdict() for gap in gaps]})
 
 
 def schema(*, up_to_date: bool, pending: int, troubles: list[str]) -> Finding:

@@ -20,7 +20,7 @@ from ostinato.cli.command import Cli, command, own_version
 from ostinato.cli.output import table
 from ostinato.db import migrate, pool
 from ostinato.db.sqlfile import statement
-from ostinato.engine import inspect
+from ostinato.engine import inspect, machines
 from ostinato.engine.schema import ENGINE
 from ostinato.engine.workers import CONTRACT
 from ostinato.runtime.database import Database
@@ -118,6 +118,7 @@ async def _schema(database: Database) -> list[Finding]:
 
 async def _engine(conn: Connection) -> AsyncIterator[Finding]:
     yield checks.row_security([line["name"] for line in await _ask(conn, "open_tables")])
+    yield checks.machines(await machines.gaps(conn))
     stats = await inspect.stats(conn)
     (weeks,) = await _ask(conn, "weeks")
     yield checks.partitions(weeks["ahead"], stats.default_bytes)

@@ -23,11 +23,13 @@ from ostinato.db.sqlstate import translated
 
 __all__ = [
     "Fence",
+    "Gap",
     "How",
     "LeaseToken",
     "Moved",
     "Past",
     "attach",
+    "gaps",
     "history",
     "install",
     "transition",
@@ -73,6 +75,14 @@ class Moved(NamedTuple):
     id: str
     from_state: str
     to_state: str
+
+
+class Gap(NamedTuple):
+    """Where a table does not obey its machine."""
+
+    entity: str
+    machine: str
+    problem: str
 
 
 class Past(NamedTuple):
@@ -130,9 +140,9 @@ async def transition(
 ) -> str:
     """Let an event happen to a row and return its new state.
 
-    Raises `IllegalTransition` when the
-    machine does not list the event in the row's state, `InvariantBroken` when what holds in the new
-    state does not, `NotFound` when there is no such row, and `LeaseLost` when the fence is lost.
+    Raises `IllegalTransition` when the machine does not list the event in the row's state,
+    `InvariantBroken` when what holds in the new state does not, `NotFound` when there is no such
+    row, and `LeaseLost` when the fence is lost.
     """
     named = _named(machine, entity, event, how)
     return str(await call_value(conn, "transition", id=str(id), **named))
@@ -193,6 +203,11 @@ async def history(
         most=most,
     )
     return [Past(*row) for row in rows]
+
+
+async def gaps(conn: Connection) -> list[Gap]:
+    """Where a table does not obey its machine: a trigger is missing or disabled."""
+    return [Gap(*row) for row in await call(conn, "machine_gaps", _read=True)]
 
 
 def _named(machine: Machine, entity: str, event: str, how: How) -> dict[str, Any]:

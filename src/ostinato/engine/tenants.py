@@ -1,7 +1,7 @@
-"""Tenants: whose the rest of a transaction is.
+"""Tenants: whose the rest of a transaction is, and tables that show each tenant its own rows.
 
-Both verbs hold until the end of the transaction of the connection they are given, and do nothing
-outside of one. The logic is in `sql/functions/tenants.sql`.
+Entering holds until the end of the transaction of the connection it is given. The logic is in
+`sql/functions/tenants.sql`.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ from ostinato.base import flow
 from ostinato.base.errors import InvalidInput
 from ostinato.db.call import call
 
-__all__ = ["enter", "enter_flow"]
+__all__ = ["enter", "enter_flow", "protect"]
 
 Connection = AsyncConnection[Any]
 
@@ -40,6 +40,11 @@ async def enter_flow(
         tenant_id=tenant if tenant_id is None else tenant_id,
         correlation_id=part_of if correlation_id is None else correlation_id,
     )
+
+
+async def protect(conn: Connection, entity: str, tenant_column: str = "tenant_id") -> None:
+    """Close a table ("schema.table") of an application with row-level security. For migrations."""
+    await call(conn, "protect_table", entity=entity, tenant_column=tenant_column)
 
 
 def _in_transaction(conn: Connection, verb: str) -> None:

@@ -18,7 +18,8 @@ grant execute on function
     ostinato.allowed_events, ostinato.allowed_words, ostinato.column_type, ostinato.relation_of, ostinato.list_transitions
 to ostinato_tenant;
 revoke execute on function
-    ostinato.install_machine, ostinato.attach_machine, ostinato.make_guard, ostinato.note_transition, ostinato.drop_triggers, ostinato.refuse_row
+    ostinato.install_machine, ostinato.attach_machine, ostinato.make_guard, ostinato.note_transition, ostinato.drop_triggers, ostinato.refuse_row,
+    ostinato.protect_table
 from ostinato_worker;
 -- Events: a tenant tells its own, and reads them.
 grant execute on function

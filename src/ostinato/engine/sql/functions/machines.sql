@@ -483,3 +483,21 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     )
     select count(*) from gone
 $$;
+
+-- Where a table does not obey its machine: the table is gone, or one of its triggers is missing or disabled. The owner of a
+-- table can do that, and nothing else would tell.
+create function ostinato.machine_gaps() returns table (entity text, machine text, problem text) language sql stable
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    select t.entity, t.machine, case when ostinato.relation_of(t.entity) is null then 'the table is gone'
+                                     when g.oid is null then format('its trigger %s is missing', w.name)
+                                     else format('its trigger %s is disabled', w.name) end
+    from machine_table t join machine m on m.name = t.machine
+    cross join lateral (
+        select t.machine || '_' || n as name from unnest('{initial,id,guard,again}'::text[]) n
+        union all
+        select format('%s_rule_%s', t.machine, n) from generate_series(1, json_array_length(m.definition -> 'invariants')) n
+    ) w
+    left join pg_trigger g on g.tgrelid = ostinato.relation_of(t.entity) and g.tgname = w.name
+    where g.oid is null or g.tgenabled not in ('O', 'A')
+    order by 1, 2, 3
+$$;

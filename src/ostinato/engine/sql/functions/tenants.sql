@@ -29,3 +29,26 @@ begin
     end if;
 end
 $$;
+
+-- Closes a table of an application ("schema.table") as the engine's own are: row-level security, enabled and forced; the owner
+-- and workers see every row, a tenant sees and adds its own. For migrations; what each role may do is a matter of grants.
+create function ostinato.protect_table(entity text, tenant_column text default 'tenant_id') returns void language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+declare
+    v_whose text;
+    v_owner name;
+begin
+    if ostinato.relation_of(entity) is null then
+        raise exception using errcode = 'OS404', message = format('there is no table %L', entity),
+            detail = json_build_object('entity', entity), hint = 'Name it as "schema.table".';
+    end if;
+    perform ostinato.column_type(entity, tenant_column);
+    v_whose := format('%I = nullif(current_setting(''app.tenant_id'', true), '''')', tenant_column);
+    select pg_get_userbyid(c.relowner) into v_owner from pg_class c where c.oid = ostinato.relation_of(entity);
+    execute format('alter table %s enable row level security, force row level security', entity);
+    execute format('drop policy if exists engine on %s', entity);
+    execute format('drop policy if exists tenant on %s', entity);
+    execute format('create policy engine on %s to %I, ostinato_worker using (true) with check (true)', entity, v_owner);
+    execute format('create policy tenant on %s to ostinato_tenant using (%s) with check (%s)', entity, v_whose, v_whose);
+end
+$$;
