@@ -23,11 +23,53 @@ CREATE TYPE ostinato_data.lanes AS (
 	positions bigint[]
 );
 ALTER TYPE ostinato_data.lanes OWNER TO ostinato_owner;
+CREATE TYPE ostinato_data.recurrence AS (
+	zone text,
+	gap text,
+	overlap text,
+	at timestamp without time zone,
+	at_time time without time zone,
+	minutes smallint[],
+	hours smallint[],
+	days smallint[],
+	months smallint[],
+	weekdays smallint[],
+	either_day boolean
+);
+ALTER TYPE ostinato_data.recurrence OWNER TO ostinato_owner;
+CREATE TYPE ostinato_data.trail_line AS (
+	at timestamp with time zone,
+	place smallint,
+	source text,
+	what text,
+	state text,
+	tenant_id text,
+	job_id bigint,
+	attempt integer,
+	ref text,
+	detail json
+);
+ALTER TYPE ostinato_data.trail_line OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.abandon_idempotent(scope text, key text, token bigint, forget boolean DEFAULT true, tenant_id text DEFAULT NULL::text) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.abandon_idempotent(scope text, key text, token bigint, forget boolean, tenant_id text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.able_workers(queue text, kind text) RETURNS bigint
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.able_workers(queue text, kind text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.accept_webhook(source text, message_id text, keep_seconds double precision DEFAULT 900, tenant_id text DEFAULT NULL::text) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.accept_webhook(source text, message_id text, keep_seconds double precision, tenant_id text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.acquire_lease(name text, holder text, ttl_seconds double precision DEFAULT NULL::double precision, job_id bigint DEFAULT NULL::bigint, job_attempt integer DEFAULT NULL::integer, tenant_id text DEFAULT NULL::text, OUT acquired boolean, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT lifetime text, OUT held_job_id bigint, OUT held_job_attempt integer) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.acquire_lease(name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer, tenant_id text, OUT acquired boolean, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT lifetime text, OUT held_job_id bigint, OUT held_job_attempt integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.add_batch(a ostinato_data.batch, b ostinato_data.batch) RETURNS ostinato_data.batch
     LANGUAGE sql IMMUTABLE
     AS …;
@@ -37,11 +79,36 @@ CREATE FUNCTION ostinato.add_log_week(parent text, id text, week integer) RETURN
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.add_log_week(parent text, id text, week integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.add_webhook_deliveries(after bigint, upto bigint) RETURNS SETOF bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.add_webhook_deliveries(after bigint, upto bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.add_week(week integer, thorough boolean) RETURNS TABLE(action text, name text, reason text, rows bigint)
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.add_week(week integer, thorough boolean) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.allowed_events(machine text, state text) RETURNS json
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.allowed_events(machine text, state text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.allowed_words(machine text, state text) RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.allowed_words(machine text, state text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.attach_machine(machine text, entity text, id_column text DEFAULT 'id'::text, state_column text DEFAULT 'state'::text, tenant_column text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.attach_machine(machine text, entity text, id_column text, state_column text, tenant_column text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.begin_idempotent(scope text, key text, fingerprint text, fields json DEFAULT '{}'::json, declaration text DEFAULT ''::text, holder text DEFAULT NULL::text, lease_seconds double precision DEFAULT 60, ttl_seconds double precision DEFAULT 86400, tenant_id text DEFAULT NULL::text, wait boolean DEFAULT true, OUT decision text, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT answer json, OUT resource text, OUT finished_at timestamp with time zone, OUT expires_at timestamp with time zone, OUT differing text[], OUT declaration_changed boolean) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.begin_idempotent(scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision, tenant_id text, wait boolean, OUT decision text, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT answer json, OUT resource text, OUT finished_at timestamp with time zone, OUT expires_at timestamp with time zone, OUT differing text[], OUT declaration_changed boolean) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.cancel_job(job_id bigint, reason text DEFAULT 'cancelled by request'::text) RETURNS text
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -52,11 +119,46 @@ CREATE FUNCTION ostinato.cancel_jobs(claim_ids bigint[], job_ids bigint[], attem
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.cancel_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], reasons text[], durations integer[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.change_webhook_endpoint(name text, tenant_id text DEFAULT NULL::text, url text DEFAULT NULL::text, event_types text[] DEFAULT NULL::text[], description text DEFAULT NULL::text, headers json DEFAULT NULL::json, retry json DEFAULT NULL::json, timeout_seconds double precision DEFAULT NULL::double precision, disable_after_seconds double precision DEFAULT NULL::double precision) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.change_webhook_endpoint(name text, tenant_id text, url text, event_types text[], description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision) OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.machine_table (
+    entity text NOT NULL COLLATE pg_catalog."C",
+    machine text NOT NULL COLLATE pg_catalog."C",
+    id_column text NOT NULL,
+    id_type text NOT NULL,
+    state_column text NOT NULL,
+    state_type text NOT NULL,
+    tenant_column text,
+    attached_at timestamp with time zone NOT NULL
+);
+ALTER TABLE ONLY ostinato_data.machine_table FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.machine_table OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.changed_columns(target ostinato_data.machine_table, changes json) RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.changed_columns(target ostinato_data.machine_table, changes json) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.check_args(kind text, args text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.check_args(kind text, args text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.check_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.check_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.check_idempotent(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, lease_seconds double precision, ttl_seconds double precision) RETURNS void
+    LANGUAGE plpgsql
+    AS …;
+ALTER FUNCTION ostinato.check_idempotent(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, lease_seconds double precision, ttl_seconds double precision) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.check_lease(tenant_id text, name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer) RETURNS void
+    LANGUAGE plpgsql
+    AS …;
+ALTER FUNCTION ostinato.check_lease(tenant_id text, name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.check_lengths(count integer, VARIADIC lengths integer[]) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
     AS …;
@@ -69,11 +171,121 @@ CREATE FUNCTION ostinato.check_options(priority integer DEFAULT NULL::integer, m
     LANGUAGE plpgsql IMMUTABLE
     AS …;
 ALTER FUNCTION ostinato.check_options(priority integer, max_attempts integer, run_at timestamp with time zone, limit_key text, correlation_id text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.check_payload(type text, payload text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.check_payload(type text, payload text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.check_policies(gap text, overlap text) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato.check_policies(gap text, overlap text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.check_registered(type text, version integer, payload text) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.check_registered(type text, version integer, payload text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.check_rows(entity text, condition text, rule text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.check_rows(entity text, condition text, rule text) OWNER TO ostinato_owner;
+CREATE SEQUENCE ostinato_data.schedule_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+ALTER SEQUENCE ostinato_data.schedule_id_seq OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.schedule (
+    id bigint DEFAULT nextval('ostinato_data.schedule_id_seq'::regclass) NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    timed_at timestamp with time zone NOT NULL,
+    starts_at timestamp with time zone,
+    ends_at timestamp with time zone,
+    catch_up_seconds double precision,
+    grace_seconds double precision NOT NULL,
+    jitter_seconds double precision NOT NULL,
+    catch_up_most integer NOT NULL,
+    priority smallint,
+    paused boolean DEFAULT false NOT NULL,
+    catch_up text NOT NULL COLLATE pg_catalog."C",
+    tenant_id text NOT NULL COLLATE pg_catalog."C",
+    name text NOT NULL COLLATE pg_catalog."C",
+    key text COLLATE pg_catalog."C",
+    owner text COLLATE pg_catalog."C",
+    kind text NOT NULL COLLATE pg_catalog."C",
+    queue text COLLATE pg_catalog."C",
+    args json NOT NULL,
+    cron text,
+    recurrence ostinato_data.recurrence NOT NULL,
+    error text,
+    CONSTRAINT schedule_catch_up_check CHECK ((catch_up = ANY (ARRAY['all'::text, 'last'::text, 'none'::text]))),
+    CONSTRAINT schedule_catch_up_most_check CHECK (((catch_up_most >= 1) AND (catch_up_most <= 1000))),
+    CONSTRAINT schedule_catch_up_seconds_check CHECK ((catch_up_seconds > (0)::double precision)),
+    CONSTRAINT schedule_grace_seconds_check CHECK ((grace_seconds > (0)::double precision)),
+    CONSTRAINT schedule_jitter_seconds_check CHECK ((jitter_seconds >= (0)::double precision))
+);
+ALTER TABLE ONLY ostinato_data.schedule FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.schedule OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.check_schedule(s ostinato_data.schedule) RETURNS ostinato_data.schedule
+    LANGUAGE plpgsql STABLE
+    AS …;
+ALTER FUNCTION ostinato.check_schedule(s ostinato_data.schedule) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.check_sets(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.check_sets(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.check_timed(ids bigint[]) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.check_timed(ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.check_transitions(target ostinato_data.machine_table, ids text[], event text, skip boolean, found_ids text[], from_states text[], to_states text[]) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.check_transitions(target ostinato_data.machine_table, ids text[], event text, skip boolean, found_ids text[], from_states text[], to_states text[]) OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.webhook_endpoint (
+    id bigint NOT NULL,
+    tenant_id text NOT NULL COLLATE pg_catalog."C",
+    name text NOT NULL COLLATE pg_catalog."C",
+    url text NOT NULL,
+    event_types text[] NOT NULL,
+    state text DEFAULT 'active'::text NOT NULL COLLATE pg_catalog."C",
+    reason text,
+    description text NOT NULL,
+    headers json NOT NULL,
+    retry json NOT NULL,
+    timeout_seconds double precision NOT NULL,
+    disable_after_seconds double precision NOT NULL,
+    ordered boolean NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    changed_at timestamp with time zone NOT NULL,
+    failing_since timestamp with time zone,
+    from_position bigint NOT NULL,
+    CONSTRAINT webhook_endpoint_state_check CHECK ((state = ANY (ARRAY['active'::text, 'paused'::text, 'disabled'::text])))
+);
+ALTER TABLE ONLY ostinato_data.webhook_endpoint FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.webhook_endpoint OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.check_webhook_endpoint(endpoint ostinato_data.webhook_endpoint) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato.check_webhook_endpoint(endpoint ostinato_data.webhook_endpoint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.check_webhook_headers(headers json) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato.check_webhook_headers(headers json) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.check_webhook_secret(secret text) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato.check_webhook_secret(secret text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.check_zone(zone text) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.check_zone(zone text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.chores() RETURNS TABLE(name text, due double precision)
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -93,6 +305,36 @@ CREATE FUNCTION ostinato.claim_of(job_id bigint, attempt integer) RETURNS bigint
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.claim_of(job_id bigint, attempt integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.close_pass(pass_id bigint) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.close_pass(pass_id bigint) OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.event (
+    id bigint NOT NULL,
+    occurred_at timestamp with time zone NOT NULL,
+    emitted_at timestamp with time zone NOT NULL,
+    version integer NOT NULL,
+    type text NOT NULL COLLATE pg_catalog."C",
+    tenant_id text NOT NULL COLLATE pg_catalog."C",
+    correlation_id text NOT NULL COLLATE pg_catalog."C",
+    producer text NOT NULL COLLATE pg_catalog."C",
+    ordering_key text COLLATE pg_catalog."C",
+    payload json NOT NULL
+)
+PARTITION BY RANGE (id);
+ALTER TABLE ONLY ostinato_data.event FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.event OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.cloudevent_of(event ostinato_data.event, "position" bigint) RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.cloudevent_of(event ostinato_data.event, "position" bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.column_type(entity text, name text) RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.column_type(entity text, name text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.complete_job(job_id bigint, attempt integer, result json DEFAULT NULL::json, duration_ms integer DEFAULT NULL::integer, claim_id bigint DEFAULT NULL::bigint) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -114,16 +356,92 @@ CREATE FUNCTION ostinato.contract(OUT current integer, OUT oldest integer) RETUR
     LANGUAGE sql IMMUTABLE
     AS …;
 ALTER FUNCTION ostinato.contract(OUT current integer, OUT oldest integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.correlation(given text) RETURNS text
+    LANGUAGE sql STABLE
+    AS …;
+ALTER FUNCTION ostinato.correlation(given text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[] DEFAULT '{*}'::text[], tenant_id text DEFAULT NULL::text, description text DEFAULT ''::text, headers json DEFAULT '{}'::json, retry json DEFAULT NULL::json, timeout_seconds double precision DEFAULT 5, disable_after_seconds double precision DEFAULT 432000, ordered boolean DEFAULT true, secret text DEFAULT NULL::text, OUT endpoint_id bigint, OUT new_secret text) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[], tenant_id text, description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, secret text, OUT endpoint_id bigint, OUT new_secret text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.cron_number(word text, low integer, names text[]) RETURNS integer
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato.cron_number(word text, low integer, names text[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.dead_letter_groups() RETURNS TABLE(signature text, kind text, reason text, count bigint, first timestamp with time zone, last timestamp with time zone, example_job_id bigint, example_error text)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.dead_letter_groups() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.delete_schedule(name text, tenant_id text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.delete_schedule(name text, tenant_id text) OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.idempotency (
+    tenant_id text NOT NULL COLLATE pg_catalog."C",
+    scope text NOT NULL COLLATE pg_catalog."C",
+    key text NOT NULL COLLATE pg_catalog."C",
+    token bigint NOT NULL,
+    attempt integer NOT NULL,
+    state text NOT NULL COLLATE pg_catalog."C",
+    holder text NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    renewed_at timestamp with time zone NOT NULL,
+    lease_seconds double precision NOT NULL,
+    ttl_seconds double precision NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    doubted_at timestamp with time zone,
+    finished_at timestamp with time zone,
+    declaration text NOT NULL COLLATE pg_catalog."C",
+    fingerprint text NOT NULL COLLATE pg_catalog."C",
+    fields json NOT NULL,
+    resource text,
+    answer json,
+    CONSTRAINT idempotency_lease_seconds_check CHECK ((lease_seconds > (0)::double precision)),
+    CONSTRAINT idempotency_state_check CHECK ((state = ANY (ARRAY['in_flight'::text, 'abandoned'::text, 'done'::text]))),
+    CONSTRAINT idempotency_ttl_seconds_check CHECK ((ttl_seconds > (0)::double precision))
+)
+WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='20000', autovacuum_vacuum_cost_delay='0');
+ALTER TABLE ONLY ostinato_data.idempotency FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.idempotency OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.differing_fields(held ostinato_data.idempotency, asked ostinato_data.idempotency) RETURNS text[]
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato.differing_fields(held ostinato_data.idempotency, asked ostinato_data.idempotency) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.discard(subscription text, positions bigint[]) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.discard(subscription text, positions bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.dispatch_deliveries(subscription text, most integer DEFAULT 500) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato.dispatch_deliveries(subscription text, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.dispatch_events(most integer DEFAULT 500) RETURNS TABLE(queue text, jobs bigint)
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.dispatch_events(most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.drop_log_week(parent text, week integer) RETURNS TABLE(action text, name text, reason text, rows bigint)
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.drop_log_week(parent text, week integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.drop_subscription(name text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.drop_subscription(name text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.drop_triggers(machine text, entity text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.drop_triggers(machine text, entity text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.drop_waiting(job_id bigint, reason text) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -134,6 +452,45 @@ CREATE FUNCTION ostinato.drop_week(week integer, cutoff timestamp with time zone
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.drop_week(week integer, cutoff timestamp with time zone, thorough boolean) OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.subscription (
+    name text NOT NULL COLLATE pg_catalog."C",
+    types text[] COLLATE pg_catalog."C",
+    tenant_id text COLLATE pg_catalog."C",
+    mode text NOT NULL COLLATE pg_catalog."C",
+    kind text COLLATE pg_catalog."C",
+    on_poison text NOT NULL COLLATE pg_catalog."C",
+    paused boolean DEFAULT false NOT NULL,
+    "position" bigint NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    registered_at timestamp with time zone NOT NULL,
+    CONSTRAINT subscription_check CHECK (((mode = 'job'::text) = (kind IS NOT NULL))),
+    CONSTRAINT subscription_mode_check CHECK ((mode = ANY (ARRAY['relay'::text, 'job'::text]))),
+    CONSTRAINT subscription_on_poison_check CHECK ((on_poison = ANY (ARRAY['skip'::text, 'block'::text])))
+)
+WITH (fillfactor='20');
+ALTER TABLE ONLY ostinato_data.subscription FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.subscription OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.due_deliveries(subscription ostinato_data.subscription, most integer) RETURNS bigint[]
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato.due_deliveries(subscription ostinato_data.subscription, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.due_slots(s ostinato_data.schedule, first_local timestamp without time zone, first_at timestamp with time zone, now timestamp with time zone, most integer) RETURNS TABLE(slot_local timestamp without time zone, slot_at timestamp with time zone, next_at timestamp with time zone)
+    LANGUAGE plpgsql STABLE
+    AS …;
+ALTER FUNCTION ostinato.due_slots(s ostinato_data.schedule, first_local timestamp without time zone, first_at timestamp with time zone, now timestamp with time zone, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.emit_event(type text, payload json DEFAULT '{}'::json, ordering_key text DEFAULT NULL::text, version integer DEFAULT 1, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, occurred_at timestamp with time zone DEFAULT NULL::timestamp with time zone, producer text DEFAULT NULL::text) RETURNS bigint
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.emit_event(type text, payload json, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.emit_events(types text[], payloads text[], ordering_keys text[] DEFAULT NULL::text[], versions integer[] DEFAULT NULL::integer[], tenant_ids text[] DEFAULT NULL::text[], correlation_ids text[] DEFAULT NULL::text[], occurred_ats timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], producers text[] DEFAULT NULL::text[], as_of_now boolean DEFAULT false) RETURNS SETOF bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.emit_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[], as_of_now boolean) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.engine_stats(OUT ready bigint, OUT scheduled bigint, OUT due bigint, OUT running bigint, OUT dead bigint, OUT estimated text[], OUT workers bigint, OUT expired_workers bigint, OUT oldest_ready double precision, OUT xmin_age bigint, OUT ready_dead_tuples bigint, OUT default_bytes bigint) RETURNS record
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -149,6 +506,21 @@ CREATE FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[] D
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json DEFAULT '{}'::json, queue text DEFAULT NULL::text, priority integer DEFAULT NULL::integer, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, limit_key text DEFAULT NULL::text, max_attempts integer DEFAULT NULL::integer, OUT job_id bigint, OUT attached boolean) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, OUT job_id bigint, OUT attached boolean) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.enter_flow(tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.enter_flow(tenant_id text, correlation_id text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.error_summary(error json) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
@@ -157,11 +529,27 @@ CREATE FUNCTION ostinato.estimate_rows(name regclass) RETURNS bigint
     LANGUAGE sql STABLE
     AS …;
 ALTER FUNCTION ostinato.estimate_rows(name regclass) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.event_chores() RETURNS TABLE(name text, due double precision)
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato.event_chores() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.event_deliveries(event_id bigint) RETURNS TABLE(subscription text, state text, attempt integer, failures smallint, due_at timestamp with time zone, job_id bigint, reason text, error json)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.event_deliveries(event_id bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.existing_weeks() RETURNS SETOF integer
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.existing_weeks() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.expire_waits(job_ids bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.expire_waits(job_ids bigint[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.fail_job(job_id bigint, attempt integer, error json, delay_seconds double precision DEFAULT NULL::double precision, signature text DEFAULT NULL::text, claim_id bigint DEFAULT NULL::bigint) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -177,11 +565,26 @@ CREATE FUNCTION ostinato.fake_now() RETURNS timestamp with time zone
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.fake_now() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.fan_out_webhooks(most integer DEFAULT 1000, OUT events integer, OUT deliveries integer) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.fan_out_webhooks(most integer, OUT events integer, OUT deliveries integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.fence_delivery(subscription text, "position" bigint, attempt integer) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.fence_delivery(subscription text, "position" bigint, attempt integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.fence_job(job_id bigint, attempt integer, claim_id bigint DEFAULT NULL::bigint) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.fence_job(job_id bigint, attempt integer, claim_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.fill_week(parent text, id text, week integer) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.fill_week(parent text, id text, week integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.find_dead_letters(queue text DEFAULT NULL::text, kind text DEFAULT NULL::text, tenant_id text DEFAULT NULL::text, signature text DEFAULT NULL::text, ids bigint[] DEFAULT NULL::bigint[]) RETURNS SETOF bigint
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -217,6 +620,40 @@ CREATE FUNCTION ostinato.find_ready(in_queue text, of_kind text, of_tenant text,
     SET enable_mergejoin TO 'off'
     AS …;
 ALTER FUNCTION ostinato.find_ready(in_queue text, of_kind text, of_tenant text, before bigint, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.find_schedule(name text, tenant_id text DEFAULT NULL::text) RETURNS bigint
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.find_schedule(name text, tenant_id text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.find_webhook_deliveries(name text, tenant_id text DEFAULT NULL::text, states text[] DEFAULT NULL::text[], since timestamp with time zone DEFAULT NULL::timestamp with time zone, event_ids text[] DEFAULT NULL::text[], ids bigint[] DEFAULT NULL::bigint[]) RETURNS SETOF bigint
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.find_webhook_deliveries(name text, tenant_id text, states text[], since timestamp with time zone, event_ids text[], ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.finish_delivery(subscription text, "position" bigint, attempt integer) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.finish_delivery(subscription text, "position" bigint, attempt integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.finish_idempotent(scope text, key text, token bigint, answer json DEFAULT NULL::json, resource text DEFAULT NULL::text, tenant_id text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.finish_idempotent(scope text, key text, token bigint, answer json, resource text, tenant_id text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.fire_schedules(most integer DEFAULT 1000, OUT looked integer, OUT fired integer, OUT missed integer, OUT broken integer, OUT queues text[], OUT lateness double precision[], OUT next_due double precision) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato.fire_schedules(most integer, OUT looked integer, OUT fired integer, OUT missed integer, OUT broken integer, OUT queues text[], OUT lateness double precision[], OUT next_due double precision) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.fire_set(ids bigint[], now timestamp with time zone, OUT fired integer, OUT missed integer, OUT queues text[], OUT lateness double precision[]) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato.fire_set(ids bigint[], now timestamp with time zone, OUT fired integer, OUT missed integer, OUT queues text[], OUT lateness double precision[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.first_id(at timestamp with time zone) RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
@@ -226,6 +663,11 @@ CREATE FUNCTION ostinato.forget_run(job_ids bigint[], ended bigint[]) RETURNS vo
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.forget_run(job_ids bigint[], ended bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.free_deliveries(max_crashes integer DEFAULT 3, most integer DEFAULT 1000) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.free_deliveries(max_crashes integer, most integer) OWNER TO ostinato_owner;
 CREATE TABLE ostinato_data.queue (
     name text NOT NULL COLLATE pg_catalog."C",
     paused boolean DEFAULT false NOT NULL,
@@ -256,26 +698,108 @@ CREATE FUNCTION ostinato.free_unique_keys(job_ids bigint[], state text) RETURNS 
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.free_unique_keys(job_ids bigint[], state text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.give_back(subscription text, positions bigint[], max_crashes integer DEFAULT NULL::integer) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.give_back(subscription text, positions bigint[], max_crashes integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.guard_lease(name text, token bigint, tenant_id text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.guard_lease(name text, token bigint, tenant_id text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.has_unsequenced() RETURNS boolean
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato.has_unsequenced() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.heal_deliveries(most integer DEFAULT 100000) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.heal_deliveries(most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.heartbeat_worker(worker_id uuid, draining boolean DEFAULT false) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.heartbeat_worker(worker_id uuid, draining boolean) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.hold_steps() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.hold_steps() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.hold_unique_key(tenant_id text, unique_key text, job_id bigint, policy text, states text[]) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.hold_unique_key(tenant_id text, unique_key text, job_id bigint, policy text, states text[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.in_grace(seconds double precision) RETURNS boolean
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.in_grace(seconds double precision) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.install_machine(definition json) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.install_machine(definition json) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.is_day(rule ostinato_data.recurrence, day date) RETURNS boolean
+    LANGUAGE plpgsql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato.is_day(rule ostinato_data.recurrence, day date) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.is_expired(beat_at timestamp with time zone, expiry_seconds double precision, at timestamp with time zone) RETURNS boolean
     LANGUAGE sql IMMUTABLE
     AS …;
 ALTER FUNCTION ostinato.is_expired(beat_at timestamp with time zone, expiry_seconds double precision, at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.is_lapsed(renewed_at timestamp with time zone, seconds double precision, doubted_at timestamp with time zone, at timestamp with time zone) RETURNS boolean
+    LANGUAGE sql
+    AS …;
+ALTER FUNCTION ostinato.is_lapsed(renewed_at timestamp with time zone, seconds double precision, doubted_at timestamp with time zone, at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.is_new_doubt(renewed_at timestamp with time zone, seconds double precision, doubted_at timestamp with time zone, at timestamp with time zone) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato.is_new_doubt(renewed_at timestamp with time zone, seconds double precision, doubted_at timestamp with time zone, at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.lease (
+    tenant_id text NOT NULL COLLATE pg_catalog."C",
+    name text NOT NULL COLLATE pg_catalog."C",
+    token bigint NOT NULL,
+    attempt integer NOT NULL,
+    holder text NOT NULL,
+    acquired_at timestamp with time zone NOT NULL,
+    renewed_at timestamp with time zone NOT NULL,
+    lifetime text NOT NULL COLLATE pg_catalog."C",
+    ttl_seconds double precision,
+    job_id bigint,
+    job_attempt integer,
+    doubted_at timestamp with time zone,
+    CONSTRAINT lease_check CHECK (
+CASE lifetime
+    WHEN 'time'::text THEN (ttl_seconds IS NOT NULL)
+    WHEN 'attempt'::text THEN (job_attempt IS NOT NULL)
+    ELSE (job_id IS NOT NULL)
+END),
+    CONSTRAINT lease_check1 CHECK (((job_attempt IS NULL) OR (job_id IS NOT NULL))),
+    CONSTRAINT lease_lifetime_check CHECK ((lifetime = ANY (ARRAY['time'::text, 'attempt'::text, 'job'::text]))),
+    CONSTRAINT lease_ttl_seconds_check CHECK ((ttl_seconds > (0)::double precision))
+)
+WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000', autovacuum_vacuum_cost_delay='0');
+ALTER TABLE ONLY ostinato_data.lease FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.lease OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.is_own_lease(held ostinato_data.lease, asked ostinato_data.lease) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato.is_own_lease(held ostinato_data.lease, asked ostinato_data.lease) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.is_ready(job_id bigint) RETURNS boolean
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.is_ready(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.jitter(schedule_id bigint, slot_at timestamp with time zone, seconds double precision) RETURNS interval
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato.jitter(schedule_id bigint, slot_at timestamp with time zone, seconds double precision) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.job_attempts(job_id bigint) RETURNS TABLE(attempt integer, outcome text, started_at timestamp with time zone, finished_at timestamp with time zone, duration_ms integer, worker_id uuid, worker_name text, result json, error json)
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -286,6 +810,11 @@ CREATE FUNCTION ostinato.job_state(job_id bigint) RETURNS text
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.job_state(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.job_steps(job_id bigint) RETURNS TABLE("position" integer, name text, type text, attempt integer, finished_at timestamp with time zone, duration_ms bigint, bytes integer, until timestamp with time zone, result json)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.job_steps(job_id bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.job_summaries(ids bigint[]) RETURNS TABLE(id bigint, kind text, queue text, tenant_id text, correlation_id text, priority smallint, state text, attempt integer, failures integer, crashes integer, created_at timestamp with time zone, run_at timestamp with time zone, finished_at timestamp with time zone, error text, reason text)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -294,10 +823,34 @@ CREATE FUNCTION ostinato.job_summaries(ids bigint[]) RETURNS TABLE(id bigint, ki
     SET enable_mergejoin TO 'off'
     AS …;
 ALTER FUNCTION ostinato.job_summaries(ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.keep_events(event_ids bigint[]) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.keep_events(event_ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.lane(tenant_id text, ordering_key text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato.lane(tenant_id text, ordering_key text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.last_position() RETURNS bigint
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.last_position() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.lease_state(lease ostinato_data.lease) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.lease_state(lease ostinato_data.lease) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.limit_hint(queue text) RETURNS text
     LANGUAGE sql IMMUTABLE
     AS …;
 ALTER FUNCTION ostinato.limit_hint(queue text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.list_buried(subscription text DEFAULT NULL::text, before bigint DEFAULT NULL::bigint, most integer DEFAULT 50) RETURNS TABLE(subscription text, "position" bigint, event_id bigint, type text, tenant_id text, ordering_key text, attempt integer, failures smallint, crashes smallint, buried_at timestamp with time zone, reason text, signature text, error json)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.list_buried(subscription text, before bigint, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.list_dead_letters(INOUT queue text DEFAULT NULL::text, INOUT kind text DEFAULT NULL::text, INOUT tenant_id text DEFAULT NULL::text, INOUT signature text DEFAULT NULL::text, before bigint DEFAULT NULL::bigint, most integer DEFAULT 50, OUT job_id bigint, OUT attempt integer, OUT died_at timestamp with time zone, OUT reason text, OUT error text) RETURNS SETOF record
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -306,6 +859,16 @@ CREATE FUNCTION ostinato.list_dead_letters(INOUT queue text DEFAULT NULL::text, 
     SET enable_bitmapscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.list_dead_letters(INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT signature text, before bigint, most integer, OUT job_id bigint, OUT attempt integer, OUT died_at timestamp with time zone, OUT reason text, OUT error text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.list_events(type text DEFAULT NULL::text, ordering_key text DEFAULT NULL::text, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, before bigint DEFAULT NULL::bigint, most integer DEFAULT 50) RETURNS TABLE(id bigint, "position" bigint, type text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, emitted_at timestamp with time zone, producer text, ordering_key text)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.list_events(type text, ordering_key text, tenant_id text, correlation_id text, before bigint, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.list_fires(name text, tenant_id text DEFAULT NULL::text, most integer DEFAULT 20) RETURNS TABLE(slot_local timestamp without time zone, slot_at timestamp with time zone, zone text, fired_at timestamp with time zone, lateness double precision, job_id bigint, missed integer)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.list_fires(name text, tenant_id text, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.list_jobs(INOUT state text DEFAULT NULL::text, INOUT queue text DEFAULT NULL::text, INOUT kind text DEFAULT NULL::text, INOUT tenant_id text DEFAULT NULL::text, INOUT correlation_id text DEFAULT NULL::text, before bigint DEFAULT NULL::bigint, most integer DEFAULT 50, OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text) RETURNS SETOF record
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -315,6 +878,11 @@ CREATE FUNCTION ostinato.list_jobs(INOUT state text DEFAULT NULL::text, INOUT qu
     SET enable_mergejoin TO 'off'
     AS …;
 ALTER FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT correlation_id text, before bigint, most integer, OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.list_leases(prefix text DEFAULT ''::text, tenant_id text DEFAULT NULL::text, most integer DEFAULT 100) RETURNS TABLE(tenant text, name text, state text, holder text, token bigint, attempt integer, since timestamp with time zone, renewed_at timestamp with time zone, until timestamp with time zone, lifetime text, ttl_seconds double precision, job_id bigint, job_attempt integer, job_state text)
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.list_leases(prefix text, tenant_id text, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.list_queues() RETURNS TABLE(name text, paused boolean, concurrency integer, rate_count integer, rate_seconds double precision, key_concurrency integer, key_rate_count integer, key_rate_seconds double precision, ready bigint, scheduled bigint, running bigint, dead bigint, capped text[], oldest_wait double precision, workers bigint)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -325,17 +893,82 @@ CREATE FUNCTION ostinato.list_samples(name text, since timestamp with time zone,
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.list_samples(name text, since timestamp with time zone, until timestamp with time zone, step interval) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.list_schedules(tenant_id text DEFAULT NULL::text, key text DEFAULT NULL::text, owner text DEFAULT NULL::text, kind text DEFAULT NULL::text, after_tenant text DEFAULT ''::text, after_name text DEFAULT ''::text, most integer DEFAULT 50) RETURNS TABLE(id bigint, tenant_id text, name text, key text, owner text, kind text, queue text, rule text, zone text, paused boolean, error text, next_at timestamp with time zone, slot_local timestamp without time zone, missed integer)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.list_schedules(tenant_id text, key text, owner text, kind text, after_tenant text, after_name text, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.list_subscriptions() RETURNS TABLE(name text, types text[], tenant_id text, mode text, kind text, on_poison text, paused boolean, "position" bigint, behind bigint, waiting bigint, held bigint, buried bigint, lag_seconds double precision)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.list_subscriptions() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.list_transitions(entity text, entity_id text DEFAULT NULL::text, tenant_id text DEFAULT NULL::text, before bigint DEFAULT NULL::bigint, most integer DEFAULT 50) RETURNS TABLE(id bigint, at timestamp with time zone, machine text, entity text, entity_id text, tenant_id text, event text, from_state text, to_state text, actor text, why text, correlation_id text, job_id bigint, attempt integer)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.list_transitions(entity text, entity_id text, tenant_id text, before bigint, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.list_webhook_attempts(name text, tenant_id text DEFAULT NULL::text, delivery_id bigint DEFAULT NULL::bigint, before bigint DEFAULT NULL::bigint, most integer DEFAULT 50) RETURNS TABLE(attempt_id bigint, delivery_id bigint, event_id text, event_type text, attempt integer, at timestamp with time zone, outcome text, status integer, duration_ms integer, answer text, error text, next_at timestamp with time zone)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.list_webhook_attempts(name text, tenant_id text, delivery_id bigint, before bigint, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.list_webhook_deliveries(name text, tenant_id text DEFAULT NULL::text, state text DEFAULT NULL::text, before bigint DEFAULT NULL::bigint, most integer DEFAULT 50) RETURNS TABLE(delivery_id bigint, event_id text, event_type text, ordering_key text, state text, job_id bigint, attempts integer, last_status integer, last_error text, created_at timestamp with time zone, settled_at timestamp with time zone)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.list_webhook_deliveries(name text, tenant_id text, state text, before bigint, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.list_webhook_endpoints(tenant_id text DEFAULT NULL::text, name text DEFAULT NULL::text) RETURNS TABLE(endpoint_id bigint, tenant_id text, name text, url text, event_types text[], state text, reason text, description text, header_names text[], retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, created_at timestamp with time zone, failing_since timestamp with time zone, secret_hints text[], secret_expiries timestamp with time zone[], pending bigint, waiting bigint, held bigint, dead bigint, last_delivered_at timestamp with time zone)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.list_webhook_endpoints(tenant_id text, name text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.list_workers() RETURNS TABLE(id uuid, name text, started_at timestamp with time zone, beat_at timestamp with time zone, beat_age double precision, expiry_seconds double precision, expired boolean, draining boolean, held bigint, oldest_claim timestamp with time zone, contract integer, queues text[], kinds text[])
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.list_workers() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.load_delivery(subscription text, "position" bigint, attempt integer) RETURNS TABLE("position" bigint, attempt integer, failures smallint, crashes smallint, event_id bigint, type text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text, ordering_key text, payload text)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.load_delivery(subscription text, "position" bigint, attempt integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.load_steps(job_ids bigint[]) RETURNS TABLE(job_id bigint, "position" integer, type text, name text, result text, seconds_left double precision)
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato.load_steps(job_ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.local_instant(local timestamp without time zone, zone text, gap text DEFAULT 'shift'::text, overlap text DEFAULT 'first'::text) RETURNS timestamp with time zone
+    LANGUAGE plpgsql STABLE
+    AS …;
+ALTER FUNCTION ostinato.local_instant(local timestamp without time zone, zone text, gap text, overlap text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.local_instants(local timestamp without time zone, zone text, gap text, overlap text) RETURNS timestamp with time zone[]
+    LANGUAGE plpgsql STABLE
+    AS …;
+ALTER FUNCTION ostinato.local_instants(local timestamp without time zone, zone text, gap text, overlap text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.lock_keys(tenant_ids text[], ordering_keys text[], count integer) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.lock_keys(tenant_ids text[], ordering_keys text[], count integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.lock_place(job_id bigint) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.lock_place(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.lock_subscription(name text) RETURNS ostinato_data.subscription
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.lock_subscription(name text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.lock_webhook_endpoint(name text, tenant_id text DEFAULT NULL::text) RETURNS ostinato_data.webhook_endpoint
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.lock_webhook_endpoint(name text, tenant_id text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.log_weeks(parent text) RETURNS SETOF integer
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -346,6 +979,27 @@ CREATE FUNCTION ostinato.look_up_lanes(queue text, last_tenant text) RETURNS ost
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.look_up_lanes(queue text, last_tenant text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.lost_holders() RETURNS SETOF uuid
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato.lost_holders() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.machine_faults(definition json) RETURNS SETOF text
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.machine_faults(definition json) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.machine_gaps() RETURNS TABLE(entity text, machine text, problem text)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.machine_gaps() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.make_guard(machine text, entity text, id_column text, state_column text, tenant_column text, attached_by text) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.make_guard(machine text, entity text, id_column text, state_column text, tenant_column text, attached_by text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.make_partition(parent text, name text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -356,11 +1010,34 @@ CREATE FUNCTION ostinato.make_ready(job_id bigint, at bigint, attempt integer, f
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.make_ready(job_id bigint, at bigint, attempt integer, failures integer, crashes integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.make_rule(cron text DEFAULT NULL::text, at_time text DEFAULT NULL::text, weekdays text[] DEFAULT NULL::text[], at text DEFAULT NULL::text, zone text DEFAULT NULL::text, gap text DEFAULT NULL::text, overlap text DEFAULT NULL::text) RETURNS ostinato_data.recurrence
+    LANGUAGE plpgsql STABLE
+    AS …;
+ALTER FUNCTION ostinato.make_rule(cron text, at_time text, weekdays text[], at text, zone text, gap text, overlap text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.make_webhook_secret() RETURNS text
+    LANGUAGE sql
+    AS …;
+ALTER FUNCTION ostinato.make_webhook_secret() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.may_take_over(held ostinato_data.idempotency) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.may_take_over(held ostinato_data.idempotency) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.mend_webhooks(most integer DEFAULT 1000) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.mend_webhooks(most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.move_test_clock(by interval) RETURNS void
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.move_test_clock(by interval) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.needed_event(cutoff timestamp with time zone) RETURNS bigint
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.needed_event(cutoff timestamp with time zone) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.needed_jobs(first bigint, behind bigint, cutoff timestamp with time zone) RETURNS SETOF bigint
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -370,6 +1047,32 @@ CREATE FUNCTION ostinato.new_id(at timestamp with time zone DEFAULT NULL::timest
     LANGUAGE sql
     AS …;
 ALTER FUNCTION ostinato.new_id(at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.next_date(rule ostinato_data.recurrence, first date) RETURNS date
+    LANGUAGE plpgsql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato.next_date(rule ostinato_data.recurrence, first date) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.next_due(s ostinato_data.schedule, after timestamp with time zone, OUT slot_local timestamp without time zone, OUT slot_at timestamp with time zone, OUT next_at timestamp with time zone) RETURNS record
+    LANGUAGE plpgsql STABLE
+    AS …;
+ALTER FUNCTION ostinato.next_due(s ostinato_data.schedule, after timestamp with time zone, OUT slot_local timestamp without time zone, OUT slot_at timestamp with time zone, OUT next_at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.next_fires(name text, n integer DEFAULT 5, after timestamp with time zone DEFAULT NULL::timestamp with time zone, tenant_id text DEFAULT NULL::text) RETURNS TABLE(slot_local timestamp without time zone, slot_at timestamp with time zone, due_at timestamp with time zone, zone text, utc_offset text, note text)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.next_fires(name text, n integer, after timestamp with time zone, tenant_id text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.next_local(rule ostinato_data.recurrence, after timestamp without time zone) RETURNS timestamp without time zone
+    LANGUAGE plpgsql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato.next_local(rule ostinato_data.recurrence, after timestamp without time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.next_slot(rule ostinato_data.recurrence, after timestamp with time zone, OUT local timestamp without time zone, OUT at timestamp with time zone) RETURNS record
+    LANGUAGE plpgsql STABLE
+    AS …;
+ALTER FUNCTION ostinato.next_slot(rule ostinato_data.recurrence, after timestamp with time zone, OUT local timestamp without time zone, OUT at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.next_slots(rule ostinato_data.recurrence, n integer DEFAULT 5, after timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS TABLE(slot_local timestamp without time zone, slot_at timestamp with time zone, utc_offset text, note text)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.next_slots(rule ostinato_data.recurrence, n integer, after timestamp with time zone) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.note_progress(claim_ids bigint[], job_ids bigint[], attempts integer[], done double precision[], totals double precision[], notes text[]) RETURNS SETOF bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -380,6 +1083,16 @@ CREATE FUNCTION ostinato.note_starts(limits ostinato_data.queue, batch ostinato_
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.note_starts(limits ostinato_data.queue, batch ostinato_data.batch, at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.note_transition(machine text, entity text, relation oid, entity_id text, tenant_id text, from_state text, to_state text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.note_transition(machine text, entity text, relation oid, entity_id text, tenant_id text, from_state text, to_state text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.note_webhook_health(endpoint ostinato_data.webhook_endpoint, outcome text, at timestamp with time zone) RETURNS ostinato_data.webhook_endpoint
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.note_webhook_health(endpoint ostinato_data.webhook_endpoint, outcome text, at timestamp with time zone) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.now() RETURNS timestamp with time zone
     LANGUAGE sql PARALLEL SAFE
     AS …;
@@ -389,25 +1102,68 @@ CREATE FUNCTION ostinato.observe() RETURNS TABLE(name text, label text, value do
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.observe() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.offset_text(at timestamp with time zone, zone text) RETURNS text
+    LANGUAGE sql STABLE
+    AS …;
+ALTER FUNCTION ostinato.offset_text(at timestamp with time zone, zone text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.oldest_wait(queue text) RETURNS double precision
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.oldest_wait(queue text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.open_lanes(subscription ostinato_data.subscription, lanes text[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato.open_lanes(subscription ostinato_data.subscription, lanes text[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.page_size(most integer) RETURNS integer
     LANGUAGE plpgsql IMMUTABLE
     AS …;
 ALTER FUNCTION ostinato.page_size(most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.parse_cron(cron text) RETURNS ostinato_data.recurrence
+    LANGUAGE plpgsql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato.parse_cron(cron text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.parse_cron_field(cron text, field text, what text, low integer, high integer, names text[] DEFAULT '{}'::text[]) RETURNS smallint[]
+    LANGUAGE plpgsql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato.parse_cron_field(cron text, field text, what text, low integer, high integer, names text[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.pause_queue(name text) RETURNS void
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.pause_queue(name text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.pause_schedule(name text, tenant_id text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.pause_schedule(name text, tenant_id text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.pause_subscription(name text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.pause_subscription(name text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.pause_webhook_endpoint(name text, reason text DEFAULT NULL::text, tenant_id text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.pause_webhook_endpoint(name text, reason text, tenant_id text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.pick(anyarray, n bigint) RETURNS anyelement
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
 ALTER FUNCTION ostinato.pick(anyarray, n bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.plan_fires(s ostinato_data.schedule, first_local timestamp without time zone, first_at timestamp with time zone, now timestamp with time zone, OUT locals timestamp without time zone[], OUT ats timestamp with time zone[], OUT missed integer, OUT next_local timestamp without time zone, OUT next_slot timestamp with time zone, OUT next_at timestamp with time zone) RETURNS record
+    LANGUAGE plpgsql STABLE
+    AS …;
+ALTER FUNCTION ostinato.plan_fires(s ostinato_data.schedule, first_local timestamp without time zone, first_at timestamp with time zone, now timestamp with time zone, OUT locals timestamp without time zone[], OUT ats timestamp with time zone[], OUT missed integer, OUT next_local timestamp without time zone, OUT next_slot timestamp with time zone, OUT next_at timestamp with time zone) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.poll_jobs(worker_id uuid, queues text[], max_crashes integer DEFAULT 3, OUT rescued integer, OUT promoted integer, OUT ready_queues text[], OUT next_due double precision, OUT cancels bigint[], OUT chores text[]) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -415,6 +1171,21 @@ CREATE FUNCTION ostinato.poll_jobs(worker_id uuid, queues text[], max_crashes in
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.poll_jobs(worker_id uuid, queues text[], max_crashes integer, OUT rescued integer, OUT promoted integer, OUT ready_queues text[], OUT next_due double precision, OUT cancels bigint[], OUT chores text[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.position_at(at timestamp with time zone) RETURNS bigint
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.position_at(at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.preview_fires(cron text DEFAULT NULL::text, at_time text DEFAULT NULL::text, weekdays text[] DEFAULT NULL::text[], at text DEFAULT NULL::text, zone text DEFAULT 'UTC'::text, gap text DEFAULT NULL::text, overlap text DEFAULT NULL::text, n integer DEFAULT 5, after timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS TABLE(slot_local timestamp without time zone, slot_at timestamp with time zone, utc_offset text, note text)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.preview_fires(cron text, at_time text, weekdays text[], at text, zone text, gap text, overlap text, n integer, after timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.probe_webhook_endpoint(name text, of_tenant text DEFAULT NULL::text, OUT verdict text, OUT tenant_id text, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) RETURNS record
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.probe_webhook_endpoint(name text, of_tenant text, OUT verdict text, OUT tenant_id text, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.promote_jobs(most integer DEFAULT 5000) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -422,17 +1193,47 @@ CREATE FUNCTION ostinato.promote_jobs(most integer DEFAULT 5000) RETURNS integer
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.promote_jobs(most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.protect_table(entity text, tenant_column text DEFAULT 'tenant_id'::text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.protect_table(entity text, tenant_column text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.prune_default(cutoff timestamp with time zone) RETURNS TABLE(action text, name text, reason text, rows bigint)
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.prune_default(cutoff timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.prune_idempotency(most integer DEFAULT 5000) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.prune_idempotency(most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.prune_leases(keep_seconds double precision DEFAULT 86400, most integer DEFAULT 1000) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.prune_leases(keep_seconds double precision, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.prune_leftovers(cutoff timestamp with time zone) RETURNS TABLE(action text, name text, reason text, rows bigint)
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.prune_leftovers(cutoff timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.prune_passes() RETURNS bigint
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.prune_passes() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.prune_schedules(cutoff timestamp with time zone) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.prune_schedules(cutoff timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.prune_webhooks(retention_days integer, most integer DEFAULT 5000) RETURNS TABLE(name text, rows bigint)
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.prune_webhooks(retention_days integer, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.queue_allowance(limits ostinato_data.queue, wanted integer) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -448,6 +1249,18 @@ CREATE FUNCTION ostinato.rate_frees_at(queue text, limit_key text, most integer,
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.rate_frees_at(queue text, limit_key text, most integer, seconds double precision) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.read_log(subscription ostinato_data.subscription, most integer, worker_id uuid) RETURNS bigint[]
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato.read_log(subscription ostinato_data.subscription, most integer, worker_id uuid) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.read_schedules(schedules json, now timestamp with time zone) RETURNS ostinato_data.schedule[]
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.read_schedules(schedules json, now timestamp with time zone) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.ready_keys(queue text, after text) RETURNS SETOF text
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -467,25 +1280,80 @@ CREATE FUNCTION ostinato.ready_since(job_id bigint) RETURNS timestamp with time 
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.ready_since(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.real_time(at timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato.real_time(at timestamp with time zone) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.recent_starts(queue text, limit_key text, seconds double precision) RETURNS integer
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.recent_starts(queue text, limit_key text, seconds double precision) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.recompute_schedules(zones text[] DEFAULT NULL::text[]) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.recompute_schedules(zones text[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.reconcile_deliveries(worker_id uuid, subscription text, held bigint[], seconds double precision) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.reconcile_deliveries(worker_id uuid, subscription text, held bigint[], seconds double precision) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.reconcile_worker(worker_id uuid, held bigint[], seconds double precision) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.reconcile_worker(worker_id uuid, held bigint[], seconds double precision) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.redeliver(subscription text, positions bigint[] DEFAULT NULL::bigint[], most integer DEFAULT 1000, preview boolean DEFAULT false) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.redeliver(subscription text, positions bigint[], most integer, preview boolean) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.redeliver_webhooks(name text, ids bigint[], tenant_id text DEFAULT NULL::text) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.redeliver_webhooks(name text, ids bigint[], tenant_id text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.redrive_jobs(queue text DEFAULT NULL::text, kind text DEFAULT NULL::text, tenant_id text DEFAULT NULL::text, signature text DEFAULT NULL::text, ids bigint[] DEFAULT NULL::bigint[], most integer DEFAULT NULL::integer, preview boolean DEFAULT false, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.refuse_delivery(subscription text, "position" bigint, attempt integer) RETURNS void
+    LANGUAGE plpgsql
+    AS …;
+ALTER FUNCTION ostinato.refuse_delivery(subscription text, "position" bigint, attempt integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.refuse_event(type text, field text, value text) RETURNS void
+    LANGUAGE plpgsql
+    AS …;
+ALTER FUNCTION ostinato.refuse_event(type text, field text, value text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.refuse_held(held ostinato_data.lease, hint text) RETURNS void
+    LANGUAGE plpgsql
+    AS …;
+ALTER FUNCTION ostinato.refuse_held(held ostinato_data.lease, hint text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.refuse_key(tenant_id text, scope text, key text, token bigint) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.refuse_key(tenant_id text, scope text, key text, token bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.refuse_large_step(name text, result text) RETURNS void
+    LANGUAGE plpgsql
+    AS …;
+ALTER FUNCTION ostinato.refuse_large_step(name text, result text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.refuse_lease(tenant_id text, name text, token bigint) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.refuse_lease(tenant_id text, name text, token bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.refuse_moved(job_id bigint) RETURNS text
     LANGUAGE plpgsql
     AS …;
 ALTER FUNCTION ostinato.refuse_moved(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.refuse_row() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.refuse_row() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.refuse_stale(job_id bigint, attempt integer) RETURNS void
     LANGUAGE plpgsql
     AS …;
@@ -494,6 +1362,11 @@ CREATE FUNCTION ostinato.refuse_unknown(job_id bigint) RETURNS void
     LANGUAGE plpgsql
     AS …;
 ALTER FUNCTION ostinato.refuse_unknown(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.register_event_types(names text[], versions integer[], schemas text[]) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.register_event_types(names text[], versions integer[], schemas text[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.register_kinds(names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[]) RETURNS void
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -509,11 +1382,51 @@ CREATE FUNCTION ostinato.rehold_unique_key(job_id bigint) RETURNS void
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.rehold_unique_key(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.relation_of(entity text) RETURNS oid
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.relation_of(entity text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.release_deliveries(worker_id uuid) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.release_deliveries(worker_id uuid) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.release_held_webhooks(endpoint_id bigint, most integer) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.release_held_webhooks(endpoint_id bigint, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.release_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[]) RETURNS SETOF bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.release_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.release_lease(name text, token bigint DEFAULT NULL::bigint, force boolean DEFAULT false, tenant_id text DEFAULT NULL::text) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.release_lease(name text, token bigint, force boolean, tenant_id text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.remove_webhook_endpoint(name text, tenant_id text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.remove_webhook_endpoint(name text, tenant_id text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.renew_idempotent(scope text, key text, token bigint, tenant_id text DEFAULT NULL::text) RETURNS timestamp with time zone
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.renew_idempotent(scope text, key text, token bigint, tenant_id text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.renew_lease(name text, token bigint, ttl_seconds double precision DEFAULT NULL::double precision, tenant_id text DEFAULT NULL::text) RETURNS timestamp with time zone
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.renew_lease(name text, token bigint, ttl_seconds double precision, tenant_id text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.replay(subscription text, from_position bigint DEFAULT NULL::bigint, from_time timestamp with time zone DEFAULT NULL::timestamp with time zone, preview boolean DEFAULT false) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.replay(subscription text, from_position bigint, from_time timestamp with time zone, preview boolean) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.rescue_claim(claim_id bigint, max_crashes integer) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -524,11 +1437,41 @@ CREATE FUNCTION ostinato.rescue_jobs(max_crashes integer DEFAULT 3, most integer
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.rescue_jobs(max_crashes integer, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.resolve_waits(event_ids bigint[]) RETURNS SETOF text
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.resolve_waits(event_ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.restart_job(job_id bigint, from_step text DEFAULT NULL::text) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.restart_job(job_id bigint, from_step text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.resume_queue(name text) RETURNS void
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.resume_queue(name text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.resume_schedule(name text, tenant_id text DEFAULT NULL::text) RETURNS timestamp with time zone
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.resume_schedule(name text, tenant_id text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.resume_subscription(name text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.resume_subscription(name text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.resume_webhook_endpoint(name text, tenant_id text DEFAULT NULL::text, most integer DEFAULT 5000) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.resume_webhook_endpoint(name text, tenant_id text, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.retime_schedules(ids bigint[], after timestamp with time zone) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.retime_schedules(ids bigint[], after timestamp with time zone) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.retry_job(job_id bigint) RETURNS text
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -539,6 +1482,20 @@ CREATE FUNCTION ostinato.ring_doorbell(queue text, softly boolean DEFAULT false)
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.ring_doorbell(queue text, softly boolean) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.rotate_webhook_secret(name text, overlap_seconds double precision DEFAULT 86400, tenant_id text DEFAULT NULL::text, secret text DEFAULT NULL::text) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.rotate_webhook_secret(name text, overlap_seconds double precision, tenant_id text, secret text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.rule_condition(rule json, row_name text, state_column text) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.rule_condition(rule json, row_name text, state_column text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.rule_text(s ostinato_data.schedule) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato.rule_text(s ostinato_data.schedule) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.running_keys(queue text) RETURNS TABLE(limit_key text, job_id bigint)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -550,6 +1507,18 @@ CREATE FUNCTION ostinato.sample_metrics(every interval DEFAULT '00:00:15'::inter
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.sample_metrics(every interval) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.save_step(job_id bigint, attempt integer, "position" integer, name text, result json DEFAULT NULL::json, duration_ms integer DEFAULT NULL::integer, claim_id bigint DEFAULT NULL::bigint) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.save_step(job_id bigint, attempt integer, "position" integer, name text, result json, duration_ms integer, claim_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.save_steps(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], names text[], results text[] DEFAULT NULL::text[], durations integer[] DEFAULT NULL::integer[]) RETURNS SETOF integer
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_nestloop TO 'off'
+    AS …;
+ALTER FUNCTION ostinato.save_steps(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], names text[], results text[], durations integer[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.say_span(span interval) RETURNS text
     LANGUAGE sql IMMUTABLE
     AS …;
@@ -558,6 +1527,22 @@ CREATE FUNCTION ostinato.say_time(at timestamp with time zone) RETURNS text
     LANGUAGE sql STABLE
     AS …;
 ALTER FUNCTION ostinato.say_time(at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.seal(tenant_id text, scope text, key text, value text) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato.seal(tenant_id text, scope text, key text, value text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.sealed_request(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision) RETURNS ostinato_data.idempotency
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.sealed_request(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.sequence_events(most integer DEFAULT 5000, OUT stamped integer, OUT queues text[]) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato.sequence_events(most integer, OUT stamped integer, OUT queues text[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.served_lanes(tenants text[], gave text[], positions bigint[], share integer, full_batch boolean) RETURNS ostinato_data.lanes
     LANGUAGE plpgsql IMMUTABLE
     SET plan_cache_mode TO 'force_generic_plan'
@@ -581,21 +1566,109 @@ CREATE FUNCTION ostinato.settle_cancels(most integer DEFAULT 100) RETURNS intege
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.settle_cancels(most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.settle_deliveries(subscription text, positions bigint[], attempts integer[], outcomes text[], delays double precision[] DEFAULT NULL::double precision[], errors text[] DEFAULT NULL::text[], signatures text[] DEFAULT NULL::text[], reasons text[] DEFAULT NULL::text[]) RETURNS SETOF bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato.settle_deliveries(subscription text, positions bigint[], attempts integer[], outcomes text[], delays double precision[], errors text[], signatures text[], reasons text[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.settle_webhook_delivery(delivery_id bigint, job_id bigint, outcome text, status integer, duration_ms integer, answer text DEFAULT NULL::text, error text DEFAULT NULL::text, retry_seconds double precision DEFAULT NULL::double precision) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.settle_webhook_delivery(delivery_id bigint, job_id bigint, outcome text, status integer, duration_ms integer, answer text, error text, retry_seconds double precision) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.show_event(event_id bigint) RETURNS TABLE(id bigint, "position" bigint, type text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, emitted_at timestamp with time zone, producer text, ordering_key text, payload json)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.show_event(event_id bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.show_job(job_id bigint, OUT id bigint, OUT kind text, OUT queue text, OUT tenant_id text, OUT correlation_id text, OUT priority smallint, OUT state text, OUT reason text, OUT attempt integer, OUT failures integer, OUT crashes integer, OUT max_attempts smallint, OUT created_at timestamp with time zone, OUT asked_run_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT duration_ms integer, OUT args json, OUT result json, OUT error json, OUT limit_key text, OUT unique_key text, OUT unique_states text[], OUT worker_id uuid, OUT worker_name text, OUT claimed_at timestamp with time zone, OUT lease_until timestamp with time zone, OUT cancel_requested_at timestamp with time zone, OUT cancel_reason text, OUT progress_done double precision, OUT progress_total double precision, OUT progress_note text, OUT progress_at timestamp with time zone) RETURNS record
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.show_job(job_id bigint, OUT id bigint, OUT kind text, OUT queue text, OUT tenant_id text, OUT correlation_id text, OUT priority smallint, OUT state text, OUT reason text, OUT attempt integer, OUT failures integer, OUT crashes integer, OUT max_attempts smallint, OUT created_at timestamp with time zone, OUT asked_run_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT duration_ms integer, OUT args json, OUT result json, OUT error json, OUT limit_key text, OUT unique_key text, OUT unique_states text[], OUT worker_id uuid, OUT worker_name text, OUT claimed_at timestamp with time zone, OUT lease_until timestamp with time zone, OUT cancel_requested_at timestamp with time zone, OUT cancel_reason text, OUT progress_done double precision, OUT progress_total double precision, OUT progress_note text, OUT progress_at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.show_lease(lease text, tenant_id text DEFAULT NULL::text) RETURNS TABLE(tenant text, name text, state text, holder text, token bigint, attempt integer, since timestamp with time zone, renewed_at timestamp with time zone, until timestamp with time zone, lifetime text, ttl_seconds double precision, job_id bigint, job_attempt integer, job_state text)
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.show_lease(lease text, tenant_id text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.show_schedule(name text, tenant_id text DEFAULT NULL::text) RETURNS TABLE(id bigint, tenant_id text, name text, key text, owner text, kind text, queue text, priority integer, args json, rule text, zone text, gap text, overlap text, starts_at timestamp with time zone, ends_at timestamp with time zone, catch_up text, catch_up_most integer, catch_up_seconds double precision, grace_seconds double precision, jitter_seconds double precision, created_at timestamp with time zone, timed_at timestamp with time zone, paused boolean, error text, next_at timestamp with time zone, slot_local timestamp without time zone, missed integer)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.show_schedule(name text, tenant_id text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.signal_job(job_id bigint, payload json DEFAULT NULL::json) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.signal_job(job_id bigint, payload json) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.sleep_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], seconds double precision[]) RETURNS SETOF bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.sleep_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], seconds double precision[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.slot_holders(queue text, limit_key text, OUT who text, OUT holders json) RETURNS record
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.slot_holders(queue text, limit_key text, OUT who text, OUT holders json) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.snooze_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], delays double precision[]) RETURNS SETOF bigint
+CREATE FUNCTION ostinato.slot_note(local timestamp without time zone, at timestamp with time zone, zone text) RETURNS text
+    LANGUAGE sql STABLE
+    AS …;
+ALTER FUNCTION ostinato.slot_note(local timestamp without time zone, at timestamp with time zone, zone text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.snooze_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], delays double precision[], reason text DEFAULT 'snooze'::text) RETURNS SETOF bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.snooze_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], delays double precision[]) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.snooze_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], delays double precision[], reason text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.start_next_webhook(endpoint_id bigint, ordering_key text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.start_next_webhook(endpoint_id bigint, ordering_key text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.start_webhook_delivery(delivery_id bigint, job_id bigint, OUT verdict text, OUT tenant_id text, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.start_webhook_delivery(delivery_id bigint, job_id bigint, OUT verdict text, OUT tenant_id text, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.start_webhook_jobs(ids bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.start_webhook_jobs(ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.startable_webhooks(ids bigint[]) RETURNS SETOF bigint
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.startable_webhooks(ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.step_position(job_id bigint, step text) RETURNS integer
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.step_position(job_id bigint, step text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.subscribe(name text, types text[] DEFAULT NULL::text[], tenant_id text DEFAULT NULL::text, mode text DEFAULT 'relay'::text, kind text DEFAULT NULL::text, on_poison text DEFAULT 'skip'::text, start text DEFAULT 'now'::text, start_position bigint DEFAULT NULL::bigint, start_time timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.subscribe(name text, types text[], tenant_id text, mode text, kind text, on_poison text, start text, start_position bigint, start_time timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.take_deliveries(subscription text, worker_id uuid, most integer) RETURNS TABLE("position" bigint, attempt integer, failures smallint, crashes smallint, event_id bigint, type text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text, ordering_key text, payload text)
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato.take_deliveries(subscription text, worker_id uuid, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.take_events(job_ids bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.take_events(job_ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.take_key(held ostinato_data.idempotency, asked ostinato_data.idempotency) RETURNS ostinato_data.idempotency
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.take_key(held ostinato_data.idempotency, asked ostinato_data.idempotency) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.take_lanes(queue text, wanted integer, kinds text[], cursor text, suspects boolean) RETURNS ostinato_data.batch
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -604,6 +1677,11 @@ CREATE FUNCTION ostinato.take_lanes(queue text, wanted integer, kinds text[], cu
     SET enable_bitmapscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.take_lanes(queue text, wanted integer, kinds text[], cursor text, suspects boolean) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.take_lease(asked ostinato_data.lease) RETURNS ostinato_data.lease
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.take_lease(asked ostinato_data.lease) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.take_limited(limits ostinato_data.queue, wanted integer, kinds text[], cursor text, suspects boolean) RETURNS ostinato_data.batch
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -645,11 +1723,76 @@ CREATE FUNCTION ostinato.tick() RETURNS boolean
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.tick() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.trail(correlation_id text, for_tenant text DEFAULT NULL::text, most integer DEFAULT 1000) RETURNS TABLE(at timestamp with time zone, source text, what text, state text, tenant_id text, job_id bigint, attempt integer, ref text, detail json)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.trail(correlation_id text, for_tenant text, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.trail_jobs(correlation_id text, tenant_id text, most integer) RETURNS SETOF bigint
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.trail_jobs(correlation_id text, tenant_id text, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.trail_of_events(ids bigint[]) RETURNS SETOF ostinato_data.trail_line
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.trail_of_events(ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.trail_of_fires(correlation_id text) RETURNS SETOF ostinato_data.trail_line
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.trail_of_fires(correlation_id text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.trail_of_jobs(ids bigint[]) RETURNS SETOF ostinato_data.trail_line
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.trail_of_jobs(ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.trail_of_leases(ids bigint[]) RETURNS SETOF ostinato_data.trail_line
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.trail_of_leases(ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.trail_of_runs(ids bigint[]) RETURNS SETOF ostinato_data.trail_line
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.trail_of_runs(ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.trail_of_steps(ids bigint[]) RETURNS SETOF ostinato_data.trail_line
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.trail_of_steps(ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.trail_of_transitions(correlation_id text, most integer) RETURNS SETOF ostinato_data.trail_line
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.trail_of_transitions(correlation_id text, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.trail_of_webhooks(ids bigint[]) RETURNS SETOF ostinato_data.trail_line
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.trail_of_webhooks(ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.transition(machine text, entity text, id text, event text, by text DEFAULT NULL::text, why text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, changes json DEFAULT NULL::json, tenant_id text DEFAULT NULL::text, job_id bigint DEFAULT NULL::bigint, attempt integer DEFAULT NULL::integer, lease text DEFAULT NULL::text, token bigint DEFAULT NULL::bigint) RETURNS text
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.transition(machine text, entity text, id text, event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.transition_all(machine text, entity text, ids text[], event text, by text DEFAULT NULL::text, why text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, changes json DEFAULT NULL::json, tenant_id text DEFAULT NULL::text, job_id bigint DEFAULT NULL::bigint, attempt integer DEFAULT NULL::integer, lease text DEFAULT NULL::text, token bigint DEFAULT NULL::bigint, skip boolean DEFAULT false) RETURNS TABLE(id text, from_state text, to_state text)
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.transition_all(machine text, entity text, ids text[], event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, skip boolean) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.unregister_worker(worker_id uuid) RETURNS void
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.unregister_worker(worker_id uuid) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.upkeep_events(cutoff timestamp with time zone, weeks_ahead integer DEFAULT 4) RETURNS TABLE(action text, name text, reason text, rows bigint)
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.upkeep_events(cutoff timestamp with time zone, weeks_ahead integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.upkeep_log(parent text, id text, cutoff timestamp with time zone, keep_from bigint DEFAULT NULL::bigint, weeks_ahead integer DEFAULT 4) RETURNS TABLE(action text, name text, reason text, rows bigint)
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -667,10 +1810,37 @@ CREATE FUNCTION ostinato.upkeep_partitions(retention_days integer, weeks_ahead i
     SET lock_timeout TO '300ms'
     AS …;
 ALTER FUNCTION ostinato.upkeep_partitions(retention_days integer, weeks_ahead integer, thorough boolean) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.upsert_schedule(name text, kind text, args json DEFAULT '{}'::json, cron text DEFAULT NULL::text, at_time time without time zone DEFAULT NULL::time without time zone, weekdays text[] DEFAULT NULL::text[], at timestamp without time zone DEFAULT NULL::timestamp without time zone, zone text DEFAULT 'UTC'::text, gap text DEFAULT NULL::text, overlap text DEFAULT NULL::text, key text DEFAULT NULL::text, owner text DEFAULT NULL::text, queue text DEFAULT NULL::text, priority integer DEFAULT NULL::integer, catch_up text DEFAULT 'last'::text, catch_up_most integer DEFAULT 100, catch_up_seconds double precision DEFAULT NULL::double precision, grace_seconds double precision DEFAULT 60, jitter_seconds double precision DEFAULT 0, starts_at timestamp with time zone DEFAULT NULL::timestamp with time zone, ends_at timestamp with time zone DEFAULT NULL::timestamp with time zone, tenant_id text DEFAULT NULL::text) RETURNS bigint
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.upsert_schedule(name text, kind text, args json, cron text, at_time time without time zone, weekdays text[], at timestamp without time zone, zone text, gap text, overlap text, key text, owner text, queue text, priority integer, catch_up text, catch_up_most integer, catch_up_seconds double precision, grace_seconds double precision, jitter_seconds double precision, starts_at timestamp with time zone, ends_at timestamp with time zone, tenant_id text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.upsert_schedules(schedules json) RETURNS TABLE(id bigint, tenant_id text, name text, next_at timestamp with time zone, slot_local timestamp without time zone)
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.upsert_schedules(schedules json) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.uri_of(text text) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato.uri_of(text text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.use_test_clock() RETURNS void
     LANGUAGE plpgsql
     AS …;
 ALTER FUNCTION ostinato.use_test_clock() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.utc_offset(at timestamp with time zone, zone text) RETURNS interval
+    LANGUAGE sql STABLE
+    AS …;
+ALTER FUNCTION ostinato.utc_offset(at timestamp with time zone, zone text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.wait_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], events text[], keys text[], timeouts double precision[]) RETURNS SETOF bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.wait_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], events text[], keys text[], timeouts double precision[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.wait_name(event text, key text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato.wait_name(event text, key text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.waiting_kinds() RETURNS SETOF text
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -690,11 +1860,29 @@ CREATE FUNCTION ostinato.waiting_queues() RETURNS SETOF text
     SET enable_bitmapscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.waiting_queues() OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.was_last(job_id bigint, attempt integer) RETURNS boolean
+CREATE FUNCTION ostinato.wake_jobs(most integer DEFAULT 1000) RETURNS SETOF text
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.wake_jobs(most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.wants_event(wanted text[], event_type text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato.wants_event(wanted text[], event_type text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.was_last(job_id bigint, attempt integer, state text DEFAULT 'cancelled'::text) RETURNS boolean
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.was_last(job_id bigint, attempt integer) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.was_last(job_id bigint, attempt integer, state text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.webhook_retry() RETURNS json
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato.webhook_retry() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.webhook_secrets(endpoint_id bigint) RETURNS text[]
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.webhook_secrets(endpoint_id bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.week_id(week integer) RETURNS bigint
     LANGUAGE sql IMMUTABLE
     AS …;
@@ -780,11 +1968,47 @@ CREATE FUNCTION ostinato.why_unique(job_id bigint) RETURNS TABLE(code text, mess
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.why_unique(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.why_waiting(job_id bigint) RETURNS TABLE(code text, message text, detail json, hint text)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.why_waiting(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.with_slot(s ostinato_data.schedule, slot_local timestamp without time zone, slot_at timestamp with time zone) RETURNS text
+    LANGUAGE sql STABLE
+    AS …;
+ALTER FUNCTION ostinato.with_slot(s ostinato_data.schedule, slot_local timestamp without time zone, slot_at timestamp with time zone) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_data.protect(name text, tenants boolean DEFAULT false) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_data.protect(name text, tenants boolean) OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.event_log (
+    event_id bigint NOT NULL,
+    "position" bigint NOT NULL,
+    sequenced_at timestamp with time zone NOT NULL,
+    type text NOT NULL COLLATE pg_catalog."C",
+    tenant_id text NOT NULL COLLATE pg_catalog."C",
+    ordering_key text COLLATE pg_catalog."C"
+)
+PARTITION BY RANGE (event_id);
+ALTER TABLE ONLY ostinato_data.event_log FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.event_log OWNER TO ostinato_owner;
+CREATE VIEW ostinato.events_outbox WITH (security_invoker='true') AS
+ SELECT e.id,
+    l."position",
+    e.type,
+    e.version,
+    e.tenant_id,
+    e.correlation_id,
+    e.occurred_at,
+    e.producer,
+    e.ordering_key,
+    e.payload,
+    e.emitted_at,
+    l.sequenced_at
+   FROM (ostinato_data.event e
+     LEFT JOIN ostinato_data.event_log l ON ((l.event_id = e.id)));
+ALTER VIEW ostinato.events_outbox OWNER TO ostinato_owner;
 CREATE TABLE ostinato_data.cancel_request (
     job_id bigint NOT NULL,
     requested_at timestamp with time zone NOT NULL,
@@ -836,6 +2060,28 @@ CREATE TABLE ostinato_data.dead_letter (
 );
 ALTER TABLE ONLY ostinato_data.dead_letter FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.dead_letter OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.delivery (
+    subscription text NOT NULL COLLATE pg_catalog."C",
+    "position" bigint NOT NULL,
+    event_id bigint NOT NULL,
+    job_id bigint,
+    due_at timestamp with time zone NOT NULL,
+    held_at timestamp with time zone,
+    buried_at timestamp with time zone,
+    worker_id uuid,
+    attempt integer NOT NULL,
+    failures smallint NOT NULL,
+    crashes smallint NOT NULL,
+    state text NOT NULL COLLATE pg_catalog."C",
+    lane text COLLATE pg_catalog."C",
+    reason text COLLATE pg_catalog."C",
+    signature text COLLATE pg_catalog."C",
+    error json,
+    CONSTRAINT delivery_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'held'::text, 'done'::text, 'buried'::text])))
+)
+WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='20000', autovacuum_vacuum_cost_delay='0');
+ALTER TABLE ONLY ostinato_data.delivery FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.delivery OWNER TO ostinato_owner;
 CREATE TABLE ostinato_data.doorbell (
     queue text NOT NULL COLLATE pg_catalog."C",
     rung_at timestamp with time zone NOT NULL
@@ -843,33 +2089,80 @@ CREATE TABLE ostinato_data.doorbell (
 WITH (fillfactor='20');
 ALTER TABLE ONLY ostinato_data.doorbell FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.doorbell OWNER TO ostinato_owner;
-CREATE TABLE ostinato_data.idempotency (
-    tenant_id text NOT NULL COLLATE pg_catalog."C",
-    scope text NOT NULL COLLATE pg_catalog."C",
-    key text NOT NULL COLLATE pg_catalog."C",
-    token bigint NOT NULL,
-    attempt integer NOT NULL,
-    state text NOT NULL COLLATE pg_catalog."C",
-    holder text NOT NULL,
-    started_at timestamp with time zone NOT NULL,
-    renewed_at timestamp with time zone NOT NULL,
-    lease_seconds double precision NOT NULL,
-    ttl_seconds double precision NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    doubted_at timestamp with time zone,
-    finished_at timestamp with time zone,
-    declaration text NOT NULL COLLATE pg_catalog."C",
-    fingerprint text NOT NULL COLLATE pg_catalog."C",
-    fields json NOT NULL,
-    resource text,
-    answer json,
-    CONSTRAINT idempotency_lease_seconds_check CHECK ((lease_seconds > (0)::double precision)),
-    CONSTRAINT idempotency_state_check CHECK ((state = ANY (ARRAY['in_flight'::text, 'abandoned'::text, 'done'::text]))),
-    CONSTRAINT idempotency_ttl_seconds_check CHECK ((ttl_seconds > (0)::double precision))
+CREATE TABLE ostinato_data.event_default (
+    id bigint CONSTRAINT event_id_not_null NOT NULL,
+    occurred_at timestamp with time zone CONSTRAINT event_occurred_at_not_null NOT NULL,
+    emitted_at timestamp with time zone CONSTRAINT event_emitted_at_not_null NOT NULL,
+    version integer CONSTRAINT event_version_not_null NOT NULL,
+    type text CONSTRAINT event_type_not_null NOT NULL COLLATE pg_catalog."C",
+    tenant_id text CONSTRAINT event_tenant_id_not_null NOT NULL COLLATE pg_catalog."C",
+    correlation_id text CONSTRAINT event_correlation_id_not_null NOT NULL COLLATE pg_catalog."C",
+    producer text CONSTRAINT event_producer_not_null NOT NULL COLLATE pg_catalog."C",
+    ordering_key text COLLATE pg_catalog."C",
+    payload json CONSTRAINT event_payload_not_null NOT NULL
+);
+ALTER TABLE ONLY ostinato_data.event_default FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.event_default OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.event_kept (
+    id bigint CONSTRAINT event_id_not_null NOT NULL,
+    occurred_at timestamp with time zone CONSTRAINT event_occurred_at_not_null NOT NULL,
+    emitted_at timestamp with time zone CONSTRAINT event_emitted_at_not_null NOT NULL,
+    version integer CONSTRAINT event_version_not_null NOT NULL,
+    type text CONSTRAINT event_type_not_null NOT NULL COLLATE pg_catalog."C",
+    tenant_id text CONSTRAINT event_tenant_id_not_null NOT NULL COLLATE pg_catalog."C",
+    correlation_id text CONSTRAINT event_correlation_id_not_null NOT NULL COLLATE pg_catalog."C",
+    producer text CONSTRAINT event_producer_not_null NOT NULL COLLATE pg_catalog."C",
+    ordering_key text COLLATE pg_catalog."C",
+    payload json CONSTRAINT event_payload_not_null NOT NULL
+);
+ALTER TABLE ONLY ostinato_data.event_kept FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.event_kept OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.event_log_default (
+    event_id bigint CONSTRAINT event_log_event_id_not_null NOT NULL,
+    "position" bigint CONSTRAINT event_log_position_not_null NOT NULL,
+    sequenced_at timestamp with time zone CONSTRAINT event_log_sequenced_at_not_null NOT NULL,
+    type text CONSTRAINT event_log_type_not_null NOT NULL COLLATE pg_catalog."C",
+    tenant_id text CONSTRAINT event_log_tenant_id_not_null NOT NULL COLLATE pg_catalog."C",
+    ordering_key text COLLATE pg_catalog."C"
+);
+ALTER TABLE ONLY ostinato_data.event_log_default FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.event_log_default OWNER TO ostinato_owner;
+CREATE SEQUENCE ostinato_data.event_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+ALTER SEQUENCE ostinato_data.event_seq OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.event_sequencer (
+    only_row boolean DEFAULT true NOT NULL,
+    "position" bigint NOT NULL,
+    safe_seq bigint NOT NULL,
+    pending_seq bigint NOT NULL,
+    pending_xid xid8 NOT NULL,
+    CONSTRAINT event_sequencer_only_row_check CHECK (only_row)
 )
-WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='20000', autovacuum_vacuum_cost_delay='0');
-ALTER TABLE ONLY ostinato_data.idempotency FORCE ROW LEVEL SECURITY;
-ALTER TABLE ostinato_data.idempotency OWNER TO ostinato_owner;
+WITH (fillfactor='20');
+ALTER TABLE ONLY ostinato_data.event_sequencer FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.event_sequencer OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.event_type (
+    name text NOT NULL COLLATE pg_catalog."C",
+    version integer NOT NULL,
+    payload_schema json,
+    registered_at timestamp with time zone NOT NULL
+);
+ALTER TABLE ONLY ostinato_data.event_type FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.event_type OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.event_unsequenced (
+    seq bigint NOT NULL,
+    event_id bigint NOT NULL,
+    type text NOT NULL COLLATE pg_catalog."C",
+    tenant_id text NOT NULL COLLATE pg_catalog."C",
+    ordering_key text COLLATE pg_catalog."C"
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='20000', autovacuum_vacuum_cost_delay='0');
+ALTER TABLE ONLY ostinato_data.event_unsequenced FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.event_unsequenced OWNER TO ostinato_owner;
 CREATE SEQUENCE ostinato_data.idempotency_token_seq
     START WITH 1
     INCREMENT BY 1
@@ -937,6 +2230,23 @@ CREATE TABLE ostinato_data.job_unique (
 );
 ALTER TABLE ONLY ostinato_data.job_unique FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.job_unique OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.job_wait (
+    job_id bigint NOT NULL,
+    registered_at timestamp with time zone NOT NULL,
+    deadline timestamp with time zone,
+    "position" integer NOT NULL,
+    attempt integer NOT NULL,
+    tenant_id text NOT NULL COLLATE pg_catalog."C",
+    event text NOT NULL COLLATE pg_catalog."C",
+    key text NOT NULL COLLATE pg_catalog."C"
+);
+ALTER TABLE ONLY ostinato_data.job_wait FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.job_wait OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.job_wake (
+    job_id bigint NOT NULL
+);
+ALTER TABLE ONLY ostinato_data.job_wake FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.job_wake OWNER TO ostinato_owner;
 CREATE TABLE ostinato_data.kind (
     name text NOT NULL COLLATE pg_catalog."C",
     queue text NOT NULL COLLATE pg_catalog."C",
@@ -948,25 +2258,6 @@ CREATE TABLE ostinato_data.kind (
 );
 ALTER TABLE ONLY ostinato_data.kind FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.kind OWNER TO ostinato_owner;
-CREATE TABLE ostinato_data.lease (
-    tenant_id text NOT NULL COLLATE pg_catalog."C",
-    name text NOT NULL COLLATE pg_catalog."C",
-    token bigint NOT NULL,
-    attempt integer NOT NULL,
-    holder text NOT NULL,
-    acquired_at timestamp with time zone NOT NULL,
-    renewed_at timestamp with time zone NOT NULL,
-    ttl_seconds double precision,
-    job_id bigint,
-    job_attempt integer,
-    doubted_at timestamp with time zone,
-    CONSTRAINT lease_check CHECK (((ttl_seconds IS NOT NULL) OR (job_id IS NOT NULL))),
-    CONSTRAINT lease_check1 CHECK (((job_attempt IS NULL) OR (job_id IS NOT NULL))),
-    CONSTRAINT lease_ttl_seconds_check CHECK ((ttl_seconds > (0)::double precision))
-)
-WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000', autovacuum_vacuum_cost_delay='0');
-ALTER TABLE ONLY ostinato_data.lease FORCE ROW LEVEL SECURITY;
-ALTER TABLE ostinato_data.lease OWNER TO ostinato_owner;
 CREATE SEQUENCE ostinato_data.lease_token_seq
     START WITH 1
     INCREMENT BY 1
@@ -974,6 +2265,24 @@ CREATE SEQUENCE ostinato_data.lease_token_seq
     NO MAXVALUE
     CACHE 1;
 ALTER SEQUENCE ostinato_data.lease_token_seq OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.machine (
+    name text NOT NULL COLLATE pg_catalog."C",
+    initial text NOT NULL COLLATE pg_catalog."C",
+    states text[] NOT NULL COLLATE pg_catalog."C",
+    definition json NOT NULL,
+    installed_at timestamp with time zone NOT NULL
+);
+ALTER TABLE ONLY ostinato_data.machine FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.machine OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.machine_transition (
+    machine text NOT NULL COLLATE pg_catalog."C",
+    event text NOT NULL COLLATE pg_catalog."C",
+    from_state text NOT NULL COLLATE pg_catalog."C",
+    to_state text NOT NULL COLLATE pg_catalog."C",
+    guard text NOT NULL
+);
+ALTER TABLE ONLY ostinato_data.machine_transition FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.machine_transition OWNER TO ostinato_owner;
 CREATE TABLE ostinato_data.metric_sample (
     id bigint NOT NULL,
     at timestamp with time zone NOT NULL,
@@ -1039,6 +2348,48 @@ CREATE TABLE ostinato_data.rate_use (
 WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='5000', autovacuum_vacuum_cost_delay='0');
 ALTER TABLE ONLY ostinato_data.rate_use FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.rate_use OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.schedule_due (
+    schedule_id bigint NOT NULL,
+    next_at timestamp with time zone NOT NULL,
+    slot_at timestamp with time zone NOT NULL,
+    slot_local timestamp without time zone NOT NULL,
+    missed integer DEFAULT 0 NOT NULL,
+    tenant_id text NOT NULL COLLATE pg_catalog."C"
+)
+WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0.02', autovacuum_vacuum_threshold='2000', autovacuum_vacuum_cost_delay='0');
+ALTER TABLE ONLY ostinato_data.schedule_due FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.schedule_due OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.schedule_fire (
+    day_id bigint NOT NULL,
+    schedule_id bigint NOT NULL,
+    slot_at timestamp with time zone NOT NULL,
+    slot_local timestamp without time zone NOT NULL,
+    fired_at timestamp with time zone NOT NULL,
+    lateness double precision NOT NULL,
+    job_id bigint NOT NULL,
+    missed integer NOT NULL,
+    tenant_id text NOT NULL COLLATE pg_catalog."C",
+    zone text NOT NULL COLLATE pg_catalog."C",
+    CONSTRAINT schedule_fire_check CHECK ((day_id = (GREATEST((0)::bigint, ((floor((EXTRACT(epoch FROM slot_at) / (86400)::numeric)))::bigint - 20454)) * '10000000000'::bigint)))
+)
+PARTITION BY RANGE (day_id);
+ALTER TABLE ONLY ostinato_data.schedule_fire FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.schedule_fire OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.schedule_fire_default (
+    day_id bigint CONSTRAINT schedule_fire_day_id_not_null NOT NULL,
+    schedule_id bigint CONSTRAINT schedule_fire_schedule_id_not_null NOT NULL,
+    slot_at timestamp with time zone CONSTRAINT schedule_fire_slot_at_not_null NOT NULL,
+    slot_local timestamp without time zone CONSTRAINT schedule_fire_slot_local_not_null NOT NULL,
+    fired_at timestamp with time zone CONSTRAINT schedule_fire_fired_at_not_null NOT NULL,
+    lateness double precision CONSTRAINT schedule_fire_lateness_not_null NOT NULL,
+    job_id bigint CONSTRAINT schedule_fire_job_id_not_null NOT NULL,
+    missed integer CONSTRAINT schedule_fire_missed_not_null NOT NULL,
+    tenant_id text CONSTRAINT schedule_fire_tenant_id_not_null NOT NULL COLLATE pg_catalog."C",
+    zone text CONSTRAINT schedule_fire_zone_not_null NOT NULL COLLATE pg_catalog."C",
+    CONSTRAINT schedule_fire_check CHECK ((day_id = (GREATEST((0)::bigint, ((floor((EXTRACT(epoch FROM slot_at) / (86400)::numeric)))::bigint - 20454)) * '10000000000'::bigint)))
+);
+ALTER TABLE ONLY ostinato_data.schedule_fire_default FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.schedule_fire_default OWNER TO ostinato_owner;
 CREATE TABLE ostinato_data.scheduled (
     job_id bigint NOT NULL,
     run_at timestamp with time zone NOT NULL,
@@ -1052,11 +2403,42 @@ CREATE TABLE ostinato_data.scheduled (
     tenant_id text NOT NULL COLLATE pg_catalog."C",
     kind text NOT NULL COLLATE pg_catalog."C",
     limit_key text COLLATE pg_catalog."C",
-    CONSTRAINT scheduled_reason_check CHECK ((reason = ANY (ARRAY['later'::text, 'retry'::text, 'snooze'::text])))
+    CONSTRAINT scheduled_reason_check CHECK ((reason = ANY (ARRAY['later'::text, 'retry'::text, 'snooze'::text, 'sleep'::text, 'event'::text])))
 )
 WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='20000', autovacuum_vacuum_cost_delay='0');
 ALTER TABLE ONLY ostinato_data.scheduled FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.scheduled OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.step (
+    job_id bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    until timestamp with time zone,
+    event_id bigint,
+    "position" integer NOT NULL,
+    attempt integer NOT NULL,
+    duration_ms integer,
+    type text NOT NULL COLLATE pg_catalog."C",
+    name text NOT NULL COLLATE pg_catalog."C",
+    result json,
+    CONSTRAINT step_type_check CHECK ((type = ANY (ARRAY['call'::text, 'sleep'::text, 'event'::text, 'timeout'::text])))
+)
+PARTITION BY RANGE (job_id);
+ALTER TABLE ONLY ostinato_data.step FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.step OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.step_default (
+    job_id bigint CONSTRAINT step_job_id_not_null NOT NULL,
+    finished_at timestamp with time zone CONSTRAINT step_finished_at_not_null NOT NULL,
+    until timestamp with time zone,
+    event_id bigint,
+    "position" integer CONSTRAINT step_position_not_null NOT NULL,
+    attempt integer CONSTRAINT step_attempt_not_null NOT NULL,
+    duration_ms integer,
+    type text CONSTRAINT step_type_not_null NOT NULL COLLATE pg_catalog."C",
+    name text CONSTRAINT step_name_not_null NOT NULL COLLATE pg_catalog."C",
+    result json,
+    CONSTRAINT step_type_check CHECK ((type = ANY (ARRAY['call'::text, 'sleep'::text, 'event'::text, 'timeout'::text])))
+);
+ALTER TABLE ONLY ostinato_data.step_default FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.step_default OWNER TO ostinato_owner;
 CREATE TABLE ostinato_data.test_clock (
     only_row boolean DEFAULT true NOT NULL,
     frozen timestamp with time zone,
@@ -1074,6 +2456,151 @@ CREATE TABLE ostinato_data.tick (
 WITH (fillfactor='20');
 ALTER TABLE ONLY ostinato_data.tick FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.tick OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.transition (
+    id bigint NOT NULL,
+    at timestamp with time zone NOT NULL,
+    job_id bigint,
+    attempt integer,
+    tenant_id text NOT NULL COLLATE pg_catalog."C",
+    entity text NOT NULL COLLATE pg_catalog."C",
+    entity_id text NOT NULL COLLATE pg_catalog."C",
+    machine text NOT NULL COLLATE pg_catalog."C",
+    event text NOT NULL COLLATE pg_catalog."C",
+    from_state text NOT NULL COLLATE pg_catalog."C",
+    to_state text NOT NULL COLLATE pg_catalog."C",
+    actor text NOT NULL,
+    correlation_id text COLLATE pg_catalog."C",
+    why text
+)
+PARTITION BY RANGE (id);
+ALTER TABLE ONLY ostinato_data.transition FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.transition OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.transition_default (
+    id bigint CONSTRAINT transition_id_not_null NOT NULL,
+    at timestamp with time zone CONSTRAINT transition_at_not_null NOT NULL,
+    job_id bigint,
+    attempt integer,
+    tenant_id text CONSTRAINT transition_tenant_id_not_null NOT NULL COLLATE pg_catalog."C",
+    entity text CONSTRAINT transition_entity_not_null NOT NULL COLLATE pg_catalog."C",
+    entity_id text CONSTRAINT transition_entity_id_not_null NOT NULL COLLATE pg_catalog."C",
+    machine text CONSTRAINT transition_machine_not_null NOT NULL COLLATE pg_catalog."C",
+    event text CONSTRAINT transition_event_not_null NOT NULL COLLATE pg_catalog."C",
+    from_state text CONSTRAINT transition_from_state_not_null NOT NULL COLLATE pg_catalog."C",
+    to_state text CONSTRAINT transition_to_state_not_null NOT NULL COLLATE pg_catalog."C",
+    actor text CONSTRAINT transition_actor_not_null NOT NULL,
+    correlation_id text COLLATE pg_catalog."C",
+    why text
+);
+ALTER TABLE ONLY ostinato_data.transition_default FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.transition_default OWNER TO ostinato_owner;
+CREATE UNLOGGED TABLE ostinato_data.transition_pass (
+    xid xid8 NOT NULL,
+    id bigint NOT NULL,
+    relation oid NOT NULL,
+    entity text NOT NULL COLLATE pg_catalog."C",
+    machine text NOT NULL COLLATE pg_catalog."C",
+    event text NOT NULL COLLATE pg_catalog."C",
+    actor text NOT NULL,
+    why text,
+    correlation_id text COLLATE pg_catalog."C",
+    job_id bigint,
+    attempt integer
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000', autovacuum_vacuum_cost_delay='0');
+ALTER TABLE ONLY ostinato_data.transition_pass FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.transition_pass OWNER TO ostinato_owner;
+CREATE SEQUENCE ostinato_data.transition_pass_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+ALTER SEQUENCE ostinato_data.transition_pass_seq OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.wait_gate (
+    only_row boolean NOT NULL,
+    CONSTRAINT wait_gate_only_row_check CHECK (only_row)
+);
+ALTER TABLE ONLY ostinato_data.wait_gate FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.wait_gate OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.webhook_attempt (
+    id bigint NOT NULL,
+    delivery_id bigint NOT NULL,
+    tenant_id text NOT NULL COLLATE pg_catalog."C",
+    attempt integer NOT NULL,
+    at timestamp with time zone NOT NULL,
+    outcome text NOT NULL COLLATE pg_catalog."C",
+    status integer,
+    duration_ms integer NOT NULL,
+    answer text,
+    error text,
+    next_at timestamp with time zone
+)
+PARTITION BY RANGE (id);
+ALTER TABLE ONLY ostinato_data.webhook_attempt FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.webhook_attempt OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.webhook_attempt_default (
+    id bigint CONSTRAINT webhook_attempt_id_not_null NOT NULL,
+    delivery_id bigint CONSTRAINT webhook_attempt_delivery_id_not_null NOT NULL,
+    tenant_id text CONSTRAINT webhook_attempt_tenant_id_not_null NOT NULL COLLATE pg_catalog."C",
+    attempt integer CONSTRAINT webhook_attempt_attempt_not_null NOT NULL,
+    at timestamp with time zone CONSTRAINT webhook_attempt_at_not_null NOT NULL,
+    outcome text CONSTRAINT webhook_attempt_outcome_not_null NOT NULL COLLATE pg_catalog."C",
+    status integer,
+    duration_ms integer CONSTRAINT webhook_attempt_duration_ms_not_null NOT NULL,
+    answer text,
+    error text,
+    next_at timestamp with time zone
+);
+ALTER TABLE ONLY ostinato_data.webhook_attempt_default FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.webhook_attempt_default OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.webhook_delivery (
+    id bigint NOT NULL,
+    tenant_id text NOT NULL COLLATE pg_catalog."C",
+    endpoint_id bigint NOT NULL,
+    message_id bigint NOT NULL,
+    seq bigint NOT NULL,
+    ordering_key text COLLATE pg_catalog."C",
+    state text NOT NULL COLLATE pg_catalog."C",
+    job_id bigint,
+    attempts integer DEFAULT 0 NOT NULL,
+    last_status integer,
+    last_error text,
+    created_at timestamp with time zone NOT NULL,
+    settled_at timestamp with time zone,
+    CONSTRAINT webhook_delivery_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'waiting'::text, 'held'::text, 'delivered'::text, 'dead'::text])))
+)
+WITH (fillfactor='80');
+ALTER TABLE ONLY ostinato_data.webhook_delivery FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.webhook_delivery OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.webhook_message (
+    id bigint NOT NULL,
+    tenant_id text NOT NULL COLLATE pg_catalog."C",
+    event_id text NOT NULL COLLATE pg_catalog."C",
+    event_type text NOT NULL COLLATE pg_catalog."C",
+    correlation_id text NOT NULL COLLATE pg_catalog."C",
+    body text NOT NULL,
+    created_at timestamp with time zone NOT NULL
+);
+ALTER TABLE ONLY ostinato_data.webhook_message FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.webhook_message OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.webhook_receipt (
+    tenant_id text NOT NULL COLLATE pg_catalog."C",
+    source text NOT NULL COLLATE pg_catalog."C",
+    message_id text NOT NULL COLLATE pg_catalog."C",
+    received_at timestamp with time zone NOT NULL,
+    keep_until timestamp with time zone NOT NULL
+);
+ALTER TABLE ONLY ostinato_data.webhook_receipt FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.webhook_receipt OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.webhook_secret (
+    id bigint NOT NULL,
+    endpoint_id bigint NOT NULL,
+    secret text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone
+);
+ALTER TABLE ONLY ostinato_data.webhook_secret FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.webhook_secret OWNER TO ostinato_owner;
 CREATE TABLE ostinato_data.worker (
     id uuid NOT NULL,
     name text NOT NULL,
@@ -1088,9 +2615,15 @@ CREATE TABLE ostinato_data.worker (
 WITH (fillfactor='50');
 ALTER TABLE ONLY ostinato_data.worker FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.worker OWNER TO ostinato_owner;
+ALTER TABLE ONLY ostinato_data.event ATTACH PARTITION ostinato_data.event_default DEFAULT;
+ALTER TABLE ONLY ostinato_data.event_log ATTACH PARTITION ostinato_data.event_log_default DEFAULT;
 ALTER TABLE ONLY ostinato_data.job ATTACH PARTITION ostinato_data.job_default DEFAULT;
 ALTER TABLE ONLY ostinato_data.metric_sample ATTACH PARTITION ostinato_data.metric_sample_default DEFAULT;
 ALTER TABLE ONLY ostinato_data.outcome ATTACH PARTITION ostinato_data.outcome_default DEFAULT;
+ALTER TABLE ONLY ostinato_data.schedule_fire ATTACH PARTITION ostinato_data.schedule_fire_default DEFAULT;
+ALTER TABLE ONLY ostinato_data.step ATTACH PARTITION ostinato_data.step_default DEFAULT;
+ALTER TABLE ONLY ostinato_data.transition ATTACH PARTITION ostinato_data.transition_default DEFAULT;
+ALTER TABLE ONLY ostinato_data.webhook_attempt ATTACH PARTITION ostinato_data.webhook_attempt_default DEFAULT;
 ALTER TABLE ONLY ostinato_data.cancel_request
     ADD CONSTRAINT cancel_request_pkey PRIMARY KEY (job_id);
 ALTER TABLE ONLY ostinato_data.claim_hint
@@ -1099,8 +2632,26 @@ ALTER TABLE ONLY ostinato_data.claim
     ADD CONSTRAINT claim_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY ostinato_data.dead_letter
     ADD CONSTRAINT dead_letter_pkey PRIMARY KEY (job_id);
+ALTER TABLE ONLY ostinato_data.delivery
+    ADD CONSTRAINT delivery_pkey PRIMARY KEY (subscription, "position");
 ALTER TABLE ONLY ostinato_data.doorbell
     ADD CONSTRAINT doorbell_pkey PRIMARY KEY (queue);
+ALTER TABLE ONLY ostinato_data.event
+    ADD CONSTRAINT event_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY ostinato_data.event_default
+    ADD CONSTRAINT event_default_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY ostinato_data.event_kept
+    ADD CONSTRAINT event_kept_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY ostinato_data.event_log
+    ADD CONSTRAINT event_log_pkey PRIMARY KEY (event_id);
+ALTER TABLE ONLY ostinato_data.event_log_default
+    ADD CONSTRAINT event_log_default_pkey PRIMARY KEY (event_id);
+ALTER TABLE ONLY ostinato_data.event_sequencer
+    ADD CONSTRAINT event_sequencer_pkey PRIMARY KEY (only_row);
+ALTER TABLE ONLY ostinato_data.event_type
+    ADD CONSTRAINT event_type_pkey PRIMARY KEY (name, version);
+ALTER TABLE ONLY ostinato_data.event_unsequenced
+    ADD CONSTRAINT event_unsequenced_pkey PRIMARY KEY (seq);
 ALTER TABLE ONLY ostinato_data.idempotency
     ADD CONSTRAINT idempotency_pkey PRIMARY KEY (tenant_id, scope, key);
 ALTER TABLE ONLY ostinato_data.job
@@ -1111,10 +2662,20 @@ ALTER TABLE ONLY ostinato_data.job_progress
     ADD CONSTRAINT job_progress_pkey PRIMARY KEY (job_id);
 ALTER TABLE ONLY ostinato_data.job_unique
     ADD CONSTRAINT job_unique_pkey PRIMARY KEY (tenant_id, unique_key);
+ALTER TABLE ONLY ostinato_data.job_wait
+    ADD CONSTRAINT job_wait_pkey PRIMARY KEY (job_id);
+ALTER TABLE ONLY ostinato_data.job_wake
+    ADD CONSTRAINT job_wake_pkey PRIMARY KEY (job_id);
 ALTER TABLE ONLY ostinato_data.kind
     ADD CONSTRAINT kind_pkey PRIMARY KEY (name);
 ALTER TABLE ONLY ostinato_data.lease
     ADD CONSTRAINT lease_pkey PRIMARY KEY (tenant_id, name);
+ALTER TABLE ONLY ostinato_data.machine
+    ADD CONSTRAINT machine_pkey PRIMARY KEY (name);
+ALTER TABLE ONLY ostinato_data.machine_table
+    ADD CONSTRAINT machine_table_pkey PRIMARY KEY (entity, machine);
+ALTER TABLE ONLY ostinato_data.machine_transition
+    ADD CONSTRAINT machine_transition_pkey PRIMARY KEY (machine, event, from_state);
 ALTER TABLE ONLY ostinato_data.metric_sample
     ADD CONSTRAINT metric_sample_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY ostinato_data.metric_sample_default
@@ -1127,22 +2688,81 @@ ALTER TABLE ONLY ostinato_data.outcome_default
     ADD CONSTRAINT outcome_default_pkey PRIMARY KEY (job_id, attempt);
 ALTER TABLE ONLY ostinato_data.queue
     ADD CONSTRAINT queue_pkey PRIMARY KEY (name);
+ALTER TABLE ONLY ostinato_data.schedule_due
+    ADD CONSTRAINT schedule_due_pkey PRIMARY KEY (schedule_id);
+ALTER TABLE ONLY ostinato_data.schedule_fire
+    ADD CONSTRAINT schedule_fire_pkey PRIMARY KEY (schedule_id, slot_at, day_id);
+ALTER TABLE ONLY ostinato_data.schedule_fire_default
+    ADD CONSTRAINT schedule_fire_default_pkey PRIMARY KEY (schedule_id, slot_at, day_id);
+ALTER TABLE ONLY ostinato_data.schedule
+    ADD CONSTRAINT schedule_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY ostinato_data.schedule
+    ADD CONSTRAINT schedule_tenant_id_name_key UNIQUE (tenant_id, name);
 ALTER TABLE ONLY ostinato_data.scheduled
     ADD CONSTRAINT scheduled_pkey PRIMARY KEY (job_id);
+ALTER TABLE ONLY ostinato_data.step
+    ADD CONSTRAINT step_pkey PRIMARY KEY (job_id, "position");
+ALTER TABLE ONLY ostinato_data.step_default
+    ADD CONSTRAINT step_default_pkey PRIMARY KEY (job_id, "position");
+ALTER TABLE ONLY ostinato_data.subscription
+    ADD CONSTRAINT subscription_pkey PRIMARY KEY (name);
 ALTER TABLE ONLY ostinato_data.test_clock
     ADD CONSTRAINT test_clock_pkey PRIMARY KEY (only_row);
 ALTER TABLE ONLY ostinato_data.tick
     ADD CONSTRAINT tick_pkey PRIMARY KEY (only_row);
+ALTER TABLE ONLY ostinato_data.transition
+    ADD CONSTRAINT transition_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY ostinato_data.transition_default
+    ADD CONSTRAINT transition_default_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY ostinato_data.transition_pass
+    ADD CONSTRAINT transition_pass_pkey PRIMARY KEY (xid, id);
+ALTER TABLE ONLY ostinato_data.wait_gate
+    ADD CONSTRAINT wait_gate_pkey PRIMARY KEY (only_row);
+ALTER TABLE ONLY ostinato_data.webhook_attempt
+    ADD CONSTRAINT webhook_attempt_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY ostinato_data.webhook_attempt_default
+    ADD CONSTRAINT webhook_attempt_default_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY ostinato_data.webhook_delivery
+    ADD CONSTRAINT webhook_delivery_endpoint_id_message_id_key UNIQUE (endpoint_id, message_id);
+ALTER TABLE ONLY ostinato_data.webhook_delivery
+    ADD CONSTRAINT webhook_delivery_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY ostinato_data.webhook_endpoint
+    ADD CONSTRAINT webhook_endpoint_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY ostinato_data.webhook_endpoint
+    ADD CONSTRAINT webhook_endpoint_tenant_id_id_key UNIQUE (tenant_id, id);
+ALTER TABLE ONLY ostinato_data.webhook_endpoint
+    ADD CONSTRAINT webhook_endpoint_tenant_id_name_key UNIQUE (tenant_id, name);
+ALTER TABLE ONLY ostinato_data.webhook_message
+    ADD CONSTRAINT webhook_message_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY ostinato_data.webhook_message
+    ADD CONSTRAINT webhook_message_tenant_id_event_id_key UNIQUE (tenant_id, event_id);
+ALTER TABLE ONLY ostinato_data.webhook_receipt
+    ADD CONSTRAINT webhook_receipt_pkey PRIMARY KEY (tenant_id, source, message_id);
+ALTER TABLE ONLY ostinato_data.webhook_secret
+    ADD CONSTRAINT webhook_secret_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY ostinato_data.worker
     ADD CONSTRAINT worker_pkey PRIMARY KEY (id);
 CREATE INDEX claim_worker ON ostinato_data.claim USING btree (worker_id);
 CREATE INDEX dead_letter_signature ON ostinato_data.dead_letter USING btree (signature, job_id);
 CREATE INDEX dead_letter_tenant ON ostinato_data.dead_letter USING btree (tenant_id, job_id);
+CREATE INDEX delivery_active ON ostinato_data.delivery USING btree (subscription, lane) WHERE ((state <> 'buried'::text) AND (due_at < 'infinity'::timestamp with time zone));
+CREATE INDEX delivery_buried ON ostinato_data.delivery USING btree (subscription, lane, "position") WHERE (state = 'buried'::text);
+CREATE INDEX delivery_due ON ostinato_data.delivery USING btree (subscription, due_at, "position") WHERE ((state = 'waiting'::text) AND (due_at < 'infinity'::timestamp with time zone));
+CREATE INDEX delivery_holder ON ostinato_data.delivery USING btree (worker_id) WHERE ((state = ANY (ARRAY['held'::text, 'done'::text])) AND (worker_id IS NOT NULL));
+CREATE INDEX delivery_job ON ostinato_data.delivery USING btree (job_id) WHERE ((state = ANY (ARRAY['held'::text, 'done'::text])) AND (job_id IS NOT NULL));
+CREATE INDEX delivery_lane ON ostinato_data.delivery USING btree (subscription, lane, "position") WHERE ((lane IS NOT NULL) AND (state <> 'buried'::text));
+CREATE INDEX event_correlation ON ONLY ostinato_data.event USING btree (correlation_id);
+CREATE INDEX event_default_correlation_id_idx ON ostinato_data.event_default USING btree (correlation_id);
+CREATE INDEX event_kept_correlation_id_idx ON ostinato_data.event_kept USING btree (correlation_id);
+CREATE INDEX event_log_key ON ONLY ostinato_data.event_log USING btree (ordering_key, type, tenant_id, "position") WHERE (ordering_key IS NOT NULL);
+CREATE INDEX event_log_default_ordering_key_type_tenant_id_position_idx ON ostinato_data.event_log_default USING btree (ordering_key, type, tenant_id, "position") WHERE (ordering_key IS NOT NULL);
+CREATE INDEX event_log_position ON ONLY ostinato_data.event_log USING btree ("position");
+CREATE INDEX event_log_default_position_idx ON ostinato_data.event_log_default USING btree ("position");
 CREATE INDEX idempotency_expires ON ostinato_data.idempotency USING btree (expires_at);
 CREATE INDEX job_correlation ON ONLY ostinato_data.job USING btree (correlation_id) WHERE (correlation_id IS NOT NULL);
 CREATE INDEX job_default_correlation_id_idx ON ostinato_data.job_default USING btree (correlation_id) WHERE (correlation_id IS NOT NULL);
 CREATE UNIQUE INDEX job_unique_job ON ostinato_data.job_unique USING btree (job_id);
-CREATE INDEX lease_renewed ON ostinato_data.lease USING btree (renewed_at);
+CREATE INDEX job_wait_event ON ostinato_data.job_wait USING btree (tenant_id, event, key);
 CREATE INDEX metric_sample_name_at ON ONLY ostinato_data.metric_sample USING btree (name, at);
 CREATE INDEX metric_sample_default_name_at_idx ON ostinato_data.metric_sample_default USING btree (name, at);
 CREATE INDEX rate_use_window ON ostinato_data.rate_use USING btree (queue, limit_key, started_at) INCLUDE (started);
@@ -1150,30 +2770,83 @@ CREATE INDEX ready_lane ON ostinato_data.ready USING btree (queue, priority, ten
 CREATE INDEX ready_limited ON ostinato_data.ready USING btree (queue, limit_key, priority, "position") WHERE (limit_key IS NOT NULL);
 CREATE INDEX ready_moved ON ostinato_data.ready USING btree (job_id) WHERE ("position" <> job_id);
 CREATE INDEX ready_suspect ON ostinato_data.ready USING btree (queue, "position") WHERE (crashes >= 2);
+CREATE INDEX schedule_due_next ON ostinato_data.schedule_due USING btree (next_at);
+CREATE INDEX schedule_key ON ostinato_data.schedule USING btree (tenant_id, key) WHERE (key IS NOT NULL);
+CREATE INDEX schedule_owner ON ostinato_data.schedule USING btree (owner) WHERE (owner IS NOT NULL);
 CREATE INDEX scheduled_due ON ostinato_data.scheduled USING btree (run_at);
+CREATE INDEX transition_correlation ON ONLY ostinato_data.transition USING btree (correlation_id) WHERE (correlation_id IS NOT NULL);
+CREATE INDEX transition_default_correlation_id_idx ON ostinato_data.transition_default USING btree (correlation_id) WHERE (correlation_id IS NOT NULL);
+CREATE INDEX transition_entity ON ONLY ostinato_data.transition USING btree (entity, entity_id, id);
+CREATE INDEX transition_default_entity_entity_id_id_idx ON ostinato_data.transition_default USING btree (entity, entity_id, id);
+CREATE INDEX webhook_attempt_delivery ON ONLY ostinato_data.webhook_attempt USING btree (delivery_id, id);
+CREATE INDEX webhook_attempt_default_delivery_id_id_idx ON ostinato_data.webhook_attempt_default USING btree (delivery_id, id);
+CREATE INDEX webhook_delivery_delivered ON ostinato_data.webhook_delivery USING btree (id) WHERE (state = 'delivered'::text);
+CREATE INDEX webhook_delivery_endpoint ON ostinato_data.webhook_delivery USING btree (endpoint_id, id);
+CREATE INDEX webhook_delivery_held ON ostinato_data.webhook_delivery USING btree (endpoint_id, seq, id) WHERE (state = 'held'::text);
+CREATE INDEX webhook_delivery_key ON ostinato_data.webhook_delivery USING btree (endpoint_id, ordering_key, seq, id) WHERE (state = ANY (ARRAY['pending'::text, 'waiting'::text, 'held'::text]));
+CREATE INDEX webhook_delivery_message ON ostinato_data.webhook_delivery USING btree (message_id);
+CREATE INDEX webhook_delivery_pending ON ostinato_data.webhook_delivery USING btree (id) WHERE (state = 'pending'::text);
+CREATE INDEX webhook_receipt_age ON ostinato_data.webhook_receipt USING btree (keep_until);
+CREATE INDEX webhook_secret_endpoint ON ostinato_data.webhook_secret USING btree (endpoint_id, id);
+CREATE INDEX webhook_secret_expiry ON ostinato_data.webhook_secret USING btree (expires_at) WHERE (expires_at IS NOT NULL);
+ALTER INDEX ostinato_data.event_correlation ATTACH PARTITION ostinato_data.event_default_correlation_id_idx;
+ALTER INDEX ostinato_data.event_pkey ATTACH PARTITION ostinato_data.event_default_pkey;
+ALTER INDEX ostinato_data.event_log_key ATTACH PARTITION ostinato_data.event_log_default_ordering_key_type_tenant_id_position_idx;
+ALTER INDEX ostinato_data.event_log_pkey ATTACH PARTITION ostinato_data.event_log_default_pkey;
+ALTER INDEX ostinato_data.event_log_position ATTACH PARTITION ostinato_data.event_log_default_position_idx;
 ALTER INDEX ostinato_data.job_correlation ATTACH PARTITION ostinato_data.job_default_correlation_id_idx;
 ALTER INDEX ostinato_data.job_pkey ATTACH PARTITION ostinato_data.job_default_pkey;
 ALTER INDEX ostinato_data.metric_sample_name_at ATTACH PARTITION ostinato_data.metric_sample_default_name_at_idx;
 ALTER INDEX ostinato_data.metric_sample_pkey ATTACH PARTITION ostinato_data.metric_sample_default_pkey;
 ALTER INDEX ostinato_data.outcome_pkey ATTACH PARTITION ostinato_data.outcome_default_pkey;
+ALTER INDEX ostinato_data.schedule_fire_pkey ATTACH PARTITION ostinato_data.schedule_fire_default_pkey;
+ALTER INDEX ostinato_data.step_pkey ATTACH PARTITION ostinato_data.step_default_pkey;
+ALTER INDEX ostinato_data.transition_correlation ATTACH PARTITION ostinato_data.transition_default_correlation_id_idx;
+ALTER INDEX ostinato_data.transition_entity ATTACH PARTITION ostinato_data.transition_default_entity_entity_id_id_idx;
+ALTER INDEX ostinato_data.transition_pkey ATTACH PARTITION ostinato_data.transition_default_pkey;
+ALTER INDEX ostinato_data.webhook_attempt_delivery ATTACH PARTITION ostinato_data.webhook_attempt_default_delivery_id_id_idx;
+ALTER INDEX ostinato_data.webhook_attempt_pkey ATTACH PARTITION ostinato_data.webhook_attempt_default_pkey;
+ALTER TABLE ONLY ostinato_data.delivery
+    ADD CONSTRAINT delivery_subscription_fkey FOREIGN KEY (subscription) REFERENCES ostinato_data.subscription(name) ON DELETE CASCADE;
+ALTER TABLE ONLY ostinato_data.webhook_delivery
+    ADD CONSTRAINT webhook_delivery_message_id_fkey FOREIGN KEY (message_id) REFERENCES ostinato_data.webhook_message(id) ON DELETE CASCADE;
+ALTER TABLE ONLY ostinato_data.webhook_delivery
+    ADD CONSTRAINT webhook_delivery_tenant_id_endpoint_id_fkey FOREIGN KEY (tenant_id, endpoint_id) REFERENCES ostinato_data.webhook_endpoint(tenant_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY ostinato_data.webhook_secret
+    ADD CONSTRAINT webhook_secret_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES ostinato_data.webhook_endpoint(id) ON DELETE CASCADE;
 ALTER TABLE ostinato_data.cancel_request ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.claim ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.claim_hint ENABLE ROW LEVEL SECURITY;
 CREATE POLICY clock ON ostinato_data.test_clock FOR SELECT TO ostinato_tenant USING (true);
 ALTER TABLE ostinato_data.dead_letter ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.delivery ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.doorbell ENABLE ROW LEVEL SECURITY;
 CREATE POLICY engine ON ostinato_data.cancel_request TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.claim TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.claim_hint TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.dead_letter TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.delivery TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.doorbell TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.event TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.event_default TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.event_kept TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.event_log TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.event_log_default TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.event_sequencer TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.event_type TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.event_unsequenced TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.idempotency TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.job TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.job_default TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.job_progress TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.job_unique TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.job_wait TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.job_wake TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.kind TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.lease TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.machine TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.machine_table TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.machine_transition TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.metric_sample TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.metric_sample_default TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.outcome TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
@@ -1181,19 +2854,53 @@ CREATE POLICY engine ON ostinato_data.outcome_default TO ostinato_owner, ostinat
 CREATE POLICY engine ON ostinato_data.queue TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.rate_use TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.ready TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.schedule TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.schedule_due TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.schedule_fire TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.schedule_fire_default TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.scheduled TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.step TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.step_default TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.subscription TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.test_clock TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.tick TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.transition TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.transition_default TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.transition_pass TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.wait_gate TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.webhook_attempt TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.webhook_attempt_default TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.webhook_delivery TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.webhook_endpoint TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.webhook_message TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.webhook_receipt TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.webhook_secret TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.worker TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+ALTER TABLE ostinato_data.event ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.event_default ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.event_kept ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.event_log ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.event_log_default ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.event_sequencer ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.event_type ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.event_unsequenced ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.idempotency ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.job ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.job_default ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.job_progress ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.job_unique ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.job_wait ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.job_wake ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.kind ENABLE ROW LEVEL SECURITY;
 CREATE POLICY kinds ON ostinato_data.kind FOR SELECT TO ostinato_tenant USING (true);
 ALTER TABLE ostinato_data.lease ENABLE ROW LEVEL SECURITY;
 CREATE POLICY look ON ostinato_data.migration FOR SELECT TO ostinato_worker USING (true);
+ALTER TABLE ostinato_data.machine ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.machine_table ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.machine_transition ENABLE ROW LEVEL SECURITY;
+CREATE POLICY machines ON ostinato_data.machine FOR SELECT TO ostinato_tenant USING (true);
+CREATE POLICY machines ON ostinato_data.machine_table FOR SELECT TO ostinato_tenant USING (true);
+CREATE POLICY machines ON ostinato_data.machine_transition FOR SELECT TO ostinato_tenant USING (true);
 ALTER TABLE ostinato_data.metric_sample ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.metric_sample_default ENABLE ROW LEVEL SECURITY;
 CREATE POLICY migrate ON ostinato_data.migration TO ostinato_owner USING (true) WITH CHECK (true);
@@ -1203,37 +2910,111 @@ ALTER TABLE ostinato_data.outcome_default ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.queue ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.rate_use ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.ready ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.schedule ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.schedule_due ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.schedule_fire ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.schedule_fire_default ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.scheduled ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.step ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.step_default ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.subscription ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON ostinato_data.dead_letter TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
+CREATE POLICY tenant ON ostinato_data.event TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
+CREATE POLICY tenant ON ostinato_data.event_default TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
+CREATE POLICY tenant ON ostinato_data.event_log TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
+CREATE POLICY tenant ON ostinato_data.event_log_default TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
+CREATE POLICY tenant ON ostinato_data.event_unsequenced TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
 CREATE POLICY tenant ON ostinato_data.idempotency TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
 CREATE POLICY tenant ON ostinato_data.job TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
 CREATE POLICY tenant ON ostinato_data.job_unique TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
 CREATE POLICY tenant ON ostinato_data.lease TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
+CREATE POLICY tenant ON ostinato_data.outcome FOR SELECT TO ostinato_tenant USING ((EXISTS ( SELECT
+   FROM ostinato_data.job j
+  WHERE (j.id = outcome.job_id))));
 CREATE POLICY tenant ON ostinato_data.ready TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
+CREATE POLICY tenant ON ostinato_data.schedule TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
+CREATE POLICY tenant ON ostinato_data.schedule_due TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
+CREATE POLICY tenant ON ostinato_data.schedule_fire TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
 CREATE POLICY tenant ON ostinato_data.scheduled TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
+CREATE POLICY tenant ON ostinato_data.step FOR SELECT TO ostinato_tenant USING ((EXISTS ( SELECT
+   FROM ostinato_data.job j
+  WHERE (j.id = step.job_id))));
+CREATE POLICY tenant ON ostinato_data.transition TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
+CREATE POLICY tenant ON ostinato_data.webhook_attempt TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
+CREATE POLICY tenant ON ostinato_data.webhook_delivery TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
+CREATE POLICY tenant ON ostinato_data.webhook_endpoint TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
+CREATE POLICY tenant ON ostinato_data.webhook_message TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
 ALTER TABLE ostinato_data.test_clock ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.tick ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tick ON ostinato_data.tick FOR SELECT TO ostinato_tenant USING (true);
+ALTER TABLE ostinato_data.transition ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.transition_default ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.transition_pass ENABLE ROW LEVEL SECURITY;
+CREATE POLICY types ON ostinato_data.event_type FOR SELECT TO ostinato_tenant USING (true);
+ALTER TABLE ostinato_data.wait_gate ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.webhook_attempt ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.webhook_attempt_default ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.webhook_delivery ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.webhook_endpoint ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.webhook_message ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.webhook_receipt ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.webhook_secret ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.worker ENABLE ROW LEVEL SECURITY;
 GRANT USAGE ON SCHEMA ostinato TO ostinato_worker;
 GRANT USAGE ON SCHEMA ostinato TO ostinato_tenant;
 GRANT USAGE ON SCHEMA ostinato_data TO ostinato_worker;
 GRANT USAGE ON SCHEMA ostinato_data TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.abandon_idempotent(scope text, key text, token bigint, forget boolean, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.abandon_idempotent(scope text, key text, token bigint, forget boolean, tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.abandon_idempotent(scope text, key text, token bigint, forget boolean, tenant_id text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.able_workers(queue text, kind text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.able_workers(queue text, kind text) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.accept_webhook(source text, message_id text, keep_seconds double precision, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.accept_webhook(source text, message_id text, keep_seconds double precision, tenant_id text) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.acquire_lease(name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer, tenant_id text, OUT acquired boolean, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT lifetime text, OUT held_job_id bigint, OUT held_job_attempt integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.acquire_lease(name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer, tenant_id text, OUT acquired boolean, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT lifetime text, OUT held_job_id bigint, OUT held_job_attempt integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.acquire_lease(name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer, tenant_id text, OUT acquired boolean, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT lifetime text, OUT held_job_id bigint, OUT held_job_attempt integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.add_batch(a ostinato_data.batch, b ostinato_data.batch) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.add_batch(a ostinato_data.batch, b ostinato_data.batch) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.add_log_week(parent text, id text, week integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.add_log_week(parent text, id text, week integer) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.add_webhook_deliveries(after bigint, upto bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.add_webhook_deliveries(after bigint, upto bigint) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.add_week(week integer, thorough boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.add_week(week integer, thorough boolean) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.allowed_events(machine text, state text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.allowed_events(machine text, state text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.allowed_events(machine text, state text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.allowed_words(machine text, state text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.allowed_words(machine text, state text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.allowed_words(machine text, state text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.attach_machine(machine text, entity text, id_column text, state_column text, tenant_column text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION ostinato.begin_idempotent(scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision, tenant_id text, wait boolean, OUT decision text, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT answer json, OUT resource text, OUT finished_at timestamp with time zone, OUT expires_at timestamp with time zone, OUT differing text[], OUT declaration_changed boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.begin_idempotent(scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision, tenant_id text, wait boolean, OUT decision text, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT answer json, OUT resource text, OUT finished_at timestamp with time zone, OUT expires_at timestamp with time zone, OUT differing text[], OUT declaration_changed boolean) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.begin_idempotent(scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision, tenant_id text, wait boolean, OUT decision text, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT answer json, OUT resource text, OUT finished_at timestamp with time zone, OUT expires_at timestamp with time zone, OUT differing text[], OUT declaration_changed boolean) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.cancel_job(job_id bigint, reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.cancel_job(job_id bigint, reason text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.cancel_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], reasons text[], durations integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.cancel_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], reasons text[], durations integer[]) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.change_webhook_endpoint(name text, tenant_id text, url text, event_types text[], description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.change_webhook_endpoint(name text, tenant_id text, url text, event_types text[], description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision) TO ostinato_worker;
+GRANT SELECT ON TABLE ostinato_data.machine_table TO ostinato_worker;
+GRANT SELECT ON TABLE ostinato_data.machine_table TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.changed_columns(target ostinato_data.machine_table, changes json) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.changed_columns(target ostinato_data.machine_table, changes json) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.changed_columns(target ostinato_data.machine_table, changes json) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.check_args(kind text, args text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.check_args(kind text, args text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.check_args(kind text, args text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.check_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.check_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.check_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.check_idempotent(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, lease_seconds double precision, ttl_seconds double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.check_idempotent(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, lease_seconds double precision, ttl_seconds double precision) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.check_idempotent(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, lease_seconds double precision, ttl_seconds double precision) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.check_lease(tenant_id text, name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.check_lease(tenant_id text, name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.check_lease(tenant_id text, name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.check_lengths(count integer, VARIADIC lengths integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.check_lengths(count integer, VARIADIC lengths integer[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.check_lengths(count integer, VARIADIC lengths integer[]) TO ostinato_tenant;
@@ -1243,15 +3024,75 @@ GRANT ALL ON FUNCTION ostinato.check_name(what text, value text) TO ostinato_ten
 REVOKE ALL ON FUNCTION ostinato.check_options(priority integer, max_attempts integer, run_at timestamp with time zone, limit_key text, correlation_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.check_options(priority integer, max_attempts integer, run_at timestamp with time zone, limit_key text, correlation_id text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.check_options(priority integer, max_attempts integer, run_at timestamp with time zone, limit_key text, correlation_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.check_payload(type text, payload text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.check_payload(type text, payload text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.check_payload(type text, payload text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.check_policies(gap text, overlap text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.check_policies(gap text, overlap text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.check_policies(gap text, overlap text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.check_registered(type text, version integer, payload text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.check_registered(type text, version integer, payload text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.check_registered(type text, version integer, payload text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.check_rows(entity text, condition text, rule text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.check_rows(entity text, condition text, rule text) TO ostinato_worker;
+GRANT USAGE ON SEQUENCE ostinato_data.schedule_id_seq TO ostinato_worker;
+GRANT USAGE ON SEQUENCE ostinato_data.schedule_id_seq TO ostinato_tenant;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.schedule TO ostinato_worker;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.schedule TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.check_schedule(s ostinato_data.schedule) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.check_schedule(s ostinato_data.schedule) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.check_schedule(s ostinato_data.schedule) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.check_sets(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.check_sets(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.check_sets(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.check_timed(ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.check_timed(ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.check_timed(ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.check_transitions(target ostinato_data.machine_table, ids text[], event text, skip boolean, found_ids text[], from_states text[], to_states text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.check_transitions(target ostinato_data.machine_table, ids text[], event text, skip boolean, found_ids text[], from_states text[], to_states text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.check_transitions(target ostinato_data.machine_table, ids text[], event text, skip boolean, found_ids text[], from_states text[], to_states text[]) TO ostinato_tenant;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.webhook_endpoint TO ostinato_worker;
+GRANT SELECT(id) ON TABLE ostinato_data.webhook_endpoint TO ostinato_tenant;
+GRANT SELECT(tenant_id) ON TABLE ostinato_data.webhook_endpoint TO ostinato_tenant;
+GRANT SELECT(name) ON TABLE ostinato_data.webhook_endpoint TO ostinato_tenant;
+GRANT SELECT(url) ON TABLE ostinato_data.webhook_endpoint TO ostinato_tenant;
+GRANT SELECT(event_types) ON TABLE ostinato_data.webhook_endpoint TO ostinato_tenant;
+GRANT SELECT(state) ON TABLE ostinato_data.webhook_endpoint TO ostinato_tenant;
+GRANT SELECT(reason) ON TABLE ostinato_data.webhook_endpoint TO ostinato_tenant;
+GRANT SELECT(description) ON TABLE ostinato_data.webhook_endpoint TO ostinato_tenant;
+GRANT SELECT(retry) ON TABLE ostinato_data.webhook_endpoint TO ostinato_tenant;
+GRANT SELECT(timeout_seconds) ON TABLE ostinato_data.webhook_endpoint TO ostinato_tenant;
+GRANT SELECT(disable_after_seconds) ON TABLE ostinato_data.webhook_endpoint TO ostinato_tenant;
+GRANT SELECT(ordered) ON TABLE ostinato_data.webhook_endpoint TO ostinato_tenant;
+GRANT SELECT(created_at) ON TABLE ostinato_data.webhook_endpoint TO ostinato_tenant;
+GRANT SELECT(changed_at) ON TABLE ostinato_data.webhook_endpoint TO ostinato_tenant;
+GRANT SELECT(failing_since) ON TABLE ostinato_data.webhook_endpoint TO ostinato_tenant;
+GRANT SELECT(from_position) ON TABLE ostinato_data.webhook_endpoint TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.check_webhook_endpoint(endpoint ostinato_data.webhook_endpoint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.check_webhook_endpoint(endpoint ostinato_data.webhook_endpoint) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.check_webhook_headers(headers json) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.check_webhook_headers(headers json) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.check_webhook_secret(secret text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.check_webhook_secret(secret text) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.check_zone(zone text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.check_zone(zone text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.check_zone(zone text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.chores() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.chores() TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.claim_jobs(worker_id uuid, queue text, wanted integer, kinds text[], cursor text, suspects boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.claim_jobs(worker_id uuid, queue text, wanted integer, kinds text[], cursor text, suspects boolean) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.claim_of(job_id bigint, attempt integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.claim_of(job_id bigint, attempt integer) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.close_pass(pass_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.close_pass(pass_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.close_pass(pass_id bigint) TO ostinato_tenant;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.event TO ostinato_worker;
+GRANT SELECT,INSERT ON TABLE ostinato_data.event TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.cloudevent_of(event ostinato_data.event, "position" bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.cloudevent_of(event ostinato_data.event, "position" bigint) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.column_type(entity text, name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.column_type(entity text, name text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.column_type(entity text, name text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.complete_job(job_id bigint, attempt integer, result json, duration_ms integer, claim_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.complete_job(job_id bigint, attempt integer, result json, duration_ms integer, claim_id bigint) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.complete_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], durations integer[], results text[]) FROM PUBLIC;
@@ -1261,14 +3102,50 @@ GRANT ALL ON FUNCTION ostinato.configure_queue(name text, concurrency integer, r
 REVOKE ALL ON FUNCTION ostinato.contract(OUT current integer, OUT oldest integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.contract(OUT current integer, OUT oldest integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.contract(OUT current integer, OUT oldest integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.correlation(given text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.correlation(given text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.correlation(given text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[], tenant_id text, description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, secret text, OUT endpoint_id bigint, OUT new_secret text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[], tenant_id text, description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, secret text, OUT endpoint_id bigint, OUT new_secret text) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.cron_number(word text, low integer, names text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.cron_number(word text, low integer, names text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.cron_number(word text, low integer, names text[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.dead_letter_groups() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.dead_letter_groups() TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.delete_schedule(name text, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.delete_schedule(name text, tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.delete_schedule(name text, tenant_id text) TO ostinato_tenant;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.idempotency TO ostinato_worker;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.idempotency TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.differing_fields(held ostinato_data.idempotency, asked ostinato_data.idempotency) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.differing_fields(held ostinato_data.idempotency, asked ostinato_data.idempotency) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.differing_fields(held ostinato_data.idempotency, asked ostinato_data.idempotency) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.discard(subscription text, positions bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.discard(subscription text, positions bigint[]) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.dispatch_deliveries(subscription text, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.dispatch_deliveries(subscription text, most integer) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.dispatch_events(most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.dispatch_events(most integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.drop_log_week(parent text, week integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.drop_log_week(parent text, week integer) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.drop_subscription(name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.drop_subscription(name text) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.drop_triggers(machine text, entity text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION ostinato.drop_waiting(job_id bigint, reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.drop_waiting(job_id bigint, reason text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.drop_week(week integer, cutoff timestamp with time zone, thorough boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.drop_week(week integer, cutoff timestamp with time zone, thorough boolean) TO ostinato_worker;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.subscription TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.due_deliveries(subscription ostinato_data.subscription, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.due_deliveries(subscription ostinato_data.subscription, most integer) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.due_slots(s ostinato_data.schedule, first_local timestamp without time zone, first_at timestamp with time zone, now timestamp with time zone, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.due_slots(s ostinato_data.schedule, first_local timestamp without time zone, first_at timestamp with time zone, now timestamp with time zone, most integer) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.emit_event(type text, payload json, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.emit_event(type text, payload json, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.emit_event(type text, payload json, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.emit_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[], as_of_now boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.emit_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[], as_of_now boolean) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.emit_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[], as_of_now boolean) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.engine_stats(OUT ready bigint, OUT scheduled bigint, OUT due bigint, OUT running bigint, OUT dead bigint, OUT estimated text[], OUT workers bigint, OUT expired_workers bigint, OUT oldest_ready double precision, OUT xmin_age bigint, OUT ready_dead_tuples bigint, OUT default_bytes bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.engine_stats(OUT ready bigint, OUT scheduled bigint, OUT due bigint, OUT running bigint, OUT dead bigint, OUT estimated text[], OUT workers bigint, OUT expired_workers bigint, OUT oldest_ready double precision, OUT xmin_age bigint, OUT ready_dead_tuples bigint, OUT default_bytes bigint) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer) FROM PUBLIC;
@@ -1277,12 +3154,28 @@ GRANT ALL ON FUNCTION ostinato.enqueue_job(kind text, args json, queue text, pri
 REVOKE ALL ON FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, OUT job_id bigint, OUT attached boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, OUT job_id bigint, OUT attached boolean) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, OUT job_id bigint, OUT attached boolean) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.enter_flow(tenant_id text, correlation_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.enter_flow(tenant_id text, correlation_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.enter_flow(tenant_id text, correlation_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.error_summary(error json) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.error_summary(error json) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.error_summary(error json) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.estimate_rows(name regclass) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.estimate_rows(name regclass) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.event_chores() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.event_chores() TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.event_deliveries(event_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.event_deliveries(event_id bigint) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.existing_weeks() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.existing_weeks() TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.expire_waits(job_ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.expire_waits(job_ids bigint[]) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.fail_job(job_id bigint, attempt integer, error json, delay_seconds double precision, signature text, claim_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.fail_job(job_id bigint, attempt integer, error json, delay_seconds double precision, signature text, claim_id bigint) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.fail_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], delays double precision[], errors text[], signatures text[], reasons text[], durations integer[]) FROM PUBLIC;
@@ -1290,8 +3183,14 @@ GRANT ALL ON FUNCTION ostinato.fail_jobs(claim_ids bigint[], job_ids bigint[], a
 REVOKE ALL ON FUNCTION ostinato.fake_now() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.fake_now() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.fake_now() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.fan_out_webhooks(most integer, OUT events integer, OUT deliveries integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.fan_out_webhooks(most integer, OUT events integer, OUT deliveries integer) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.fence_delivery(subscription text, "position" bigint, attempt integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.fence_delivery(subscription text, "position" bigint, attempt integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.fence_job(job_id bigint, attempt integer, claim_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.fence_job(job_id bigint, attempt integer, claim_id bigint) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.fill_week(parent text, id text, week integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.fill_week(parent text, id text, week integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.find_dead_letters(queue text, kind text, tenant_id text, signature text, ids bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.find_dead_letters(queue text, kind text, tenant_id text, signature text, ids bigint[]) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.find_ended(in_state text, in_queue text, of_kind text, of_tenant text, before bigint, most integer) FROM PUBLIC;
@@ -1300,136 +3199,406 @@ REVOKE ALL ON FUNCTION ostinato.find_jobs(in_state text, in_queue text, of_kind 
 GRANT ALL ON FUNCTION ostinato.find_jobs(in_state text, in_queue text, of_kind text, of_tenant text, before bigint, most integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.find_ready(in_queue text, of_kind text, of_tenant text, before bigint, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.find_ready(in_queue text, of_kind text, of_tenant text, before bigint, most integer) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.find_schedule(name text, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.find_schedule(name text, tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.find_schedule(name text, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.find_webhook_deliveries(name text, tenant_id text, states text[], since timestamp with time zone, event_ids text[], ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.find_webhook_deliveries(name text, tenant_id text, states text[], since timestamp with time zone, event_ids text[], ids bigint[]) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.finish_delivery(subscription text, "position" bigint, attempt integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.finish_delivery(subscription text, "position" bigint, attempt integer) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.finish_idempotent(scope text, key text, token bigint, answer json, resource text, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.finish_idempotent(scope text, key text, token bigint, answer json, resource text, tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.finish_idempotent(scope text, key text, token bigint, answer json, resource text, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.fire_schedules(most integer, OUT looked integer, OUT fired integer, OUT missed integer, OUT broken integer, OUT queues text[], OUT lateness double precision[], OUT next_due double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.fire_schedules(most integer, OUT looked integer, OUT fired integer, OUT missed integer, OUT broken integer, OUT queues text[], OUT lateness double precision[], OUT next_due double precision) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.fire_set(ids bigint[], now timestamp with time zone, OUT fired integer, OUT missed integer, OUT queues text[], OUT lateness double precision[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.fire_set(ids bigint[], now timestamp with time zone, OUT fired integer, OUT missed integer, OUT queues text[], OUT lateness double precision[]) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.first_id(at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.first_id(at timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.first_id(at timestamp with time zone) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.forget_run(job_ids bigint[], ended bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.forget_run(job_ids bigint[], ended bigint[]) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.free_deliveries(max_crashes integer, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.free_deliveries(max_crashes integer, most integer) TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.queue TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.free_keys(limits ostinato_data.queue, after text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.free_keys(limits ostinato_data.queue, after text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.free_unique_keys(job_ids bigint[], state text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.free_unique_keys(job_ids bigint[], state text) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.give_back(subscription text, positions bigint[], max_crashes integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.give_back(subscription text, positions bigint[], max_crashes integer) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.guard_lease(name text, token bigint, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.guard_lease(name text, token bigint, tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.guard_lease(name text, token bigint, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.has_unsequenced() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.has_unsequenced() TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.heal_deliveries(most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.heal_deliveries(most integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.heartbeat_worker(worker_id uuid, draining boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.heartbeat_worker(worker_id uuid, draining boolean) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.hold_steps() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.hold_steps() TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.hold_unique_key(tenant_id text, unique_key text, job_id bigint, policy text, states text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.hold_unique_key(tenant_id text, unique_key text, job_id bigint, policy text, states text[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.hold_unique_key(tenant_id text, unique_key text, job_id bigint, policy text, states text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.in_grace(seconds double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.in_grace(seconds double precision) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.in_grace(seconds double precision) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.install_machine(definition json) FROM PUBLIC;
+REVOKE ALL ON FUNCTION ostinato.is_day(rule ostinato_data.recurrence, day date) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.is_day(rule ostinato_data.recurrence, day date) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.is_day(rule ostinato_data.recurrence, day date) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.is_expired(beat_at timestamp with time zone, expiry_seconds double precision, at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.is_expired(beat_at timestamp with time zone, expiry_seconds double precision, at timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.is_expired(beat_at timestamp with time zone, expiry_seconds double precision, at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.is_lapsed(renewed_at timestamp with time zone, seconds double precision, doubted_at timestamp with time zone, at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.is_lapsed(renewed_at timestamp with time zone, seconds double precision, doubted_at timestamp with time zone, at timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.is_lapsed(renewed_at timestamp with time zone, seconds double precision, doubted_at timestamp with time zone, at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.is_new_doubt(renewed_at timestamp with time zone, seconds double precision, doubted_at timestamp with time zone, at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.is_new_doubt(renewed_at timestamp with time zone, seconds double precision, doubted_at timestamp with time zone, at timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.is_new_doubt(renewed_at timestamp with time zone, seconds double precision, doubted_at timestamp with time zone, at timestamp with time zone) TO ostinato_tenant;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.lease TO ostinato_worker;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.lease TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.is_own_lease(held ostinato_data.lease, asked ostinato_data.lease) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.is_own_lease(held ostinato_data.lease, asked ostinato_data.lease) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.is_own_lease(held ostinato_data.lease, asked ostinato_data.lease) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.is_ready(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.is_ready(job_id bigint) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.jitter(schedule_id bigint, slot_at timestamp with time zone, seconds double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.jitter(schedule_id bigint, slot_at timestamp with time zone, seconds double precision) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.jitter(schedule_id bigint, slot_at timestamp with time zone, seconds double precision) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.job_attempts(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.job_attempts(job_id bigint) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.job_state(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.job_state(job_id bigint) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.job_steps(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.job_steps(job_id bigint) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.job_summaries(ids bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.job_summaries(ids bigint[]) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.keep_events(event_ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.keep_events(event_ids bigint[]) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.lane(tenant_id text, ordering_key text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.lane(tenant_id text, ordering_key text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.lane(tenant_id text, ordering_key text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.last_position() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.last_position() TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.lease_state(lease ostinato_data.lease) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.lease_state(lease ostinato_data.lease) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.lease_state(lease ostinato_data.lease) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.limit_hint(queue text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.limit_hint(queue text) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.list_buried(subscription text, before bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_buried(subscription text, before bigint, most integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.list_dead_letters(INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT signature text, before bigint, most integer, OUT job_id bigint, OUT attempt integer, OUT died_at timestamp with time zone, OUT reason text, OUT error text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_dead_letters(INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT signature text, before bigint, most integer, OUT job_id bigint, OUT attempt integer, OUT died_at timestamp with time zone, OUT reason text, OUT error text) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.list_events(type text, ordering_key text, tenant_id text, correlation_id text, before bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_events(type text, ordering_key text, tenant_id text, correlation_id text, before bigint, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_events(type text, ordering_key text, tenant_id text, correlation_id text, before bigint, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.list_fires(name text, tenant_id text, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_fires(name text, tenant_id text, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_fires(name text, tenant_id text, most integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT correlation_id text, before bigint, most integer, OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT correlation_id text, before bigint, most integer, OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.list_leases(prefix text, tenant_id text, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_leases(prefix text, tenant_id text, most integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.list_queues() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_queues() TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.list_samples(name text, since timestamp with time zone, until timestamp with time zone, step interval) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_samples(name text, since timestamp with time zone, until timestamp with time zone, step interval) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.list_schedules(tenant_id text, key text, owner text, kind text, after_tenant text, after_name text, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_schedules(tenant_id text, key text, owner text, kind text, after_tenant text, after_name text, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_schedules(tenant_id text, key text, owner text, kind text, after_tenant text, after_name text, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.list_subscriptions() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_subscriptions() TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.list_transitions(entity text, entity_id text, tenant_id text, before bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_transitions(entity text, entity_id text, tenant_id text, before bigint, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_transitions(entity text, entity_id text, tenant_id text, before bigint, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.list_webhook_attempts(name text, tenant_id text, delivery_id bigint, before bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_webhook_attempts(name text, tenant_id text, delivery_id bigint, before bigint, most integer) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.list_webhook_deliveries(name text, tenant_id text, state text, before bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_webhook_deliveries(name text, tenant_id text, state text, before bigint, most integer) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.list_webhook_endpoints(tenant_id text, name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_webhook_endpoints(tenant_id text, name text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.list_workers() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_workers() TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.load_delivery(subscription text, "position" bigint, attempt integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.load_delivery(subscription text, "position" bigint, attempt integer) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.load_steps(job_ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.load_steps(job_ids bigint[]) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.local_instant(local timestamp without time zone, zone text, gap text, overlap text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.local_instant(local timestamp without time zone, zone text, gap text, overlap text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.local_instant(local timestamp without time zone, zone text, gap text, overlap text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.local_instants(local timestamp without time zone, zone text, gap text, overlap text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.local_instants(local timestamp without time zone, zone text, gap text, overlap text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.local_instants(local timestamp without time zone, zone text, gap text, overlap text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.lock_keys(tenant_ids text[], ordering_keys text[], count integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.lock_keys(tenant_ids text[], ordering_keys text[], count integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.lock_keys(tenant_ids text[], ordering_keys text[], count integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.lock_place(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.lock_place(job_id bigint) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.lock_subscription(name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.lock_subscription(name text) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.lock_webhook_endpoint(name text, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.lock_webhook_endpoint(name text, tenant_id text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.log_weeks(parent text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.log_weeks(parent text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.look_up_lanes(queue text, last_tenant text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.look_up_lanes(queue text, last_tenant text) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.lost_holders() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.lost_holders() TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.machine_faults(definition json) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.machine_faults(definition json) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.machine_gaps() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.machine_gaps() TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.make_guard(machine text, entity text, id_column text, state_column text, tenant_column text, attached_by text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION ostinato.make_partition(parent text, name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.make_partition(parent text, name text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.make_ready(job_id bigint, at bigint, attempt integer, failures integer, crashes integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.make_ready(job_id bigint, at bigint, attempt integer, failures integer, crashes integer) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.make_rule(cron text, at_time text, weekdays text[], at text, zone text, gap text, overlap text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.make_rule(cron text, at_time text, weekdays text[], at text, zone text, gap text, overlap text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.make_rule(cron text, at_time text, weekdays text[], at text, zone text, gap text, overlap text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.make_webhook_secret() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.make_webhook_secret() TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.may_take_over(held ostinato_data.idempotency) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.may_take_over(held ostinato_data.idempotency) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.may_take_over(held ostinato_data.idempotency) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.mend_webhooks(most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.mend_webhooks(most integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.move_test_clock(by interval) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.move_test_clock(by interval) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.needed_event(cutoff timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.needed_event(cutoff timestamp with time zone) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.needed_jobs(first bigint, behind bigint, cutoff timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.needed_jobs(first bigint, behind bigint, cutoff timestamp with time zone) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.new_id(at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.new_id(at timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.new_id(at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.next_date(rule ostinato_data.recurrence, first date) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.next_date(rule ostinato_data.recurrence, first date) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.next_date(rule ostinato_data.recurrence, first date) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.next_due(s ostinato_data.schedule, after timestamp with time zone, OUT slot_local timestamp without time zone, OUT slot_at timestamp with time zone, OUT next_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.next_due(s ostinato_data.schedule, after timestamp with time zone, OUT slot_local timestamp without time zone, OUT slot_at timestamp with time zone, OUT next_at timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.next_due(s ostinato_data.schedule, after timestamp with time zone, OUT slot_local timestamp without time zone, OUT slot_at timestamp with time zone, OUT next_at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.next_fires(name text, n integer, after timestamp with time zone, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.next_fires(name text, n integer, after timestamp with time zone, tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.next_fires(name text, n integer, after timestamp with time zone, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.next_local(rule ostinato_data.recurrence, after timestamp without time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.next_local(rule ostinato_data.recurrence, after timestamp without time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.next_local(rule ostinato_data.recurrence, after timestamp without time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.next_slot(rule ostinato_data.recurrence, after timestamp with time zone, OUT local timestamp without time zone, OUT at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.next_slot(rule ostinato_data.recurrence, after timestamp with time zone, OUT local timestamp without time zone, OUT at timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.next_slot(rule ostinato_data.recurrence, after timestamp with time zone, OUT local timestamp without time zone, OUT at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.next_slots(rule ostinato_data.recurrence, n integer, after timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.next_slots(rule ostinato_data.recurrence, n integer, after timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.next_slots(rule ostinato_data.recurrence, n integer, after timestamp with time zone) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.note_progress(claim_ids bigint[], job_ids bigint[], attempts integer[], done double precision[], totals double precision[], notes text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.note_progress(claim_ids bigint[], job_ids bigint[], attempts integer[], done double precision[], totals double precision[], notes text[]) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.note_starts(limits ostinato_data.queue, batch ostinato_data.batch, at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.note_starts(limits ostinato_data.queue, batch ostinato_data.batch, at timestamp with time zone) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.note_transition(machine text, entity text, relation oid, entity_id text, tenant_id text, from_state text, to_state text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION ostinato.note_webhook_health(endpoint ostinato_data.webhook_endpoint, outcome text, at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.note_webhook_health(endpoint ostinato_data.webhook_endpoint, outcome text, at timestamp with time zone) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.now() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.now() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.now() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.observe() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.observe() TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.offset_text(at timestamp with time zone, zone text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.offset_text(at timestamp with time zone, zone text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.offset_text(at timestamp with time zone, zone text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.oldest_wait(queue text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.oldest_wait(queue text) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.open_lanes(subscription ostinato_data.subscription, lanes text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.open_lanes(subscription ostinato_data.subscription, lanes text[]) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.page_size(most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.page_size(most integer) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.parse_cron(cron text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.parse_cron(cron text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.parse_cron(cron text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.parse_cron_field(cron text, field text, what text, low integer, high integer, names text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.parse_cron_field(cron text, field text, what text, low integer, high integer, names text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.parse_cron_field(cron text, field text, what text, low integer, high integer, names text[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.pause_queue(name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.pause_queue(name text) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.pause_schedule(name text, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.pause_schedule(name text, tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.pause_schedule(name text, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.pause_subscription(name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.pause_subscription(name text) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.pause_webhook_endpoint(name text, reason text, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.pause_webhook_endpoint(name text, reason text, tenant_id text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.pick(anyarray, n bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.pick(anyarray, n bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.pick(anyarray, n bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.plan_fires(s ostinato_data.schedule, first_local timestamp without time zone, first_at timestamp with time zone, now timestamp with time zone, OUT locals timestamp without time zone[], OUT ats timestamp with time zone[], OUT missed integer, OUT next_local timestamp without time zone, OUT next_slot timestamp with time zone, OUT next_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.plan_fires(s ostinato_data.schedule, first_local timestamp without time zone, first_at timestamp with time zone, now timestamp with time zone, OUT locals timestamp without time zone[], OUT ats timestamp with time zone[], OUT missed integer, OUT next_local timestamp without time zone, OUT next_slot timestamp with time zone, OUT next_at timestamp with time zone) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.poll_jobs(worker_id uuid, queues text[], max_crashes integer, OUT rescued integer, OUT promoted integer, OUT ready_queues text[], OUT next_due double precision, OUT cancels bigint[], OUT chores text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.poll_jobs(worker_id uuid, queues text[], max_crashes integer, OUT rescued integer, OUT promoted integer, OUT ready_queues text[], OUT next_due double precision, OUT cancels bigint[], OUT chores text[]) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.position_at(at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.position_at(at timestamp with time zone) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.preview_fires(cron text, at_time text, weekdays text[], at text, zone text, gap text, overlap text, n integer, after timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.preview_fires(cron text, at_time text, weekdays text[], at text, zone text, gap text, overlap text, n integer, after timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.preview_fires(cron text, at_time text, weekdays text[], at text, zone text, gap text, overlap text, n integer, after timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.probe_webhook_endpoint(name text, of_tenant text, OUT verdict text, OUT tenant_id text, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.probe_webhook_endpoint(name text, of_tenant text, OUT verdict text, OUT tenant_id text, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.promote_jobs(most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.promote_jobs(most integer) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.protect_table(entity text, tenant_column text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION ostinato.prune_default(cutoff timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.prune_default(cutoff timestamp with time zone) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.prune_idempotency(most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.prune_idempotency(most integer) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.prune_leases(keep_seconds double precision, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.prune_leases(keep_seconds double precision, most integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.prune_leftovers(cutoff timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.prune_leftovers(cutoff timestamp with time zone) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.prune_passes() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.prune_passes() TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.prune_schedules(cutoff timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.prune_schedules(cutoff timestamp with time zone) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.prune_webhooks(retention_days integer, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.prune_webhooks(retention_days integer, most integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.queue_allowance(limits ostinato_data.queue, wanted integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.queue_allowance(limits ostinato_data.queue, wanted integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.queue_running(queue text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.queue_running(queue text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.rate_frees_at(queue text, limit_key text, most integer, seconds double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.rate_frees_at(queue text, limit_key text, most integer, seconds double precision) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.read_log(subscription ostinato_data.subscription, most integer, worker_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.read_log(subscription ostinato_data.subscription, most integer, worker_id uuid) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.read_schedules(schedules json, now timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.read_schedules(schedules json, now timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.read_schedules(schedules json, now timestamp with time zone) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.ready_keys(queue text, after text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.ready_keys(queue text, after text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.ready_lanes(queue text, after_priority integer, after_tenant text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.ready_lanes(queue text, after_priority integer, after_tenant text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.ready_since(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.ready_since(job_id bigint) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.real_time(at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.real_time(at timestamp with time zone) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.recent_starts(queue text, limit_key text, seconds double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.recent_starts(queue text, limit_key text, seconds double precision) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.recompute_schedules(zones text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.recompute_schedules(zones text[]) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.reconcile_deliveries(worker_id uuid, subscription text, held bigint[], seconds double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.reconcile_deliveries(worker_id uuid, subscription text, held bigint[], seconds double precision) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.reconcile_worker(worker_id uuid, held bigint[], seconds double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.reconcile_worker(worker_id uuid, held bigint[], seconds double precision) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.redeliver(subscription text, positions bigint[], most integer, preview boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.redeliver(subscription text, positions bigint[], most integer, preview boolean) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.redeliver_webhooks(name text, ids bigint[], tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.redeliver_webhooks(name text, ids bigint[], tenant_id text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.refuse_delivery(subscription text, "position" bigint, attempt integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.refuse_delivery(subscription text, "position" bigint, attempt integer) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.refuse_event(type text, field text, value text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.refuse_event(type text, field text, value text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.refuse_event(type text, field text, value text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.refuse_held(held ostinato_data.lease, hint text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.refuse_held(held ostinato_data.lease, hint text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.refuse_held(held ostinato_data.lease, hint text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.refuse_key(tenant_id text, scope text, key text, token bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.refuse_key(tenant_id text, scope text, key text, token bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.refuse_key(tenant_id text, scope text, key text, token bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.refuse_large_step(name text, result text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.refuse_large_step(name text, result text) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.refuse_lease(tenant_id text, name text, token bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.refuse_lease(tenant_id text, name text, token bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.refuse_lease(tenant_id text, name text, token bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.refuse_moved(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.refuse_moved(job_id bigint) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.refuse_row() FROM PUBLIC;
 REVOKE ALL ON FUNCTION ostinato.refuse_stale(job_id bigint, attempt integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.refuse_stale(job_id bigint, attempt integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.refuse_unknown(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.refuse_unknown(job_id bigint) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.register_event_types(names text[], versions integer[], schemas text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.register_event_types(names text[], versions integer[], schemas text[]) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.register_kinds(names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.register_kinds(names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[]) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.register_worker(name text, queues text[], kinds text[], expiry_seconds double precision, contract integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.register_worker(name text, queues text[], kinds text[], expiry_seconds double precision, contract integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.rehold_unique_key(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.rehold_unique_key(job_id bigint) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.relation_of(entity text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.relation_of(entity text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.relation_of(entity text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.release_deliveries(worker_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.release_deliveries(worker_id uuid) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.release_held_webhooks(endpoint_id bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.release_held_webhooks(endpoint_id bigint, most integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.release_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.release_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[]) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.release_lease(name text, token bigint, force boolean, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.release_lease(name text, token bigint, force boolean, tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.release_lease(name text, token bigint, force boolean, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.remove_webhook_endpoint(name text, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.remove_webhook_endpoint(name text, tenant_id text) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.renew_idempotent(scope text, key text, token bigint, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.renew_idempotent(scope text, key text, token bigint, tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.renew_idempotent(scope text, key text, token bigint, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.renew_lease(name text, token bigint, ttl_seconds double precision, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.renew_lease(name text, token bigint, ttl_seconds double precision, tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.renew_lease(name text, token bigint, ttl_seconds double precision, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.replay(subscription text, from_position bigint, from_time timestamp with time zone, preview boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.replay(subscription text, from_position bigint, from_time timestamp with time zone, preview boolean) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.rescue_claim(claim_id bigint, max_crashes integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.rescue_claim(claim_id bigint, max_crashes integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.rescue_jobs(max_crashes integer, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.rescue_jobs(max_crashes integer, most integer) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.resolve_waits(event_ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.resolve_waits(event_ids bigint[]) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.restart_job(job_id bigint, from_step text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.restart_job(job_id bigint, from_step text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.resume_queue(name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.resume_queue(name text) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.resume_schedule(name text, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.resume_schedule(name text, tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.resume_schedule(name text, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.resume_subscription(name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.resume_subscription(name text) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.resume_webhook_endpoint(name text, tenant_id text, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.resume_webhook_endpoint(name text, tenant_id text, most integer) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.retime_schedules(ids bigint[], after timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.retime_schedules(ids bigint[], after timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.retime_schedules(ids bigint[], after timestamp with time zone) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.retry_job(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.retry_job(job_id bigint) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.ring_doorbell(queue text, softly boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.ring_doorbell(queue text, softly boolean) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.rotate_webhook_secret(name text, overlap_seconds double precision, tenant_id text, secret text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.rotate_webhook_secret(name text, overlap_seconds double precision, tenant_id text, secret text) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.rule_condition(rule json, row_name text, state_column text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.rule_condition(rule json, row_name text, state_column text) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.rule_text(s ostinato_data.schedule) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.rule_text(s ostinato_data.schedule) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.rule_text(s ostinato_data.schedule) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.running_keys(queue text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.running_keys(queue text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.sample_metrics(every interval) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.sample_metrics(every interval) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.save_step(job_id bigint, attempt integer, "position" integer, name text, result json, duration_ms integer, claim_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.save_step(job_id bigint, attempt integer, "position" integer, name text, result json, duration_ms integer, claim_id bigint) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.save_steps(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], names text[], results text[], durations integer[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.save_steps(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], names text[], results text[], durations integer[]) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.say_span(span interval) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.say_span(span interval) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.say_time(at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.say_time(at timestamp with time zone) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.seal(tenant_id text, scope text, key text, value text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.seal(tenant_id text, scope text, key text, value text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.seal(tenant_id text, scope text, key text, value text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.sealed_request(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.sealed_request(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.sealed_request(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.sequence_events(most integer, OUT stamped integer, OUT queues text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.sequence_events(most integer, OUT stamped integer, OUT queues text[]) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.served_lanes(tenants text[], gave text[], positions bigint[], share integer, full_batch boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.served_lanes(tenants text[], gave text[], positions bigint[], share integer, full_batch boolean) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.set_test_clock(frozen timestamp with time zone, shift interval) FROM PUBLIC;
@@ -1438,14 +3607,55 @@ REVOKE ALL ON FUNCTION ostinato.settle(claim_ids bigint[], job_ids bigint[], att
 GRANT ALL ON FUNCTION ostinato.settle(claim_ids bigint[], job_ids bigint[], attempts integer[]) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.settle_cancels(most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.settle_cancels(most integer) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.settle_deliveries(subscription text, positions bigint[], attempts integer[], outcomes text[], delays double precision[], errors text[], signatures text[], reasons text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.settle_deliveries(subscription text, positions bigint[], attempts integer[], outcomes text[], delays double precision[], errors text[], signatures text[], reasons text[]) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.settle_webhook_delivery(delivery_id bigint, job_id bigint, outcome text, status integer, duration_ms integer, answer text, error text, retry_seconds double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.settle_webhook_delivery(delivery_id bigint, job_id bigint, outcome text, status integer, duration_ms integer, answer text, error text, retry_seconds double precision) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.show_event(event_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.show_event(event_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.show_event(event_id bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.show_job(job_id bigint, OUT id bigint, OUT kind text, OUT queue text, OUT tenant_id text, OUT correlation_id text, OUT priority smallint, OUT state text, OUT reason text, OUT attempt integer, OUT failures integer, OUT crashes integer, OUT max_attempts smallint, OUT created_at timestamp with time zone, OUT asked_run_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT duration_ms integer, OUT args json, OUT result json, OUT error json, OUT limit_key text, OUT unique_key text, OUT unique_states text[], OUT worker_id uuid, OUT worker_name text, OUT claimed_at timestamp with time zone, OUT lease_until timestamp with time zone, OUT cancel_requested_at timestamp with time zone, OUT cancel_reason text, OUT progress_done double precision, OUT progress_total double precision, OUT progress_note text, OUT progress_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.show_job(job_id bigint, OUT id bigint, OUT kind text, OUT queue text, OUT tenant_id text, OUT correlation_id text, OUT priority smallint, OUT state text, OUT reason text, OUT attempt integer, OUT failures integer, OUT crashes integer, OUT max_attempts smallint, OUT created_at timestamp with time zone, OUT asked_run_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT duration_ms integer, OUT args json, OUT result json, OUT error json, OUT limit_key text, OUT unique_key text, OUT unique_states text[], OUT worker_id uuid, OUT worker_name text, OUT claimed_at timestamp with time zone, OUT lease_until timestamp with time zone, OUT cancel_requested_at timestamp with time zone, OUT cancel_reason text, OUT progress_done double precision, OUT progress_total double precision, OUT progress_note text, OUT progress_at timestamp with time zone) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.show_lease(lease text, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.show_lease(lease text, tenant_id text) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.show_schedule(name text, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.show_schedule(name text, tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.show_schedule(name text, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.signal_job(job_id bigint, payload json) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.signal_job(job_id bigint, payload json) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.sleep_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], seconds double precision[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.sleep_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], seconds double precision[]) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.slot_holders(queue text, limit_key text, OUT who text, OUT holders json) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.slot_holders(queue text, limit_key text, OUT who text, OUT holders json) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.snooze_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], delays double precision[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.snooze_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], delays double precision[]) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.slot_note(local timestamp without time zone, at timestamp with time zone, zone text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.slot_note(local timestamp without time zone, at timestamp with time zone, zone text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.slot_note(local timestamp without time zone, at timestamp with time zone, zone text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.snooze_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], delays double precision[], reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.snooze_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], delays double precision[], reason text) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.start_next_webhook(endpoint_id bigint, ordering_key text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.start_next_webhook(endpoint_id bigint, ordering_key text) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.start_webhook_delivery(delivery_id bigint, job_id bigint, OUT verdict text, OUT tenant_id text, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.start_webhook_delivery(delivery_id bigint, job_id bigint, OUT verdict text, OUT tenant_id text, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.start_webhook_jobs(ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.start_webhook_jobs(ids bigint[]) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.startable_webhooks(ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.startable_webhooks(ids bigint[]) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.step_position(job_id bigint, step text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.step_position(job_id bigint, step text) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.subscribe(name text, types text[], tenant_id text, mode text, kind text, on_poison text, start text, start_position bigint, start_time timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.subscribe(name text, types text[], tenant_id text, mode text, kind text, on_poison text, start text, start_position bigint, start_time timestamp with time zone) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.take_deliveries(subscription text, worker_id uuid, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.take_deliveries(subscription text, worker_id uuid, most integer) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.take_events(job_ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.take_events(job_ids bigint[]) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.take_key(held ostinato_data.idempotency, asked ostinato_data.idempotency) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.take_key(held ostinato_data.idempotency, asked ostinato_data.idempotency) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.take_key(held ostinato_data.idempotency, asked ostinato_data.idempotency) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.take_lanes(queue text, wanted integer, kinds text[], cursor text, suspects boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.take_lanes(queue text, wanted integer, kinds text[], cursor text, suspects boolean) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.take_lease(asked ostinato_data.lease) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.take_lease(asked ostinato_data.lease) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.take_lease(asked ostinato_data.lease) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.take_limited(limits ostinato_data.queue, wanted integer, kinds text[], cursor text, suspects boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.take_limited(limits ostinato_data.queue, wanted integer, kinds text[], cursor text, suspects boolean) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.take_suspect(queue text, kinds text[], batch ostinato_data.batch) FROM PUBLIC;
@@ -1459,24 +3669,85 @@ GRANT ALL ON FUNCTION ostinato.tenant(given text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.tenant(given text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.tick() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.tick() TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.trail(correlation_id text, for_tenant text, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.trail(correlation_id text, for_tenant text, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.trail(correlation_id text, for_tenant text, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.trail_jobs(correlation_id text, tenant_id text, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.trail_jobs(correlation_id text, tenant_id text, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.trail_jobs(correlation_id text, tenant_id text, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.trail_of_events(ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.trail_of_events(ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.trail_of_events(ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.trail_of_fires(correlation_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.trail_of_fires(correlation_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.trail_of_fires(correlation_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.trail_of_jobs(ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.trail_of_jobs(ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.trail_of_jobs(ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.trail_of_leases(ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.trail_of_leases(ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.trail_of_leases(ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.trail_of_runs(ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.trail_of_runs(ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.trail_of_runs(ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.trail_of_steps(ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.trail_of_steps(ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.trail_of_steps(ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.trail_of_transitions(correlation_id text, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.trail_of_transitions(correlation_id text, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.trail_of_transitions(correlation_id text, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.trail_of_webhooks(ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.trail_of_webhooks(ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.trail_of_webhooks(ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.transition(machine text, entity text, id text, event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.transition(machine text, entity text, id text, event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.transition(machine text, entity text, id text, event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.transition_all(machine text, entity text, ids text[], event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, skip boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.transition_all(machine text, entity text, ids text[], event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, skip boolean) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.transition_all(machine text, entity text, ids text[], event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, skip boolean) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.unregister_worker(worker_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.unregister_worker(worker_id uuid) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.upkeep_events(cutoff timestamp with time zone, weeks_ahead integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.upkeep_events(cutoff timestamp with time zone, weeks_ahead integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.upkeep_log(parent text, id text, cutoff timestamp with time zone, keep_from bigint, weeks_ahead integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.upkeep_log(parent text, id text, cutoff timestamp with time zone, keep_from bigint, weeks_ahead integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.upkeep_logs(retention_days integer, weeks_ahead integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.upkeep_logs(retention_days integer, weeks_ahead integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.upkeep_partitions(retention_days integer, weeks_ahead integer, thorough boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.upkeep_partitions(retention_days integer, weeks_ahead integer, thorough boolean) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.upsert_schedule(name text, kind text, args json, cron text, at_time time without time zone, weekdays text[], at timestamp without time zone, zone text, gap text, overlap text, key text, owner text, queue text, priority integer, catch_up text, catch_up_most integer, catch_up_seconds double precision, grace_seconds double precision, jitter_seconds double precision, starts_at timestamp with time zone, ends_at timestamp with time zone, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.upsert_schedule(name text, kind text, args json, cron text, at_time time without time zone, weekdays text[], at timestamp without time zone, zone text, gap text, overlap text, key text, owner text, queue text, priority integer, catch_up text, catch_up_most integer, catch_up_seconds double precision, grace_seconds double precision, jitter_seconds double precision, starts_at timestamp with time zone, ends_at timestamp with time zone, tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.upsert_schedule(name text, kind text, args json, cron text, at_time time without time zone, weekdays text[], at timestamp without time zone, zone text, gap text, overlap text, key text, owner text, queue text, priority integer, catch_up text, catch_up_most integer, catch_up_seconds double precision, grace_seconds double precision, jitter_seconds double precision, starts_at timestamp with time zone, ends_at timestamp with time zone, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.upsert_schedules(schedules json) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.upsert_schedules(schedules json) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.upsert_schedules(schedules json) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.uri_of(text text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.uri_of(text text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.use_test_clock() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.use_test_clock() TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.utc_offset(at timestamp with time zone, zone text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.utc_offset(at timestamp with time zone, zone text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.utc_offset(at timestamp with time zone, zone text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.wait_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], events text[], keys text[], timeouts double precision[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.wait_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], events text[], keys text[], timeouts double precision[]) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.wait_name(event text, key text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.wait_name(event text, key text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.waiting_kinds() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.waiting_kinds() TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.waiting_lanes(for_queue text, for_tenant text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.waiting_lanes(for_queue text, for_tenant text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.waiting_queues() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.waiting_queues() TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.was_last(job_id bigint, attempt integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.was_last(job_id bigint, attempt integer) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.wake_jobs(most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.wake_jobs(most integer) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.wants_event(wanted text[], event_type text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.wants_event(wanted text[], event_type text) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.was_last(job_id bigint, attempt integer, state text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.was_last(job_id bigint, attempt integer, state text) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.webhook_retry() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.webhook_retry() TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.webhook_secrets(endpoint_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.webhook_secrets(endpoint_id bigint) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.week_id(week integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.week_id(week integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.week_name(parent text, week integer) FROM PUBLIC;
@@ -1507,16 +3778,33 @@ REVOKE ALL ON FUNCTION ostinato.why_turn(place ostinato_data.ready, blocked bool
 GRANT ALL ON FUNCTION ostinato.why_turn(place ostinato_data.ready, blocked boolean) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.why_unique(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.why_unique(job_id bigint) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.why_waiting(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.why_waiting(job_id bigint) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.with_slot(s ostinato_data.schedule, slot_local timestamp without time zone, slot_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.with_slot(s ostinato_data.schedule, slot_local timestamp without time zone, slot_at timestamp with time zone) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato_data.protect(name text, tenants boolean) FROM PUBLIC;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.event_log TO ostinato_worker;
+GRANT SELECT ON TABLE ostinato_data.event_log TO ostinato_tenant;
+GRANT SELECT ON TABLE ostinato.events_outbox TO ostinato_worker;
+GRANT SELECT ON TABLE ostinato.events_outbox TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.cancel_request TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.claim TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.claim_hint TO ostinato_worker;
 GRANT USAGE ON SEQUENCE ostinato_data.claim_id_seq TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.dead_letter TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.dead_letter TO ostinato_tenant;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.delivery TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.doorbell TO ostinato_worker;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.idempotency TO ostinato_worker;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.idempotency TO ostinato_tenant;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.event_default TO ostinato_worker;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.event_kept TO ostinato_worker;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.event_log_default TO ostinato_worker;
+GRANT SELECT,USAGE ON SEQUENCE ostinato_data.event_seq TO ostinato_worker;
+GRANT USAGE ON SEQUENCE ostinato_data.event_seq TO ostinato_tenant;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.event_sequencer TO ostinato_worker;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.event_type TO ostinato_worker;
+GRANT SELECT ON TABLE ostinato_data.event_type TO ostinato_tenant;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.event_unsequenced TO ostinato_worker;
+GRANT INSERT ON TABLE ostinato_data.event_unsequenced TO ostinato_tenant;
 GRANT USAGE ON SEQUENCE ostinato_data.idempotency_token_seq TO ostinato_worker;
 GRANT USAGE ON SEQUENCE ostinato_data.idempotency_token_seq TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.job TO ostinato_worker;
@@ -1527,21 +3815,55 @@ GRANT USAGE ON SEQUENCE ostinato_data.job_id_seq TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.job_progress TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.job_unique TO ostinato_worker;
 GRANT SELECT,INSERT ON TABLE ostinato_data.job_unique TO ostinato_tenant;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.job_wait TO ostinato_worker;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.job_wake TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.kind TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.kind TO ostinato_tenant;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.lease TO ostinato_worker;
-GRANT SELECT ON TABLE ostinato_data.lease TO ostinato_tenant;
 GRANT USAGE ON SEQUENCE ostinato_data.lease_token_seq TO ostinato_worker;
+GRANT USAGE ON SEQUENCE ostinato_data.lease_token_seq TO ostinato_tenant;
+GRANT SELECT ON TABLE ostinato_data.machine TO ostinato_worker;
+GRANT SELECT ON TABLE ostinato_data.machine TO ostinato_tenant;
+GRANT SELECT ON TABLE ostinato_data.machine_transition TO ostinato_worker;
+GRANT SELECT ON TABLE ostinato_data.machine_transition TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.metric_sample TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.metric_sample_default TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.migration TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.outcome TO ostinato_worker;
+GRANT SELECT ON TABLE ostinato_data.outcome TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.outcome_default TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.rate_use TO ostinato_worker;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.schedule_due TO ostinato_worker;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.schedule_due TO ostinato_tenant;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.schedule_fire TO ostinato_worker;
+GRANT SELECT ON TABLE ostinato_data.schedule_fire TO ostinato_tenant;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.schedule_fire_default TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.scheduled TO ostinato_worker;
 GRANT SELECT,INSERT ON TABLE ostinato_data.scheduled TO ostinato_tenant;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.step TO ostinato_worker;
+GRANT SELECT ON TABLE ostinato_data.step TO ostinato_tenant;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.step_default TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.test_clock TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.test_clock TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.tick TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.tick TO ostinato_tenant;
+REVOKE ALL ON TABLE ostinato_data.transition FROM ostinato_owner;
+GRANT SELECT,INSERT,REFERENCES,TRIGGER,MAINTAIN ON TABLE ostinato_data.transition TO ostinato_owner;
+GRANT SELECT ON TABLE ostinato_data.transition TO ostinato_worker;
+GRANT SELECT ON TABLE ostinato_data.transition TO ostinato_tenant;
+GRANT SELECT ON TABLE ostinato_data.transition_default TO ostinato_worker;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.wait_gate TO ostinato_worker;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.webhook_attempt TO ostinato_worker;
+GRANT SELECT ON TABLE ostinato_data.webhook_attempt TO ostinato_tenant;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.webhook_attempt_default TO ostinato_worker;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.webhook_delivery TO ostinato_worker;
+GRANT SELECT ON TABLE ostinato_data.webhook_delivery TO ostinato_tenant;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.webhook_message TO ostinato_worker;
+GRANT SELECT(id) ON TABLE ostinato_data.webhook_message TO ostinato_tenant;
+GRANT SELECT(tenant_id) ON TABLE ostinato_data.webhook_message TO ostinato_tenant;
+GRANT SELECT(event_id) ON TABLE ostinato_data.webhook_message TO ostinato_tenant;
+GRANT SELECT(event_type) ON TABLE ostinato_data.webhook_message TO ostinato_tenant;
+GRANT SELECT(correlation_id) ON TABLE ostinato_data.webhook_message TO ostinato_tenant;
+GRANT SELECT(created_at) ON TABLE ostinato_data.webhook_message TO ostinato_tenant;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.webhook_receipt TO ostinato_worker;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.webhook_secret TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.worker TO ostinato_worker;
