@@ -66,7 +66,7 @@ def test_the_tenant_of_a_call_is_given_or_set_or_default(db: Session) -> None:
         "select * from ostinato_data.claim",
         "delete from ostinato_data.outcome",
         "select * from ostinato_data.delivery",
-        "update ostinato_data.lease set holder = 'me'",
+        "select * from ostinato.list_leases()",
         "select * from ostinato_data.worker",
         "select * from ostinato_data.job_default",
         "update ostinato_data.job set priority = 1",

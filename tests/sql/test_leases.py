@@ -462,6 +462,25 @@ def test_a_second_request_joins_the_job_of_the_first_until_it_ends(db: Session) 
     assert len(db.call("list_jobs")) == 2
 
 
+def test_a_dead_job_that_is_run_again_meets_the_one_in_its_place(db: Session) -> None:
+    first, _ = attach(db)
+    db.fail(db.claim_one(db.worker()))
+    second, _ = attach(db)
+
+    with refused("OS411", str(second)):
+        db.call("retry_job", job_id=first)
+    (row,) = db.call("redrive_jobs")
+    assert row["conflicts"] == 1
+
+
+def test_a_job_whose_lease_was_taken_away_by_force_is_joined_all_the_same(db: Session) -> None:
+    first, _ = attach(db)
+    db.call("release_lease", name="n", force=True)
+
+    assert attach(db) == (first, True)
+    assert states(db) == {"n": "held"}
+
+
 @pytest.mark.parametrize("end", ["cancelled", "dead"])
 def test_a_job_that_was_cancelled_or_died_holds_nothing(db: Session, end: str) -> None:
     first, _ = attach(db)
@@ -671,23 +690,59 @@ def test_the_same_name_of_two_tenants_is_two_leases(db: Session, clock: Clock) -
         db.call("guard_lease", name="n", token=theirs["token"])
 
 
-def test_a_tenant_sees_its_own_leases_and_changes_none(db: Session, sessions: Sessions) -> None:
-    acquire(db, tenant_id="t1")
-    acquire(db, tenant_id="t2")
-    mine = sessions.tenant("t1")
+def test_a_tenant_holds_its_own_leases_and_sees_no_others(
+    db: Session, sessions: Sessions, clock: Clock
+) -> None:
+    theirs = acquire(db, tenant_id="t1")
+    mine = sessions.tenant("t2")
+    guess = {"name": "n", "token": theirs["token"], "tenant_id": "t1"}
 
-    assert [row["tenant_id"] for row in mine.rows("select * from ostinato_data.lease")] == ["t1"]
+    first = acquire(mine)
+    mine.call("renew_lease", name="n", token=first["token"])
+    mine.call("guard_lease", name="n", token=first["token"])
+    assert acquire(mine, holder="b")["acquired"] is False
+    clock.beat(31)
+    assert acquire(mine, holder="b")["attempt"] == 2
+
+    assert [row["tenant_id"] for row in mine.rows("select * from ostinato_data.lease")] == ["t2"]
     assert sessions.open("tenant").rows("select * from ostinato_data.lease") == []
-    for statement in (
-        "delete from ostinato_data.lease",
-        "update ostinato_data.lease set token = 1",
-        "select ostinato.acquire_lease('n', 'me', 30)",
-        "select ostinato.release_lease('n', force => true)",
-        "select ostinato.list_leases()",
-        "select nextval('ostinato_data.lease_token_seq')",
-    ):
+    for name in ("n", "unused"):
         with refused("42501"):
-            mine.rows(statement)
+            acquire(mine, name, tenant_id="t1")
+    with refused("OS410"):
+        mine.call("guard_lease", **guess)
+    assert mine.get("release_lease", **guess) is False
+    assert mine.get("release_lease", name="n", force=True, tenant_id="t1") is False
+    for verb in ("list_leases", "prune_leases"):
+        with refused("42501"):
+            mine.call(verb)
+
+
+def test_a_tenant_joins_its_own_jobs(db: Session, sessions: Sessions) -> None:
+    mine, theirs = sessions.tenant("t1"), sessions.tenant("t2")
+    first, attached = attach(mine)
+    assert attached is False
+    assert attach(theirs)[0] != first
+    worker = db.worker()
+    job = next(held for held in db.claim(worker) if held.id == first)
+    assert attach(mine) == (first, True)
+    acquire(db, holder="attempt", tenant_id="t1", **of(job))
+    assert attach(mine) == (first, True)
+    db.complete(job)
+
+    assert attach(mine)[1] is False
+
+
+def test_to_a_tenant_a_lease_of_an_attempt_ends_with_the_outcome(
+    db: Session, sessions: Sessions
+) -> None:
+    mine = sessions.tenant("t1")
+    job = running(db, tenant_id="t1")
+    acquire(db, tenant_id="t1", **of(job))
+    assert attach(mine) == (job.id, True)
+    db.fail(job, delay=60)
+
+    assert attach(mine)[1] is False
 
 
 @pytest.mark.parametrize(
@@ -702,6 +757,7 @@ def test_a_tenant_sees_its_own_leases_and_changes_none(db: Session, sessions: Se
         ({"ttl_seconds": 2_592_001}, "2592001"),
         ({"ttl_seconds": None}, "nothing to live by"),
         ({"job_attempt": 1}, "attempt 1"),
+        ({"ttl_seconds": None, "job_id": 1}, "nothing to live by"),
     ],
 )
 def test_what_makes_no_lease_is_refused(db: Session, bad: dict[str, object], said: str) -> None:

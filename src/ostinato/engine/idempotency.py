@@ -44,6 +44,7 @@ from ostinato.db.pool import transaction
 __all__ = [
     "Answer",
     "Decision",
+    "Declaration",
     "Differs",
     "InFlight",
     "New",

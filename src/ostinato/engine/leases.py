@@ -102,9 +102,9 @@ async def acquire(
 ) -> Lease:
     """Take a lease, or raise `LeaseHeld`, which names holder, job and until when.
 
-    With `ttl` (seconds) it lives by its renewals; with a job and its attempt it ends with that
-    attempt; with a job alone, with that job. In a transaction of its own: until it commits, others
-    who ask wait.
+    With `ttl` (seconds) it lives by its renewals, and a job only says what it is about; without,
+    it ends with that attempt of the job. In a transaction of its own: until it commits, others who
+    ask wait.
     """
     tenant = tenant or current().tenant
     row = await call_one(

@@ -10,7 +10,9 @@ to ostinato_tenant;
 grant execute on function
     ostinato.begin_idempotent, ostinato.renew_idempotent, ostinato.finish_idempotent, ostinato.abandon_idempotent, ostinato.check_idempotent,
     ostinato.seal, ostinato.sealed_request, ostinato.differing_fields, ostinato.may_take_over, ostinato.take_key, ostinato.refuse_key,
-    ostinato.in_grace, ostinato.is_expired, ostinato.is_lapsed, ostinato.is_new_doubt
+    ostinato.in_grace, ostinato.is_expired, ostinato.is_lapsed, ostinato.is_new_doubt,
+    ostinato.acquire_lease, ostinato.take_lease, ostinato.renew_lease, ostinato.guard_lease, ostinato.release_lease,
+    ostinato.enqueue_or_attach, ostinato.check_lease, ostinato.lease_state, ostinato.is_own_lease, ostinato.refuse_lease, ostinato.refuse_held
 to ostinato_tenant;
 -- Machines: any role lets events happen to the rows that it may change; whoever migrates installs and attaches them.
 grant execute on function

@@ -40,24 +40,26 @@ language sql immutable as $$
     select ostinato.is_expired($1, $2, $4) and ($3 is null or $3 > $4)
 $$;
 
--- How a lease stands: held, late (its holder may still be alive), expired, or over (its attempt or job has ended).
+-- How a lease stands: held, late (its holder may still be alive), expired, or over (its attempt or job has ended). Claims are
+-- not for tenants to see: to them an attempt ends when its outcome is written.
 create function ostinato.lease_state(lease ostinato_data.lease) returns text language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
-    v_now   constant timestamptz := ostinato.now();
-    v_state text;
+    v_now  constant timestamptz := ostinato.now();
+    v_over boolean;
 begin
     if lease.lifetime = 'time' then
         return case when not ostinato.is_expired(lease.renewed_at, lease.ttl_seconds, v_now) then 'held'
                     when ostinato.is_lapsed(lease.renewed_at, lease.ttl_seconds, lease.doubted_at, v_now) then 'expired' else 'late' end;
-    elsif lease.lifetime = 'attempt' then
-        return case when ostinato.claim_of(lease.job_id, lease.job_attempt) is null then 'over' else 'held' end;
+    elsif lease.lifetime = 'job' then
+        v_over := not exists (select from job_unique u where u.job_id = lease.job_id);
+    else
+        v_over := exists (select from outcome o where (o.job_id, o.attempt) = (lease.job_id, lease.job_attempt));
+        if not v_over and has_table_privilege('ostinato_data.claim', 'select') then
+            v_over := ostinato.claim_of(lease.job_id, lease.job_attempt) is null;
+        end if;
     end if;
-    v_state := ostinato.job_state(lease.job_id);
-    if v_state is null then  -- upkeep may just have moved it: look again, with fresh eyes
-        v_state := ostinato.job_state(lease.job_id);
-    end if;
-    return case when v_state is null or v_state in ('done', 'cancelled', 'dead') then 'over' else 'held' end;
+    return case when v_over then 'over' else 'held' end;
 end
 $$;
 
@@ -67,22 +69,21 @@ create function ostinato.check_lease(
 ) returns void language plpgsql as $$
 begin
     perform ostinato.check_name('tenant_id', tenant_id), ostinato.check_name('lease', name), ostinato.check_name('holder', holder);
-    if ttl_seconds not between 0.001 and 2592000 or (ttl_seconds is null and job_id is null) or (job_id is null and job_attempt is not null) then
+    if ttl_seconds not between 0.001 and 2592000 or (ttl_seconds is null and job_attempt is null) or (job_id is null and job_attempt is not null) then
         raise exception using errcode = 'OS400',
             message = format('lease %L has nothing to live by: ttl_seconds %s, job %s, attempt %s', name, coalesce(ttl_seconds::text, 'null'),
                              coalesce(job_id::text, 'null'), coalesce(job_attempt::text, 'null')),
             detail = json_build_object('name', name, 'ttl_seconds', ttl_seconds::text, 'job_id', job_id, 'job_attempt', job_attempt),
-            hint = 'Give a ttl_seconds of 0.001 s to 30 days, or the job (and its attempt) that it ends with.';
+            hint = 'Give a ttl_seconds of 0.001 s to 30 days, or the job and the attempt that it ends with.';
     end if;
-    if job_attempt is not null and ostinato.claim_of(job_id, job_attempt) is null then
-        perform ostinato.refuse_stale(job_id, job_attempt);
+    if job_attempt is not null then
+        perform ostinato.refuse_stale(job_id, job_attempt) where ostinato.claim_of(job_id, job_attempt) is null;
     end if;
 end
 $$;
 
 -- Takes a lease, or says who has it: `acquired`, and the line of the one who holds it now. With ttl_seconds it lives by its
--- renewals; with a job and its attempt it ends with that attempt, with a job alone when that job has ended. An attempt of a
--- job also gets what its own job holds.
+-- renewals; with a job and its attempt it ends with that attempt. An attempt of a job also gets what its own job holds.
 create function ostinato.acquire_lease(
     name text, holder text, ttl_seconds double precision default null, job_id bigint default null, job_attempt integer default null,
     tenant_id text default null,
@@ -97,7 +98,7 @@ begin
     v_asked.tenant_id := ostinato.tenant(tenant_id);
     v_asked.name := name;
     v_asked.holder := holder;
-    v_asked.lifetime := case when ttl_seconds is not null then 'time' when job_attempt is not null then 'attempt' else 'job' end;
+    v_asked.lifetime := case when ttl_seconds is not null then 'time' else 'attempt' end;
     v_asked.ttl_seconds := ttl_seconds;
     v_asked.job_id := job_id;
     v_asked.job_attempt := job_attempt;
@@ -184,9 +185,11 @@ begin
         ttl_seconds = case when l.lifetime = 'time' then coalesce(renew_lease.ttl_seconds, l.ttl_seconds) end
     where (l.tenant_id, l.name, l.token) = (v_tenant, renew_lease.name, renew_lease.token)
     returning l.* into v_lease;
-    if not found or (v_lease.job_attempt is not null and v_lease.lifetime <> 'time'
-                     and ostinato.claim_of(v_lease.job_id, v_lease.job_attempt) is null) then
+    if not found then
         perform ostinato.refuse_lease(v_tenant, renew_lease.name, renew_lease.token);
+    elsif v_lease.lifetime <> 'time' and v_lease.job_attempt is not null then
+        perform ostinato.refuse_lease(v_tenant, renew_lease.name, renew_lease.token)
+        where ostinato.claim_of(v_lease.job_id, v_lease.job_attempt) is null;
     end if;
     return v_lease.renewed_at + make_interval(secs => v_lease.ttl_seconds);
 end
@@ -265,6 +268,7 @@ end
 $$;
 
 -- Adds a job that has a lease from now until it ends, or joins the job that has it. Raises OS423 when it is held by no job.
+-- The job also holds the unique key `lease:<name>`: that tells whether it is live, and a dead one that is run again meets it.
 create function ostinato.enqueue_or_attach(
     name text, kind text, args json default '{}', queue text default null, priority integer default null, run_at timestamptz default null,
     tenant_id text default null, correlation_id text default null, limit_key text default null, max_attempts integer default null,
@@ -275,26 +279,30 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
     v_asked lease;
     v_lease lease;
+    v_live  bigint;
 begin
     v_asked.tenant_id := ostinato.tenant(enqueue_or_attach.tenant_id);
     v_asked.name := enqueue_or_attach.name;
     v_asked.holder := enqueue_or_attach.kind;
     v_asked.lifetime := 'job';
     v_asked.job_id := 0;  -- until it has one, in this transaction
-    perform ostinato.check_lease(v_asked.tenant_id, v_asked.name, v_asked.holder, null, 0, null);
+    perform ostinato.check_lease(v_asked.tenant_id, v_asked.name, v_asked.holder, 1, null, null);
     for v_try in 1 .. 100 loop  -- the one who has it may give it back while we look
         v_lease := ostinato.take_lease(v_asked);
-        attached := v_lease.token is null;
-        if not attached then
+        if v_lease.token is not null then
+            -- A lease that was taken away by force left its job alive.
+            select u.job_id into v_live from job_unique u where (u.tenant_id, u.unique_key) = (v_asked.tenant_id, 'lease:' || v_asked.name);
             job_id := ostinato.enqueue_job(
                 kind => enqueue_or_attach.kind, args => enqueue_or_attach.args, queue => enqueue_or_attach.queue,
                 priority => enqueue_or_attach.priority, run_at => enqueue_or_attach.run_at, tenant_id => v_asked.tenant_id,
                 correlation_id => enqueue_or_attach.correlation_id, limit_key => enqueue_or_attach.limit_key,
-                max_attempts => enqueue_or_attach.max_attempts);
-            update lease l set job_id = enqueue_or_attach.job_id, holder = format('%s %s', l.holder, enqueue_or_attach.job_id)
+                max_attempts => enqueue_or_attach.max_attempts, unique_key => 'lease:' || v_asked.name);
+            attached := job_id is not distinct from v_live;
+            update lease l set job_id = enqueue_or_attach.job_id, holder = left(format('%s %s', l.holder, enqueue_or_attach.job_id), 200)
             where (l.tenant_id, l.name) = (v_asked.tenant_id, v_asked.name);
             return;
         end if;
+        attached := true;
         select l.* into v_lease from lease l where (l.tenant_id, l.name) = (v_asked.tenant_id, v_asked.name);
         job_id := v_lease.job_id;
         exit when found;

@@ -4,7 +4,7 @@
 -- What keeps a lease alive, its `lifetime`:
 --   time      its renewals: ttl_seconds after the last one it has expired; a job_id only says which job it is about
 --   attempt   the attempt of a job, for as long as a claim holds it: the worker's beat renews it
---   job       a job, for as long as it waits or runs; job_attempt is the attempt that has it in hands
+--   job       a job, for as long as it waits or runs, which its unique key tells; job_attempt is the attempt that has it in hands
 
 -- Tokens never repeat and never go back, also when rows are gone.
 create sequence ostinato_data.lease_token_seq as bigint;
@@ -28,6 +28,5 @@ create table ostinato_data.lease (
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 
 select ostinato_data.protect('lease', tenants => true);
-grant usage on sequence ostinato_data.lease_token_seq to ostinato_worker;
--- Whether a job's lease is over can be told only with the claims of everybody, so tenants look and the engine acts.
-grant select on ostinato_data.lease to ostinato_tenant;
+grant usage on sequence ostinato_data.lease_token_seq to ostinato_worker, ostinato_tenant;
+grant select, insert, update, delete on ostinato_data.lease to ostinato_tenant;
