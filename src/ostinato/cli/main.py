@@ -21,6 +21,7 @@ from ostinato.cli import (
     schedules,
     serve,
     trail,
+    webhooks,
     workers,
 )
 from ostinato.cli.command import callback, command, group, own_version
@@ -86,6 +87,7 @@ dead.register(_jobs)
 queues.register(group(app, "queues", "Look at queues, and pause, resume or limit them."))
 leases.register(group(app, "leases", "Look at leases, and take one away."))
 schedules.register(group(app, "schedules", "What happens when: look at schedules, and write them."))
+webhooks.register(group(app, "webhooks", "Who is told of events by HTTP, and what became of it."))
 workers.register(app)
 trail.register(app)
 metrics.register(app)

@@ -3,6 +3,7 @@
 What people do with them is in `engine.webhooks`, the logic in `sql/functions/webhooks.sql`.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -33,6 +34,13 @@ class Sending:
     timeout_seconds: float
     retry: Mapping[str, Any]
     sent_at: datetime
+
+    def __post_init__(self) -> None:
+        # A connection may be made to return JSON as text.
+        for name in ("headers", "retry"):
+            value = getattr(self, name)
+            if isinstance(value, str):
+                object.__setattr__(self, name, json.loads(value))
 
 
 async def fan_out(conn: Connection, most: int) -> tuple[int | None, int]:
