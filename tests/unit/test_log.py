@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from ostinato.base import log
+from ostinato.base.flow import flow
 from ostinato.base.log import FIELDS, bound, configure, get_logger
 
 
@@ -45,6 +46,25 @@ def test_a_line_is_one_json_object_with_time_level_and_source(out: io.StringIO) 
         "worker_id": "w1",
         "jobs": 12,
     }
+
+
+def test_a_line_knows_the_flow_that_it_is_written_in(out: io.StringIO) -> None:
+    configure("json", stream=out)
+    log = get_logger("api")
+
+    with flow(tenant="acme", correlation="req-7"):
+        log.info("asked")
+        log.info("other", tenant_id="globex")
+        logging.getLogger("a.library").warning("slow")
+    log.info("after")
+
+    found = [(line["event_type"], line["tenant_id"], line["correlation_id"]) for line in lines(out)]
+    assert found == [
+        ("asked", "acme", "req-7"),
+        ("other", "globex", "req-7"),
+        ("slow", "acme", "req-7"),
+        ("after", None, None),
+    ]
 
 
 def test_a_logger_made_before_the_set_up_follows_it(out: io.StringIO) -> None:

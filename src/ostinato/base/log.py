@@ -18,6 +18,7 @@ from typing import TextIO, cast
 import structlog
 from structlog.typing import EventDict, FilteringBoundLogger, Processor, WrappedLogger
 
+from ostinato.base import flow
 from ostinato.base.redact import redact_value
 
 __all__ = ["FIELDS", "FilteringBoundLogger", "be_quiet", "bound", "configure", "get_logger"]
@@ -87,6 +88,7 @@ def bound(**values: object) -> AbstractContextManager[None]:
 def _shared_processors() -> list[Processor]:
     return [
         structlog.contextvars.merge_contextvars,
+        _flow_of,
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True, key="timestamp"),
         structlog.processors.StackInfoRenderer(),
@@ -107,6 +109,16 @@ def _renderer(log_format: str, out: TextIO) -> list[Processor]:
             )
         ]
     return [_complete, structlog.processors.JSONRenderer()]
+
+
+def _flow_of(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    """Whose work it is, and what it belongs to, unless the line says so itself."""
+    tenant_id, correlation_id = flow.current()
+    if tenant_id is not None:
+        event.setdefault("tenant_id", tenant_id)
+    if correlation_id is not None:
+        event.setdefault("correlation_id", correlation_id)
+    return event
 
 
 def _complete(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
