@@ -4,7 +4,7 @@ import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,7 @@ from tests.simulation.coordination.run import run_coordination
 from tests.simulation.mutants import MUTANTS
 from tests.simulation.run import Run, run
 
-PLAYS = {"jobs": run, "coordination": run_coordination}
+Play = Callable[..., Run]
 console = Console(highlight=False, soft_wrap=True)
 
 
@@ -44,10 +44,17 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--mutants", action="store_true", help="how many seeds each mutant survives"
     )
-    parser.add_argument("--play", choices=list(PLAYS), default="jobs", help="what is played (jobs)")
+    parser.add_argument(
+        "--play", choices=("jobs", "coordination"), default="jobs", help="what is played (jobs)"
+    )
+    parser.add_argument("--concept", default="", help="of coordination, only this concept")
     parser.add_argument("--mutant", help="replay a seed with the mutant of this name")
     parser.add_argument("--only", default="", help="mutants whose name has these words")
     return parser.parse_args()
+
+
+def _play(name: str, concept: str) -> Play:
+    return run if name == "jobs" else partial(run_coordination, concept=concept)
 
 
 @contextmanager
@@ -58,7 +65,7 @@ def _arena() -> Iterator[Arena]:
 
 def _replay(place: Arena, options: argparse.Namespace) -> int:
     on_line = partial(console.print, markup=False) if options.trace else None
-    play, seed = PLAYS[options.play], options.seed
+    play, seed = _play(options.play, options.concept), options.seed
     with _mutated(place, options.mutant):
         played = play(place, seed, on_line=on_line, look_always=options.trace)
     return _tell(played, [f"seed {seed}: {played.steps} steps, trace {played.digest[:16]}"])
@@ -71,13 +78,14 @@ def _mutated(place: Arena, name: str | None) -> AbstractContextManager[None]:
 
 
 def _many(place: Arena, options: argparse.Namespace) -> int:
+    play = _play(options.play, options.concept)
     started = time.monotonic()
     steps = count = 0
     played, seconds, rate = None, 0.0, "none"
     with _progress() as progress:
         bar = progress.add_task("seeds", total=options.seeds, note="")
         for seed in range(options.start, options.start + options.seeds):
-            played = PLAYS[options.play](place, seed)
+            played = play(place, seed)
             steps, count = steps + played.steps, count + 1
             seconds = time.monotonic() - started
             rate = f"seed {seed}, {count / seconds:.1f} seeds/s, {steps / seconds:,.0f} steps/s"
@@ -101,10 +109,10 @@ def _tell(played: Run, lines: list[str]) -> int:
 
 def _hunt(place: Arena, options: argparse.Namespace) -> int:
     survivors = 0
-    play = PLAYS[options.play]
-    for mutant in MUTANTS if play is run else COORDINATION:
-        if options.only not in mutant.name:
+    for mutant in MUTANTS if options.play == "jobs" else COORDINATION:
+        if options.only not in mutant.name or options.concept not in mutant.concept:
             continue
+        play = _play(options.play, mutant.concept)
         seeds = range(options.start, options.start + options.seeds)
         with mutant.applied(place):
             found = next((r for r in (play(place, seed) for seed in seeds) if r.broken), None)

@@ -26,6 +26,8 @@ class Mutant:
     old: str
     new: str
     seed: int = 1
+    concept: str = ""
+    """Of which concept of the coordination play; none: of the jobs."""
 
     def statements(self) -> tuple[str, str]:
         """The function as it is, and as the mutant has it."""

@@ -28,10 +28,11 @@ class Run:
     broken: Broken | None
     more: list[str] = field(default_factory=list)
     """What else there is to say of its circumstances."""
+    options: str = ""
+    """Those of the command line that replay it."""
 
     def report(self) -> str:
         """For people: what broke, where it happened, and how to see it again."""
-        play = " --play coordination" if self.more else ""
         lines = [
             f"seed {self.seed} breaks a promise: {self.broken}",
             "configuration:",
@@ -39,7 +40,7 @@ class Run:
             *self.more,
             f"the last {min(LAST_LINES, len(self.trace))} steps (step, time, clock, who, what):",
             *self.trace[-LAST_LINES:],
-            f"replay: python -m tests.simulation{play} --seed {self.seed} --trace",
+            f"replay: python -m tests.simulation{self.options} --seed {self.seed} --trace",
         ]
         return "\n".join(lines)
 

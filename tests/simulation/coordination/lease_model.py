@@ -2,23 +2,10 @@
 
 from dataclasses import dataclass, field
 
-from tests.simulation.coordination.scene import MICROSECOND, Scene, same, seconds_of
-from tests.simulation.stage import Crew
+from tests.simulation.coordination.scene import MICROSECOND, Keeper, Scene, same, seconds_of
 from tests.simulation.steps import Answer, Broken, Row
 
 Name = tuple[str, str]  # tenant, name
-
-
-@dataclass(slots=True)
-class Keeper:
-    """Somebody who renews a lease, as long as it lives."""
-
-    crew: Crew
-    freezes: int
-    disturbed: bool = False
-    """A renewal met a lock: no promise is made until the next one."""
-    over: bool = False
-    """It does not need it any more."""
 
 
 @dataclass(slots=True)
@@ -68,12 +55,6 @@ class LeaseModel:
             return "held" if held else "over"
         return "held" if job.phase in ("waiting", "held") else "over"
 
-    def lives(self, lease: Lease) -> bool:
-        keeper = lease.keeper
-        if keeper is None or keeper.disturbed or keeper.over:
-            return False
-        return self.scene.is_up(keeper.crew, keeper.freezes)
-
     def is_own(self, lease: Lease, asked: Asked) -> bool:
         """An attempt gets what its own job holds."""
         ours = lease.lifetime == "job" and lease.job_id == asked.job_id
@@ -89,7 +70,7 @@ class LeaseModel:
     def check_gone(self, name: Name, lease: Lease, at: float, what: str) -> None:
         if self.state(lease, at) == "held":
             raise Broken("never two holders of a lease", f"{name} {what} at {at}, but {lease}")
-        if self.lives(lease):
+        if self.scene.is_kept(lease.keeper):
             raise Broken(
                 "a living holder is never displaced", f"{name} {what} at {at}, but {lease}"
             )
@@ -148,7 +129,7 @@ class LeaseModel:
         if answer.value is not None:
             lease.renewed = seconds_of(answer.value) - lease.ttl
         if keeper is not None:
-            keeper.freezes, keeper.disturbed = keeper.crew.freezes, False
+            keeper.renewed()
             lease.keeper = keeper
 
     def wrote(self, name: Name, token: int) -> None:

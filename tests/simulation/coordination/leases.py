@@ -6,9 +6,10 @@ token that is not valid any more. Jobs hold leases by their attempts, and client
 
 from functools import partial
 
-from tests.simulation.coordination.lease_model import Asked, Keeper, Lease, LeaseModel, Name
+from tests.simulation.coordination.lease_model import Asked, Lease, LeaseModel, Name
 from tests.simulation.coordination.scene import (
     Concept,
+    Keeper,
     Scene,
     Steps,
     transaction,
@@ -37,6 +38,8 @@ class Leases(Concept):
         if self.ticks:  # a short outage is not seen by the tick, and a short lease may end with it
             self.ttls = self.rng.choice(((15.0,), (15.0, 30.0)))
         self.jobs = self.rng.random() < 0.5
+        self.lazy = self.rng.choice((0.0, 0.3, 0.7))
+        """How many holders have no heart, and renew late or never."""
         self.operators = self.rng.random() < 0.3
         self.longest = max(self.ttls)
 
@@ -138,6 +141,11 @@ class Leases(Concept):
 
     def _keep(self, crew: Crew, asked: Asked, token: int) -> Steps:
         keeper = Keeper(crew, crew.freezes)
+        if self.rng.random() < self.lazy:
+            for _ in range(self.rng.randint(1, 4)):
+                yield Sleep(self.pause(3 * (asked.ttl or 0)))
+                yield from self._use(asked.name, token, renews=0.8)
+            return
         heart = partial(self._beat, asked, token, keeper)
         self.scene.spawn(f"{crew.label}.heart", lambda _: heart(), crew=crew, heart=True)
         try:
@@ -149,16 +157,20 @@ class Leases(Concept):
         finally:
             keeper.over = True  # from now on it may end
 
-    def _use(self, name: Name, token: int) -> Steps:
+    def _use(self, name: Name, token: int, renews: float = 0.2) -> Steps:
         try:
-            if self.rng.random() < 0.8:
+            if self.rng.random() >= renews:
                 yield from transaction(self.write(name, token), keep=self.rng.random() < 0.9)
             else:
-                yield self.renew(name, token, None, may_wait=True)
+                yield from transaction(self._renew_slowly(name, token))
         except Failed as error:
             understand(error, "OS410")
             if error.sqlstate == "OS410":
                 self.model.check_stale(name, token, "use of")
+
+    def _renew_slowly(self, name: Name, token: int) -> Steps:
+        yield self.renew(name, token, None, may_wait=True)
+        yield Sleep(self.pause(self.rng.choice((1, 10))))
 
     def _beat(self, asked: Asked, token: int, keeper: Keeper) -> Process:
         while not keeper.over:

@@ -1,4 +1,9 @@
-"""Mutants of leases, idempotency, the outbox, schedules and steps: each must be found."""
+"""Mutants of leases, idempotency, the outbox, schedules and steps: each must be found.
+
+`seed` is one of the concept alone.
+"""
+
+from dataclasses import replace
 
 from tests.simulation.mutants import Mutant
 
@@ -89,4 +94,94 @@ LEASES = (
     ),
 )
 
-MUTANTS: tuple[Mutant, ...] = (*LEASES,)
+IDEMPOTENCY = (
+    Mutant(
+        "a late holder finishes",
+        "finish_idempotent",
+        "and i.token = finish_idempotent.token and i.state = 'in_flight';",
+        "and i.state = 'in_flight';",
+    ),
+    Mutant(
+        "anybody renews a key",
+        "renew_idempotent",
+        "and i.token = renew_idempotent.token and i.state = 'in_flight'",
+        "and i.state = 'in_flight'",
+    ),
+    Mutant(
+        "a late holder frees the key",
+        "abandon_idempotent",
+        "delete from idempotency i"
+        " where (i.tenant_id, i.scope, i.key)"
+        " = (v_tenant, abandon_idempotent.scope, abandon_idempotent.key)"
+        " and i.token = abandon_idempotent.token and i.state = 'in_flight';",
+        "delete from idempotency i"
+        " where (i.tenant_id, i.scope, i.key)"
+        " = (v_tenant, abandon_idempotent.scope, abandon_idempotent.key);",
+    ),
+    Mutant(
+        "a key is taken over although it was finished meanwhile",
+        "take_key",
+        "and (i.token, i.state, i.renewed_at) = (held.token, held.state, held.renewed_at);",
+        ";",
+    ),
+    Mutant(
+        "a key is taken over with the same attempt",
+        "take_key",
+        "then held.attempt + 1 else 1 end",
+        "then held.attempt else 1 end",
+    ),
+    Mutant(
+        "a key has no grace after an outage",
+        "may_take_over",
+        "ostinato.is_lapsed(held.renewed_at, held.lease_seconds, held.doubted_at, v_now)",
+        "ostinato.is_expired(held.renewed_at, held.lease_seconds, v_now)",
+    ),
+    Mutant(
+        "a key is never taken over",
+        "may_take_over",
+        "ostinato.is_lapsed(held.renewed_at, held.lease_seconds, held.doubted_at, v_now)",
+        "false",
+    ),
+    Mutant(
+        "a key is taken over at once",
+        "begin_idempotent",
+        "or (v_old.state = 'in_flight' and not ostinato.may_take_over(v_old));",
+        ";",
+    ),
+    Mutant(
+        "another request goes on with the first one",
+        "begin_idempotent",
+        "(v_old.expires_at > v_now and ostinato.differing_fields(v_old, v_new) is not null)",
+        "false",
+    ),
+    Mutant(
+        "an answer stands for ever",
+        "begin_idempotent",
+        "exit when v_old.state = 'done' and v_old.expires_at > v_now;",
+        "exit when v_old.state = 'done';",
+    ),
+    Mutant(
+        "tenants share their keys",
+        "begin_idempotent",
+        "v_tenant constant text := ostinato.tenant(begin_idempotent.tenant_id);",
+        "v_tenant constant text := 't1';",
+    ),
+    Mutant(
+        "asking without waiting waits",
+        "begin_idempotent",
+        "if not wait and not pg_try_advisory_xact_lock(v_lock) then",
+        "if false then",
+    ),
+    Mutant(
+        "keys that somebody works on are forgotten",
+        "prune_idempotency",
+        "and (d.state <> 'in_flight' or ostinato.is_lapsed("
+        "d.renewed_at, d.lease_seconds, d.doubted_at, v_now))",
+        "",
+    ),
+)
+
+CONCEPTS = {"leases": LEASES, "idempotency": IDEMPOTENCY}
+MUTANTS = tuple(
+    replace(mutant, concept=concept) for concept, of in CONCEPTS.items() for mutant in of
+)

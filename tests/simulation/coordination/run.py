@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from tests.simulation.arena import Arena
+from tests.simulation.coordination.idempotency import Idempotency
 from tests.simulation.coordination.leases import Leases
 from tests.simulation.coordination.scene import Concept, Scene, config_of
 from tests.simulation.drain import drain
@@ -11,7 +12,7 @@ from tests.simulation.run import Run
 from tests.simulation.steps import Broken, Failed
 from tests.simulation.workers import new_crew
 
-CONCEPTS: tuple[type[Concept], ...] = (Leases,)
+CONCEPTS: tuple[type[Concept], ...] = (Leases, Idempotency)
 MOST_STEPS = 3000
 
 
@@ -19,26 +20,32 @@ def run_coordination(
     arena: Arena,
     seed: int,
     *,
+    concept: str = "",
     on_line: Callable[[str], None] | None = None,
     look_always: bool = False,
 ) -> Run:
-    """Play a seed. With `look_always` the tables are compared with the model after every step."""
+    """Play a seed, with the concepts that it draws or with one alone.
+
+    With `look_always` the tables are compared with the model after every step.
+    """
     scene = Scene(arena, config_of(seed))
     scene.on_line, scene.look_always = on_line, look_always
-    scene.concepts = [concept(scene) for concept in _chosen(scene)]
+    scene.concepts = [chosen(scene) for chosen in _chosen(scene, concept)]
     broken: Broken | None = None
     try:
         _play(scene)
     except Broken as found:
         broken = found
         scene.log("broken", str(found))
-    lines = [concept.habits() for concept in scene.concepts]
-    return Run(
-        seed, scene.config, len(scene.trace), scene.digest.hexdigest(), scene.trace, broken, lines
-    )
+    lines = [each.habits() for each in scene.concepts]
+    options = f" --play coordination{f' --concept {concept}' if concept else ''}"
+    digest = scene.digest.hexdigest()
+    return Run(seed, scene.config, len(scene.trace), digest, scene.trace, broken, lines, options)
 
 
-def _chosen(scene: Scene) -> list[type[Concept]]:
+def _chosen(scene: Scene, concept: str) -> list[type[Concept]]:
+    if concept:
+        return [chosen for chosen in CONCEPTS if chosen.name == concept]
     count = scene.rng.choice((1, 1, 1, 2, 3))
     return scene.rng.sample(CONCEPTS, min(count, len(CONCEPTS)))
 

@@ -3,21 +3,47 @@
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, ClassVar
 
 from tests.simulation.arena import Arena
 from tests.simulation.clients import START
 from tests.simulation.config import Config
-from tests.simulation.stage import Crew
-from tests.simulation.steps import BEGIN, COMMIT, ROLLBACK, Broken, Failed, Process, Row, Step
+from tests.simulation.stage import Crew, Task
+from tests.simulation.steps import (
+    BEGIN,
+    COMMIT,
+    ROLLBACK,
+    Broken,
+    Call,
+    Failed,
+    Process,
+    Row,
+    Statement,
+    Step,
+)
 from tests.simulation.world import World
 
 MICROSECOND = 1e-6
 
 Steps = Generator[Step, Any, None]
 Actor = Callable[[Crew], Process]
+
+
+@dataclass(slots=True)
+class Keeper:
+    """Somebody who renews what it holds, as long as it lives."""
+
+    crew: Crew
+    freezes: int
+    disturbed: bool = False
+    """A renewal met a lock: no promise is made until the next one."""
+    over: bool = False
+    """It does not need it any more."""
+
+    def renewed(self) -> None:
+        self.freezes, self.disturbed = self.crew.freezes, False
 
 
 class Scene(World):
@@ -34,6 +60,11 @@ class Scene(World):
         for concept in self.concepts:
             concept.look()
 
+    def check_may_wait(self, task: Task, statement: Statement) -> None:
+        super().check_may_wait(task, statement)
+        for concept in self.concepts:
+            concept.check_may_wait(task, statement)
+
     def crew(self, name: str, actor: Actor, after: float = 0.0) -> Crew:
         """A process that can freeze, die and be followed by another one of its kind."""
         self._crews += 1
@@ -43,9 +74,11 @@ class Scene(World):
         self.spawn(crew.label, lambda _: actor(crew), crew=crew, after=after)
         return crew
 
-    def is_up(self, crew: Crew, freezes: int) -> bool:
-        """Whether a crew lives, and has not been frozen since it had been so often."""
-        return crew in self.crews and crew.freezes == freezes
+    def is_kept(self, keeper: Keeper | None) -> bool:
+        """Whether somebody lives who renews in time: not dead, not frozen since, not hindered."""
+        if keeper is None or keeper.disturbed or keeper.over:
+            return False
+        return keeper.crew in self.crews and keeper.crew.freezes == keeper.freezes
 
     def is_calm(self) -> bool:
         """Whether no transaction is open."""
@@ -57,6 +90,8 @@ class Concept(ABC):
 
     name: ClassVar[str]
     needs_workers: ClassVar[bool] = False
+    never_wait: ClassVar[tuple[str, ...]] = ()
+    """Functions that meet no lock."""
     longest: float = 0.0
     """The longest time for which somebody may be silent, in seconds."""
 
@@ -75,6 +110,11 @@ class Concept(ABC):
     @abstractmethod
     def drain(self) -> Process:
         """What must still come to an end when all faults are over."""
+
+    def check_may_wait(self, task: Task, statement: Statement) -> None:
+        """A statement met a lock: complain if it must not."""
+        if isinstance(statement, Call) and statement.function in self.never_wait:
+            raise Broken("who must not wait does not", f"{task.name}: {statement}")
 
     def pause(self, most: float = 1.0) -> float:
         return round(self.rng.uniform(0, most), 3)
