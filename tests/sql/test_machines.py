@@ -864,3 +864,34 @@ def test_a_table_that_stopped_obeying_is_found(admin: Session, db: Session, tabl
     assert db.call("machine_gaps") == []
     admin.rows("drop table billing.invoice")
     assert {gap["problem"] for gap in db.call("machine_gaps")} == {"the table is gone"}
+
+
+def test_the_parts_do_what_they_say(admin: Session, db: Session, table: Table) -> None:
+    assert db.get("relation_of", entity=ENTITY) == db.value("select %s::regclass::oid", ENTITY)
+    assert [
+        db.get("relation_of", entity=name) for name in ("invoice", "billing.bill", "a.b.c")
+    ] == [
+        None,
+        None,
+        None,
+    ]
+    columns = (
+        "select ostinato.changed_columns(t, '{\"amount\": 1}') from ostinato_data.machine_table t"
+    )
+    assert db.value(columns) == (
+        ", amount = (json_populate_record(null::billing.invoice, $3)).amount"
+    )
+    rule = {"states": ["sent"], "checks": [{"column": "amount", "is": ">", "value": "0'"}]}
+    condition = db.get("rule_condition", rule=rule, row_name="t", state_column="state")
+    assert condition == "(t.state::text <> all ('{sent}'::text[]) or ((t.amount > '0''')) is true)"
+    with refused("OS409", "1 rows of billing.invoice", "amount is filled"):
+        table.add()
+        db.call("check_rows", entity=ENTITY, condition="t.amount > 0", rule="amount is filled")
+    missing = (
+        "select ostinato.check_transitions(t, '{7,8}', 'send', false, '{7}', '{draft}', '{sent}')"
+        " from ostinato_data.machine_table t"
+    )
+    with refused("OS404", "there is no billing.invoice 8"):
+        db.rows(missing)
+    with refused("0A000", "can only be called as trigger"):
+        admin.rows("select ostinato.refuse_row()")
