@@ -68,6 +68,12 @@ LABELS = {
     "sustained_rate": "single inserts reached, of 1,000/s",
     "sustained_p50": "their start latency p50, ms",
     "sustained_p99": "their start latency p99, ms",
+    "schedules_written": "schedules written in sets, a second",
+    "schedules_p50": "schedules due at once: job added, lateness p50, ms",
+    "schedules_p99": "schedules due at once: job added, lateness p99, ms",
+    "schedules_start_p99": "schedules due at once: handler started, lateness p99, ms",
+    "schedules_threads": "threads of the worker with all schedules",
+    "schedules_mb": "memory of the worker with all schedules, MB",
 }
 
 Rows = list[list[str]]

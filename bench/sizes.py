@@ -28,6 +28,8 @@ class Sizes:
     sustained_rate: int
     sustained_seconds: int
     sustained_producers: int
+    schedules: int
+    schedules_due: int
     repeats: int  # of each side of a scenario that compares two
 
 
@@ -53,6 +55,8 @@ FULL = Sizes(
     sustained_rate=1_000,
     sustained_seconds=10,
     sustained_producers=4,
+    schedules=100_000,
+    schedules_due=10_000,
     repeats=2,
 )
 
@@ -78,5 +82,7 @@ QUICK = Sizes(
     sustained_rate=1_000,
     sustained_seconds=4,
     sustained_producers=4,
+    schedules=20_000,
+    schedules_due=2_000,
     repeats=1,
 )

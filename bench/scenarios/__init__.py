@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from bench.catalog import System
 from bench.measure import Bench, Figures
-from bench.scenarios import backlog, contend, limit, snapshot, sustained, tenants
+from bench.scenarios import backlog, contend, limit, schedules, snapshot, sustained, tenants
 
 Scenario = Callable[[Bench, System], Figures]
 
@@ -15,7 +15,8 @@ SCENARIOS: Mapping[str, Scenario] = {
     "tenants": tenants.run,
     "contend": contend.run,
     "sustained": sustained.run,
+    "schedules": schedules.run,
 }
 
 # These ask for our own functions or tenants; the others can be run on any peer by name.
-OURS_ONLY = frozenset({"limit", "tenants"})
+OURS_ONLY = frozenset({"limit", "tenants", "schedules"})

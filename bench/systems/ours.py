@@ -7,7 +7,10 @@ The functions of `bench.systems.driver.System`, and below them the two that only
 import asyncio
 import json
 import sys
+import time
+from datetime import UTC, datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -17,13 +20,16 @@ from bench.systems.probe import Payload, Probe
 from ostinato import App, Client, Context, Worker
 from ostinato.base import log
 from ostinato.db.migrate import migrate
-from ostinato.engine import upkeep
+from ostinato.engine import schedules, upkeep
 from ostinato.engine.jobs import NewJob, enqueue_many
+from ostinato.engine.schedules import Schedule
 from ostinato.engine.schema import ENGINE
 from ostinato.runtime.database import Database
 
 PACKAGE = "ostinato"
 RETENTION_DAYS = 14
+ZONES = ("Europe/Paris", "America/New_York", "Asia/Tokyo", "Australia/Lord_Howe")
+DAY_SECONDS = 86_400
 
 open_observer = postgres_observer
 
@@ -96,6 +102,40 @@ def worker_dsn(dsn: str) -> str:
     parts: dict[str, Any] = conninfo_to_dict(dsn)
     parts.pop("password", None)
     return make_conninfo("", **(parts | {"user": "ostinato_worker"}))
+
+
+def knock(dsn: str) -> None:
+    """A job that tells a worker's probe that it is there."""
+    payload: Payload = {"n": -1, "t": time.monotonic_ns()}
+
+    async def one() -> None:
+        async with Client(database(dsn)) as client:
+            await client.enqueue("bench.noop", payload)
+
+    asyncio.run(one())
+
+
+def write_schedules(dsn: str, numbers: range, at: int | None) -> None:
+    """A daily schedule each, all at one time (in seconds of Unix) or spread over the day ahead.
+
+    Their jobs carry the monotonic time of the slot, so that a probe tells how late they start.
+    """
+    now = int(time.time())
+
+    def schedule(n: int) -> Schedule:
+        slot = at or now + 1800 + n * 7919 % (DAY_SECONDS - 3600)
+        zone = ZONES[n % len(ZONES)]
+        local = datetime.fromtimestamp(slot, UTC).astimezone(ZoneInfo(zone)).time()
+        due = time.monotonic_ns() + round((slot - time.time()) * 1e9)
+        return Schedule(
+            f"s{n}", "bench.noop", {"n": n, "t": due}, at_time=local, zone=zone, key=f"e{n}"
+        )
+
+    async def write() -> None:
+        async with Client(database(dsn)) as client, client.connection() as conn:
+            await schedules.upsert_many(conn, [schedule(n) for n in numbers])
+
+    asyncio.run(write())
 
 
 def limit_script(dsn: str, batch: int) -> str:

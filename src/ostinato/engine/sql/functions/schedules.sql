@@ -25,13 +25,15 @@ $$;
 create function ostinato.next_due(
     s ostinato_data.schedule, after timestamptz, out slot_local timestamp, out slot_at timestamptz, out next_at timestamptz
 ) language plpgsql stable as $$
+declare
+    -- Assigned, here and below, and not selected: this runs for every fire, and a query costs as much as the arithmetic.
+    v_slot constant record := ostinato.next_slot(s.recurrence, greatest(after, s.starts_at - interval '1 microsecond'));
 begin
-    select n.local, n.at into slot_local, slot_at
-    from ostinato.next_slot(s.recurrence, greatest(after, s.starts_at - interval '1 microsecond')) n;
-    if slot_at >= s.ends_at then
-        slot_local := null;
-        slot_at := null;
+    if v_slot.at >= s.ends_at then
+        return;
     end if;
+    slot_local := v_slot.local;
+    slot_at := v_slot.at;
     next_at := case when s.jitter_seconds = 0 then slot_at else slot_at + ostinato.jitter(s.id, slot_at, s.jitter_seconds) end;
 end
 $$;
@@ -83,17 +85,22 @@ declare
     v_timely constant timestamptz := now - make_interval(secs => s.grace_seconds);
     v_oldest constant timestamptz := coalesce(now - make_interval(secs => s.catch_up_seconds), '-infinity');
     v_last   timestamptz := first_at;
+    v_next   record := ostinato.next_due(s, first_at);
 begin
-    locals := '{}';
-    ats := '{}';
-    select n.slot_local, n.slot_at, n.next_at into next_local, next_slot, next_at from ostinato.next_due(s, first_at) n;
-    if next_at is null or next_at > now then  -- as nearly always: one slot is due
-        missed := 1;
-        if first_at + ostinato.jitter(s.id, first_at, s.jitter_seconds) >= v_timely or (s.catch_up <> 'none' and first_at >= v_oldest) then
+    if v_next.next_at is null or v_next.next_at > now then  -- as nearly always: one slot is due
+        if first_at >= v_timely or (s.catch_up <> 'none' and first_at >= v_oldest)
+           or first_at + ostinato.jitter(s.id, first_at, s.jitter_seconds) >= v_timely then
             locals := array[first_local];
             ats := array[first_at];
             missed := 0;
+        else
+            locals := '{}';
+            ats := '{}';
+            missed := 1;
         end if;
+        next_local := v_next.slot_local;
+        next_slot := v_next.slot_at;
+        next_at := v_next.next_at;
         return;
     end if;
     with due as (
@@ -109,7 +116,10 @@ begin
     select coalesce(array_agg(c.slot_local order by c.slot_at) filter (where c.fires), '{}'),
            coalesce(array_agg(c.slot_at order by c.slot_at) filter (where c.fires), '{}'), count(*) filter (where not c.fires), max(c.slot_at)
     into locals, ats, missed, v_last from chosen c;
-    select n.slot_local, n.slot_at, n.next_at into next_local, next_slot, next_at from ostinato.next_due(s, v_last) n;
+    v_next := ostinato.next_due(s, v_last);
+    next_local := v_next.slot_local;
+    next_slot := v_next.slot_at;
+    next_at := v_next.next_at;
 end
 $$;
 
