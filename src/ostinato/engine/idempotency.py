@@ -16,7 +16,6 @@ whoever asks meanwhile gets `RequestInFlight`, and when the first one died, take
 The logic is in `sql/functions/idempotency.sql`.
 """
 
-import base64
 import json
 import os
 import platform
@@ -28,15 +27,10 @@ from typing import Any, Protocol
 
 from psycopg import AsyncConnection
 
+from ostinato.base.answers import Answer, dump_answer
 from ostinato.base.canonical import Declaration
-from ostinato.base.errors import (
-    IdempotencyConflict,
-    InvalidInput,
-    OstinatoError,
-    RequestInFlight,
-)
+from ostinato.base.errors import IdempotencyConflict, OstinatoError, RequestInFlight
 from ostinato.base.flow import current_tenant
-from ostinato.base.jsonio import dump_args
 from ostinato.base.log import get_logger
 from ostinato.db.call import call_one, call_value
 from ostinato.db.pool import transaction
@@ -64,7 +58,6 @@ Connection = AsyncConnection[Any]
 
 LEASE_SECONDS = 60.0
 TTL_SECONDS = 86_400.0
-MAX_ANSWER_BYTES = 262_144
 BATCH = 5000
 
 log = get_logger("idempotency")
@@ -111,7 +104,7 @@ class Replay(Request):
     finished_at: datetime
     expires_at: datetime
 
-    def http(self) -> "Answer":
+    def http(self) -> Answer:
         """The answer as an HTTP answer, if it was stored as one."""
         return Answer.from_json(self.answer)
 
@@ -137,31 +130,6 @@ class Differs(Request):
 
 
 Decision = New | Replay | InFlight | Differs
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """An HTTP answer, to be stored and given again byte by byte."""
-
-    status: int
-    body: bytes = b""
-    headers: tuple[tuple[str, str], ...] = ()
-
-    def to_json(self) -> dict[str, object]:
-        """The answer as it is stored: readable, unless its body is no text."""
-        try:
-            text = None if b"\0" in self.body else self.body.decode()
-        except UnicodeDecodeError:
-            text = None
-        body = {"base64": base64.b64encode(self.body).decode()} if text is None else text
-        return {"status": self.status, "headers": [list(h) for h in self.headers], "body": body}
-
-    @classmethod
-    def from_json(cls, stored: Mapping[str, Any]) -> "Answer":
-        """The answer from what was stored."""
-        body = stored["body"]
-        raw = body.encode() if isinstance(body, str) else base64.b64decode(body["base64"])
-        return cls(stored["status"], raw, tuple((name, value) for name, value in stored["headers"]))
 
 
 @dataclass(slots=True)
@@ -282,7 +250,7 @@ async def finish(
     Raises `LeaseLost`, and stores nothing, when the key was taken over.
     """
     await call_value(
-        conn, "finish_idempotent", **_held(held), answer=_dumped(answer), resource=resource
+        conn, "finish_idempotent", **_held(held), answer=dump_answer(answer), resource=resource
     )
 
 
@@ -382,19 +350,6 @@ async def _leave(lender: Lender, made: Once, held: New) -> None:
         return
     if not kept:
         log.warning("key_was_taken_over", scope=held.scope, attempt=held.attempt)
-
-
-def _dumped(answer: object) -> str | None:
-    value = answer.to_json() if isinstance(answer, Answer) else answer
-    if value is None:
-        return None
-    try:
-        return dump_args(value, MAX_ANSWER_BYTES)
-    except InvalidInput as error:
-        raise InvalidInput(
-            f"the answer cannot be stored: {error.message.replace('args', 'it', 1)}",
-            hint="Answer with JSON-like data, or store it yourself and its key as the resource.",
-        ) from None
 
 
 def _held(held: New) -> dict[str, Any]:
