@@ -68,6 +68,7 @@ LABELS = {
     "sustained_rate": "single inserts reached, of 1,000/s",
     "sustained_p50": "their start latency p50, ms",
     "sustained_p99": "their start latency p99, ms",
+    "steps": "jobs of 5 steps, jobs/s",
     "schedules_written": "schedules written in sets, a second",
     "schedules_p50": "schedules due at once: job added, lateness p50, ms",
     "schedules_p99": "schedules due at once: job added, lateness p99, ms",

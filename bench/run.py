@@ -23,7 +23,7 @@ from bench import peers, quiet, report
 from bench.catalog import BY_KEY, OURS, SYSTEMS, System
 from bench.launch import end_on_terminate
 from bench.measure import COMMON, Bench, Figures, one_round
-from bench.scenarios import OURS_ONLY, SCENARIOS
+from bench.scenarios import BESIDE, OURS_ONLY, SCENARIOS
 from bench.server import running
 from bench.sizes import FULL, QUICK
 from bench.stats import summary
@@ -56,7 +56,10 @@ class Run:
     def scenarios(self, only: set[str], *, named: bool) -> None:
         for name, scenario in SCENARIOS.items():
             for system in list(self.systems):
-                fits = system.key == OURS or (named and name not in OURS_ONLY)
+                if name in BESIDE:
+                    fits = system.key in BESIDE[name]
+                else:
+                    fits = system.key == OURS or (named and name not in OURS_ONLY)
                 if name in only and fits:
                     self.note(f"{name}: {system.title}")
                     self.attempt(system, partial(scenario, self.bench, system))

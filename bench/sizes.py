@@ -28,6 +28,8 @@ class Sizes:
     sustained_rate: int
     sustained_seconds: int
     sustained_producers: int
+    steps_jobs: int
+    steps_jobs_of_peers: int
     schedules: int
     schedules_due: int
     repeats: int  # of each side of a scenario that compares two
@@ -55,6 +57,8 @@ FULL = Sizes(
     sustained_rate=1_000,
     sustained_seconds=10,
     sustained_producers=4,
+    steps_jobs=30_000,
+    steps_jobs_of_peers=1_000,
     schedules=100_000,
     schedules_due=10_000,
     repeats=2,
@@ -82,6 +86,8 @@ QUICK = Sizes(
     sustained_rate=1_000,
     sustained_seconds=4,
     sustained_producers=4,
+    steps_jobs=5_000,
+    steps_jobs_of_peers=300,
     schedules=20_000,
     schedules_due=2_000,
     repeats=1,

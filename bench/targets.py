@@ -122,6 +122,8 @@ TARGETS: tuple[Target, ...] = (
     share("64 workers against one", "contend_64_share", 0.8),
     at_least("sustained single inserts", ours("sustained_rate"), 990),
     at_most("their start latency p99", ours("sustained_p99"), 100, " ms"),
+    multiple("absurd", "steps", "jobs of 5 steps", 10),
+    multiple("dbos", "steps", "jobs of 5 steps", 10),
     at_most("schedules due at once, lateness p99", ours("schedules_p99"), 1_000, " ms"),
     at_most("their worker's memory", ours("schedules_mb"), 100, " MB"),
 )

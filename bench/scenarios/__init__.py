@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from bench.catalog import System
 from bench.measure import Bench, Figures
-from bench.scenarios import backlog, contend, limit, schedules, snapshot, sustained, tenants
+from bench.scenarios import backlog, contend, limit, schedules, snapshot, steps, sustained, tenants
 
 Scenario = Callable[[Bench, System], Figures]
 
@@ -15,8 +15,12 @@ SCENARIOS: Mapping[str, Scenario] = {
     "tenants": tenants.run,
     "contend": contend.run,
     "sustained": sustained.run,
+    "steps": steps.run,
     "schedules": schedules.run,
 }
 
 # These ask for our own functions or tenants; the others can be run on any peer by name.
 OURS_ONLY = frozenset({"limit", "tenants", "schedules"})
+
+# These are a comparison with peers, and always run on these.
+BESIDE: Mapping[str, frozenset[str]] = {"steps": steps.SYSTEMS}

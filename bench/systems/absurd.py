@@ -12,7 +12,7 @@ import absurd_sdk  # type: ignore[import-not-found]
 import absurdctl  # type: ignore[import-not-found]
 import psycopg
 
-from bench.systems.driver import Opaque, Producer, main, postgres_observer
+from bench.systems.driver import STEPS, Opaque, Producer, main, postgres_observer
 from bench.systems.probe import Payload, Probe
 
 PACKAGE = "absurd-sdk"
@@ -53,8 +53,13 @@ def run_worker(dsn: str, probe: Probe) -> None:
     async def work() -> None:
         client = absurd_sdk.AsyncAbsurd(dsn, queue_name=QUEUE)
 
-        async def job(params: Payload, _context: Opaque) -> None:
+        async def nothing() -> None:
+            return None
+
+        async def job(params: Payload, context: Opaque) -> None:
             probe.hit(params)
+            for step in STEPS:
+                await context.step(step, nothing)
 
         client.register_task(name=TASK)(job)
         await client.start_worker(concurrency=CONCURRENCY)

@@ -9,7 +9,7 @@ import threading
 import dbos  # type: ignore[import-not-found]
 import sqlalchemy  # type: ignore[import-not-found]
 
-from bench.systems.driver import Producer, main, postgres_observer
+from bench.systems.driver import STEPS, Producer, main, postgres_observer
 from bench.systems.probe import Payload, Probe
 
 PACKAGE = "dbos"
@@ -63,8 +63,13 @@ async def open_producer(dsn: str) -> Producer:
 def run_worker(dsn: str, probe: Probe) -> None:
     launch(dsn)
 
+    async def nothing() -> None:
+        return None
+
     async def job(payload: Payload) -> None:
         probe.hit(payload)
+        for step in STEPS:
+            await dbos.DBOS.run_step_async({"name": step}, nothing)
 
     dbos.DBOS.workflow(name="bench")(job)
     dbos.DBOS.launch()

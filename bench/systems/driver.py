@@ -36,6 +36,9 @@ Say = Callable[[Arguments], None]
 
 OBSERVE_EVERY_SECONDS = 0.002
 
+# The steps that each job takes, by name: none unless the scenario asks for them.
+STEPS = tuple(f"step-{n}" for n in range(int(os.environ.get("BENCH_STEPS", "0"))))
+
 
 class Producer(Protocol):
     """An open connection that enqueues."""

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from bench.systems.driver import main, postgres_observer
+from bench.systems.driver import STEPS, main, postgres_observer
 from bench.systems.probe import Payload, Probe
 from ostinato import App, Client, Context, Worker
 from ostinato.base import log
@@ -49,10 +49,15 @@ def app_with(probe: Probe | None) -> App:
     """One kind, with a timeout, as a real one has."""
     app = App("bench")
 
+    async def nothing() -> None:
+        return None
+
     @app.job(timeout=30)
-    async def noop(ctx: Context, n: int, t: int = 0) -> None:  # noqa: ARG001
+    async def noop(ctx: Context, n: int, t: int = 0) -> None:
         if probe is not None:
             probe.hit({"n": n, "t": t})
+        for step in STEPS:
+            await ctx.step(step, nothing)
 
     return app
 
