@@ -55,6 +55,9 @@ async def test_an_idle_worker_only_polls_and_beats(lab: Lab, server_log: ServerL
     async with lab.worker(poll_seconds=0.05) as worker:
         await lab.becomes(await work.enqueue(lab.client), "done")
         await until(lambda: not worker._claimer._due)
+        await until(
+            lambda: of(server_log.statements(), "prune_webhooks")
+        )  # the janitor's first round
         before = len(server_log.statements())
         await until(lambda: len(of(server_log.statements()[before:], "poll_jobs")) >= 40)
         idle = server_log.statements()[before:]
