@@ -30,7 +30,7 @@ def urls(shared_server: Server) -> Urls:
     found = shared_server.create_database("runtime")
     asyncio.run(migrate.migrate(found.admin, [ENGINE]))
     with psycopg.connect(found.admin, autocommit=True) as conn:
-        conn.execute("select ostinato.upkeep_partitions(14)")
+        conn.execute("select ostinato.upkeep_partitions(14), ostinato.upkeep_logs(14)")
     return found
 
 

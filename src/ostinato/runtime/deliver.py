@@ -236,6 +236,8 @@ def event_job(
             outcome = await _call(ctx, subscriber, subscriber.known.event(held), held, threads)
         except Exception as error:
             leaving = ctx.steps is not None and ctx.steps.leaving is not None
+            if ctx.settled:
+                await _clear(ctx, subscription, Settlement(position, delivery, "done"), queue)
             if ctx.settled or leaving:
                 raise
             verdict = judge_error(error, ctx.job, subscriber.retry, rng)
