@@ -37,7 +37,7 @@ from ostinato.db import embedded, migrate
 from ostinato.db.call import call
 from ostinato.db.keep import Keeper
 from ostinato.db.pool import Pool, transaction
-from ostinato.engine import claims, clock, outbox, subscriptions, workers
+from ostinato.engine import claims, clock, outbox, subscriptions, webhook_work, workers
 from ostinato.engine.claims import Job
 from ostinato.engine.schema import ENGINE
 from ostinato.runtime.app import App, merged_kinds
@@ -51,6 +51,7 @@ from ostinato.runtime.relay import Deliverer, service_of
 from ostinato.runtime.saver import Saver
 from ostinato.runtime.services import declare
 from ostinato.runtime.steps import Slept, Waiting
+from ostinato.runtime.ticker import Ticker
 
 __all__ = ["Clock", "Engine", "Report", "engine", "engine_on"]
 
@@ -108,7 +109,8 @@ class Engine:
         """Run jobs, here and now, until none is left that could run.
 
         Jobs that wait for their time (later, retry, snooze) get it: the clock is moved to the next
-        one, unless `move_clock` is false. The same seed gives the same jitter.
+        one, unless `move_clock` is false. Schedules fire when they are due, but the clock is not
+        moved for them: they never end. The same seed gives the same jitter.
         """
         rng = random.Random(seed)  # noqa: S311  # jitter only
         async with Pool(self.database.url, role="testing", pooled=self.database.pooled) as pool:
@@ -191,8 +193,12 @@ class _Runner:
             )
             await declare(conn, self._apps)
             deliverers = self._deliverers(worker_id)
+            ticker = Ticker([each for app in self._apps for each in app.schedules], Recorder())
+            await ticker.tick(conn)
             for _ in range(MOST_ROUNDS):
                 poll = await workers.poll(conn, worker_id, self._queues, 3)
+                if ticker.name in poll.chores:
+                    await ticker.tick(conn)
                 events = await _deliver(conn, deliverers)
                 if not await self._round(conn, worker_id) + events:
                     if moving is None or poll.next_due is None or not await self._waits(conn):
@@ -268,4 +274,5 @@ async def _deliver(conn: AsyncConnection[Any], deliverers: Iterable[Deliverer]) 
     stamped, _ = await outbox.sequence(conn)
     queues = await subscriptions.dispatch_all(conn)
     taken = [await deliverer.round(conn) for deliverer in deliverers]
-    return (stamped or 0) + len(queues) + sum(taken)
+    told, _ = await webhook_work.fan_out(conn, BATCH)
+    return (stamped or 0) + len(queues) + sum(taken) + (told or 0)
