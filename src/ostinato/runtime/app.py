@@ -13,7 +13,7 @@ calls it.
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, Unpack
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, Unpack, overload
 
 from ostinato.base.backoff import Retry
 from ostinato.base.errors import InvalidInput, NotFound
@@ -127,14 +127,22 @@ class App:
         """The subscriptions that the app handles, by name."""
         return self._subscribers
 
-    def event(self, name: str, *, version: int = 1, payload: type[M] | None = None) -> EventKind[M]:
+    @overload
+    def event(self, name: str, *, version: int = 1) -> EventKind[Mapping[str, object]]: ...
+
+    @overload
+    def event(self, name: str, *, version: int = 1, payload: type[M]) -> EventKind[M]: ...
+
+    def event(
+        self, name: str, *, version: int = 1, payload: type[Any] | None = None
+    ) -> EventKind[Any]:
         """Declare a type of event that this app tells, and the shape of its payload."""
         if (name, version) in self._events:
             raise InvalidInput(
                 f"app {self.name!r} has two events {name!r} of version {version}",
                 hint="Give the changed one the next version.",
             )
-        kind: EventKind[M] = EventKind(self.name, EventType(name, version, payload))
+        kind: EventKind[Any] = EventKind(self.name, EventType(name, version, payload))
         self._events[name, version] = kind
         return kind
 

@@ -232,41 +232,27 @@ def event_job(
             held = await subscriptions.load(conn, subscription, position, delivery)
         if held is None:
             return Cancel("the event was settled, or its subscription is gone")
+        outcome = None
         try:
-            outcome = await _call(ctx, subscriber, subscriber.known.event(held), held, threads)
-        except Exception as error:
-            leaving = ctx.steps is not None and ctx.steps.leaving is not None
-            if ctx.settled:
-                await _clear(ctx, subscription, Settlement(position, delivery, "done"), queue)
-            if ctx.settled or leaving:
-                raise
-            verdict = judge_error(error, ctx.job, subscriber.retry, rng)
-            if not isinstance(verdict, Failed) or verdict.failure.delay is not None:
-                raise
-            await _bury(
-                ctx, subscription, held, Settlement(position, delivery, "failed", *verdict.failure)
-            )
-            ctx.log.exception("event_buried", event_id=held.event_id, position=position)
-            return None
-        if isinstance(outcome, Snooze):
-            return outcome
-        if not ctx.settled:
-            try:
+            outcome = await _call(ctx, subscriber, held, threads)
+            if not ctx.settled and not isinstance(outcome, Snooze):
                 async with JobEventContext(ctx, subscription, held).transaction():
                     pass
-            except LeaseLost as lost:
-                if lost.values.get("subscription") is None:
-                    raise  # the job is lost, not only the delivery
-                return Cancel("the event was settled by somebody else")
-        await _clear(ctx, subscription, Settlement(position, delivery, "done"), queue)
-        return None
+        except Exception as error:
+            if ctx.settled:
+                ctx.log.warning("error_after_completion", exc_info=error)
+            elif not await _buried(ctx, subscriber, held, error, rng):
+                raise
+        if ctx.settled:
+            await _clear(ctx, subscription, Settlement(position, delivery, "done"), queue)
+            return None
+        return outcome
 
     return deliver
 
 
-async def _call(
-    ctx: Context, subscriber: Subscriber, event: Event[Any], held: Delivery, threads: Executor
-) -> object:
+async def _call(ctx: Context, subscriber: Subscriber, held: Delivery, threads: Executor) -> object:
+    event = subscriber.known.event(held)
     if subscriber.is_async:
         return await subscriber.handler(JobEventContext(ctx, subscriber.name, held), event)
     loop = asyncio.get_running_loop()
@@ -274,11 +260,28 @@ async def _call(
     return await _in_thread(threads, subscriber, inner, event)
 
 
-async def _bury(ctx: Context, subscription: str, held: Delivery, ended: Settlement) -> None:
-    """Bury an event in the transaction that completes its job."""
+async def _buried(
+    ctx: Context, subscriber: Subscriber, held: Delivery, error: Exception, rng: random.Random
+) -> bool:
+    """Bury an event that has failed for the last time, in the transaction that ends its job.
+
+    False: its job has a future, or is lost.
+    """
+    if isinstance(error, LeaseLost) and error.values.get("subscription") == subscriber.name:
+        async with ctx.transaction():  # the job is ours; the delivery is somebody else's by now
+            ctx.result = {"settled": held.position}
+        return True
+    if ctx.steps is not None and ctx.steps.leaving is not None:
+        return False
+    verdict = judge_error(error, ctx.job, subscriber.retry, rng)
+    if not isinstance(verdict, Failed) or verdict.failure.delay is not None:
+        return False
+    ended = Settlement(held.position, held.attempt, "failed", *verdict.failure)
     ctx.result = {"buried": held.position}
     async with ctx.transaction() as conn:
-        await subscriptions.settle(conn, subscription, [ended])
+        await subscriptions.settle(conn, subscriber.name, [ended])
+    ctx.log.error("event_buried", event_id=held.event_id, position=held.position, exc_info=error)
+    return True
 
 
 async def _clear(ctx: Context, subscription: str, ended: Settlement, queue: str) -> None:
