@@ -4,13 +4,17 @@ import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from ostinato import App, Context, Retry, Worker
+from ostinato.base.errors import NotFound
+from ostinato.base.flow import flow
 from ostinato.base.settings import Settings
+from ostinato.cli.machines import EXAMPLE
 from ostinato.db import binaries, embedded
 from ostinato.db.embedded import Server
-from ostinato.engine import inspect, jobs, upkeep
+from ostinato.engine import inspect, jobs, machines, tenants, upkeep
 from ostinato.testing import engine_on
 
 app = App("versions")
@@ -79,3 +83,34 @@ async def test_a_worker_works_on_this_server(server: Server) -> None:
         await asyncio.wait_for(ran.wait(), 60)
         worker.stop()
         await running
+
+
+async def test_machines_tenants_and_trails_hold_on_this_server(server: Server) -> None:
+    async with engine_on(server, "holds") as engine:
+        await engine.admin.execute("create schema billing authorization ostinato_owner")
+        async with engine.admin.transaction():
+            await engine.admin.execute("set local role ostinato_owner")
+            await engine.admin.execute(
+                "create table billing.invoice (id int, tenant_id text, state text default 'draft',"
+                " sent_at text, receipt text)"
+            )
+            await engine.admin.execute("grant usage on schema billing to ostinato_tenant")
+            await engine.admin.execute("grant all on billing.invoice to ostinato_tenant")
+            await tenants.protect(engine.admin, "billing.invoice")
+            await machines.install(engine.admin, EXAMPLE)
+            await machines.attach(engine.admin, EXAMPLE, "billing.invoice")
+        with flow(correlation="req-1"):
+            async with engine.client.for_tenant("acme").transaction() as conn:
+                await conn.execute("insert into billing.invoice values (7, 'acme')")
+                await machines.transition(
+                    conn, EXAMPLE, "billing.invoice", 7, "send", by="ana", changes={"sent_at": "x"}
+                )
+        async with engine.client.for_tenant("other").transaction() as conn:
+            with pytest.raises(NotFound):
+                await machines.transition(conn, EXAMPLE, "billing.invoice", 7, "cancel", by="eve")
+        with pytest.raises(psycopg.Error, match="cannot be written"):
+            await engine.admin.execute("update billing.invoice set state = 'void'")
+        await upkeep.run(engine.admin, 14)
+        told = await inspect.trail(engine.admin, "req-1")
+
+    assert [(line.source, line.state) for line in told] == [("transition", "sent")]

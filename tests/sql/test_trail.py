@@ -172,7 +172,8 @@ def test_tenants_that_use_the_same_id_are_told_apart(db: Session, sessions: Sess
     for tenant in ("t1", "t2"):
         job = db.enqueue(f"app.{tenant}", tenant_id=tenant, correlation_id="req-1")
         emit(db, f"{tenant}.done", "req-1", tenant)
-        db.call("acquire_lease", name="books", holder="me", job_id=job, tenant_id=tenant)
+        lease = {"name": "books", "holder": "me", "ttl_seconds": 60}
+        db.call("acquire_lease", job_id=job, tenant_id=tenant, **lease)
 
     assert len(trail(db, "req-1")) == 6
     assert {what for _, what, _ in trail(db, "req-1", for_tenant="t1")} == {

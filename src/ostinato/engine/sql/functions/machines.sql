@@ -348,8 +348,8 @@ begin
     end if;
     v_whose := case when transition_all.tenant_id is not null then format(' and t.%I::text = $5', v_table.tenant_column) else '' end;
     execute format(
-        'select array_agg(l.id), array_agg(l.state), array_agg(m.to_state) from (select t.%1$I::text as id, t.%2$I::text as state from %3$s t'
-        ' where t.%1$I = any ($1::text[]::%4$s[])%5$s order by t.%1$I for no key update) l'
+        'select array_agg(l.key::text order by l.key), array_agg(l.state order by l.key), array_agg(m.to_state order by l.key)'
+        ' from (select t.%1$I as key, t.%2$I::text as state from %3$s t where t.%1$I = any ($1::text[]::%4$s[])%5$s order by t.%1$I for no key update) l'
         ' left join ostinato_data.machine_transition m on m.machine = $2 and m.event = $3 and m.from_state = l.state where m.to_state is not null or not $4',
         v_table.id_column, v_table.state_column, v_table.entity, v_table.id_type, v_whose)
     into v_ids, v_from, v_to using ids, machine, event, skip, transition_all.tenant_id;

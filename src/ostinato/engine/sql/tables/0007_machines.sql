@@ -81,7 +81,20 @@ select ostinato_data.protect('machine'), ostinato_data.protect('machine_transiti
 revoke insert, update, delete on ostinato_data.machine, ostinato_data.machine_transition, ostinato_data.machine_table,
     ostinato_data.transition, ostinato_data.transition_default from ostinato_worker;
 revoke all on ostinato_data.transition_pass from ostinato_worker;
-revoke update, delete, truncate on ostinato_data.transition from ostinato_owner;
+create function ostinato_data.refuse_rewrite() returns trigger language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+    -- Who may disable this trigger anyway need not be stopped by it.
+    if not (select r.rolsuper from pg_roles r where r.rolname = current_user) then
+        raise exception using errcode = 'insufficient_privilege', message = format('%s is added to, never changed', tg_table_name),
+            hint = 'What is past its time is dropped week by week, by upkeep.';
+    end if;
+    return null;
+end
+$$;
+revoke execute on function ostinato_data.refuse_rewrite from public;
+create trigger refuse_rewrite before update or delete or truncate on ostinato_data.transition
+    for each statement execute function ostinato_data.refuse_rewrite();
 create policy machines on ostinato_data.machine for select to ostinato_tenant using (true);
 create policy machines on ostinato_data.machine_transition for select to ostinato_tenant using (true);
 create policy machines on ostinato_data.machine_table for select to ostinato_tenant using (true);
