@@ -16,6 +16,7 @@ from ostinato.runtime import leases
 from tests.runtime.lab import Lab, until
 
 TTL = 0.3
+ROLES = "ostinato_worker, ostinato_tenant"
 STATES = "select coalesce(string_agg(state, ',' order by name), '') from ostinato.list_leases()"
 RENEWED = "select renewed_at > acquired_at from ostinato_data.lease"
 
@@ -143,12 +144,12 @@ async def test_while_the_database_is_away_the_holder_tries_on(
     lab: Lab, logs: list[EventDict]
 ) -> None:
     async with Client(lab.engine.database) as client, leases.hold(client, "n", ttl=TTL) as lease:
-        await lab.rows("revoke execute on function ostinato.renew_lease from ostinato_worker")
+        await lab.rows(f"revoke execute on function ostinato.renew_lease from {ROLES}")
         try:
             await until(lambda: any(line["event"] == "lease_not_renewed" for line in logs))
             await until(lambda: not lease.is_sure)
         finally:
-            await lab.rows("grant execute on function ostinato.renew_lease to ostinato_worker")
+            await lab.rows(f"grant execute on function ostinato.renew_lease to {ROLES}")
         await until(lambda: lease.is_sure)
 
         assert not lease.lost.is_set()
@@ -157,12 +158,12 @@ async def test_while_the_database_is_away_the_holder_tries_on(
 async def test_a_release_that_cannot_be_made_is_left_to_time(
     lab: Lab, logs: list[EventDict]
 ) -> None:
-    await lab.rows("revoke execute on function ostinato.release_lease from ostinato_worker")
+    await lab.rows(f"revoke execute on function ostinato.release_lease from {ROLES}")
     try:
         async with leases.hold(lab.client, "n", holder="me"):
             pass
     finally:
-        await lab.rows("grant execute on function ostinato.release_lease to ostinato_worker")
+        await lab.rows(f"grant execute on function ostinato.release_lease to {ROLES}")
 
     assert [line["event"] for line in logs] == ["lease_not_released"]
     assert await lab.value(STATES) == "held"
@@ -177,6 +178,25 @@ async def test_the_tenant_is_given_or_flows(lab: Lab) -> None:
             rows = await lab.rows("select tenant_id from ostinato_data.lease order by 1")
 
     assert rows == [("t1",), ("t2",)]
+
+
+async def test_a_tenants_client_holds_and_attaches_for_its_tenant(lab: Lab) -> None:
+    acme = lab.client.for_tenant("acme")
+    async with leases.hold(acme, "n", ttl=TTL) as lease:
+        await lab.until(RENEWED)
+        async with acme.transaction() as conn:
+            await lease.guard(conn)
+        with pytest.raises(LeaseHeld):
+            async with leases.hold(lab.client, "n", tenant="acme"):
+                pass
+        async with leases.hold(lab.client, "n"):
+            pass
+    async with acme.transaction() as conn:
+        first = await verbs.enqueue_or_attach(conn, "job", "lab.work")
+        again = await verbs.enqueue_or_attach(conn, "job", "lab.work")
+
+    assert again == (first.job_id, True)
+    assert await lab.rows("select tenant_id from ostinato_data.job") == [("acme",)]
 
 
 # The verbs

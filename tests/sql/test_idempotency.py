@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
@@ -295,6 +296,44 @@ def test_of_many_at_once_one_is_new_and_all_the_others_get_its_answer(
 
 
 # Crashes, takeover, lateness
+
+
+@pytest.mark.parametrize("line", range(5))
+def test_a_crash_between_any_two_lines_of_one_transaction_leaves_one_effect(
+    sessions: Sessions, admin: Session, line: int
+) -> None:
+    admin.rows("create table if not exists public.effect (id serial primary key)")
+    admin.rows("grant all on public.effect, public.effect_id_seq to ostinato_worker")
+    admin.rows("delete from public.effect")
+
+    def run(db: Session, last: int) -> Row:
+        row: Row = {}
+
+        def ask() -> None:
+            row.update(begin(db))
+
+        lines: list[Callable[[], object]] = [
+            lambda: db.rows("begin"),
+            ask,
+            lambda: db.rows("insert into public.effect default values"),
+            lambda: finish(db, row, answer={"id": 9}),
+            lambda: db.rows("commit"),
+        ]
+        for execute in lines[:last]:
+            if row.get("decision") != "replay":
+                execute()
+        db.conn.close()  # as the end of its process does
+        return row
+
+    run(sessions.open(), line)
+
+    again = run(sessions.open(), 5)
+
+    assert (again["decision"], again["attempt"]) == ("new", 1)
+    assert admin.value("select count(*) from public.effect") == 1
+    assert run(sessions.open(), 5)["decision"] == "replay"
+    assert admin.value("select count(*) from public.effect") == 1
+    admin.rows("drop table public.effect")
 
 
 def test_who_crashed_between_begin_and_finish_is_followed_by_the_next_with_attempt_2(

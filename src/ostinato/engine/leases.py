@@ -12,7 +12,7 @@ A lease lives by its renewals (`ttl`), or ends with an attempt of a job, or with
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
 from psycopg import AsyncConnection
@@ -122,7 +122,7 @@ async def acquire(
         return Lease(name, tenant, token, attempt, until, lifetime)
     whose = held_by or "somebody who just gives it back"
     raise LeaseHeld(
-        f"lease {name!r} is held by {whose}" + (f" until {until:%H:%M:%S} UTC" if until else ""),
+        f"lease {name!r} is held by {whose}{_until(until)}",
         name=name,
         holder=held_by,
         since=since,
@@ -239,6 +239,10 @@ async def prune(conn: Connection) -> int:
         total += pruned
         if pruned < BATCH:
             return total
+
+
+def _until(until: datetime | None) -> str:
+    return "" if until is None else f" until {until.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _held(lease: Lease) -> dict[str, Any]:
