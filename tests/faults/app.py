@@ -117,3 +117,28 @@ async def poison(ctx: Context, how: str) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         case "segfault":
             ctypes.string_at(0)
+
+
+@app.job(retry=STUBBORN)
+async def stepped(ctx: Context, step: str, edge: str) -> None:
+    """Takes three steps with effects outside of them, and dies once, at an edge of one of them."""
+    url = os.environ["OSTINATO_TEST_URL"]
+    async with await psycopg.AsyncConnection.connect(url, autocommit=True) as conn:
+
+        async def at(here: str, name: str) -> None:
+            if (name, here) == (step, edge):
+                died = await conn.execute(
+                    "insert into died values (%s) on conflict do nothing", [ctx.job.id]
+                )
+                if died.rowcount:
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+        async def effect(name: str) -> None:
+            await at("during", name)
+            await conn.execute("insert into ran values (%s, %s)", [ctx.job.id, name])
+            await at("after the effect", name)
+
+        for name in ("one", "two", "three"):
+            await at("before", name)
+            await ctx.step(name, effect, name)
+            await at("after the save", name)

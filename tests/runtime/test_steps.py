@@ -1,11 +1,11 @@
-"""Steps in a handler: run once, whatever happens; sleeps and waits across restarts; clear errors."""
+"""Steps in a handler: run once, whatever happens; sleeps and waits across restarts; errors."""
 
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, assert_type
 
 import pytest
 from psycopg import AsyncConnection, Connection
@@ -15,7 +15,6 @@ from ostinato import App, Context, Done, LeaseLost, Retry, Snooze, SyncContext
 from ostinato.base.errors import InvalidInput, OstinatoError
 from ostinato.base.metrics import FENCED_WRITES
 from ostinato.engine import steps
-from ostinato.runtime import saver as saver_module
 from ostinato.runtime.database import Database
 from ostinato.testing import Engine
 from tests.faults.proxy import Proxy, between
@@ -74,11 +73,16 @@ async def test_what_is_done_is_not_done_again(lab: Lab, ran: Counter[str]) -> No
         ran["add"] += 1
         return value["n"] + more
 
+    def note() -> str | None:
+        ran["note"] += 1
+        return None
+
     @lab.app.job(retry=NOW)
     async def work(ctx: Context) -> Done:
         value = await ctx.step("fetch", fetch, 3, twice=True)
-        total = await ctx.step("add", add, value, more=1)
-        nothing = await ctx.step("note", ran.update, ["note"])
+        assert_type(value, dict[str, int])
+        total = assert_type(await ctx.step("add", add, value, more=1), int)
+        nothing = await ctx.step("note", note)
         if ctx.job.attempt < 3:
             raise ConnectionError("after all steps")
         return Done([value, total, nothing])
@@ -253,12 +257,12 @@ async def test_steps_of_many_jobs_are_written_in_few_statements(
         sizes.append(len(new))
         return await really(conn, new)
 
-    monkeypatch.setattr(saver_module.steps, "save", save)
+    monkeypatch.setattr(steps, "save", save)
 
     @lab.app.job()
     async def work(ctx: Context, n: int) -> None:
         for at in range(3):
-            assert await ctx.step(f"step {at}", lambda at=at: n + at) == n + at
+            assert await ctx.step(f"step {at}", sum, [n, at]) == n + at
 
     await work.enqueue_many(lab.client, [{"n": n} for n in range(200)])
     async with lab.worker():
@@ -330,7 +334,7 @@ async def test_one_that_the_database_refuses_does_not_hold_up_the_others(
             raise InvalidInput("the database does not like it")
         return await really(conn, new)
 
-    monkeypatch.setattr(saver_module.steps, "save", save)
+    monkeypatch.setattr(steps, "save", save)
 
     @lab.app.job()
     async def work(ctx: Context, value: str) -> None:
@@ -349,7 +353,7 @@ async def test_an_error_of_the_database_that_is_nobodys_fault_fails_the_attempt(
     async def save(conn: AsyncConnection[Any], new: list[steps.NewStep]) -> list[int]:
         raise OstinatoError("broken")
 
-    monkeypatch.setattr(saver_module.steps, "save", save)
+    monkeypatch.setattr(steps, "save", save)
 
     @lab.app.job(retry=Retry(delays=(3600,)))
     async def work(ctx: Context) -> None:
@@ -511,7 +515,9 @@ async def endless(ctx: Context) -> None:
     ],
 )
 async def test_misuse_is_told_and_not_tried_again(
-    lab: Lab, handler: Any, words: str  # noqa: ANN401 - any of those above
+    lab: Lab,
+    handler: Any,  # noqa: ANN401 - any of those above
+    words: str,
 ) -> None:
     misused = lab.app.job(retry=NOW)(handler)
 
@@ -709,7 +715,7 @@ async def test_a_sleep_cannot_be_swallowed(engine: Engine, ran: Counter[str]) ->
             try:
                 await ctx.sleep(3600)
                 await ctx.step(f"hour {hour}", ran.update, [f"hour {hour}"])
-            except BaseException:  # noqa: BLE001 - what a careless handler does
+            except BaseException:  # noqa: BLE001, S112 - what a careless handler does
                 continue
 
     await nap.enqueue(engine.client)
@@ -891,7 +897,7 @@ async def test_a_job_without_steps_costs_no_statement_of_the_saver(
         asked.append("load")
         return []
 
-    monkeypatch.setattr(saver_module.steps, "load", load)
+    monkeypatch.setattr(steps, "load", load)
 
     @lab.app.job(retry=NOW)
     async def work(ctx: Context, stepping: bool) -> None:  # noqa: FBT001 - an argument of a job

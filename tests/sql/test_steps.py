@@ -188,9 +188,9 @@ def test_two_savers_of_one_claim_do_not_wait_for_each_other(db: Session, other: 
 def test_one_step_is_saved_with_the_writes_of_its_transaction(db: Session) -> None:
     job = running(db)
     params = {"job_id": job.id, "attempt": job.attempt, "position": 1, "name": "charge"}
-    with pytest.raises(psycopg.errors.DivisionByZero), db.transaction():
-        db.call("save_step", **params)
-        db.value("select 1 / 0")
+    db.rows("begin")
+    db.call("save_step", **params)
+    db.rows("rollback")
     assert load(db, job.id) == []
 
     db.call("save_step", **params, result={"ok": True}, duration_ms=5, claim_id=job.claim_id)
@@ -418,9 +418,9 @@ def test_a_restart_takes_the_unique_key_again_or_is_refused(db: Session) -> None
 def test_a_restart_that_is_rolled_back_forgets_nothing(db: Session) -> None:
     job = finished_with_three_steps(db)
 
-    with pytest.raises(psycopg.errors.DivisionByZero), db.transaction():
-        db.call("restart_job", job_id=job)
-        db.value("select 1 / 0")
+    db.rows("begin")
+    db.call("restart_job", job_id=job)
+    db.rows("rollback")
 
     assert db.state(job) == "done"
     assert len(steps(db, job)) == 3

@@ -120,9 +120,7 @@ def test_an_event_from_before_the_job_does_not_count(
 @pytest.mark.parametrize(
     "other_event", [{"key": "8"}, {"event": "order.lost"}, {"tenant_id": "t2"}, {"key": None}]
 )
-def test_another_event_does_not_count(
-    db: Session, job: Held, other_event: dict[str, Any]
-) -> None:
+def test_another_event_does_not_count(db: Session, job: Held, other_event: dict[str, Any]) -> None:
     emit(db, **other_event)
     stamp(db)
     wait(db, job)
@@ -253,8 +251,9 @@ def test_an_event_that_comes_before_the_late_one_looks_beats_the_timeout(
 
 
 def test_an_event_and_the_end_of_patience_at_once_have_one_winner(
-    db: Session, other: Session, admin: Session, clock: Clock, worker: UUID, job: Held
+    db: Session, other: Session, admin: Session, clock: Clock, job: Held
 ) -> None:
+    worker = db.worker()
     wait(db, job, timeout=60)
     clock.advance(seconds=61)
     db.call("promote_jobs")

@@ -16,7 +16,9 @@ from ostinato.cli.document import fields_of, parsed
 from ostinato.cli.output import error_document, table
 from ostinato.engine import clock, inspect, queues
 from ostinato.engine import jobs as engine_jobs
+from ostinato.engine import steps as engine_steps
 from ostinato.engine.inspect import Attempt, JobDetails, JobSummary
+from ostinato.engine.steps import Step
 
 __all__ = ["JobId", "register"]
 
@@ -32,6 +34,7 @@ Before = Annotated[
 Most = Annotated[int, typer.Option(metavar="N", min=1, max=1000, help="At most this many.")]
 
 Act = Callable[[AsyncConnection[Any], int], Awaitable[str]]
+Seen = tuple[JobDetails, list[Attempt], list[Step], datetime]
 
 
 def list_(
@@ -95,22 +98,25 @@ def list_(
 
 
 def show(cli: Cli, job: JobId) -> None:
-    """Everything about one job: arguments, result, error, and every attempt.
+    """Everything about one job: arguments, result, error, every attempt, and its steps.
 
     Example: `ostinato jobs show 31900000000042`
     """
 
-    async def look(conn: AsyncConnection[Any]) -> tuple[JobDetails, list[Attempt], datetime]:
+    async def look(conn: AsyncConnection[Any]) -> Seen:
         found = await inspect.show_job(conn, job)
-        return found, await inspect.attempts(conn, job), await clock.now(conn)
+        attempts = await inspect.attempts(conn, job)
+        return found, attempts, await engine_steps.of_job(conn, job), await clock.now(conn)
 
-    found, attempts, now = attach.ask(cli, look)
+    found, attempts, steps, now = attach.ask(cli, look)
     parts: list[RenderableType] = [jobview.facts(found, now)]
     if attempts:
         parts += ["", jobview.attempts(attempts, now)]
+    if steps:
+        parts += ["", jobview.steps(steps, now)]
     if found.error is not None and found.state != "done":
         parts += ["", *jobview.error(parsed(found.error))]
-    cli.out.show({**fields_of(found), "attempts": attempts}, Group(*parts))
+    cli.out.show({**fields_of(found), "attempts": attempts, "steps": steps}, Group(*parts))
 
 
 def retry(cli: Cli, jobs: JobIds) -> None:
@@ -123,6 +129,29 @@ def retry(cli: Cli, jobs: JobIds) -> None:
         was = await engine_jobs.retry(conn, job)
         queue = (await inspect.show_job(conn, job)).queue
         await queues.ring(conn, queue)  # idle workers look at once instead of at their next poll
+        return was
+
+    _each(cli, jobs, again, "runs again; it was")
+
+
+def restart(
+    cli: Cli,
+    jobs: JobIds,
+    step: Annotated[
+        str | None,
+        typer.Option("--from", metavar="STEP", help="A step by name or number; else the first."),
+    ] = None,
+) -> None:
+    """Run jobs again from one of their steps: it and all after it are forgotten.
+
+    For jobs that are scheduled, dead, cancelled or done.
+
+    Example: `ostinato jobs restart 31900000000042 --from charge`
+    """
+
+    async def again(conn: AsyncConnection[Any], job: int) -> str:
+        was = await engine_steps.restart(conn, job, step)
+        await queues.ring(conn, (await inspect.show_job(conn, job)).queue)
         return was
 
     _each(cli, jobs, again, "runs again; it was")
@@ -151,6 +180,7 @@ def register(app: typer.Typer) -> None:
     command(app, "list")(list_)
     command(app)(show)
     command(app)(retry)
+    command(app)(restart)
     command(app)(cancel)
 
 

@@ -11,8 +11,9 @@ from ostinato.cli import words
 from ostinato.cli.document import Raw, parsed
 from ostinato.cli.output import grid, table
 from ostinato.engine.inspect import Attempt, JobDetails, JobSummary
+from ostinato.engine.steps import Step
 
-__all__ = ["attempts", "error", "facts", "latest"]
+__all__ = ["attempts", "error", "facts", "latest", "steps"]
 
 LONGEST_ERROR = 80
 
@@ -53,6 +54,25 @@ def attempts(found: Sequence[Attempt], now: datetime) -> Table:
             "" if took is None else words.span(took / 1000),
             run.worker_name or str(run.worker_id or "")[:8],
             _summary(fault),
+        )
+    return shown
+
+
+def steps(found: Sequence[Step], now: datetime) -> Table:
+    """The steps of a job, first to last."""
+    shown = table("step", "name", "type", "when", "took", "bytes", "attempt", right=("bytes",))
+    for step in found:
+        when = words.age(step.finished_at, now)
+        if step.until is not None and step.until > now:
+            when = f"until {words.age(step.until, now)}"
+        shown.add_row(
+            str(step.position),
+            step.name,
+            step.type,
+            when,
+            "" if step.duration_ms is None else words.span(step.duration_ms / 1000),
+            str(step.bytes) if step.bytes else "",
+            str(step.attempt),
         )
     return shown
 
