@@ -13,8 +13,8 @@ from ostinato.base.flow import flow
 from ostinato.cli.machines import EXAMPLE
 from ostinato.db.embedded import Urls
 from ostinato.db.pool import Connection, connect
-from ostinato.engine import machines
-from ostinato.engine.machines import LeaseToken, Moved
+from ostinato.engine import leases, machines
+from ostinato.engine.machines import Moved
 from tests.sql.engine import START, Session, Sessions
 from tests.sql.machinery import ENTITY, Table, table_of
 
@@ -77,10 +77,23 @@ def test_refusals_are_errors_of_ours(db: Session, table: Table, ask: Ask) -> Non
         happen("send")
     with pytest.raises(LeaseLost):
         happen("cancel", fence=(1, 1))
-    with pytest.raises(LeaseLost):
-        happen("cancel", fence=LeaseToken("books", 7))
     with pytest.raises(NotFound):
         ask(lambda conn: machines.transition(conn, EXAMPLE, ENTITY, 404, "cancel", by="ana"))
+
+
+def test_a_lease_fences_for_the_tenant_that_holds_it(db: Session, table: Table, ask: Ask) -> None:
+    row = table.add()
+
+    async def work(conn: Connection) -> str:
+        lease = await leases.acquire(conn, "books", holder="me", ttl=60, tenant="acme")
+        how = machines.How(by="ana", fence=lease, changes=SENT)
+        await machines.transition(conn, EXAMPLE, ENTITY, row, "send", **how)
+        await leases.release(conn, lease)
+        return await machines.transition(conn, EXAMPLE, ENTITY, row, "cancel", by="me", fence=lease)
+
+    with pytest.raises(LeaseLost):
+        ask(work)
+    assert table.state(row) == "sent"
 
 
 def test_many_at_once(db: Session, table: Table, ask: Ask) -> None:

@@ -20,12 +20,12 @@ from ostinato.base.flow import current_correlation
 from ostinato.base.machine import Machine
 from ostinato.db.call import call, call_now, call_value
 from ostinato.db.sqlstate import translated
+from ostinato.engine.leases import Lease
 
 __all__ = [
     "Fence",
     "Gap",
     "How",
-    "LeaseToken",
     "Moved",
     "Past",
     "attach",
@@ -42,15 +42,8 @@ Id = str | int
 PAGE = 50
 
 
-class LeaseToken(NamedTuple):
-    """A lease by its name, and the token that its holder was given."""
-
-    name: str
-    token: int
-
-
-Fence = tuple[int, int] | LeaseToken
-"""What a late worker does not have any more: the token of its job (`ctx.token`), or of a lease."""
+Fence = tuple[int, int] | Lease
+"""What a late worker does not have any more: the token of its job (`ctx.token`), or a lease."""
 
 
 class How(TypedDict, total=False):
@@ -224,8 +217,8 @@ def _named(machine: Machine, entity: str, event: str, how: How) -> dict[str, Any
         "changes": None if changes is None else json.dumps(dict(changes), default=str),
         "tenant_id": how.get("tenant_id"),
     }
-    if isinstance(fence, LeaseToken):
-        named |= {"lease": fence.name, "token": fence.token}
+    if isinstance(fence, Lease):
+        named |= {"lease": fence.name, "token": fence.token, "lease_tenant": fence.tenant_id}
     elif fence is not None:
         named |= {"job_id": fence[0], "attempt": fence[1]}
     return {name: value for name, value in named.items() if value is not None}

@@ -305,10 +305,10 @@ $$;
 create function ostinato.transition(
     machine text, entity text, id text, event text, by text default null, why text default null, correlation_id text default null,
     changes json default null, tenant_id text default null, job_id bigint default null, attempt integer default null,
-    lease text default null, token bigint default null
+    lease text default null, token bigint default null, lease_tenant text default null
 ) returns text language sql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    select t.to_state from ostinato.transition_all($1, $2, array[$3], $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) t
+    select t.to_state from ostinato.transition_all($1, $2, array[$3], $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) t
 $$;
 
 -- Lets an event happen to many rows at once, all or none; returns them with their old and new states. With `skip` those that
@@ -316,7 +316,7 @@ $$;
 create function ostinato.transition_all(
     machine text, entity text, ids text[], event text, by text default null, why text default null, correlation_id text default null,
     changes json default null, tenant_id text default null, job_id bigint default null, attempt integer default null,
-    lease text default null, token bigint default null, skip boolean default false
+    lease text default null, token bigint default null, lease_tenant text default null, skip boolean default false
 ) returns table (id text, from_state text, to_state text) language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
@@ -344,7 +344,7 @@ begin
         perform ostinato.fence_job(transition_all.job_id, transition_all.attempt);
     end if;
     if transition_all.lease is not null then
-        perform ostinato.guard_lease(transition_all.lease, transition_all.token);
+        perform ostinato.guard_lease(transition_all.lease, transition_all.token, transition_all.lease_tenant);
     end if;
     v_whose := case when transition_all.tenant_id is not null then format(' and t.%I::text = $5', v_table.tenant_column) else '' end;
     execute format(
