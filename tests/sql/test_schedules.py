@@ -1,7 +1,7 @@
 """Schedules: each slot fires once, whoever fires, whatever dies, however long nobody did."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
@@ -629,6 +629,34 @@ def test_a_rule_that_can_no_longer_be_computed_pauses_its_schedule_only(
     assert shown(db, "lost")["next_at"] == START + 2 * HOUR
 
 
+@pytest.fixture
+def slow_fires(admin: Session) -> Iterator[None]:
+    """Every set of fires takes 0.6 s, by the clock in the table."""
+    admin.rows(
+        "create function public.take_time() returns trigger language plpgsql security definer as"
+        " $$begin update ostinato_data.test_clock set shift = shift + '0.6 s'; return null; end$$"
+    )
+    admin.rows(
+        "create trigger take_time after insert on ostinato_data.schedule_fire"
+        " for each statement execute function public.take_time()"
+    )
+    yield
+    admin.rows("drop function public.take_time() cascade")
+
+
+@pytest.mark.usefixtures("slow_fires")
+def test_after_a_long_outage_a_call_stops_after_a_second_and_the_next_goes_on(
+    db: Session, clock: Clock
+) -> None:
+    many(db, 45)
+    clock.advance(days=2)
+
+    rounds = [fire(db) for _ in range(3)]
+
+    assert [(fired["looked"], fired["undone"]) for fired in rounds] == [(45, 5), (5, 0), (0, 0)]
+    assert [fired["fired"] for fired in rounds] == [40, 5, 0]
+
+
 def test_rules_of_zones_that_changed_are_taken_up(db: Session, admin: Session) -> None:
     schedule(db, "changed", at_time=time(14, 30), zone=PARIS)
     schedule(db, "due", cron="0 * * * *")
@@ -784,3 +812,5 @@ def test_the_steps_of_a_fire_can_be_asked_one_by_one(db: Session, clock: Clock) 
     db.call("check_timed", ids=ids)
     (set_,) = db.call("fire_set", ids=ids, now=at + HOUR)
     assert (set_["fired"], set_["queues"]) == (1, ["default"])
+    (set_,) = db.call("fire_safely", ids=ids, now=at + 2 * HOUR)
+    assert (set_["fired"], set_["broken"]) == (1, 0)

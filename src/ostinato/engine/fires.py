@@ -91,6 +91,8 @@ class Fired:
 
     looked: int
     """Schedules that were due and in nobody else's hands."""
+    undone: int
+    """Those of them that are left to the next call, for want of time."""
     fired: int
     """Jobs that were added."""
     missed: int

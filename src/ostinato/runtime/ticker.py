@@ -56,7 +56,7 @@ class Ticker:
             self._note(fired)
             for queue in fired.queues:
                 await queues.ring(conn, queue)
-            if fired.looked < SET:
+            if fired.looked < SET and not fired.undone:
                 return FOREVER if fired.next_due is None else max(0.001, fired.next_due)
 
     def _note(self, fired: Fired) -> None:

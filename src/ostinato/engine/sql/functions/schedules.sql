@@ -132,58 +132,92 @@ language sql stable as $$
 $$;
 
 -- Fires what is due, at most `most` schedules, oldest first: adds the jobs and moves the schedules on. `queues` are those to
--- ring after the commit, `lateness` is in seconds, one for each fire, and `next_due` in seconds from now.
+-- ring after the commit, `lateness` is in seconds, one for each fire, and `next_due` in seconds from now. After a long outage a
+-- schedule may have a thousand slots to go through: when a second is over, the rest is left to the next call (`undone`).
 create function ostinato.fire_schedules(
-    most integer default 1000, out looked integer, out fired integer, out missed integer, out broken integer,
+    most integer default 1000, out looked integer, out undone integer, out fired integer, out missed integer, out broken integer,
     out queues text[], out lateness double precision[], out next_due double precision
 ) language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
-    v_now constant timestamptz := ostinato.now();
-    v_ids bigint[];
-    v_id  bigint;
-    v_set record;
+    v_now  constant timestamptz := ostinato.now();
+    v_part bigint[];
+    v_late bigint[];
+    v_set  record;
 begin
-    v_ids := array(select d.schedule_id from schedule_due d where d.next_at <= v_now order by d.next_at limit most for update skip locked);
-    looked := cardinality(v_ids);
+    select coalesce(array_agg(d.schedule_id) filter (where d.slot_at > v_now - interval '1 hour'), '{}'),
+           coalesce(array_agg(d.schedule_id) filter (where d.slot_at <= v_now - interval '1 hour'), '{}')
+    into v_part, v_late
+    from (select d.schedule_id, d.slot_at from schedule_due d where d.next_at <= v_now order by d.next_at limit most for update skip locked) d;
+    looked := cardinality(v_part) + cardinality(v_late);
     fired := 0;
     missed := 0;
     broken := 0;
     queues := '{}';
     lateness := '{}';
-    begin
-        select f.* into v_set from ostinato.fire_set(v_ids, v_now) f;
-        fired := v_set.fired;
-        missed := v_set.missed;
-        queues := v_set.queues;
-        lateness := v_set.lateness;
-    exception when others then
-        if left(sqlstate, 2) in ('08', '25', '40', '53', '55', '57', '58', 'XX') then
-            raise;  -- not the doing of a schedule
+    while v_part <> '{}' or v_late <> '{}' loop
+        if v_part = '{}' then
+            v_part := v_late[:20];
+            v_late := v_late[21:];
         end if;
-        foreach v_id in array v_ids loop  -- slowly: all but those that cannot be computed
-            begin
-                select f.* into v_set from ostinato.fire_set(array[v_id], v_now) f;
-                fired := fired + v_set.fired;
-                missed := missed + v_set.missed;
-                queues := queues || v_set.queues;
-                lateness := lateness || v_set.lateness;
-            exception when others then
-                if left(sqlstate, 2) in ('08', '25', '40', '53', '55', '57', '58', 'XX') then
-                    raise;
-                end if;
-                update schedule s set paused = true, error = sqlerrm where s.id = v_id;
-                delete from schedule_due d where d.schedule_id = v_id;
-                broken := broken + 1;
-            end;
-        end loop;
-    end;
-    queues := array(select distinct q from unnest(queues) q);
+        v_set := ostinato.fire_safely(v_part, v_now);
+        v_part := '{}';
+        fired := fired + v_set.fired;
+        missed := missed + v_set.missed;
+        broken := broken + v_set.broken;
+        queues := array(select unnest(queues) union select unnest(v_set.queues));
+        lateness := lateness || v_set.lateness;
+        exit when ostinato.now() > v_now + interval '1 second';
+    end loop;
+    undone := cardinality(v_late);
     next_due := (select extract(epoch from min(d.next_at) - v_now) from schedule_due d where d.next_at > v_now);
 end
 $$;
 
--- Fires some schedules whose due rows the caller has locked.
+-- Fires some schedules whose due rows the caller has locked; those that cannot be computed are paused and say why.
+create function ostinato.fire_safely(
+    ids bigint[], now timestamptz, out fired integer, out missed integer, out broken integer, out queues text[], out lateness double precision[]
+) language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+declare
+    v_set record;
+    v_id  bigint;
+begin
+    broken := 0;
+    v_set := ostinato.fire_set(ids, now);
+    fired := v_set.fired;
+    missed := v_set.missed;
+    queues := v_set.queues;
+    lateness := v_set.lateness;
+exception when others then
+    if left(sqlstate, 2) in ('08', '25', '40', '53', '55', '57', '58', 'XX') then
+        raise;  -- not the doing of a schedule
+    end if;
+    fired := 0;
+    missed := 0;
+    queues := '{}';
+    lateness := '{}';
+    if cardinality(ids) = 1 then
+        -- Who writes a schedule locks it before its due row, and we have that: not to wait here, but to try again later.
+        if exists (select from schedule s where s.id = ids[1] for update skip locked) then
+            update schedule s set paused = true, error = sqlerrm where s.id = ids[1];
+            delete from schedule_due d where d.schedule_id = ids[1];
+            broken := 1;
+        end if;
+        return;
+    end if;
+    foreach v_id in array ids loop  -- slowly: all but those
+        v_set := ostinato.fire_safely(array[v_id], now);
+        fired := fired + v_set.fired;
+        missed := missed + v_set.missed;
+        broken := broken + v_set.broken;
+        queues := queues || v_set.queues;
+        lateness := lateness || v_set.lateness;
+    end loop;
+end
+$$;
+
+-- Fires some schedules whose due rows the caller has locked, or fails as a whole.
 create function ostinato.fire_set(
     ids bigint[], now timestamptz, out fired integer, out missed integer, out queues text[], out lateness double precision[]
 ) language plpgsql
