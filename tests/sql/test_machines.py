@@ -783,6 +783,20 @@ def test_ids_may_be_anything_and_tables_may_be_partitioned_and_oddly_named(
         assert [line["to_state"] for line in lines] == ["sent", "sent"]
 
 
+def test_an_id_of_fixed_length_is_not_cut(admin: Session, db: Session) -> None:
+    with table_of(admin, attach=False) as table:
+        admin.rows("alter table billing.invoice alter id drop identity")
+        admin.rows("alter table billing.invoice alter id type char(9)")
+        admin.get("install_machine", definition=EXAMPLE.definition())
+        attach_to(admin, EXAMPLE)
+        admin.rows("insert into billing.invoice (id, tenant_id) values ('552032534', 't1')")
+
+        for other in ("5", "5520325349"):
+            with refused("OS404"):
+                table.happen(db, other, "cancel")
+        assert table.happen(db, "552032534", "cancel") == "void"
+
+
 def test_two_machines_may_hold_two_columns_of_one_table(
     admin: Session, db: Session, table: Table
 ) -> None:

@@ -99,7 +99,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
     v_type text;
 begin
-    select format_type(a.atttypid, null) into v_type from pg_attribute a
+    select format_type(a.atttypid, -1) into v_type from pg_attribute a  -- without a length: a cast must not cut an id
     where a.attrelid = ostinato.relation_of(entity) and a.attname = column_type.name and a.attnum > 0 and not a.attisdropped;
     if not found then
         raise exception using errcode = 'OS400', message = format('%s has no column %L', entity, name),
