@@ -456,3 +456,18 @@ def test_the_steps_of_a_job_say_when_how_long_and_how_large(db: Session, clock: 
 def test_steps_are_closed_to_tenants(sessions: Sessions, call: str) -> None:
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
         sessions.tenant("t1").rows(f"select ostinato.{call}")
+
+
+def test_a_week_is_filled_with_the_steps_that_belong_to_it(db: Session, admin: Session) -> None:
+    job = running(db)
+    save(db, job)
+    admin.call("make_partition", parent="step", name="step_20260226")
+
+    assert admin.get("fill_week", parent="step", id="job_id", week=8) == 1
+
+    assert len(load(db, job.id)) == 1
+
+
+def test_a_result_that_is_too_large_is_named(db: Session) -> None:
+    with refused("OS400", "'report'", "limit"):
+        db.call("refuse_large_step", name="report", result="x")

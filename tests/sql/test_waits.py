@@ -379,6 +379,7 @@ def test_why_says_what_a_job_waits_for(db: Session, job: Held) -> None:
     assert code == "waiting"
     assert "order.paid" in reason["message"]
     assert reason["detail"]["key"] == "7"
+    assert db.call("why_waiting", job_id=job.id)[0]["code"] == "waiting"
     assert db.call("job_steps", job_id=job.id)[0]["type"] == "waiting"
 
 
