@@ -640,13 +640,18 @@ CREATE FUNCTION ostinato.finish_idempotent(scope text, key text, token bigint, a
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.finish_idempotent(scope text, key text, token bigint, answer json, resource text, tenant_id text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.fire_schedules(most integer DEFAULT 1000, OUT looked integer, OUT fired integer, OUT missed integer, OUT broken integer, OUT queues text[], OUT lateness double precision[], OUT next_due double precision) RETURNS record
+CREATE FUNCTION ostinato.fire_safely(ids bigint[], now timestamp with time zone, OUT fired integer, OUT missed integer, OUT broken integer, OUT queues text[], OUT lateness double precision[]) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.fire_safely(ids bigint[], now timestamp with time zone, OUT fired integer, OUT missed integer, OUT broken integer, OUT queues text[], OUT lateness double precision[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.fire_schedules(most integer DEFAULT 1000, OUT looked integer, OUT undone integer, OUT fired integer, OUT missed integer, OUT broken integer, OUT queues text[], OUT lateness double precision[], OUT next_due double precision) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
     AS …;
-ALTER FUNCTION ostinato.fire_schedules(most integer, OUT looked integer, OUT fired integer, OUT missed integer, OUT broken integer, OUT queues text[], OUT lateness double precision[], OUT next_due double precision) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.fire_schedules(most integer, OUT looked integer, OUT undone integer, OUT fired integer, OUT missed integer, OUT broken integer, OUT queues text[], OUT lateness double precision[], OUT next_due double precision) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.fire_set(ids bigint[], now timestamp with time zone, OUT fired integer, OUT missed integer, OUT queues text[], OUT lateness double precision[]) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1773,16 +1778,16 @@ CREATE FUNCTION ostinato.trail_of_webhooks(ids bigint[]) RETURNS SETOF ostinato_
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.trail_of_webhooks(ids bigint[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.transition(machine text, entity text, id text, event text, by text DEFAULT NULL::text, why text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, changes json DEFAULT NULL::json, tenant_id text DEFAULT NULL::text, job_id bigint DEFAULT NULL::bigint, attempt integer DEFAULT NULL::integer, lease text DEFAULT NULL::text, token bigint DEFAULT NULL::bigint) RETURNS text
+CREATE FUNCTION ostinato.transition(machine text, entity text, id text, event text, by text DEFAULT NULL::text, why text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, changes json DEFAULT NULL::json, tenant_id text DEFAULT NULL::text, job_id bigint DEFAULT NULL::bigint, attempt integer DEFAULT NULL::integer, lease text DEFAULT NULL::text, token bigint DEFAULT NULL::bigint, lease_tenant text DEFAULT NULL::text) RETURNS text
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.transition(machine text, entity text, id text, event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.transition_all(machine text, entity text, ids text[], event text, by text DEFAULT NULL::text, why text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, changes json DEFAULT NULL::json, tenant_id text DEFAULT NULL::text, job_id bigint DEFAULT NULL::bigint, attempt integer DEFAULT NULL::integer, lease text DEFAULT NULL::text, token bigint DEFAULT NULL::bigint, skip boolean DEFAULT false) RETURNS TABLE(id text, from_state text, to_state text)
+ALTER FUNCTION ostinato.transition(machine text, entity text, id text, event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.transition_all(machine text, entity text, ids text[], event text, by text DEFAULT NULL::text, why text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, changes json DEFAULT NULL::json, tenant_id text DEFAULT NULL::text, job_id bigint DEFAULT NULL::bigint, attempt integer DEFAULT NULL::integer, lease text DEFAULT NULL::text, token bigint DEFAULT NULL::bigint, lease_tenant text DEFAULT NULL::text, skip boolean DEFAULT false) RETURNS TABLE(id text, from_state text, to_state text)
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.transition_all(machine text, entity text, ids text[], event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, skip boolean) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.transition_all(machine text, entity text, ids text[], event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.unregister_worker(worker_id uuid) RETURNS void
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1982,6 +1987,11 @@ CREATE FUNCTION ostinato_data.protect(name text, tenants boolean DEFAULT false) 
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato_data.protect(name text, tenants boolean) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_data.refuse_rewrite() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_data.refuse_rewrite() OWNER TO ostinato_owner;
 CREATE TABLE ostinato_data.event_log (
     event_id bigint NOT NULL,
     "position" bigint NOT NULL,
@@ -2806,6 +2816,7 @@ ALTER INDEX ostinato_data.transition_entity ATTACH PARTITION ostinato_data.trans
 ALTER INDEX ostinato_data.transition_pkey ATTACH PARTITION ostinato_data.transition_default_pkey;
 ALTER INDEX ostinato_data.webhook_attempt_delivery ATTACH PARTITION ostinato_data.webhook_attempt_default_delivery_id_id_idx;
 ALTER INDEX ostinato_data.webhook_attempt_pkey ATTACH PARTITION ostinato_data.webhook_attempt_default_pkey;
+CREATE TRIGGER refuse_rewrite BEFORE DELETE OR UPDATE OR TRUNCATE ON ostinato_data.transition FOR EACH STATEMENT EXECUTE FUNCTION ostinato_data.refuse_rewrite();
 ALTER TABLE ONLY ostinato_data.delivery
     ADD CONSTRAINT delivery_subscription_fkey FOREIGN KEY (subscription) REFERENCES ostinato_data.subscription(name) ON DELETE CASCADE;
 ALTER TABLE ONLY ostinato_data.webhook_delivery
@@ -3209,8 +3220,10 @@ GRANT ALL ON FUNCTION ostinato.finish_delivery(subscription text, "position" big
 REVOKE ALL ON FUNCTION ostinato.finish_idempotent(scope text, key text, token bigint, answer json, resource text, tenant_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.finish_idempotent(scope text, key text, token bigint, answer json, resource text, tenant_id text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.finish_idempotent(scope text, key text, token bigint, answer json, resource text, tenant_id text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.fire_schedules(most integer, OUT looked integer, OUT fired integer, OUT missed integer, OUT broken integer, OUT queues text[], OUT lateness double precision[], OUT next_due double precision) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.fire_schedules(most integer, OUT looked integer, OUT fired integer, OUT missed integer, OUT broken integer, OUT queues text[], OUT lateness double precision[], OUT next_due double precision) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.fire_safely(ids bigint[], now timestamp with time zone, OUT fired integer, OUT missed integer, OUT broken integer, OUT queues text[], OUT lateness double precision[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.fire_safely(ids bigint[], now timestamp with time zone, OUT fired integer, OUT missed integer, OUT broken integer, OUT queues text[], OUT lateness double precision[]) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.fire_schedules(most integer, OUT looked integer, OUT undone integer, OUT fired integer, OUT missed integer, OUT broken integer, OUT queues text[], OUT lateness double precision[], OUT next_due double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.fire_schedules(most integer, OUT looked integer, OUT undone integer, OUT fired integer, OUT missed integer, OUT broken integer, OUT queues text[], OUT lateness double precision[], OUT next_due double precision) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.fire_set(ids bigint[], now timestamp with time zone, OUT fired integer, OUT missed integer, OUT queues text[], OUT lateness double precision[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.fire_set(ids bigint[], now timestamp with time zone, OUT fired integer, OUT missed integer, OUT queues text[], OUT lateness double precision[]) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.first_id(at timestamp with time zone) FROM PUBLIC;
@@ -3699,12 +3712,12 @@ GRANT ALL ON FUNCTION ostinato.trail_of_transitions(correlation_id text, most in
 REVOKE ALL ON FUNCTION ostinato.trail_of_webhooks(ids bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.trail_of_webhooks(ids bigint[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.trail_of_webhooks(ids bigint[]) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.transition(machine text, entity text, id text, event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.transition(machine text, entity text, id text, event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.transition(machine text, entity text, id text, event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.transition_all(machine text, entity text, ids text[], event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, skip boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.transition_all(machine text, entity text, ids text[], event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, skip boolean) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.transition_all(machine text, entity text, ids text[], event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, skip boolean) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.transition(machine text, entity text, id text, event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.transition(machine text, entity text, id text, event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.transition(machine text, entity text, id text, event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.transition_all(machine text, entity text, ids text[], event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.transition_all(machine text, entity text, ids text[], event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.transition_all(machine text, entity text, ids text[], event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.unregister_worker(worker_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.unregister_worker(worker_id uuid) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.upkeep_events(cutoff timestamp with time zone, weeks_ahead integer) FROM PUBLIC;
@@ -3783,6 +3796,7 @@ GRANT ALL ON FUNCTION ostinato.why_waiting(job_id bigint) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.with_slot(s ostinato_data.schedule, slot_local timestamp without time zone, slot_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.with_slot(s ostinato_data.schedule, slot_local timestamp without time zone, slot_at timestamp with time zone) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato_data.protect(name text, tenants boolean) FROM PUBLIC;
+REVOKE ALL ON FUNCTION ostinato_data.refuse_rewrite() FROM PUBLIC;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.event_log TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.event_log TO ostinato_tenant;
 GRANT SELECT ON TABLE ostinato.events_outbox TO ostinato_worker;
@@ -3846,8 +3860,6 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.test_clock TO ostinato_
 GRANT SELECT ON TABLE ostinato_data.test_clock TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.tick TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.tick TO ostinato_tenant;
-REVOKE ALL ON TABLE ostinato_data.transition FROM ostinato_owner;
-GRANT SELECT,INSERT,REFERENCES,TRIGGER,MAINTAIN ON TABLE ostinato_data.transition TO ostinato_owner;
 GRANT SELECT ON TABLE ostinato_data.transition TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.transition TO ostinato_tenant;
 GRANT SELECT ON TABLE ostinato_data.transition_default TO ostinato_worker;
