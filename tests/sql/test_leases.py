@@ -1,8 +1,11 @@
 """Leases: one holder at a time, tokens that only grow, and a fence for those who come late."""
 
+import random
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
+import psycopg
 import pytest
 
 from tests.sql.engine import START, Clock, Held, Row, Session, Sessions, refused, until_blocked
@@ -195,6 +198,48 @@ def test_asking_for_a_held_one_does_not_hold_up_its_renewal(db: Session, other: 
 
         db.rows("set lock_timeout = '2s'")
         db.call("renew_lease", name="n", token=first["token"])
+
+
+def test_under_load_and_expiry_the_tokens_of_guarded_writes_never_go_back(
+    sessions: Sessions, admin: Session, clock: Clock
+) -> None:
+    admin.rows("create table if not exists public.written (n serial primary key, token bigint)")
+    admin.rows("grant all on public.written, public.written_n_seq to ostinato_worker")
+    admin.rows("delete from public.written")
+    opened = [sessions.open() for _ in range(6)]
+
+    def hold(number: int) -> int:
+        db, rng, refusals = opened[number], random.Random(number), 0
+        for _ in range(30):
+            mine = acquire(db, holder=f"h{number}")
+            if not mine["acquired"]:
+                continue
+            held = {"name": "n", "token": mine["token"]}
+            try:
+                for _ in range(rng.randint(1, 4)):
+                    with db.transaction():
+                        db.call("guard_lease", **held)
+                        db.rows("insert into public.written (token) values (%s)", held["token"])
+                    if rng.random() < 0.3:
+                        db.call("renew_lease", **held)
+            except psycopg.Error as error:
+                assert error.sqlstate == "OS410"  # noqa: PT017 - any other is a failure
+                refusals += 1
+            if rng.random() < 0.5:
+                db.call("release_lease", **held)
+        return refusals
+
+    with ThreadPoolExecutor(6) as threads:
+        running = [threads.submit(hold, number) for number in range(6)]
+        while not all(each.done() for each in running):
+            clock.beat(31)
+        for each in running:
+            each.result()
+
+    tokens = [row["token"] for row in admin.rows("select token from public.written order by n")]
+    assert len(set(tokens)) > 1
+    assert tokens == sorted(tokens)
+    admin.rows("drop table public.written")
 
 
 # Guarding
