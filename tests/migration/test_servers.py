@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 
 import psycopg
@@ -14,7 +15,8 @@ from ostinato.base.settings import Settings
 from ostinato.cli.machines import EXAMPLE
 from ostinato.db import binaries, embedded
 from ostinato.db.embedded import Server
-from ostinato.engine import inspect, jobs, machines, tenants, upkeep
+from ostinato.engine import fires, inspect, jobs, machines, tenants, upkeep
+from ostinato.engine.fires import Slot
 from ostinato.testing import engine_on
 
 app = App("versions")
@@ -114,3 +116,30 @@ async def test_machines_tenants_and_trails_hold_on_this_server(server: Server) -
         told = await inspect.trail(engine.admin, "req-1")
 
     assert [(line.source, line.state) for line in told] == [("transition", "sent")]
+
+
+async def test_schedules_fire_once_a_slot_on_this_server(server: Server) -> None:
+    served: list[Slot] = []
+    rounds = App("rounds")
+
+    @rounds.job()
+    async def opens(ctx: Context, scheduled_for: Slot) -> None:
+        served.append(scheduled_for)
+
+    rounds.schedule(opens, at_time=time(2, 30), zone="Europe/Paris")
+    rounds.schedule(opens, name="dense", cron="*/30 1-3 * * *", zone="Europe/Paris", overlap="both")
+    async with engine_on(server, "schedules") as engine:
+        await upkeep.run(engine.admin, 14)
+        await engine.clock.freeze(datetime(2026, 10, 24, 12, tzinfo=UTC))
+        await engine.run_until_idle(rounds)
+        for _ in range(36):
+            await engine.clock.move(timedelta(minutes=30))
+            await engine.run_until_idle(rounds)
+        (past,) = await fires.list_fires(engine.admin, "rounds.opens")
+        assert len(await fires.next_fires(engine.admin, "dense", 3)) == 3
+        assert await fires.recompute(engine.admin) == 0
+
+    assert past.slot_at == datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
+    dense = [slot.at for slot in served if slot.schedule == "dense"]
+    first = datetime(2026, 10, 24, 23, 0, tzinfo=UTC)
+    assert dense == [first + timedelta(minutes=30 * n) for n in range(8)]
