@@ -48,9 +48,10 @@ async def effect_table(lab: Lab) -> None:
 
 async def settled(lab: Lab, name: str) -> None:
     """Wait until a subscription has nothing left to do."""
+    await lab.until("select not ostinato.has_unsequenced()")
     await lab.until(
         "select exists (select from ostinato.list_subscriptions() s where s.name = %s and"
-        " s.behind + s.waiting + s.held = 0) and not ostinato.has_unsequenced()",
+        " s.behind + s.waiting + s.held = 0)",
         name,
     )
 

@@ -14,6 +14,7 @@ from ostinato.cli import (
     dead,
     doctor,
     enqueue,
+    events,
     jobs,
     leases,
     metrics,
@@ -85,6 +86,7 @@ _jobs = group(app, "jobs", "Look at jobs, and retry, cancel or redrive them.")
 jobs.register(_jobs)
 dead.register(_jobs)
 queues.register(group(app, "queues", "Look at queues, and pause, resume or limit them."))
+events.register(group(app, "events", "What happened, who was told, and what is buried."))
 leases.register(group(app, "leases", "Look at leases, and take one away."))
 schedules.register(group(app, "schedules", "What happens when: look at schedules, and write them."))
 webhooks.register(group(app, "webhooks", "Who is told of events by HTTP, and what became of it."))
