@@ -12,9 +12,18 @@ threads that run in a copy of the context.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-__all__ = ["Flow", "current", "current_correlation", "current_tenant", "enter", "flow", "leave"]
+__all__ = [
+    "Carrier",
+    "Flow",
+    "current",
+    "current_correlation",
+    "current_tenant",
+    "enter",
+    "flow",
+    "leave",
+]
 
 
 class Flow(NamedTuple):
@@ -24,30 +33,39 @@ class Flow(NamedTuple):
     correlation: str | None
 
 
+class Carrier(Protocol):
+    """What has a flow and tells it when it is asked: most jobs never ask."""
+
+    @property
+    def flow(self) -> Flow:
+        """Whose work it is and what it belongs to."""
+
+
 NOTHING = Flow(None, None)
 
-_current: ContextVar[Flow] = ContextVar("flow", default=NOTHING)
+_current: ContextVar[Flow | Carrier] = ContextVar("flow", default=NOTHING)
 
 
 def current() -> Flow:
     """The flow that this code runs in."""
-    return _current.get()
+    found = _current.get()
+    return found if isinstance(found, Flow) else found.flow
 
 
 def current_tenant() -> str | None:
     """The tenant that this code works for, if somebody said."""
-    return _current.get().tenant
+    return current().tenant
 
 
 def current_correlation() -> str | None:
     """The correlation id of what this code is part of, if it has one."""
-    return _current.get().correlation
+    return current().correlation
 
 
 @contextmanager
 def flow(*, tenant: str | None = None, correlation: str | None = None) -> Iterator[Flow]:
     """Run a block for a tenant, as part of something; what is not given stays as it is."""
-    before = _current.get()
+    before = current()
     inside = Flow(
         before.tenant if tenant is None else tenant,
         before.correlation if correlation is None else correlation,
@@ -59,12 +77,12 @@ def flow(*, tenant: str | None = None, correlation: str | None = None) -> Iterat
         leave(token)
 
 
-def enter(inside: Flow) -> Token[Flow]:
+def enter(inside: Flow | Carrier) -> Token[Flow | Carrier]:
     """Begin a flow, for code that cannot afford a context manager; `leave` ends it."""
     return _current.set(inside)
 
 
-def leave(token: Token[Flow]) -> None:
+def leave(token: Token[Flow | Carrier]) -> None:
     """End a flow."""
     try:  # noqa: SIM105 - once for every job
         _current.reset(token)

@@ -14,6 +14,7 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar, o
 from psycopg import AsyncConnection, Connection
 
 from ostinato.base.errors import InvalidInput
+from ostinato.base.flow import Flow
 from ostinato.base.log import FilteringBoundLogger, get_logger
 from ostinato.base.signature import storable
 from ostinato.engine import claims
@@ -102,6 +103,11 @@ class Context:
     def correlation_id(self) -> str:
         """What this job is part of: its correlation id, or one made from its own id."""
         return self.job.correlation_id or f"job-{self.job.id}"
+
+    @property
+    def flow(self) -> Flow:
+        """Whose work this is and what it is part of: what the handler adds gets both."""
+        return Flow(self.job.tenant_id, self.correlation_id)
 
     @property
     def log(self) -> FilteringBoundLogger:

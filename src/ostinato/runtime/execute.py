@@ -15,7 +15,7 @@ from typing import Any, assert_never
 
 from ostinato.base.backoff import LONGEST_DELAY, Retry, is_permanent, next_delay
 from ostinato.base.errors import InvalidInput, LeaseLost, RetryAfter, StepMismatch
-from ostinato.base.flow import Flow, enter, leave
+from ostinato.base.flow import enter, leave
 from ostinato.base.signature import bounded_error, error_signature, storable
 from ostinato.engine.claims import Failure, Job
 from ostinato.runtime.context import Context, SyncContext
@@ -98,7 +98,7 @@ async def execute(
 
     Never raises; a cancellation of the lane is part of the verdict.
     """
-    token = enter(Flow(ctx.job.tenant_id, ctx.correlation_id))
+    token = enter(ctx)
     try:
         arguments = kind.arguments.load(ctx.job.args)
         if kind.is_async:
