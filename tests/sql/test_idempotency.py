@@ -234,6 +234,17 @@ def test_who_does_not_want_to_wait_is_told_that_somebody_is_at_it(
         assert (row["decision"], row["held_by"], row["until"]) == ("in_flight", None, None)
 
 
+def test_a_wait_has_an_end(db: Session, other: Session) -> None:
+    other.rows("set lock_timeout = '20ms'")
+    with db.transaction():
+        first = begin(db)
+        with refused("55P03"):
+            begin(other)
+        finish(db, first)
+
+    assert begin(other)["decision"] == "replay"
+
+
 def test_answers_are_read_without_waiting_for_others_who_read(db: Session, other: Session) -> None:
     finish(db, begin(db), answer={"id": 9})
     with db.transaction():
