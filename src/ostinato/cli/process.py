@@ -30,6 +30,7 @@ from ostinato.engine.workers import CONTRACT
 from ostinato.runtime.database import Database
 from ostinato.runtime.exporter import Exporter
 from ostinato.runtime.kinds import JobKind
+from ostinato.runtime.webhooks import KIND as DELIVERY_KIND
 from ostinato.runtime.worker import Worker
 
 __all__ = ["Link", "run_worker", "stop_signals"]
@@ -184,7 +185,8 @@ def _told(worker: Worker) -> dict[str, object]:
         "name": worker.name,
         "pid": os.getpid(),
         "queues": worker.queues,
-        "kinds": list(worker.kinds),
+        # The kind that delivers webhooks is in every worker, and nobody's own.
+        "kinds": [name for name in worker.kinds if name != DELIVERY_KIND],
         "example": _example(next(iter(worker.kinds.values()))),
     }
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from ostinato.runtime.safehttp import Answer, Resolver
 
 __all__ = [
+    "KIND",
     "QUEUE",
     "DeliveryFailed",
     "FanOut",
@@ -53,6 +54,7 @@ __all__ = [
 
 QUEUE = "webhooks"
 APP_NAME = "webhooks"
+KIND = f"{APP_NAME}.deliver"
 BATCH = 500
 CONTENT_TYPE = "application/cloudevents+json; charset=utf-8"
 USER_AGENT = "ostinato-webhooks"
