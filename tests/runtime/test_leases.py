@@ -1,13 +1,14 @@
 """A lease around a block: kept alive, lost with a signal, given back; and leases of jobs."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from psycopg import AsyncConnection
 from structlog.typing import EventDict
 
-from ostinato import Client, Context, LeaseLost, Snooze, Unique
+from ostinato import Client, Context, LeaseLost, Snooze, SyncContext, Unique
 from ostinato.base.errors import InvalidInput, LeaseHeld, NotFound
 from ostinato.base.flow import flow
 from ostinato.engine import leases as verbs
@@ -327,6 +328,59 @@ async def test_an_attempt_that_was_taken_away_cannot_write(lab: Lab) -> None:
     assert refused == [1]
     ((attempt,),) = await lab.rows("select attempt from effect")
     assert attempt > 1
+
+
+async def test_a_plain_function_holds_and_guards_in_its_thread(lab: Lab) -> None:
+    await lab.rows("create table effect (attempt integer)")
+    await lab.rows("grant all on effect to ostinato_worker")
+
+    told: list[object] = []
+
+    @lab.app.job()
+    def work(ctx: SyncContext) -> Snooze | None:
+        try:
+            with leases.hold_now(ctx, "n") as lease, ctx.transaction() as conn:
+                verbs.guard_now(conn, lease)
+                conn.execute("insert into effect values (%s)", [lease.attempt])
+        except LeaseHeld as held:
+            told.append(held.values["holder"])
+            return Snooze(0.05)
+        return None
+
+    async with lab.worker():
+        async with leases.hold(lab.client, "n", holder="first"):
+            job = await work.enqueue(lab.client)
+            await lab.until("select max(attempt) > 1 from ostinato.show_job(%s)", job)
+        await lab.becomes(job, "done")
+
+    assert set(told) == {"first"}
+    assert await lab.rows("select attempt from effect") == [(1,)]
+    assert await lab.value(STATES) == ""
+
+
+async def test_in_a_thread_a_late_guard_is_refused_and_a_late_release_is_left(
+    lab: Lab, logs: list[EventDict]
+) -> None:
+    refused: list[str] = []
+
+    @lab.app.job()
+    def work(ctx: SyncContext) -> None:
+        with leases.hold_now(ctx, "n") as lease:
+            stolen = replace(lease, token=lease.token + 1)
+            with pytest.raises(LeaseLost), ctx._ctx._services.transaction_in_thread() as conn:
+                verbs.guard_now(conn, stolen)
+            refused.append("guard")
+
+    async with lab.worker():
+        await lab.rows(f"revoke execute on function ostinato.release_lease from {ROLES}")
+        try:
+            await lab.becomes(await work.enqueue(lab.client), "done")
+        finally:
+            await lab.rows(f"grant execute on function ostinato.release_lease to {ROLES}")
+
+    assert refused == ["guard"]
+    assert [line["lease"] for line in logs if line["event"] == "lease_not_released"] == ["n"]
+    assert await lab.value(STATES) == "over"
 
 
 # Attach

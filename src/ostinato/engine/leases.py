@@ -15,13 +15,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
+import psycopg
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
 from ostinato.base.errors import InvalidInput, LeaseHeld, NotFound
 from ostinato.base.flow import current
 from ostinato.base.jsonio import dump_args
-from ostinato.db.call import call_as, call_one, call_value
+from ostinato.db.call import call_as, call_now, call_one, call_value
+from ostinato.db.sqlstate import translated
 from ostinato.engine.jobs import ANY_QUEUE, NewJob, added_queues, check_time
 
 __all__ = [
@@ -29,12 +31,15 @@ __all__ = [
     "Lease",
     "LeaseLine",
     "acquire",
+    "acquire_now",
     "enqueue_or_attach",
     "force_release",
     "guard",
+    "guard_now",
     "list_leases",
     "prune",
     "release",
+    "release_now",
     "renew",
     "show_lease",
 ]
@@ -117,19 +122,23 @@ async def acquire(
         job_attempt=job_attempt,
         tenant_id=tenant,
     )
-    acquired, token, attempt, held_by, since, until, lifetime, held_job, held_attempt = row
-    if acquired:
-        return Lease(name, tenant, token, attempt, until, lifetime)
-    whose = held_by or "somebody who just gives it back"
-    raise LeaseHeld(
-        f"lease {name!r} is held by {whose}{_until(until)}",
-        name=name,
-        holder=held_by,
-        since=since,
-        until=until,
-        job_id=held_job,
-        job_attempt=held_attempt,
-    )
+    return _answered(name, tenant, row)
+
+
+def acquire_now(
+    conn: psycopg.Connection[Any],
+    name: str,
+    *,
+    holder: str,
+    job_id: int,
+    job_attempt: int,
+    tenant: str,
+) -> Lease:
+    """As `acquire`, for an attempt that runs in a thread."""
+    asked = {"job_id": job_id, "job_attempt": job_attempt, "tenant_id": tenant}
+    with translated():
+        (row,) = call_now(conn, "acquire_lease", name=name, holder=holder, **asked)
+    return _answered(name, tenant, row)
 
 
 async def renew(conn: Connection, lease: Lease, *, ttl: float | None = None) -> datetime | None:
@@ -143,9 +152,22 @@ async def guard(conn: Connection, lease: Lease) -> None:
     await call_value(conn, "guard_lease", **_held(lease))
 
 
+def guard_now(conn: psycopg.Connection[Any], lease: Lease) -> None:
+    """As `guard`, in a thread."""
+    with translated():
+        call_now(conn, "guard_lease", **_held(lease))
+
+
 async def release(conn: Connection, lease: Lease) -> bool:
     """Give it back; False: another one has it, or nobody any more."""
     return bool(await call_value(conn, "release_lease", **_held(lease)))
+
+
+def release_now(conn: psycopg.Connection[Any], lease: Lease) -> bool:
+    """As `release`, in a thread."""
+    with translated():
+        ((released,),) = call_now(conn, "release_lease", **_held(lease))
+    return bool(released)
 
 
 async def force_release(
@@ -239,6 +261,23 @@ async def prune(conn: Connection) -> int:
         total += pruned
         if pruned < BATCH:
             return total
+
+
+def _answered(name: str, tenant: str | None, row: tuple[Any, ...]) -> Lease:
+    """What `acquire_lease` said: a lease, or who has it."""
+    acquired, token, attempt, held_by, since, until, lifetime, held_job, held_attempt = row
+    if acquired:
+        return Lease(name, tenant, token, attempt, until, lifetime)
+    whose = held_by or "somebody who just gives it back"
+    raise LeaseHeld(
+        f"lease {name!r} is held by {whose}{_until(until)}",
+        name=name,
+        holder=held_by,
+        since=since,
+        until=until,
+        job_id=held_job,
+        job_attempt=held_attempt,
+    )
 
 
 def _until(until: datetime | None) -> str:

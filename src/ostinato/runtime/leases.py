@@ -19,8 +19,8 @@ import contextlib
 import os
 import platform
 import time
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from typing import Any, ParamSpec, Protocol
 
 from psycopg import AsyncConnection
@@ -29,10 +29,10 @@ from ostinato.base.errors import LeaseLost, OstinatoError
 from ostinato.base.log import get_logger
 from ostinato.engine import leases
 from ostinato.engine.leases import Attached, Lease
-from ostinato.runtime.context import Context, Services
+from ostinato.runtime.context import Context, Services, SyncContext
 from ostinato.runtime.kinds import JobKind, Target, connection_of
 
-__all__ = ["HeldLease", "enqueue_or_attach", "hold"]
+__all__ = ["HeldLease", "enqueue_or_attach", "hold", "hold_now"]
 
 P = ParamSpec("P")
 
@@ -181,6 +181,27 @@ async def hold(
         raise held._gone()  # noqa: SLF001 - a sentence of our own
 
 
+@contextmanager
+def hold_now(ctx: SyncContext, name: str, *, holder: str | None = None) -> Iterator[Lease]:
+    """As `hold`, for a plain function: it ends with this attempt.
+
+    Guard your writes with `engine.leases.guard_now(conn, lease)`.
+    """
+    job, services = ctx.job, ctx._ctx._services  # noqa: SLF001 - as SyncContext does
+    binding = {"job_id": job.id, "job_attempt": job.attempt, "tenant": job.tenant_id}
+    with services.transaction_in_thread() as conn:
+        lease = leases.acquire_now(conn, name, holder=holder or _title(ctx), **binding)
+    try:
+        yield lease
+    finally:
+        if lease.lifetime != "job":
+            try:
+                with services.transaction_in_thread() as conn:
+                    leases.release_now(conn, lease)
+            except OstinatoError as error:  # it ends with the attempt
+                log.warning("lease_not_released", lease=name, error=error.message)
+
+
 async def enqueue_or_attach(
     to: Target, name: str, kind: JobKind[P], /, *args: P.args, **kwargs: P.kwargs
 ) -> Attached:
@@ -203,5 +224,5 @@ class _OfJob:
         return self._services.transaction()
 
 
-def _title(job: Context) -> str:
+def _title(job: Context | SyncContext) -> str:
     return f"{job.job.kind} {job.job.id} attempt {job.job.attempt}"[:200]
