@@ -217,7 +217,7 @@ async def test_a_verdict_that_the_database_cannot_take_now_waits_and_the_others_
 
 async def without_weeks(lab: Lab) -> None:
     """Leave only the default partitions, as if upkeep had not run for long."""
-    for parent in ("job", "outcome"):
+    for parent in ("job", "outcome", "step"):
         weeks = await lab.rows(
             "select inhrelid::regclass::text from pg_inherits"
             " where inhparent = ('ostinato_data.' || %s)::regclass",

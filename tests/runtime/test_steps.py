@@ -14,7 +14,7 @@ from structlog.typing import EventDict
 from ostinato import App, Context, Done, LeaseLost, Retry, Snooze, SyncContext
 from ostinato.base.errors import InvalidInput, OstinatoError
 from ostinato.base.metrics import FENCED_WRITES
-from ostinato.engine import steps
+from ostinato.engine import steps, upkeep
 from ostinato.runtime.database import Database
 from ostinato.testing import Engine
 from tests.faults.proxy import Proxy, between
@@ -846,6 +846,62 @@ async def test_a_job_that_is_cancelled_while_it_wants_to_sleep_is_cancelled(lab:
         ended = await lab.becomes(job_id, "cancelled", "scheduled")
 
     assert ended.state == "cancelled"
+
+
+@pytest.mark.parametrize("how", ["step", "sleep", "wait", "load"])
+async def test_a_partition_that_is_added_under_a_step_costs_nothing(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, ran: Counter[str], how: str
+) -> None:
+    """Whoever waited for upkeep must not overlook the steps that it moved meanwhile."""
+
+    async def no_upkeep(*_: object) -> None:
+        return None
+
+    monkeypatch.setattr(upkeep, "run", no_upkeep)
+    weeks = await lab.rows(
+        "select inhrelid::regclass::text from pg_inherits where inhparent in ("
+        "'ostinato_data.job'::regclass, 'ostinato_data.outcome'::regclass,"
+        " 'ostinato_data.step'::regclass)"
+    )
+    for (week,) in weeks:
+        if not week.endswith("_default"):
+            await lab.rows(f"drop table {week}")
+    started, gate = asyncio.Event(), asyncio.Event()
+
+    @lab.app.job(retry=NOW)
+    async def work(ctx: Context) -> None:
+        await ctx.step("one", ran.update, ["one"])
+        if how == "load" and ctx.job.attempt == 1:
+            raise ConnectionError
+        if not gate.is_set():
+            started.set()
+            await gate.wait()
+        if how == "sleep":
+            await ctx.sleep(0)
+        elif how == "wait":
+            await ctx.wait_for("order.paid", "7")
+        await ctx.step("two", ran.update, ["two"])
+
+    async with (
+        lab.worker(beat_seconds=1, expiry_seconds=30),
+        await AsyncConnection.connect(lab.engine.database.admin_url) as moving,
+    ):
+        job_id = await work.enqueue(lab.client)
+        await started.wait()
+        await moving.execute("select ostinato.upkeep_partitions(14)")
+        gate.set()
+        await lab.until(
+            "select count(*) > 0 from pg_stat_activity where %s = any (pg_blocking_pids(pid))",
+            moving.info.backend_pid,
+        )
+        await moving.commit()
+        if how == "wait":
+            await lab.until("select exists (select from ostinato_data.job_wait)")
+            await emit(lab, "order.paid", "7", "{}")
+        ended = await lab.becomes(job_id, "done", "dead")
+
+    assert ended.state == "done"
+    assert ran == {"one": 1, "two": 1}
 
 
 # Restarting
