@@ -306,9 +306,11 @@ create function ostinato.transition(
     machine text, entity text, id text, event text, by text default null, why text default null, correlation_id text default null,
     changes json default null, tenant_id text default null, job_id bigint default null, attempt integer default null,
     lease text default null, token bigint default null, lease_tenant text default null
-) returns text language sql
+) returns text language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    select t.to_state from ostinato.transition_all($1, $2, array[$3], $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) t
+begin
+    return (select t.to_state from ostinato.transition_all($1, $2, array[$3], $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) t);
+end
 $$;
 
 -- Lets an event happen to many rows at once, all or none; returns them with their old and new states. With `skip` those that
@@ -347,19 +349,24 @@ begin
         perform ostinato.guard_lease(transition_all.lease, transition_all.token, transition_all.lease_tenant);
     end if;
     v_whose := case when transition_all.tenant_id is not null then format(' and t.%I::text = $5', v_table.tenant_column) else '' end;
+    -- Short texts: they are planned anew at every call, and a join here would cost more than all the rest.
     execute format(
-        'select array_agg(l.key::text order by l.key), array_agg(l.state order by l.key), array_agg(m.to_state order by l.key)'
-        ' from (select t.%1$I as key, t.%2$I::text as state from %3$s t where t.%1$I = any ($1::text[]::%4$s[])%5$s order by t.%1$I for no key update) l'
-        ' left join ostinato_data.machine_transition m on m.machine = $2 and m.event = $3 and m.from_state = l.state where m.to_state is not null or not $4',
+        'select array_agg(l.key::text), array_agg(l.state) from (select t.%1$I as key, t.%2$I::text as state from %3$s t'
+        ' where t.%1$I = any ($1::text[]::%4$s[])%5$s order by t.%1$I for no key update) l',
         v_table.id_column, v_table.state_column, v_table.entity, v_table.id_type, v_whose)
-    into v_ids, v_from, v_to using ids, machine, event, skip, transition_all.tenant_id;
+    into v_ids, v_from using ids, null, null, null, transition_all.tenant_id;
+    select array_agg(f.id order by f.n), array_agg(f.state order by f.n), array_agg(m.to_state order by f.n) into v_ids, v_from, v_to
+    from unnest(v_ids, v_from) with ordinality f (id, state, n)
+    left join machine_transition m on m.machine = transition_all.machine and m.event = transition_all.event and m.from_state = f.state
+    where m.to_state is not null or not skip;
     perform ostinato.check_transitions(v_table, ids, event, skip, v_ids, v_from, v_to);
     if v_ids is null then
         return;
     end if;
     v_pass := ostinato.open_pass(machine, entity, event, by, why, transition_all.correlation_id, transition_all.job_id, transition_all.attempt);
     execute format(
-        'update %1$s t set %2$I = u.state::%3$s%4$s from unnest($1::%5$s[], $2) u (id, state) where t.%6$I = u.id%7$s',
+        case when v_to[1] = all (v_to) then 'update %1$s t set %2$I = ($2)[1]::%3$s%4$s where t.%6$I = any ($1::%5$s[])%7$s'
+             else 'update %1$s t set %2$I = u.state::%3$s%4$s from unnest($1::%5$s[], $2) u (id, state) where t.%6$I = u.id%7$s' end,
         v_table.entity, v_table.state_column, v_table.state_type, ostinato.changed_columns(v_table, changes), v_table.id_type,
         v_table.id_column, v_whose)
     using v_ids, v_to, changes, null, transition_all.tenant_id;
