@@ -1117,6 +1117,10 @@ CREATE FUNCTION ostinato.oldest_wait(queue text) RETURNS double precision
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.oldest_wait(queue text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.one_for_all(anyarray) RETURNS anyarray
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato.one_for_all(anyarray) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.open_lanes(subscription ostinato_data.subscription, lanes text[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1779,7 +1783,7 @@ CREATE FUNCTION ostinato.trail_of_webhooks(ids bigint[]) RETURNS SETOF ostinato_
     AS …;
 ALTER FUNCTION ostinato.trail_of_webhooks(ids bigint[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.transition(machine text, entity text, id text, event text, by text DEFAULT NULL::text, why text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, changes json DEFAULT NULL::json, tenant_id text DEFAULT NULL::text, job_id bigint DEFAULT NULL::bigint, attempt integer DEFAULT NULL::integer, lease text DEFAULT NULL::text, token bigint DEFAULT NULL::bigint, lease_tenant text DEFAULT NULL::text) RETURNS text
-    LANGUAGE sql
+    LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.transition(machine text, entity text, id text, event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text) OWNER TO ostinato_owner;
@@ -3422,6 +3426,8 @@ GRANT ALL ON FUNCTION ostinato.offset_text(at timestamp with time zone, zone tex
 GRANT ALL ON FUNCTION ostinato.offset_text(at timestamp with time zone, zone text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.oldest_wait(queue text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.oldest_wait(queue text) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.one_for_all(anyarray) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.one_for_all(anyarray) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.open_lanes(subscription ostinato_data.subscription, lanes text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.open_lanes(subscription ostinato_data.subscription, lanes text[]) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) FROM PUBLIC;
