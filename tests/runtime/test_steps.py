@@ -1,6 +1,7 @@
 """Steps in a handler: run once, whatever happens; sleeps and waits across restarts; errors."""
 
 import asyncio
+import random
 from collections import Counter
 from collections.abc import AsyncIterator
 from enum import StrEnum
@@ -800,6 +801,35 @@ async def test_an_event_reaches_a_job_that_waits_in_a_real_worker(lab: Lab) -> N
         ended = await lab.becomes(job_id, "done", "dead")
 
     assert ended.result == {"amount": 3}
+
+
+async def test_in_a_storm_of_waits_and_events_no_event_is_missed(lab: Lab) -> None:
+    rng = random.Random(7)
+    keys = [str(n) for n in range(60)]
+
+    @lab.app.job()
+    async def order(ctx: Context, key: str) -> Done:
+        first = await ctx.wait_for("order.paid", key)
+        second = await ctx.wait_for("order.paid", key)
+        return Done([first["n"], second["n"]])
+
+    async def tell() -> None:
+        told = [(key, n) for key in keys for n in (1, 2)]
+        rng.shuffle(told)
+        told.sort(key=lambda pair: pair[1])
+        for key, n in told:
+            await emit(lab, "order.paid", key, f'{{"n": {n}}}')
+
+    async with lab.worker(), lab.worker():
+        ids, _ = await asyncio.gather(
+            order.enqueue_many(lab.client, [{"key": key} for key in keys]), tell()
+        )
+        # Those that were told before their job was made do not count: tell twice more.
+        await tell()
+        ended = [await lab.becomes(job_id, "done", "dead") for job_id in ids]
+
+    assert {one.state for one in ended} == {"done"}
+    assert await lab.value("select count(*) from ostinato_data.job_wait") == 0
 
 
 @pytest.mark.parametrize("fault", ["before", "after"])

@@ -146,7 +146,7 @@ $$;
 
 -- Makes jobs ready whose wait is over, at most `most`. Waits for nobody: a job that somebody else is moving stays for the next
 -- call, and polls call it as long as one is left. Returns their queues.
-create function ostinato.wake_jobs(most integer default 1000) returns setof text language plpgsql
+create function ostinato.wake_jobs(most integer default 5000) returns setof text language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 begin
