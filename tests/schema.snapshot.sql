@@ -109,6 +109,11 @@ CREATE FUNCTION ostinato.begin_idempotent(scope text, key text, fingerprint text
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.begin_idempotent(scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision, tenant_id text, wait boolean, OUT decision text, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT answer json, OUT resource text, OUT finished_at timestamp with time zone, OUT expires_at timestamp with time zone, OUT differing text[], OUT declaration_changed boolean) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.bury_webhooks(endpoint_id bigint, most integer) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.bury_webhooks(endpoint_id bigint, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.cancel_job(job_id bigint, reason text DEFAULT 'cancelled by request'::text) RETURNS text
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -765,6 +770,10 @@ CREATE FUNCTION ostinato.is_new_doubt(renewed_at timestamp with time zone, secon
     LANGUAGE sql IMMUTABLE
     AS …;
 ALTER FUNCTION ostinato.is_new_doubt(renewed_at timestamp with time zone, seconds double precision, doubted_at timestamp with time zone, at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.is_odd_payload(payload text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato.is_odd_payload(payload text) OWNER TO ostinato_owner;
 CREATE TABLE ostinato_data.lease (
     tenant_id text NOT NULL COLLATE pg_catalog."C",
     name text NOT NULL COLLATE pg_catalog."C",
@@ -1028,11 +1037,11 @@ CREATE FUNCTION ostinato.may_take_over(held ostinato_data.idempotency) RETURNS b
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.may_take_over(held ostinato_data.idempotency) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.mend_webhooks(most integer DEFAULT 1000) RETURNS integer
+CREATE FUNCTION ostinato.mend_webhooks(most integer DEFAULT 500, endpoints integer DEFAULT 50) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.mend_webhooks(most integer) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.mend_webhooks(most integer, endpoints integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.move_test_clock(by interval) RETURNS void
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1869,7 +1878,7 @@ CREATE FUNCTION ostinato.waiting_queues() RETURNS SETOF text
     SET enable_bitmapscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.waiting_queues() OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.wake_jobs(most integer DEFAULT 1000) RETURNS SETOF text
+CREATE FUNCTION ostinato.wake_jobs(most integer DEFAULT 5000) RETURNS SETOF text
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
@@ -2797,9 +2806,10 @@ CREATE INDEX webhook_attempt_default_delivery_id_id_idx ON ostinato_data.webhook
 CREATE INDEX webhook_delivery_delivered ON ostinato_data.webhook_delivery USING btree (id) WHERE (state = 'delivered'::text);
 CREATE INDEX webhook_delivery_endpoint ON ostinato_data.webhook_delivery USING btree (endpoint_id, id);
 CREATE INDEX webhook_delivery_held ON ostinato_data.webhook_delivery USING btree (endpoint_id, seq, id) WHERE (state = 'held'::text);
+CREATE INDEX webhook_delivery_job ON ostinato_data.webhook_delivery USING btree (job_id) WHERE (state = 'pending'::text);
 CREATE INDEX webhook_delivery_key ON ostinato_data.webhook_delivery USING btree (endpoint_id, ordering_key, seq, id) WHERE (state = ANY (ARRAY['pending'::text, 'waiting'::text, 'held'::text]));
 CREATE INDEX webhook_delivery_message ON ostinato_data.webhook_delivery USING btree (message_id);
-CREATE INDEX webhook_delivery_pending ON ostinato_data.webhook_delivery USING btree (id) WHERE (state = 'pending'::text);
+CREATE INDEX webhook_delivery_pending ON ostinato_data.webhook_delivery USING btree (endpoint_id, id) WHERE (state = 'pending'::text);
 CREATE INDEX webhook_receipt_age ON ostinato_data.webhook_receipt USING btree (keep_until);
 CREATE INDEX webhook_secret_endpoint ON ostinato_data.webhook_secret USING btree (endpoint_id, id);
 CREATE INDEX webhook_secret_expiry ON ostinato_data.webhook_secret USING btree (expires_at) WHERE (expires_at IS NOT NULL);
@@ -3007,6 +3017,8 @@ REVOKE ALL ON FUNCTION ostinato.attach_machine(machine text, entity text, id_col
 REVOKE ALL ON FUNCTION ostinato.begin_idempotent(scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision, tenant_id text, wait boolean, OUT decision text, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT answer json, OUT resource text, OUT finished_at timestamp with time zone, OUT expires_at timestamp with time zone, OUT differing text[], OUT declaration_changed boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.begin_idempotent(scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision, tenant_id text, wait boolean, OUT decision text, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT answer json, OUT resource text, OUT finished_at timestamp with time zone, OUT expires_at timestamp with time zone, OUT differing text[], OUT declaration_changed boolean) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.begin_idempotent(scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision, tenant_id text, wait boolean, OUT decision text, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT answer json, OUT resource text, OUT finished_at timestamp with time zone, OUT expires_at timestamp with time zone, OUT differing text[], OUT declaration_changed boolean) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.bury_webhooks(endpoint_id bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.bury_webhooks(endpoint_id bigint, most integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.cancel_job(job_id bigint, reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.cancel_job(job_id bigint, reason text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.cancel_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], reasons text[], durations integer[]) FROM PUBLIC;
@@ -3274,6 +3286,9 @@ GRANT ALL ON FUNCTION ostinato.is_lapsed(renewed_at timestamp with time zone, se
 REVOKE ALL ON FUNCTION ostinato.is_new_doubt(renewed_at timestamp with time zone, seconds double precision, doubted_at timestamp with time zone, at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.is_new_doubt(renewed_at timestamp with time zone, seconds double precision, doubted_at timestamp with time zone, at timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.is_new_doubt(renewed_at timestamp with time zone, seconds double precision, doubted_at timestamp with time zone, at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.is_odd_payload(payload text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.is_odd_payload(payload text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.is_odd_payload(payload text) TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.lease TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.lease TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.is_own_lease(held ostinato_data.lease, asked ostinato_data.lease) FROM PUBLIC;
@@ -3380,8 +3395,8 @@ GRANT ALL ON FUNCTION ostinato.make_webhook_secret() TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.may_take_over(held ostinato_data.idempotency) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.may_take_over(held ostinato_data.idempotency) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.may_take_over(held ostinato_data.idempotency) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.mend_webhooks(most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.mend_webhooks(most integer) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.mend_webhooks(most integer, endpoints integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.mend_webhooks(most integer, endpoints integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.move_test_clock(by interval) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.move_test_clock(by interval) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.needed_event(cutoff timestamp with time zone) FROM PUBLIC;

@@ -33,6 +33,7 @@ async def calls(client: Client, conn: AsyncConnection[Any]) -> None:
     assert_type(await send.enqueue(conn, invoice_id=7, note="soon"), int)
     assert_type(await send.options(delay=60, unique=Unique("k")).enqueue(conn, 7), int)
     assert_type(await send.enqueue_many(client, [{"invoice_id": 1}]), list[int])
+    assert_type(await send.enqueue(client.for_tenant("acme"), 7), int)
     await send.enqueue(client, "seven")  # type: ignore[arg-type]
     await send.enqueue(client)  # type: ignore[call-arg]
     await send.enqueue(client, invoice_id=7, amount=1)  # type: ignore[call-arg]
