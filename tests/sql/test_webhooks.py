@@ -757,6 +757,36 @@ def test_a_delivery_whose_job_ended_without_it_is_buried_and_its_key_goes_on(
     assert db.get("mend_webhooks") == 0
 
 
+def test_of_a_long_line_the_dead_letters_are_found_and_of_the_rest_a_part(
+    hooks: Hooks, db: Session
+) -> None:
+    hooks.endpoint()
+    worker = db.worker(queues=["webhooks"], kinds=["webhooks.deliver"])
+    hooks.told(*[None] * 20)
+    db.fail(*db.claim(worker, 3, queue="webhooks"), delay=None)  # a worker died with them
+    for delivery in hooks.deliveries()[3:9]:
+        db.call("cancel_job", job_id=delivery["job_id"])
+    endpoint_id = hooks.show()["endpoint_id"]
+
+    first = db.get("bury_webhooks", endpoint_id=endpoint_id, most=1)
+
+    assert 3 <= first <= 5
+    assert hooks.states()[:3] == ["dead"] * 3
+    assert first + db.get("bury_webhooks", endpoint_id=endpoint_id, most=100) == 9
+    assert hooks.states() == ["dead"] * 9 + ["pending"] * 11
+
+
+def test_a_subscription_that_somebody_dropped_is_made_again(hooks: Hooks, db: Session) -> None:
+    hooks.endpoint()
+    db.call("drop_subscription", name="ostinato.webhooks")
+    assert hooks.fan_out()["events"] is None
+
+    db.get("mend_webhooks")
+    hooks.told()
+
+    assert hooks.states() == ["pending"]
+
+
 def test_a_key_whose_first_delivery_waits_goes_on(hooks: Hooks, db: Session) -> None:
     hooks.endpoint()
     hooks.told("a", "a")

@@ -674,8 +674,9 @@ end
 $$;
 
 -- Sets right what a crash or a person left: deliveries whose job is dead, cancelled or gone are buried, what is held for an
--- active endpoint is started, and a key whose first delivery waits goes on. Returns how many deliveries it moved.
-create function ostinato.mend_webhooks(most integer default 1000) returns integer language plpgsql
+-- active endpoint is started, and a key whose first delivery waits goes on. Returns how many deliveries it moved. It looks at
+-- some endpoints, and of each at some deliveries, by chance: nothing is in a hurry, and a call is short however long lines are.
+create function ostinato.mend_webhooks(most integer default 500, endpoints integer default 50) returns integer language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -683,19 +684,19 @@ declare
     v_endpoint record;
     v_ids      bigint[];
 begin
+    if exists (select from webhook_endpoint) then
+        perform ostinato.subscribe('ostinato.webhooks');  -- in case that somebody dropped it
+    end if;
     for v_endpoint in
-        select e.id from webhook_endpoint e
-        where exists (select from webhook_delivery d where d.endpoint_id = e.id and d.state in ('pending', 'waiting', 'held'))
-        order by e.id
+        select o.id from (
+            select e.id from webhook_endpoint e
+            where exists (select from webhook_delivery d where d.endpoint_id = e.id and d.state in ('pending', 'waiting', 'held'))
+            order by random() limit mend_webhooks.endpoints) o
+        order by o.id
     loop
-        continue when not exists (select from webhook_endpoint e where e.id = v_endpoint.id for no key update);
-        v_ids := array(
-            select d.id from webhook_delivery d
-            where d.endpoint_id = v_endpoint.id and d.state = 'pending' and not coalesce(ostinato.job_state(d.job_id) in ('ready', 'scheduled', 'running'), false)
-            order by d.id limit most for update skip locked);
-        update webhook_delivery d set state = 'dead', settled_at = ostinato.now(), last_error = coalesce(d.last_error, 'its job ended without it')
-        where d.id = any (v_ids);
-        v_count := v_count + cardinality(v_ids);
+        -- One that is busy is looked at by the next call.
+        continue when not exists (select from webhook_endpoint e where e.id = v_endpoint.id for no key update skip locked);
+        v_count := v_count + ostinato.bury_webhooks(v_endpoint.id, most);
         if (select e.state from webhook_endpoint e where e.id = v_endpoint.id) = 'active' then
             v_count := v_count + ostinato.release_held_webhooks(v_endpoint.id, most);
             v_ids := array(select ostinato.startable_webhooks(array(
@@ -707,5 +708,35 @@ begin
         end if;
     end loop;
     return v_count;
+end
+$$;
+
+-- Buries the deliveries of an endpoint whose job ended without them. All dead letters are looked at, and of the others `most` from a
+-- random place on. The caller holds the endpoint's row. Returns how many.
+create function ostinato.bury_webhooks(endpoint_id bigint, most integer) returns integer language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+    v_from constant bigint := (
+        select min(d.id) + floor(random() * (max(d.id) - min(d.id) + 1))::bigint from webhook_delivery d
+        where d.endpoint_id = bury_webhooks.endpoint_id and d.state = 'pending');
+    v_ids  bigint[];
+begin
+    v_ids := array(
+        select d.id from dead_letter l join webhook_delivery d on d.job_id = l.job_id and d.state = 'pending'
+        where l.queue = 'webhooks' and d.endpoint_id = bury_webhooks.endpoint_id
+        union
+        (select d.id from webhook_delivery d where d.endpoint_id = bury_webhooks.endpoint_id and d.state = 'pending' and d.id >= v_from
+         order by d.id limit most)
+        union
+        (select d.id from webhook_delivery d where d.endpoint_id = bury_webhooks.endpoint_id and d.state = 'pending' and d.id < v_from
+         order by d.id limit most));
+    update webhook_delivery d set state = 'dead', settled_at = ostinato.now(), last_error = coalesce(d.last_error, 'its job ended without it')
+    where d.id = any (array(
+        select p.id from webhook_delivery p where p.id = any (v_ids) and p.state = 'pending'
+          and not coalesce(ostinato.job_state(p.job_id) in ('ready', 'scheduled', 'running'), false)
+        for update skip locked));
+    get diagnostics most = row_count;
+    return most;
 end
 $$;

@@ -73,7 +73,8 @@ create index webhook_delivery_message on ostinato_data.webhook_delivery (message
 create index webhook_delivery_key on ostinato_data.webhook_delivery (endpoint_id, ordering_key, seq, id)
     where state in ('pending', 'waiting', 'held');
 create index webhook_delivery_held on ostinato_data.webhook_delivery (endpoint_id, seq, id) where state = 'held';
-create index webhook_delivery_pending on ostinato_data.webhook_delivery (id) where state = 'pending';
+create index webhook_delivery_pending on ostinato_data.webhook_delivery (endpoint_id, id) where state = 'pending';
+create index webhook_delivery_job on ostinato_data.webhook_delivery (job_id) where state = 'pending';
 create index webhook_delivery_delivered on ostinato_data.webhook_delivery (id) where state = 'delivered';
 
 -- What each attempt met. A log: weekly partitions, dropped as a whole.
