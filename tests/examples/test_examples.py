@@ -84,7 +84,7 @@ def test_an_example_is_short_and_says_what_it_shows(path: Path) -> None:
 def test_there_is_an_example_for_every_idea() -> None:
     ideas = (
         "first_job exactly_once retries unique limits schedule_later cancel plain_sql threads"
-        " idempotent lease steps"
+        " idempotent lease steps schedules"
     )
 
     assert set(ideas.split()) <= {path.stem for path in FILES}

@@ -83,6 +83,21 @@ def test_a_due_slot_adds_a_job_that_knows_its_slot(db: Session, clock: Clock) ->
     )
 
 
+@pytest.mark.parametrize(
+    "args", ["{}", " { } ", '{"a": {"b": {}}}', '{"a": "}"} \n', '{"n": 1.10e400, "é": [1, {}]}']
+)
+def test_args_of_any_shape_get_their_slot(db: Session, clock: Clock, args: str) -> None:
+    schedule(db, args=args)
+    clock.advance(hours=1)
+    assert fire(db)["fired"] == 1
+
+    text = db.value("select args::text from ostinato_data.job")
+    found = json.loads(text)
+    assert found.pop("scheduled_for")["schedule"] == "s"
+    assert found == json.loads(args)
+    assert "1.10e400" in text or "1.10e400" not in args
+
+
 def test_nothing_fires_before_its_time_nor_twice(db: Session, clock: Clock) -> None:
     schedule(db)
     assert fire(db)["looked"] == 0
@@ -657,18 +672,22 @@ def test_after_a_long_outage_a_call_stops_after_a_second_and_the_next_goes_on(
     assert [fired["fired"] for fired in rounds] == [40, 5, 0]
 
 
-def test_rules_of_zones_that_changed_are_taken_up(db: Session, admin: Session) -> None:
+def test_rules_of_zones_that_changed_are_taken_up(db: Session, clock: Clock) -> None:
+    """As if the next slots had been computed with rules that are an hour off."""
     schedule(db, "changed", at_time=time(14, 30), zone=PARIS)
-    schedule(db, "due", cron="0 * * * *")
-    db.rows("update ostinato_data.schedule_due set slot_at = slot_at + interval '1 hour'")
+    schedule(db, "lost", at_time=time(14, 30), zone="Asia/Tokyo")
+    schedule(db, "due", at_time=time(10, 0))
+    clock.advance(hours=2)
     db.rows(
-        "update ostinato_data.schedule_due set slot_at = %s where slot_local < '09:00'"
-        "::time + date '2026-03-02'",
-        START,
+        "update ostinato_data.schedule_due set slot_at = slot_at + interval '1 hour'"
+        " where slot_at > %s",
+        clock.now,
     )
+    db.rows("update ostinato_data.schedule set recurrence.zone = 'X/Y' where name = 'lost'")
 
-    assert db.get("recompute_schedules") == 2
+    assert db.get("recompute_schedules") == 1
     assert shown(db, "changed")["next_at"] == utc("2026-03-02T13:30")
+    assert fire(db)["fired"] == 1  # what was due stayed due
 
 
 # Tenants.
@@ -807,6 +826,8 @@ def test_the_steps_of_a_fire_can_be_asked_one_by_one(db: Session, clock: Clock) 
     assert db.value(f"select ostinato.rule_text({row})") == "0 * * * *"
     assert db.value(f"select (ostinato.check_schedule({row})).name") == "s"
     assert db.value("select cardinality(ostinato.read_schedules('[]', %s))", at) == 0
+    given = "select ostinato.one_for_all(%s::text[])"
+    assert [db.value(given, a) for a in (["x", "x"], ["x", "y"], [])] == [["x"], ["x", "y"], []]
     ids = [shown(db)["id"]]
     assert db.get("retime_schedules", ids=ids, after=at) == 1
     db.call("check_timed", ids=ids)

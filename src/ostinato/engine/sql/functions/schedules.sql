@@ -123,10 +123,15 @@ begin
 end
 $$;
 
+-- An array as enqueue_jobs likes it: one value, when all are the same.
+create function ostinato.one_for_all(anyarray) returns anyarray language sql immutable as $$
+    select case when $1 = array_fill($1[1], array[cardinality($1)]) then $1[:1] else $1 end
+$$;
+
 -- The args of a schedule with the slot that the job serves.
 create function ostinato.with_slot(s ostinato_data.schedule, slot_local timestamp, slot_at timestamptz) returns text
 language sql stable as $$
-    select case when s.args::text ~ '^\s*\{\s*\}\s*$' then '{' else rtrim(rtrim(s.args::text, e' \t\r\n'), '}') || ',' end
+    select case when s.args::text ~ '^\s*\{\s*\}\s*$' then '{' else left(rtrim(s.args::text, e' \t\r\n'), -1) || ',' end
         || '"scheduled_for":' || json_build_object('schedule', s.name, 'key', s.key, 'local', slot_local, 'zone', (s.recurrence).zone,
             'at', (to_json(slot_at at time zone 'UTC') #>> '{}') || 'Z') || '}'
 $$;
@@ -258,7 +263,8 @@ begin
         from slots l left join kind k on k.name = (l.s).kind
     ) f;
     v_jobs := array(select e from ostinato.enqueue_jobs(
-        v_kinds, v_args, v_want, v_ranks, tenant_ids => array(select f.tenant_id from unnest(v_fires) f),
+        ostinato.one_for_all(v_kinds), v_args, ostinato.one_for_all(v_want), ostinato.one_for_all(v_ranks),
+        tenant_ids => ostinato.one_for_all(array(select f.tenant_id from unnest(v_fires) f)),
         correlation_ids => array(select format('schedule-%s-%s', f.schedule_id, extract(epoch from f.slot_at)::bigint) from unnest(v_fires) f)) e);
     v_at := ostinato.now();  -- as late as possible: what is told as lateness holds the work of this set
     insert into schedule_fire (day_id, schedule_id, slot_at, slot_local, fired_at, lateness, job_id, missed, tenant_id, zone)
@@ -493,15 +499,24 @@ $$;
 
 -- Computes the next slots again, of all schedules or those in some zones, and returns how many changed: after the rules of
 -- zones changed (every session must have seen them: restart the server first), or after the clock had been wrong. Slots that
--- are due already stay.
+-- are due already stay, and so do schedules whose zone is gone: they say so when they fire.
 create function ostinato.recompute_schedules(zones text[] default null) returns integer language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
-    v_now constant timestamptz := ostinato.now();
+    v_now     constant timestamptz := ostinato.now();
+    v_changed integer := 0;
+    v_zone    text;
 begin
-    return ostinato.retime_schedules(array(
-        select s.id from schedule s join schedule_due d on d.schedule_id = s.id
-        where d.slot_at > v_now and (zones is null or (s.recurrence).zone = any (zones)) order by s.id), v_now);
+    for v_zone in select distinct (s.recurrence).zone from schedule s where zones is null or (s.recurrence).zone = any (zones) loop
+        begin
+            v_changed := v_changed + ostinato.retime_schedules(array(
+                select s.id from schedule s join schedule_due d on d.schedule_id = s.id
+                where d.slot_at > v_now and (s.recurrence).zone = v_zone order by s.id), v_now);
+        exception when invalid_parameter_value then
+            continue;
+        end;
+    end loop;
+    return v_changed;
 end
 $$;
 
@@ -637,7 +652,7 @@ declare
 begin
     delete from schedule_fire_default f where f.slot_at < cutoff;
     get diagnostics v_fires = row_count;
-    delete from schedule s where (s.recurrence).at < cutoff at time zone (s.recurrence).zone - interval '1 day' and s.timed_at < cutoff
+    delete from schedule s where (s.recurrence).at < cutoff at time zone 'UTC' - interval '1 day' and s.timed_at < cutoff
         and not s.paused and not exists (select from schedule_due d where d.schedule_id = s.id);
     get diagnostics v_rules = row_count;
     return v_fires + v_rules;
