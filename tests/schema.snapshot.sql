@@ -1252,6 +1252,11 @@ CREATE FUNCTION ostinato.prune_webhooks(retention_days integer, most integer DEF
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.prune_webhooks(retention_days integer, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.put_back(subscription text, chosen bigint[], positions bigint[], outcomes text[], delays double precision[], errors text[], signatures text[], reasons text[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.put_back(subscription text, chosen bigint[], positions bigint[], outcomes text[], delays double precision[], errors text[], signatures text[], reasons text[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.queue_allowance(limits ostinato_data.queue, wanted integer) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2831,8 +2836,6 @@ ALTER INDEX ostinato_data.transition_pkey ATTACH PARTITION ostinato_data.transit
 ALTER INDEX ostinato_data.webhook_attempt_delivery ATTACH PARTITION ostinato_data.webhook_attempt_default_delivery_id_id_idx;
 ALTER INDEX ostinato_data.webhook_attempt_pkey ATTACH PARTITION ostinato_data.webhook_attempt_default_pkey;
 CREATE TRIGGER refuse_rewrite BEFORE DELETE OR UPDATE OR TRUNCATE ON ostinato_data.transition FOR EACH STATEMENT EXECUTE FUNCTION ostinato_data.refuse_rewrite();
-ALTER TABLE ONLY ostinato_data.delivery
-    ADD CONSTRAINT delivery_subscription_fkey FOREIGN KEY (subscription) REFERENCES ostinato_data.subscription(name) ON DELETE CASCADE;
 ALTER TABLE ONLY ostinato_data.webhook_delivery
     ADD CONSTRAINT webhook_delivery_message_id_fkey FOREIGN KEY (message_id) REFERENCES ostinato_data.webhook_message(id) ON DELETE CASCADE;
 ALTER TABLE ONLY ostinato_data.webhook_delivery
@@ -3496,6 +3499,8 @@ REVOKE ALL ON FUNCTION ostinato.prune_schedules(cutoff timestamp with time zone)
 GRANT ALL ON FUNCTION ostinato.prune_schedules(cutoff timestamp with time zone) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.prune_webhooks(retention_days integer, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.prune_webhooks(retention_days integer, most integer) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.put_back(subscription text, chosen bigint[], positions bigint[], outcomes text[], delays double precision[], errors text[], signatures text[], reasons text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.put_back(subscription text, chosen bigint[], positions bigint[], outcomes text[], delays double precision[], errors text[], signatures text[], reasons text[]) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.queue_allowance(limits ostinato_data.queue, wanted integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.queue_allowance(limits ostinato_data.queue, wanted integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.queue_running(queue text) FROM PUBLIC;
