@@ -527,6 +527,7 @@ def test_parts_of_telling_can_be_called_by_themselves(db: Session) -> None:
     assert db.get("lane", tenant_id="acme", ordering_key=None) is None
     db.call("lock_keys", tenant_ids=["acme"], ordering_keys=["a", None, "b"], count=3)
     db.call("check_payload", type="x", payload="{}")
+    assert db.get("is_odd_payload", payload="{}") is False
     db.call("check_registered", type="x", version=1, payload="{}")
     db.call(
         "check_events",

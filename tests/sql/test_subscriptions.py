@@ -716,4 +716,5 @@ def test_parts_can_be_called_by_themselves(db: Session, worker: UUID) -> None:
     assert db.value(f"select ostinato.read_log({row}, 10, null)") == []
     db.rows(f"select ostinato.open_lanes({row}, array['nothing'])")
     db.call("keep_events", event_ids=[given[0].row["event_id"]])
+    db.rows("select ostinato.put_back(%s, '{}', '{}', '{}', '{}', '{}', '{}', '{}')", NAME)
     assert at(take(db, worker)) == [1, 2]

@@ -25,7 +25,7 @@ revoke execute on function
 from ostinato_worker;
 -- Events: a tenant tells its own, and reads them.
 grant execute on function
-    ostinato.emit_event, ostinato.emit_events, ostinato.check_events, ostinato.check_payload, ostinato.check_registered, ostinato.refuse_event,
+    ostinato.emit_event, ostinato.emit_events, ostinato.check_events, ostinato.is_odd_payload, ostinato.check_payload, ostinato.check_registered, ostinato.refuse_event,
     ostinato.lock_keys, ostinato.lane, ostinato.list_events, ostinato.show_event
 to ostinato_tenant;
 -- Schedules: a tenant keeps its own; workers fire.

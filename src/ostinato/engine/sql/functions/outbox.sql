@@ -56,27 +56,33 @@ declare
     v_correlation constant text := nullif(current_setting('app.correlation_id', true), '');
     v_tenants     text[];
     v_now         timestamptz;
+    v_base        bigint;
 begin
     if cardinality(payloads) = 0 then
         return;
     end if;
     perform ostinato.check_lengths(cardinality(payloads), cardinality(types), cardinality(ordering_keys), cardinality(versions), cardinality(tenant_ids),
                                    cardinality(correlation_ids), cardinality(occurred_ats), cardinality(producers));
-    v_tenants := array(select coalesce(t, v_tenant) from unnest(coalesce(nullif(tenant_ids, '{}'), array[null::text])) with ordinality u (t, n) order by n);
-    correlation_ids := array(select coalesce(c, v_correlation) from unnest(coalesce(nullif(correlation_ids, '{}'), array[null::text]))
-                             with ordinality u (c, n) order by n);
+    v_tenants := coalesce(nullif(tenant_ids, '{}'), array[v_tenant]);
+    correlation_ids := coalesce(nullif(correlation_ids, '{}'), array[v_correlation]);
+    if v_tenant is not null and array_position(v_tenants, null) is not null then
+        v_tenants := array_replace(v_tenants, null, v_tenant);
+    end if;
+    if v_correlation is not null and array_position(correlation_ids, null) is not null then
+        correlation_ids := array_replace(correlation_ids, null, v_correlation);
+    end if;
     if as_of_now then
-        occurred_ats := array(select coalesce(o, ostinato.now()) from unnest(coalesce(nullif(occurred_ats, '{}'), array[null::timestamptz]))
-                              with ordinality u (o, n) order by n);
+        occurred_ats := array_replace(coalesce(nullif(occurred_ats, '{}'), array[null::timestamptz]), null, ostinato.now());
     end if;
     perform ostinato.check_events(types, payloads, ordering_keys, versions, v_tenants, correlation_ids, occurred_ats, producers);
     perform ostinato.lock_keys(v_tenants, ordering_keys, cardinality(payloads));
     -- So that a transaction has its number before it has a seq: sequence_events reckons with it.
     perform pg_current_xact_id();
     v_now := ostinato.now();
+    v_base := ostinato.first_id(v_now);
     return query
     with given as materialized (
-        select g.n, g.payload::json as payload, nextval('event_seq') as seq, ostinato.first_id(v_now) + nextval('job_id_seq') as id,
+        select g.n, g.payload::json as payload, nextval('event_seq') as seq, v_base + nextval('job_id_seq') as id,
                case when cardinality(types) = 1 then types[1] else types[n] end as type,
                case when cardinality(ordering_keys) = 1 then ordering_keys[1] else ordering_keys[n] end as ordering_key,
                coalesce(case when cardinality(versions) = 1 then versions[1] else versions[n] end, 1) as version,
@@ -96,7 +102,8 @@ begin
 end
 $$;
 
--- Refuses events that lack a part of the envelope, hold what cannot be stored, or are not as their type was registered.
+-- Refuses events that lack a part of the envelope, hold what cannot be stored, or are not as their type was registered. One look
+-- finds whether anything is wrong; what it is, is only found out then.
 create function ostinato.check_events(
     types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamptz[],
     producers text[]
@@ -106,6 +113,23 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
     v_bad record;
 begin
+    if cardinality(types) > 0 and cardinality(tenant_ids) > 0 and cardinality(correlation_ids) > 0 and cardinality(producers) > 0 and cardinality(occurred_ats) > 0
+       and not exists (select from unnest(types || tenant_ids || correlation_ids || producers) v where v is null or length(v) not between 1 and 200)
+       and not exists (select from unnest(ordering_keys) k where length(k) not between 1 and 200)
+       and not exists (select from unnest(versions) v where v < 1)
+       and not exists (select from unnest(occurred_ats) o where o is null or not isfinite(o))
+       and not exists (select from unnest(payloads) p where ostinato.is_odd_payload(p))
+       and not exists (
+           with known as materialized (
+               select t.name, t.version, array(select json_array_elements_text(
+                   case when json_typeof(t.payload_schema -> 'required') = 'array' then t.payload_schema -> 'required' else '[]' end)) as required
+               from event_type t where t.name = any (types))
+           select from unnest(payloads) with ordinality p (text, n)
+           where exists (select from known k where k.name = ostinato.pick(types, n)) and not exists (
+               select from known k where k.name = ostinato.pick(types, n) and k.version = coalesce(ostinato.pick(versions, n), 1)
+                 and (k.required = '{}' or p.text::jsonb ?& k.required))) then
+        return;
+    end if;
     select e.* into v_bad from (values ('type', types), ('tenant_id', tenant_ids), ('correlation_id', correlation_ids), ('producer', producers)) f (field, given)
     cross join lateral (select f.field, v.value from unnest(coalesce(nullif(f.given, '{}'), array[null::text])) v (value)
                         where v.value is null or length(v.value) not between 1 and 200 limit 1) e limit 1;
@@ -120,13 +144,16 @@ begin
     end if;
     perform ostinato.check_name('ordering_key', k) from unnest(ordering_keys) k where length(k) not between 1 and 200;
     perform ostinato.check_payload(ostinato.pick(types, n), p.text) from unnest(payloads) with ordinality p (text, n)
-    where p.text is null or octet_length(p.text) > 262144 or left(ltrim(p.text, e' \t\r\n'), 1) <> '{'
-       or strpos(p.text, '\u0000') > 0 or strpos(lower(p.text), '\ud') > 0;
-    if exists (select from event_type t where t.name = any (types)) then
-        perform ostinato.check_registered(ostinato.pick(types, n), coalesce(ostinato.pick(versions, n), 1), p.text)
-        from unnest(payloads) with ordinality p (text, n);
-    end if;
+    where ostinato.is_odd_payload(p.text);
+    perform ostinato.check_registered(ostinato.pick(types, n), coalesce(ostinato.pick(versions, n), 1), p.text)
+    from unnest(payloads) with ordinality p (text, n);
 end
+$$;
+
+-- Whether a payload has to be looked at closely: most are found to be right at a glance.
+create function ostinato.is_odd_payload(payload text) returns boolean language sql immutable parallel safe as $$
+    select payload is null or octet_length(payload) > 262144 or left(ltrim(payload, e' \t\r\n'), 1) <> '{'
+        or strpos(payload, '\u0000') > 0 or strpos(lower(payload), '\ud') > 0
 $$;
 
 -- Says which part of an event's envelope is missing or unusable.

@@ -38,6 +38,7 @@ create function ostinato.drop_subscription(name text) returns void language plpg
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 begin
     perform ostinato.lock_subscription(name);
+    delete from delivery d where d.subscription = drop_subscription.name;
     delete from subscription s where s.name = drop_subscription.name;
 end
 $$;
@@ -173,7 +174,7 @@ begin
     -- Most of the log may be for others: look through a bounded part of it.
     while v_cursor < v_last and v_found < most and v_rounds < 20 loop
         with looked as materialized (
-            select l.* from event_log l where l.position > v_cursor order by l.position limit greatest(most, 1000)
+            select l.* from event_log l where l.position > v_cursor order by l.position limit greatest(most, 500)
         ), matching as (
             select l.*, row_number() over (order by l.position) as n from looked l
             where (v_sub.types is null or l.type = any (v_sub.types)) and (v_sub.tenant_id is null or l.tenant_id = v_sub.tenant_id)
@@ -225,6 +226,8 @@ declare
     v_sub    constant ostinato_data.subscription := ostinato.lock_subscription(settle_deliveries.subscription);
     v_now    constant timestamptz := ostinato.now();
     v_mine   bigint[];
+    v_done   bigint[];
+    v_rest   bigint[];
     v_lanes  text[];
     v_buried bigint[];
 begin
@@ -232,32 +235,46 @@ begin
         raise exception using errcode = 'OS400', message = format('outcomes of deliveries: %s', outcomes),
             detail = json_build_object('outcomes', outcomes), hint = 'An outcome is done, failed or released.';
     end if;
-    with given as (
-        select g.*, case when g.outcome = 'failed' and g.delay is null then 'buried' else g.outcome end as fate
-        from unnest(positions, attempts, outcomes, delays, errors, signatures, reasons) g (position, attempt, outcome, delay, error, signature, reason)
-    ), mine as materialized (
-        select g.*, d.lane, d.event_id, case when d.state = 'done' then 'done' else g.fate end as ends
-        from given g join delivery d on d.subscription = v_sub.name and d.position = g.position
-        where d.attempt = g.attempt and d.state in ('held', 'done') for update of d
-    ), gone as (
-        delete from delivery d using mine m where d.subscription = v_sub.name and d.position = m.position and m.ends = 'done'
-    ), kept as (
-        update delivery d set
-            state = case when m.ends = 'buried' then 'buried' else 'waiting' end,
-            due_at = case when m.ends = 'failed' then v_now + make_interval(secs => m.delay) when m.lane is null and m.ends = 'released' then v_now else 'infinity' end,
-            failures = d.failures + (m.ends <> 'released')::integer, worker_id = null, job_id = null, held_at = null,
-            buried_at = case when m.ends = 'buried' then v_now end,
-            reason = case when m.ends = 'released' then d.reason else coalesce(m.reason, m.ends) end,
-            signature = case when m.ends = 'released' then d.signature else m.signature end,
-            error = case when m.ends = 'released' then d.error else m.error::json end
-        from mine m where d.subscription = v_sub.name and d.position = m.position and m.ends <> 'done'
+    with held as materialized (
+        select d.position, d.attempt, d.state, d.lane, d.event_id from delivery d
+        where d.subscription = v_sub.name and d.position = any (positions) and d.state in ('held', 'done') for update
+    ), mine as (
+        select h.position, h.lane, h.event_id,
+               case when h.state = 'done' then 'done' when g.outcome = 'failed' and g.delay is null then 'buried' else g.outcome end as ends
+        from unnest(positions, attempts, outcomes, delays) g (position, attempt, outcome, delay)
+        join held h on h.position = g.position and h.attempt = g.attempt
     )
-    select array_agg(m.position), array_agg(distinct m.lane) filter (where m.lane is not null),
-           array_agg(m.event_id) filter (where m.ends = 'buried')
-    into v_mine, v_lanes, v_buried from mine m;
+    select array_agg(m.position), array_agg(m.position) filter (where m.ends = 'done'), array_agg(m.position) filter (where m.ends <> 'done'),
+           array_agg(distinct m.lane) filter (where m.lane is not null), array_agg(m.event_id) filter (where m.ends = 'buried')
+    into v_mine, v_done, v_rest, v_lanes, v_buried from mine m;
+    delete from delivery d where d.subscription = v_sub.name and d.position = any (v_done);
+    if v_rest is not null then
+        perform ostinato.put_back(v_sub.name, v_rest, positions, outcomes, delays, errors, signatures, reasons);
+    end if;
     perform ostinato.keep_events(v_buried);
     perform ostinato.open_lanes(v_sub, v_lanes);
     return query select p from unnest(positions) p where not p = any (coalesce(v_mine, '{}'));
+end
+$$;
+
+-- Lets deliveries wait again, or buries them: those of settle_deliveries that did not end well. The caller opens their lanes.
+create function ostinato.put_back(
+    subscription text, chosen bigint[], positions bigint[], outcomes text[], delays double precision[], errors text[], signatures text[], reasons text[]
+) returns void language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+begin
+    update delivery d set
+        state = case when g.outcome = 'failed' and g.delay is null then 'buried' else 'waiting' end,
+        due_at = case when g.outcome = 'failed' and g.delay is not null then ostinato.now() + make_interval(secs => g.delay)
+                      when g.outcome = 'released' and d.lane is null then ostinato.now() else 'infinity' end,
+        failures = d.failures + (g.outcome = 'failed')::integer, worker_id = null, job_id = null, held_at = null,
+        buried_at = case when g.outcome = 'failed' and g.delay is null then ostinato.now() end,
+        reason = case when g.outcome = 'failed' then coalesce(g.reason, 'failed') else d.reason end,
+        signature = case when g.outcome = 'failed' then g.signature else d.signature end,
+        error = case when g.outcome = 'failed' then g.error::json else d.error end
+    from unnest(positions, outcomes, delays, errors, signatures, reasons) g (position, outcome, delay, error, signature, reason)
+    where d.subscription = put_back.subscription and d.position = any (chosen) and d.position = g.position;
 end
 $$;
 

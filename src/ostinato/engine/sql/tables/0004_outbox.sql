@@ -81,7 +81,7 @@ create table ostinato_data.subscription (
 -- lane), held (by a worker, or by a job), done (in the handler's own transaction, to be cleared away), or buried. A lane is
 -- (tenant, key). At most one row of a lane that waits has a time, and none while a row of it is held.
 create table ostinato_data.delivery (
-    subscription  text        collate "C" not null references ostinato_data.subscription (name) on delete cascade,
+    subscription  text        collate "C" not null,
     position      bigint      not null,
     event_id      bigint      not null,
     job_id        bigint,
