@@ -122,7 +122,8 @@ class Hands:
             if task is not self.task:
                 self.world.end(task)
         self.world.crews.remove(self.crew)
-        new_crew(self.world, after=self.rng.uniform(0, 5))
+        if self.crew.again is not None:
+            self.crew.again(self.rng.uniform(0, 5))
         while True:
             yield Sleep(1e6)
 

@@ -250,24 +250,21 @@ class Leases(Concept):
                 understand(error, "OS423")
 
     def _join(self, name: Name) -> Call:
-        def check(answer: Answer) -> None:
-            job_id, attached = answer.rows[0]
-            lease = self.model.rows.get(name)
-            if not attached:
-                self.model.check_taken(Asked(name, ""), answer.done_at)
-            elif answer.sent == answer.done and self.scene.is_calm():
-                over = lease is None or self.model.state(lease, answer.done_at) == "over"
-                if over or lease is None or lease.job_id != job_id:
-                    raise Broken("whoever attaches gets the holder's job", f"{job_id}, {lease}")
-
         def commit(answer: Answer) -> None:
             job_id, attached = answer.rows[0]
-            if attached:
-                return
-            self.scene.model.enqueued(Spec("k1", "a", name[0], 0), job_id, answer)
-            found = self.scene.arena.look("coordination.lease", *name)
-            token, attempt, holder = found[0]
-            self.model.put(name, Lease(token, attempt, holder, "job", job_id=job_id))
+            spec = Spec("k1", "a", name[0], 0, unique_key=f"lease:{name[1]}")
+            if attached != (job_id in self.scene.model.jobs):
+                raise Broken("whoever attaches is told so", f"{job_id}, {attached}")
+            token, attempt, holder = self.scene.arena.look("coordination.lease", *name)[0]
+            lease = self.model.rows.get(name)
+            if lease is None or lease.token != token:
+                self.scene.model.check_returned(spec, job_id)
+                self.model.check_taken(Asked(name, holder), answer.done_at)
+                lease = Lease(token, attempt, holder, "job", job_id=job_id)
+                self.model.put(name, lease)
+                self.scene.model.enqueued(spec, job_id, answer)
+            if lease.job_id != job_id or self.model.state(lease, answer.done_at) == "over":
+                raise Broken("whoever attaches gets the holder's job", f"{job_id}, {lease}")
 
         params: dict[str, object] = {
             "name": name[1],
@@ -275,7 +272,7 @@ class Leases(Concept):
             "queue": "a",
             "tenant_id": name[0],
         }
-        return Call("enqueue_or_attach", params, check=check, commit=commit)
+        return Call("enqueue_or_attach", params, commit=commit)
 
     def _lend(self, held: dict[int, Token], crew: Crew) -> Steps:
         """A worker holds a lease by the attempt of a job in its hands."""

@@ -61,8 +61,8 @@ LEASES = (
     Mutant(
         "a lease of a job never ends",
         "lease_state",
-        "v_state is null or v_state in ('done', 'cancelled', 'dead')",
-        "v_state is null",
+        "v_over := not exists (select from job_unique u where u.job_id = lease.job_id);",
+        "v_over := false;",
     ),
     Mutant(
         "a lease is taken without a lock",
@@ -181,7 +181,119 @@ IDEMPOTENCY = (
     ),
 )
 
-CONCEPTS = {"leases": LEASES, "idempotency": IDEMPOTENCY}
+OUTBOX = (
+    Mutant(
+        "the sequencer never looks back: a cursor on ids",
+        "sequence_events",
+        "if v_ended then v_row.safe_seq := case when stamped < most then v_row.pending_seq"
+        " else least(v_row.pending_seq, greatest(v_taken, v_row.safe_seq)) end; end if;",
+        "v_row.safe_seq := greatest(v_taken, v_row.safe_seq);",
+    ),
+    Mutant(
+        "the sequencer takes for safe what is still open",
+        "sequence_events",
+        "if v_ended then",
+        "if true then",
+    ),
+    Mutant(
+        "the sequencer has no lock",
+        "sequence_events",
+        "select * into v_row from event_sequencer for update skip locked;",
+        "select * into v_row from event_sequencer;",
+    ),
+    Mutant(
+        "events are in the order of their transactions",
+        "sequence_events",
+        "returning u.* ), stamped as ( insert into event_log (event_id, position, sequenced_at,"
+        " type, tenant_id, ordering_key) select t.event_id, v_row.position"
+        " + row_number() over (order by t.seq),",
+        "returning u.*, u.xmin::text::bigint as told_by ), stamped as ( insert into event_log"
+        " (event_id, position, sequenced_at, type, tenant_id, ordering_key) select t.event_id,"
+        " v_row.position + row_number() over (order by t.told_by, t.seq),",
+    ),
+    Mutant(
+        "a position is lost with every round",
+        "sequence_events",
+        "update event_sequencer set position = v_row.position + stamped,",
+        "update event_sequencer set position = v_row.position + stamped + 1,",
+    ),
+    Mutant(
+        "a writer does not hold its key",
+        "emit_events",
+        "perform ostinato.lock_keys(v_tenants, ordering_keys, cardinality(payloads));",
+        "",
+    ),
+    Mutant(
+        "a subscription has no lock",
+        "lock_subscription",
+        "where s.name = lock_subscription.name for update;",
+        "where s.name = lock_subscription.name;",
+    ),
+    Mutant(
+        "a subscription skips what does not fit in a batch",
+        "read_log",
+        "case when (select count(*) from matching) > most - v_found"
+        " then (select max(c.position) from chosen c) else max(l.position) end as cursor",
+        "max(l.position) as cursor",
+    ),
+    Mutant(
+        "a lane is in several hands",
+        "read_log",
+        "exists (select from delivery o where o.subscription = v_sub.name and o.lane = c.lane"
+        " and o.state <> 'buried')",
+        "false",
+    ),
+    Mutant(
+        "a delivery is settled by anybody",
+        "settle_deliveries",
+        "where d.attempt = g.attempt and d.state in ('held', 'done') for update of d",
+        "where d.state in ('held', 'done') for update of d",
+    ),
+    Mutant(
+        "a delivery is finished by anybody",
+        "finish_delivery",
+        "and d.attempt = finish_delivery.attempt and d.state = 'held';",
+        "and d.state = 'held';",
+    ),
+    Mutant(
+        "a delivery comes again with the same attempt",
+        "take_deliveries",
+        "state = 'held', attempt = d.attempt + 1,",
+        "state = 'held', attempt = greatest(d.attempt, 1),",
+    ),
+    Mutant(
+        "a delivery comes again before its time",
+        "due_deliveries",
+        "and d.state = 'waiting' and d.due_at < 'infinity' and d.due_at <= v_now",
+        "and d.state = 'waiting' and d.due_at < 'infinity'",
+    ),
+    Mutant(
+        "the living lose their deliveries",
+        "lost_holders",
+        "where not exists (select from worker w where w.id = h.worker_id)",
+        "",
+    ),
+    Mutant(
+        "a buried event blocks nothing",
+        "open_lanes",
+        "and b.state = 'buried' and b.position < f.position))",
+        "and b.state = 'buried' and b.position < f.position and false))",
+    ),
+    Mutant(
+        "the next event of a lane is never due",
+        "settle_deliveries",
+        "perform ostinato.open_lanes(v_sub, v_lanes);",
+        "",
+    ),
+    Mutant(
+        "a paused subscription delivers",
+        "take_deliveries",
+        "if v_sub.paused or",
+        "if",
+    ),
+)
+
+CONCEPTS = {"leases": LEASES, "idempotency": IDEMPOTENCY, "outbox": OUTBOX}
 MUTANTS = tuple(
     replace(mutant, concept=concept) for concept, of in CONCEPTS.items() for mutant in of
 )

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from tests.simulation.arena import Arena
 from tests.simulation.coordination.idempotency import Idempotency
 from tests.simulation.coordination.leases import Leases
+from tests.simulation.coordination.outbox import Outbox
 from tests.simulation.coordination.scene import Concept, Scene, config_of
 from tests.simulation.drain import drain
 from tests.simulation.nemesis import Nemesis
@@ -12,7 +13,7 @@ from tests.simulation.run import Run
 from tests.simulation.steps import Broken, Failed
 from tests.simulation.workers import new_crew
 
-CONCEPTS: tuple[type[Concept], ...] = (Leases, Idempotency)
+CONCEPTS: tuple[type[Concept], ...] = (Leases, Idempotency, Outbox)
 MOST_STEPS = 3000
 
 
@@ -64,6 +65,8 @@ def _play(scene: Scene) -> None:
     scene.look()
     drain(scene)
     for concept in scene.concepts:
+        for worker in scene.model.workers.values():
+            worker.up = False
         _drain(scene, concept)
         scene.look()
     drain(scene)

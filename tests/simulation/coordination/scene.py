@@ -74,6 +74,16 @@ class Scene(World):
         self.spawn(crew.label, lambda _: actor(crew), crew=crew, after=after)
         return crew
 
+    def perform(self, call: Call) -> None:
+        """One call, at once, before anything else happens."""
+
+        def work(_: Task) -> Process:
+            yield call
+
+        task = self.spawn("setup", work)
+        while not task.over:
+            self.step(task)
+
     def is_kept(self, keeper: Keeper | None) -> bool:
         """Whether somebody lives who renews in time: not dead, not frozen since, not hindered."""
         if keeper is None or keeper.disturbed or keeper.over:

@@ -4,7 +4,8 @@
 -- What those who use the concepts write in their own transactions.
 create table simulation.lease_write (tenant_id text not null, name text not null, token bigint not null);
 create table simulation.key_effect (tenant_id text not null, key text not null, token bigint not null);
-grant select, insert on simulation.lease_write, simulation.key_effect to ostinato_worker;
+create table simulation.delivery_effect (subscription text not null, position bigint not null);
+grant select, insert on simulation.lease_write, simulation.key_effect, simulation.delivery_effect to ostinato_worker;
 
 -- name: empty
 -- Starts over.
@@ -12,6 +13,15 @@ delete from ostinato_data.lease;
 delete from simulation.lease_write;
 delete from ostinato_data.idempotency;
 delete from simulation.key_effect;
+delete from ostinato_data.delivery;
+delete from ostinato_data.subscription;
+delete from ostinato_data.event_log;
+delete from ostinato_data.event_unsequenced;
+delete from ostinato_data.event_kept;
+delete from ostinato_data.event;
+delete from ostinato_data.event_sequencer;
+delete from simulation.delivery_effect;
+select setval('ostinato_data.event_seq', 1, false);
 select setval('ostinato_data.lease_token_seq', 1, false), setval('ostinato_data.idempotency_token_seq', 1, false);
 
 -- name: leases
@@ -41,3 +51,27 @@ select e.tenant_id, e.key, e.token from simulation.key_effect e;
 -- name: key_effect
 -- An effect that must take place once.
 insert into simulation.key_effect (tenant_id, key, token) values ($1, $2, $3);
+
+-- name: log
+-- The events behind a position, in order.
+select l.position, l.event_id from ostinato_data.event_log l where l.position > $1 order by l.position;
+
+-- name: log_size
+-- How many events have a position, and how many positions there are.
+select count(*), count(distinct l.position) from ostinato_data.event_log l;
+
+-- name: deliveries
+-- What subscriptions were given and have not settled.
+select d.subscription, d.position, d.state, d.attempt, d.failures, d.crashes from ostinato_data.delivery d;
+
+-- name: cursors
+-- How far subscriptions have read.
+select s.name, s.position from ostinato_data.subscription s;
+
+-- name: delivery_effects
+-- What handlers wrote in their own transactions.
+select e.subscription, e.position from simulation.delivery_effect e;
+
+-- name: delivery_effect
+-- A write in a handler's own transaction.
+insert into simulation.delivery_effect (subscription, position) values ($1, $2);
