@@ -15,7 +15,7 @@ from ostinato.base.settings import Settings
 from ostinato.cli.machines import EXAMPLE
 from ostinato.db import binaries, embedded
 from ostinato.db.embedded import Server
-from ostinato.engine import fires, inspect, jobs, machines, tenants, upkeep
+from ostinato.engine import fires, inspect, jobs, machines, steps, tenants, upkeep
 from ostinato.engine.fires import Slot
 from ostinato.testing import engine_on
 
@@ -143,3 +143,28 @@ async def test_schedules_fire_once_a_slot_on_this_server(server: Server) -> None
     dense = [slot.at for slot in served if slot.schedule == "dense"]
     first = datetime(2026, 10, 24, 23, 0, tzinfo=UTC)
     assert dense == [first + timedelta(minutes=30 * n) for n in range(8)]
+
+
+async def test_steps_sleeps_and_waits_hold_on_this_server(server: Server) -> None:
+    local = App("steps")
+    ran: list[str] = []
+
+    @local.job(retry=Retry(delays=(60,)))
+    async def stepped(ctx: Context) -> str:
+        await ctx.step("one", ran.append, "one")
+        if ctx.job.attempt == 1:
+            raise ValueError("not yet")
+        await ctx.sleep(3600)
+        return str(await ctx.wait_for("order.paid", "7"))
+
+    async with engine_on(server, "steps") as engine:
+        await upkeep.run(engine.admin, 14)
+        job = await stepped.enqueue(engine.client)
+        await engine.run_until_idle(local)
+        waiting = [step.type for step in await steps.of_job(engine.admin, job)]
+        await steps.signal(engine.admin, job, '"paid"')
+        report = await engine.run_until_idle(local)
+        restarted = await steps.restart(engine.admin, job, "one")
+
+    assert waiting == ["call", "sleep", "waiting"]
+    assert (report.done, ran, restarted) == (1, ["one"], "done")
