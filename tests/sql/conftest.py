@@ -46,7 +46,7 @@ def urls(shared_server: Server) -> Iterator[Urls]:
     asyncio.run(migrate(found.admin, [ENGINE]))
     with psycopg.connect(found.admin, autocommit=True) as conn:
         conn.execute("select ostinato.use_test_clock()")
-        for table in ("job_default", "outcome_default"):
+        for table in ("job_default", "outcome_default", "step_default"):
             # Vacuum at the wrong moment has a lock that upkeep then says it could not get.
             conn.execute(
                 sql.SQL("alter table ostinato_data.{} set (autovacuum_enabled = off)").format(
