@@ -121,7 +121,7 @@ class Conflict(OstinatoError):
     """The request clashes with something that is already there."""
 
     code = "conflict"
-    sqlstate = "OS409"
+    sqlstate: ClassVar[str | None] = "OS409"
     status = 409
     hint = "Look at what is already there, then decide which of the two is meant."
 

@@ -266,9 +266,7 @@ def _check_pairs(settings: Settings) -> None:
     try:
         parse_allowed(settings.webhooks_allow_private)
     except InvalidInput as error:
-        raise SettingsError(
-            f"webhooks_allow_private: {error.message}", hint=error.hint
-        ) from None
+        raise SettingsError(f"webhooks_allow_private: {error.message}", hint=error.hint) from None
     if settings.pooled and settings.database_url is None:
         raise SettingsError(
             "pooled is set, but database_url is not: the embedded server has no pooler",
