@@ -11,13 +11,26 @@ import pytest
 from ostinato import App, Context, Retry, Worker
 from ostinato.base.errors import NotFound
 from ostinato.base.flow import flow
+from ostinato.base.safeurl import parse_allowed
 from ostinato.base.settings import Settings
 from ostinato.cli.machines import EXAMPLE
 from ostinato.db import binaries, embedded
 from ostinato.db.embedded import Server
-from ostinato.engine import fires, inspect, jobs, machines, steps, tenants, upkeep
+from ostinato.engine import (
+    fires,
+    inspect,
+    jobs,
+    machines,
+    steps,
+    tenants,
+    upkeep,
+    webhook_work,
+    webhooks,
+)
 from ostinato.engine.fires import Slot
+from ostinato.runtime.webhooks import app as deliveries
 from ostinato.testing import engine_on
+from tests.runtime.receiver import Receiver, Reply
 
 app = App("versions")
 
@@ -168,3 +181,29 @@ async def test_steps_sleeps_and_waits_hold_on_this_server(server: Server) -> Non
 
     assert waiting == ["call", "sleep", "waiting"]
     assert (report.done, ran, restarted) == (1, ["one"], "done")
+
+
+async def test_webhooks_are_delivered_on_this_server(server: Server) -> None:
+    here = "127.0.0.1:*"
+    paid = App("shop").event("order.paid")
+    with Receiver() as receiver:
+        receiver.script.append(Reply(500))
+        async with engine_on(server, "webhooks") as engine, engine.client.connection() as conn:
+            await upkeep.run(engine.admin, 14)
+            await webhooks.create_endpoint(
+                conn, "till", receiver.url, headers={"x-a": "b"}, allowed=parse_allowed(here)
+            )
+            for order in (7, 8):
+                await paid.emit(
+                    conn, {"order": order}, key="k", tenant="default", correlation_id="c"
+                )
+            await engine.run_until_idle(deliveries(Settings(webhooks_allow_private=here)))
+            await webhooks.rotate(conn, "till")
+            await webhook_work.mend(conn)
+            await webhook_work.prune(conn, 14)
+            sent = await webhooks.find(conn, "till", states=("delivered",))
+            again = await webhooks.redeliver(conn, "till", sent)
+            shown = await webhooks.show_endpoint(conn, "till")
+
+        assert [request.body[-3:-2] for request in receiver.requests] == [b"7", b"7", b"8"]
+        assert (again, shown.state, len(shown.secret_hints)) == (2, "active", 2)

@@ -289,6 +289,21 @@ async def test_a_policy_is_data_of_the_endpoint(site: Site) -> None:
     assert attempts[0].next_at == attempts[0].at + timedelta(seconds=60)
 
 
+@pytest.mark.parametrize(
+    "retry", ['{"max_attempts": 3, "delays": "often"}', '{"max_attempts": 3, "x": 1}']
+)
+async def test_a_policy_that_cannot_be_read_stops_nothing(site: Site, retry: str) -> None:
+    await site.endpoint()
+    await site.engine.admin.execute("update ostinato_data.webhook_endpoint set retry = %s", [retry])
+    site.receiver.default = BUSY
+    await site.emit()
+
+    await site.run()
+
+    assert await site.outcomes() == ["failed"] * 3
+    assert await site.states() == ["dead"]
+
+
 async def test_dead_ones_are_sent_again_one_as_a_canary_then_the_rest(site: Site) -> None:
     await site.endpoint(retry=Retry(max_attempts=1))
     site.receiver.default = BUSY

@@ -22,7 +22,13 @@ from psycopg import AsyncConnection
 
 from ostinato.base import backoff
 from ostinato.base.backoff import Retry
-from ostinato.base.errors import DatabaseUnavailable, NoAnswer, RetryAfter, UnsafeAddress
+from ostinato.base.errors import (
+    DatabaseUnavailable,
+    InvalidInput,
+    NoAnswer,
+    RetryAfter,
+    UnsafeAddress,
+)
 from ostinato.base.metrics import WEBHOOK_ATTEMPTS, WEBHOOK_SECONDS, Recorder
 from ostinato.base.redact import MASK, redact
 from ostinato.base.safeurl import Allowed, parse_allowed
@@ -277,7 +283,10 @@ async def _settle(
 
 def _delay(ctx: Context, sending: Sending, met: Met, rng: random.Random) -> float | None:
     """Seconds until the next attempt, not sooner than the receiver asks; None: there is none."""
-    policy = backoff.from_json(sending.retry)
+    try:
+        policy = backoff.from_json(sending.retry)
+    except (InvalidInput, TypeError):
+        policy = Retry()  # written in plain SQL, where nobody reads it: tried all the same
     failures = ctx.job.failures + 1
     most = ctx.job.max_attempts or policy.max_attempts
     if failures >= most:
