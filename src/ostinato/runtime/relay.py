@@ -33,6 +33,8 @@ __all__ = ["Deliverer", "Relay", "service_of"]
 log = get_logger("relay")
 
 BUSY_SECONDS = 0.02
+HOT_SECONDS = 0.002
+COLD_SECONDS = 0.07
 DEAD_SECONDS = 0.5
 RECONCILE_SECONDS = 30.0
 EVENTS_A_ROUND = 5000
@@ -58,12 +60,20 @@ class Relay:
         self._recorder = recorder
         self._local = frozenset(service_of(name) for name in local)
         self._wake = wake
+        self._pause = FOREVER
 
     async def tick(self, conn: AsyncConnection[Any]) -> float:
-        """One round: free, sequence, dispatch, wake."""
-        await subscriptions.free(conn)
+        """One round: sequence, free, dispatch, wake."""
         stamped, rung = await outbox.sequence(conn, EVENTS_A_ROUND)
         self._recorder.add(EVENTS_SEQUENCED, by=stamped or 0)
+        # Writers ring at most every 50 ms: look for what they told meanwhile, ever more rarely.
+        looked_again = self._pause < FOREVER
+        self._pause = HOT_SECONDS if stamped else self._pause * 2
+        if self._pause > COLD_SECONDS:
+            self._pause = FOREVER
+        if stamped == 0 and looked_again:
+            return self._pause
+        await subscriptions.free(conn)
         for queue in {*rung, *await subscriptions.dispatch_all(conn)}:
             await queues.ring(conn, queue)
         due = await subscriptions.chores(conn)
@@ -74,7 +84,7 @@ class Relay:
                 await queues.ring(conn, f"@{service}")
         if stamped is None:
             return BUSY_SECONDS
-        return 0 if due.get(self.name, 1) <= 0 and stamped else FOREVER
+        return 0 if due.get(self.name, 1) <= 0 and stamped else self._pause
 
 
 class Deliverer:
