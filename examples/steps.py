@@ -3,9 +3,10 @@
 import asyncio
 
 from ostinato import App, Context, Retry, testing
-from ostinato.engine import steps
+from ostinato.base.flow import flow
 
 app = App("shop")
+order_paid = app.event("order.paid")
 
 
 def reserve(item: str) -> str:
@@ -17,18 +18,18 @@ def reserve(item: str) -> str:
 async def order(ctx: Context, item: str) -> None:
     place = await ctx.step("reserve", reserve, item)
     if ctx.job.attempt == 1:
-        raise ConnectionError("the process dies here")
+        raise ConnectionError("it dies here")
     await ctx.sleep(3 * 86_400)  # three days, and no worker holds the job
-    paid = await ctx.wait_for("order.paid", place)
-    await ctx.step("ship", print, f"ship {place}, paid {paid['euros']} euros")
+    await ctx.step("ship", print, "paid, and shipped:", await ctx.wait_for("order.paid", place))
 
 
 async def main() -> None:
     async with testing.engine() as engine:
-        job = await order.enqueue(engine.client, item="cello")
-        await engine.run_until_idle(app)
-        await steps.signal(engine.admin, job, '{"euros": 900}')  # in real life: an event
-        await engine.run_until_idle(app)
+        with flow(tenant="acme", correlation="request-7"):
+            await order.enqueue(engine.client, item="cello")
+            await engine.run_until_idle(app)
+            await order_paid.emit(engine.client, {"euros": 900}, key="cello-17")
+            await engine.run_until_idle(app)
 
 
 if __name__ == "__main__":
@@ -36,4 +37,4 @@ if __name__ == "__main__":
 
 # prints:
 # > reserve a cello
-# > ship cello-17, paid 900 euros
+# > paid, and shipped: {'euros': 900}

@@ -14,6 +14,7 @@ from structlog.typing import EventDict
 
 from ostinato import App, Context, Done, LeaseLost, Retry, Snooze, SyncContext
 from ostinato.base.errors import InvalidInput, OstinatoError
+from ostinato.base.flow import flow
 from ostinato.base.metrics import FENCED_WRITES
 from ostinato.engine import steps, upkeep
 from ostinato.runtime.database import Database
@@ -801,6 +802,45 @@ async def test_an_event_reaches_a_job_that_waits_in_a_real_worker(lab: Lab) -> N
         ended = await lab.becomes(job_id, "done", "dead")
 
     assert ended.result == {"amount": 3}
+
+
+async def test_an_event_that_an_app_tells_wakes_the_job_by_itself(lab: Lab) -> None:
+    """The worker's own relay gives it its position; nobody helps."""
+    paid = lab.app.event("order.paid")
+
+    @lab.app.job()
+    async def order(ctx: Context) -> Done:
+        return Done(await ctx.wait_for("order.paid", "7"))
+
+    async with lab.worker():
+        with flow(tenant="acme", correlation="request-7"):
+            job_id = await order.enqueue(lab.client)
+            await lab.until("select exists (select from ostinato_data.job_wait)")
+            await paid.emit(lab.client, {"amount": 3}, key="7")
+        ended = await lab.becomes(job_id, "done", "dead")
+
+    assert ended.result == {"amount": 3}
+
+
+async def test_a_load_that_fails_fails_the_attempt_and_holds_up_nobody(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def load(*_: object) -> list[steps.StoredStep]:
+        raise OstinatoError("broken")
+
+    monkeypatch.setattr(steps, "load", load)
+
+    @lab.app.job(retry=Retry(delays=(0, 3600)))
+    async def work(ctx: Context) -> None:
+        await ctx.step("one", lambda: 1)
+        raise ConnectionError
+
+    async with lab.worker():
+        job_id = await work.enqueue(lab.client)
+        await lab.until("select exists (select from ostinato_data.scheduled where failures = 2)")
+        ended = await lab.outcome(job_id)
+
+    assert "broken" in ended.error["message"]
 
 
 async def test_in_a_storm_of_waits_and_events_no_event_is_missed(lab: Lab) -> None:

@@ -100,11 +100,21 @@ class Saver:
     async def _load(self, conn: AsyncConnection[Any]) -> None:
         job_ids = list(self._asked)[:MOST_AT_ONCE]
         found: dict[int, Stored] = {job_id: {} for job_id in job_ids}
-        for step in await steps.load(conn, job_ids):
-            found[step.job_id][step.position] = step
+        trouble: OstinatoError | None = None
+        try:
+            for step in await steps.load(conn, job_ids):
+                found[step.job_id][step.position] = step
+        except (DatabaseUnavailable, CommitUnknown):
+            raise  # asked again by the next round
+        except OstinatoError as error:
+            trouble = error  # fails these attempts, and holds up no others
         for job_id in job_ids:
             for loaded in self._asked.pop(job_id):
-                if not loaded.done():
+                if loaded.done():
+                    continue
+                if trouble is not None:
+                    loaded.set_exception(trouble)
+                else:
                     loaded.set_result(found[job_id])
 
     async def _save(self, conn: AsyncConnection[Any], batch: list[Pending]) -> None:
