@@ -92,7 +92,6 @@ BUFFER_JOBS = Gauge("ostinato_worker_buffer_jobs", "Jobs claimed by this worker,
 DATABASE_ERRORS = Counter(
     "ostinato_database_errors_total", "Calls to the database that failed, by error.", ("code",)
 )
-
 EVENTS_SEQUENCED = Counter(
     "ostinato_events_sequenced_total", "Events that this worker gave their positions."
 )
@@ -101,6 +100,7 @@ DELIVERIES = Counter(
     "Events that handlers in the relay were given, by how it ended.",
     ("subscription", "outcome"),
 )
+
 SCHEDULE_LATENESS_SECONDS = Histogram(
     "ostinato_schedule_lateness_seconds",
     "Time from when a slot of a schedule was due until its job was added.",
@@ -164,7 +164,48 @@ SCHEDULE_OVERDUE = Gauge(
 )
 LEASES = Gauge("ostinato_leases", "Names that are held, or whose holder is gone unnoticed.")
 
-ENGINE_GAUGES: tuple[Gauge, ...] = (*ENGINE_GAUGES,)
+ENGINE_GAUGES: tuple[Gauge, ...] = (
+    QUEUE_READY,
+    QUEUE_SCHEDULED,
+    QUEUE_RUNNING,
+    QUEUE_DEAD,
+    QUEUE_OLDEST,
+    QUEUE_WORKERS,
+    QUEUE_PAUSED,
+    WORKERS,
+    EXPIRED_WORKERS,
+    XMIN_AGE,
+    DEAD_TUPLES,
+    DEFAULT_BYTES,
+    SUBSCRIPTION_BEHIND,
+    SUBSCRIPTION_LAG,
+    SUBSCRIPTION_BURIED,
+    UNSEQUENCED,
+    SCHEDULE_OVERDUE,
+    LEASES,
+)
+
+METRICS: tuple[Metric, ...] = (
+    JOBS_FINISHED,
+    JOB_RUN_SECONDS,
+    START_LATENCY_SECONDS,
+    CLAIMS,
+    CLAIMED_JOBS,
+    FENCED_WRITES,
+    RESCUED_JOBS,
+    LOOP_BLOCKED_SECONDS,
+    DOORBELL_RINGS,
+    BUFFER_JOBS,
+    DATABASE_ERRORS,
+    EVENTS_SEQUENCED,
+    DELIVERIES,
+    SCHEDULE_LATENESS_SECONDS,
+    SCHEDULE_MISSED,
+    SCHEDULE_BROKEN,
+    WEBHOOK_ATTEMPTS,
+    WEBHOOK_SECONDS,
+    *ENGINE_GAUGES,
+)
 """Every declared metric: what is exported, and what the reference page lists."""
 WORKER_METRICS = tuple(metric for metric in METRICS if metric not in ENGINE_GAUGES)
 """What a worker counts by itself."""
