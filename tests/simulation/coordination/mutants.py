@@ -246,8 +246,8 @@ OUTBOX = (
     Mutant(
         "a delivery is settled by anybody",
         "settle_deliveries",
-        "where d.attempt = g.attempt and d.state in ('held', 'done') for update of d",
-        "where d.state in ('held', 'done') for update of d",
+        "join held h on h.position = g.position and h.attempt = g.attempt",
+        "join held h on h.position = g.position",
     ),
     Mutant(
         "a delivery is finished by anybody",

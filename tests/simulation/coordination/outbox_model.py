@@ -62,6 +62,7 @@ class Subscription:
     on_poison: str
     start: int = 0
     paused: bool = False
+    replays: int = 0
     deliveries: dict[int, Delivery] = field(default_factory=lambda: defaultdict(Delivery))
 
     def wants(self, event: Event) -> bool:
@@ -92,8 +93,12 @@ class Held(NamedTuple):
         return self.sub.deliveries[self.position]
 
     def is_valid(self) -> bool:
-        held = self.delivery.state in ("held", "finished")
-        return held and self.delivery.serial == self.ticket.serial
+        delivery = self.delivery
+        if delivery.state not in ("held", "finished"):
+            return False
+        if self.sub.replays:  # then attempts start at 1 again, and the fence knows no better
+            return delivery.attempt == self.attempt
+        return delivery.serial == self.ticket.serial
 
     def __str__(self) -> str:
         return f"{self.sub.name} {self.position}, hand-out {self.ticket.serial}"
@@ -256,6 +261,7 @@ class OutboxModel:
     def replayed(self, sub: Subscription, start: int) -> None:
         """What was settled from a position on comes again."""
         sub.start = min(sub.start, start - 1)
+        sub.replays += 1
         for position, delivery in list(sub.deliveries.items()):
             if position >= start and delivery.state in ("done", "open", "buried"):
                 sub.deliveries[position] = Delivery(serial=delivery.serial)

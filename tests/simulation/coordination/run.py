@@ -7,13 +7,14 @@ from tests.simulation.coordination.idempotency import Idempotency
 from tests.simulation.coordination.leases import Leases
 from tests.simulation.coordination.outbox import Outbox
 from tests.simulation.coordination.scene import Concept, Scene, config_of
+from tests.simulation.coordination.schedules import Schedules
 from tests.simulation.drain import drain
 from tests.simulation.nemesis import Nemesis
 from tests.simulation.run import Run
 from tests.simulation.steps import Broken, Failed
 from tests.simulation.workers import new_crew
 
-CONCEPTS: tuple[type[Concept], ...] = (Leases, Idempotency, Outbox)
+CONCEPTS: tuple[type[Concept], ...] = (Leases, Idempotency, Outbox, Schedules)
 MOST_STEPS = 3000
 
 

@@ -13,6 +13,10 @@ delete from ostinato_data.lease;
 delete from simulation.lease_write;
 delete from ostinato_data.idempotency;
 delete from simulation.key_effect;
+delete from ostinato_data.schedule_due;
+delete from ostinato_data.schedule_fire;
+delete from ostinato_data.schedule;
+select setval('ostinato_data.schedule_id_seq', 1, false);
 delete from ostinato_data.delivery;
 delete from ostinato_data.subscription;
 delete from ostinato_data.event_log;
@@ -75,3 +79,11 @@ select e.subscription, e.position from simulation.delivery_effect e;
 -- name: delivery_effect
 -- A write in a handler's own transaction.
 insert into simulation.delivery_effect (subscription, position) values ($1, $2);
+
+-- name: fires
+-- The slots that were served.
+select f.schedule_id, f.slot_at, f.job_id from ostinato_data.schedule_fire f;
+
+-- name: dues
+-- The next slots of schedules.
+select d.schedule_id, d.slot_at from ostinato_data.schedule_due d;
