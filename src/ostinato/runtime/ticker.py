@@ -30,7 +30,7 @@ from ostinato.runtime.loop import FOREVER
 
 __all__ = ["Ticker"]
 
-SET = 1000
+SET = 5000
 MOST_LISTED = 1000
 
 log = get_logger("ticker")

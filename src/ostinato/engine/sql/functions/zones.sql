@@ -283,12 +283,22 @@ language plpgsql stable as $$
 declare
     v_zone  constant text := rule.zone;
     v_local timestamp := after at time zone v_zone;
+    v_past  constant timestamp := (after - interval '26 hours') at time zone v_zone;
     v_moved interval;
     v_all   timestamptz[];
     v_one   timestamptz;
 begin
+    -- As nearly always: the clock is not moved near here, and the next slot is not far.
+    if ((after + interval '52 hours') at time zone v_zone) - v_past = interval '78 hours' then
+        local := ostinato.next_local(rule, v_local);
+        if local <= v_local + interval '26 hours' then
+            at := (after at time zone 'UTC' + (local - v_local)) at time zone 'UTC';
+            return;
+        end if;
+        local := null;
+    end if;
     -- Where the clock was or will be moved, wall-clock times that were passed already may still come: look back as far.
-    v_moved := ((after + interval '26 hours') at time zone v_zone) - ((after - interval '26 hours') at time zone v_zone) - interval '52 hours';
+    v_moved := ((after + interval '26 hours') at time zone v_zone) - v_past - interval '52 hours';
     v_local := v_local - greatest(v_moved, -v_moved);
     loop
         v_local := ostinato.next_local(rule, v_local);
