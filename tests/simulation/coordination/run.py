@@ -8,13 +8,14 @@ from tests.simulation.coordination.leases import Leases
 from tests.simulation.coordination.outbox import Outbox
 from tests.simulation.coordination.scene import Concept, Scene, config_of
 from tests.simulation.coordination.schedules import Schedules
+from tests.simulation.coordination.step_actors import DurableSteps
 from tests.simulation.drain import drain
 from tests.simulation.nemesis import Nemesis
 from tests.simulation.run import Run
-from tests.simulation.steps import Broken, Failed
+from tests.simulation.steps import Broken, Failed, Process
 from tests.simulation.workers import new_crew
 
-CONCEPTS: tuple[type[Concept], ...] = (Leases, Idempotency, Outbox, Schedules)
+CONCEPTS: tuple[type[Concept], ...] = (Leases, Idempotency, Outbox, Schedules, DurableSteps)
 MOST_STEPS = 3000
 
 
@@ -32,7 +33,9 @@ def run_coordination(
     """
     scene = Scene(arena, config_of(seed))
     scene.on_line, scene.look_always = on_line, look_always
-    scene.concepts = [chosen(scene) for chosen in _chosen(scene, concept)]
+    chosen = _chosen(scene, concept)
+    scene.names = frozenset(each.name for each in chosen)
+    scene.concepts = [each(scene) for each in chosen]
     broken: Broken | None = None
     try:
         _play(scene)
@@ -47,7 +50,7 @@ def run_coordination(
 
 def _chosen(scene: Scene, concept: str) -> list[type[Concept]]:
     if concept:
-        return [chosen for chosen in CONCEPTS if chosen.name == concept]
+        return [each for each in CONCEPTS if each.name == concept]
     count = scene.rng.choice((1, 1, 1, 2, 3))
     return scene.rng.sample(CONCEPTS, min(count, len(CONCEPTS)))
 
@@ -64,18 +67,20 @@ def _play(scene: Scene) -> None:
     scene.run(scene.config.steps)
     scene.quiesce()
     scene.look()
+    for concept in scene.concepts:
+        _drain(scene, concept.settle())
     drain(scene)
     for concept in scene.concepts:
         for worker in scene.model.workers.values():
             worker.up = False
-        _drain(scene, concept)
+        _drain(scene, concept.drain())
         scene.look()
     drain(scene)
     scene.look()
 
 
-def _drain(scene: Scene, concept: Concept) -> None:
-    task = scene.spawn("drain", lambda _: concept.drain())
+def _drain(scene: Scene, process: Process) -> None:
+    task = scene.spawn("drain", lambda _: process)
     for _ in range(MOST_STEPS):
         if task.over:
             return
@@ -85,4 +90,4 @@ def _drain(scene: Scene, concept: Concept) -> None:
             scene.step(task)
         except Failed as error:  # nobody else is there any more
             raise Broken("no call fails without a reason", str(error)) from error
-    raise Broken("everything comes to an end", concept.name)
+    raise Broken("everything comes to an end", scene.trace[-1])

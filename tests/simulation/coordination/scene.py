@@ -53,6 +53,8 @@ class Scene(World):
         super().__init__(arena, config)
         arena.has_coordination = True
         self.concepts: list[Concept] = []
+        self.names: frozenset[str] = frozenset()
+        """Of the concepts that play."""
         self._crews = 0
 
     def look(self) -> None:
@@ -116,6 +118,10 @@ class Concept(ABC):
     @abstractmethod
     def look(self) -> None:
         """Compare the tables with the model."""
+
+    def settle(self) -> Process:
+        """What must be done before the jobs can come to an end."""
+        yield from ()
 
     @abstractmethod
     def drain(self) -> Process:

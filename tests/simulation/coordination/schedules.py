@@ -71,6 +71,7 @@ class Schedules(Concept):
     """Who plays with schedules."""
 
     name = "schedules"
+    never_wait = ("fire_schedules",)
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)

@@ -5,7 +5,8 @@
 create table simulation.lease_write (tenant_id text not null, name text not null, token bigint not null);
 create table simulation.key_effect (tenant_id text not null, key text not null, token bigint not null);
 create table simulation.delivery_effect (subscription text not null, position bigint not null);
-grant select, insert on simulation.lease_write, simulation.key_effect, simulation.delivery_effect to ostinato_worker;
+create table simulation.step_effect (job_id bigint not null, position integer not null);
+grant select, insert on simulation.lease_write, simulation.key_effect, simulation.delivery_effect, simulation.step_effect to ostinato_worker;
 
 -- name: empty
 -- Starts over.
@@ -13,6 +14,10 @@ delete from ostinato_data.lease;
 delete from simulation.lease_write;
 delete from ostinato_data.idempotency;
 delete from simulation.key_effect;
+delete from ostinato_data.step;
+delete from ostinato_data.job_wait;
+delete from ostinato_data.job_wake;
+delete from simulation.step_effect;
 delete from ostinato_data.schedule_due;
 delete from ostinato_data.schedule_fire;
 delete from ostinato_data.schedule;
@@ -87,3 +92,23 @@ select f.schedule_id, f.slot_at, f.job_id from ostinato_data.schedule_fire f;
 -- name: dues
 -- The next slots of schedules.
 select d.schedule_id, d.slot_at from ostinato_data.schedule_due d;
+
+-- name: steps
+-- The steps that are stored.
+select s.job_id, s.position, s.type, s.name, s.attempt, s.event_id from ostinato_data.step s order by s.job_id, s.position;
+
+-- name: missed_waits
+-- Jobs that wait for an event that is there.
+select w.job_id, l.event_id from ostinato_data.job_wait w join ostinato_data.job j on j.id = w.job_id
+join ostinato_data.event_log l on (l.tenant_id, l.type, l.ordering_key) = (w.tenant_id, w.event, w.key)
+join ostinato_data.event e on e.id = l.event_id
+where e.emitted_at >= j.created_at
+  and not exists (select from ostinato_data.step s where s.job_id = w.job_id and (s.position = w.position or s.event_id = l.event_id));
+
+-- name: step_effects
+-- What steps wrote in their own transactions.
+select e.job_id, e.position from simulation.step_effect e;
+
+-- name: step_effect
+-- A write that commits with its step.
+insert into simulation.step_effect (job_id, position) values ($1, $2);
