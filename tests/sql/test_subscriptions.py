@@ -526,7 +526,57 @@ def test_replay_while_the_key_is_in_hands_waits_for_it(
     assert take(db, worker) == []
     lanes_are_right(admin)
     settle(db, held)
+    assert at(take(db, worker)) == [1, 2, 3]
+    lanes_are_right(admin)
+
+
+def test_what_waits_at_a_replay_comes_in_its_turn(
+    db: Session, admin: Session, worker: UUID
+) -> None:
+    """Whoever rebuilds a state from the events must end with the last of them."""
+    subscribe(db)
+    tell(db, "a", "a", "a", "a")
+    given = take(db, worker)
+    settle(db, given[:3])
+    settle(db, given[3:], "failed", delay=60)
+
+    db.call("replay", subscription=NAME, from_position=1)
+
+    assert at(take(db, worker)) == [1, 2, 3, 4]
+    lanes_are_right(admin)
+
+
+def test_what_is_held_at_a_replay_and_settled_before_its_turn_is_noted_anew(
+    db: Session, admin: Session, worker: UUID
+) -> None:
+    subscribe(db)
+    tell(db, "a", "a")
+    held = take(db, worker)
+
+    db.call("replay", subscription=NAME, from_position=1)
+    assert settle(db, held) == []
+
     assert at(take(db, worker)) == [1, 2]
+    lanes_are_right(admin)
+
+
+def test_a_holder_of_before_a_replay_does_not_pass_for_one_of_after(
+    db: Session, admin: Session, clock: Clock, worker: UUID
+) -> None:
+    subscribe(db)
+    tell(db, "a")
+    (late,) = take(db, worker)
+    clock.advance(seconds=60)
+    db.call("reconcile_deliveries", worker_id=worker, subscription=NAME, held=[], seconds=1)
+    (once,) = take(db, db.worker("w2"))
+    settle(db, [once])
+    db.call("replay", subscription=NAME, from_position=1)
+    (again,) = take(db, db.worker("w3"))
+
+    assert again.attempt not in (late.attempt, once.attempt)
+    assert settle(db, [late]) == [1]
+    assert settle(db, [once]) == [1]
+    assert settle(db, [again]) == []
     lanes_are_right(admin)
 
 
@@ -695,6 +745,49 @@ def test_a_buried_event_outlives_its_week(db: Session, clock: Clock) -> None:
     settle(db, given)
     upkeep(db, clock.now)
     assert db.value("select count(*) from ostinato_data.event_kept") == 0
+
+
+def test_where_to_look_from_rises_with_what_is_settled_and_falls_with_what_comes_back(
+    db: Session, admin: Session, worker: UUID
+) -> None:
+    def low() -> int:
+        found: int = admin.value("select low from ostinato_data.subscription")
+        return found
+
+    subscribe(db, on_poison="block")
+    tell(db, "a", "slow")
+    first, slow = take(db, worker)
+    settle(db, [first], "failed")
+    for _ in range(4):
+        db.call(
+            "emit_events",
+            types=["x"],
+            payloads=["{}"] * 500,
+            ordering_keys=["b"],
+            tenant_ids=["acme"],
+            correlation_ids=["c"],
+            occurred_ats=[START],
+            producers=["p"],
+        )
+    sequence(db)
+    for _ in range(3):
+        settle(db, take(db, worker, most=500))
+    assert low() == 0  # the slow one is below
+    settle(db, [slow])
+    settle(db, take(db, worker, most=500))
+    settle(db, take(db, worker, most=500))
+    db.rows("select ostinato.raise_low(s) from ostinato_data.subscription s")
+    assert low() > 1000
+    tell(db, "a", "a")
+    assert take(db, worker) == []
+    db.call("redeliver", subscription=NAME)
+    assert low() == 1
+    again = take(db, worker)
+    assert at(again) == [1, 2003, 2004]
+    settle(db, again)
+    db.call("replay", subscription=NAME, from_position=2002)
+    assert at(take(db, worker)) == [2002, 2003, 2004]
+    lanes_are_right(admin)
 
 
 def test_outcomes_that_are_none_are_refused(db: Session, worker: UUID) -> None:

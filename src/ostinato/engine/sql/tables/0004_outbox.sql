@@ -63,6 +63,7 @@ create table ostinato_data.event_type (
     primary key (name, version)
 );
 
+-- `position` is the cursor. No delivery that is not buried is below `low`: it is where to look from.
 create table ostinato_data.subscription (
     name           text        collate "C" primary key,
     types          text[]      collate "C",
@@ -72,6 +73,7 @@ create table ostinato_data.subscription (
     on_poison      text        collate "C" not null check (on_poison in ('skip', 'block')),
     paused         boolean     not null default false,
     position       bigint      not null,
+    low            bigint      not null default 0,
     created_at     timestamptz not null,
     registered_at  timestamptz not null,
     check ((mode = 'job') = (kind is not null))
@@ -100,7 +102,7 @@ create table ostinato_data.delivery (
     primary key (subscription, position)
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000, autovacuum_vacuum_cost_delay = 0);
 create index delivery_lane on ostinato_data.delivery (subscription, lane, position) where lane is not null and state <> 'buried';
-create index delivery_active on ostinato_data.delivery (subscription, lane) where state <> 'buried' and due_at < 'infinity';
+create index delivery_active on ostinato_data.delivery (subscription, lane, position) where state <> 'buried' and due_at < 'infinity';
 create index delivery_due on ostinato_data.delivery (subscription, due_at, position) where state = 'waiting' and due_at < 'infinity';
 create index delivery_holder on ostinato_data.delivery (worker_id) where state in ('held', 'done') and worker_id is not null;
 create index delivery_job on ostinato_data.delivery (job_id) where state in ('held', 'done') and job_id is not null;
