@@ -466,6 +466,7 @@ CREATE TABLE ostinato_data.subscription (
     on_poison text NOT NULL COLLATE pg_catalog."C",
     paused boolean DEFAULT false NOT NULL,
     "position" bigint NOT NULL,
+    low bigint DEFAULT 0 NOT NULL,
     created_at timestamp with time zone NOT NULL,
     registered_at timestamp with time zone NOT NULL,
     CONSTRAINT subscription_check CHECK (((mode = 'job'::text) = (kind IS NOT NULL))),
@@ -1267,6 +1268,13 @@ CREATE FUNCTION ostinato.queue_running(queue text) RETURNS integer
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.queue_running(queue text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.raise_low(subscription ostinato_data.subscription) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato.raise_low(subscription ostinato_data.subscription) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.rate_frees_at(queue text, limit_key text, most integer, seconds double precision) RETURNS timestamp with time zone
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2773,7 +2781,7 @@ ALTER TABLE ONLY ostinato_data.worker
 CREATE INDEX claim_worker ON ostinato_data.claim USING btree (worker_id);
 CREATE INDEX dead_letter_signature ON ostinato_data.dead_letter USING btree (signature, job_id);
 CREATE INDEX dead_letter_tenant ON ostinato_data.dead_letter USING btree (tenant_id, job_id);
-CREATE INDEX delivery_active ON ostinato_data.delivery USING btree (subscription, lane) WHERE ((state <> 'buried'::text) AND (due_at < 'infinity'::timestamp with time zone));
+CREATE INDEX delivery_active ON ostinato_data.delivery USING btree (subscription, lane, "position") WHERE ((state <> 'buried'::text) AND (due_at < 'infinity'::timestamp with time zone));
 CREATE INDEX delivery_buried ON ostinato_data.delivery USING btree (subscription, lane, "position") WHERE (state = 'buried'::text);
 CREATE INDEX delivery_due ON ostinato_data.delivery USING btree (subscription, due_at, "position") WHERE ((state = 'waiting'::text) AND (due_at < 'infinity'::timestamp with time zone));
 CREATE INDEX delivery_holder ON ostinato_data.delivery USING btree (worker_id) WHERE ((state = ANY (ARRAY['held'::text, 'done'::text])) AND (worker_id IS NOT NULL));
@@ -3505,6 +3513,8 @@ REVOKE ALL ON FUNCTION ostinato.queue_allowance(limits ostinato_data.queue, want
 GRANT ALL ON FUNCTION ostinato.queue_allowance(limits ostinato_data.queue, wanted integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.queue_running(queue text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.queue_running(queue text) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.raise_low(subscription ostinato_data.subscription) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.raise_low(subscription ostinato_data.subscription) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.rate_frees_at(queue text, limit_key text, most integer, seconds double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.rate_frees_at(queue text, limit_key text, most integer, seconds double precision) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.read_log(subscription ostinato_data.subscription, most integer, worker_id uuid) FROM PUBLIC;
