@@ -165,6 +165,8 @@ declare
     v_sub    constant ostinato_data.subscription := read_log.subscription;
     v_now    constant timestamptz := ostinato.now();
     v_last   constant bigint := ostinato.last_position();
+    -- A replay notes the same positions anew: attempts of before must not come again, or a late holder would pass for a new one.
+    v_first  constant integer := v_sub.replays * 1000000;
     v_cursor bigint := v_sub.position;
     v_found  integer := 0;
     v_rounds integer := 0;
@@ -193,7 +195,7 @@ begin
                    case when p.free and (read_log.worker_id is not null or p.turn = 1 or p.lane is null) then v_now else 'infinity' end,
                    case when p.free and read_log.worker_id is not null then v_now end,
                    case when p.free then read_log.worker_id end,
-                   case when p.free and read_log.worker_id is not null then 1 else 0 end, 0, 0,
+                   v_first + case when p.free and read_log.worker_id is not null then 1 else 0 end, 0, 0,
                    case when p.free and read_log.worker_id is not null then 'held' else 'waiting' end, p.lane
             from placed p
             on conflict do nothing
@@ -228,6 +230,7 @@ declare
     v_now    constant timestamptz := ostinato.now();
     v_mine   bigint[];
     v_done   bigint[];
+    v_again  bigint[];
     v_rest   bigint[];
     v_lanes  text[];
     v_buried bigint[];
@@ -237,18 +240,26 @@ begin
             detail = json_build_object('outcomes', outcomes), hint = 'An outcome is done, failed or released.';
     end if;
     with held as materialized (
-        select d.position, d.attempt, d.state, d.lane, d.event_id from delivery d
+        select d.position, d.attempt, d.state, d.lane, d.event_id, d.again from delivery d
         where d.subscription = v_sub.name and d.position = any (positions) and d.state in ('held', 'done') for update
     ), mine as (
         select h.position, h.lane, h.event_id,
-               case when h.state = 'done' then 'done' when g.outcome = 'failed' and g.delay is null then 'buried' else g.outcome end as ends
+               -- Where the cursor of a replay has not come by again, it will note the event anew.
+               case when h.again and h.position <= v_sub.position then 'again' when h.again or h.state = 'done' then 'done'
+                    when g.outcome = 'failed' and g.delay is null then 'buried' else g.outcome end as ends
         from unnest(positions, attempts, outcomes, delays) g (position, attempt, outcome, delay)
         join held h on h.position = g.position and h.attempt = g.attempt
     )
-    select array_agg(m.position), array_agg(m.position) filter (where m.ends = 'done'), array_agg(m.position) filter (where m.ends <> 'done'),
+    select array_agg(m.position), array_agg(m.position) filter (where m.ends = 'done'), array_agg(m.position) filter (where m.ends = 'again'),
+           array_agg(m.position) filter (where m.ends not in ('done', 'again')),
            array_agg(distinct m.lane) filter (where m.lane is not null), array_agg(m.event_id) filter (where m.ends = 'buried')
-    into v_mine, v_done, v_rest, v_lanes, v_buried from mine m;
+    into v_mine, v_done, v_again, v_rest, v_lanes, v_buried from mine m;
     delete from delivery d where d.subscription = v_sub.name and d.position = any (v_done);
+    if v_again is not null then
+        update delivery d set state = 'waiting', again = false, failures = 0, crashes = 0, worker_id = null, job_id = null, held_at = null,
+            due_at = case when d.lane is null then v_now else 'infinity' end, reason = null, signature = null, error = null
+        where d.subscription = v_sub.name and d.position = any (v_again);
+    end if;
     if v_rest is not null then
         perform ostinato.put_back(v_sub.name, v_rest, positions, outcomes, delays, errors, signatures, reasons);
     end if;
@@ -516,22 +527,23 @@ declare
     v_buried bigint[];
 begin
     with mine as materialized (
-        select d.position, d.lane, d.event_id, d.state, d.crashes from delivery d
+        select d.position, d.lane, d.event_id, d.state, d.crashes,
+               case when d.again then d.position > v_sub.position else d.state = 'done' end as over from delivery d
         where d.subscription = v_sub.name and d.position = any (positions) and d.state in ('held', 'done')
         order by d.position for update skip locked
     ), begun as materialized (
-        select m.*, max_crashes is not null and m.state = 'held'
+        select m.*, max_crashes is not null and m.state = 'held' and not m.over
                and (m.lane is null or row_number() over (partition by m.lane, m.state order by m.position) = 1) as begun from mine m
     ), gone as (
-        delete from delivery d using begun b where d.subscription = v_sub.name and d.position = b.position and b.state = 'done'
+        delete from delivery d using begun b where d.subscription = v_sub.name and d.position = b.position and b.over
     ), kept as (
-        update delivery d set worker_id = null, held_at = null, crashes = d.crashes + b.begun::integer,
+        update delivery d set worker_id = null, held_at = null, again = false, crashes = d.crashes + b.begun::integer,
             state = case when b.begun and b.crashes + 1 >= max_crashes then 'buried' else 'waiting' end,
             due_at = case when b.lane is null then v_now else 'infinity' end,
             buried_at = case when b.begun and b.crashes + 1 >= max_crashes then v_now end,
             reason = case when b.begun then 'worker_lost' else d.reason end, signature = case when b.begun then 'worker_lost' else d.signature end,
             error = case when b.begun then v_error else d.error end
-        from begun b where d.subscription = v_sub.name and d.position = b.position and b.state = 'held'
+        from begun b where d.subscription = v_sub.name and d.position = b.position and not b.over
     )
     select count(*), array_agg(distinct b.lane) filter (where b.lane is not null),
            array_agg(b.event_id) filter (where b.begun and b.crashes + 1 >= max_crashes)
@@ -622,7 +634,8 @@ end
 $$;
 
 -- Delivers events again, and once more everything behind them: from a position on, or from what was told at a time on. Returns how
--- many events that is now; `preview` only counts. What is in hands, or waits, is not delivered twice for it.
+-- many events that is now; `preview` only counts. What waits comes in its new turn; what is in hands stays there, and then comes
+-- once more in its turn.
 create function ostinato.replay(subscription text, from_position bigint default null, from_time timestamptz default null, preview boolean default false)
 returns bigint language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -642,9 +655,11 @@ begin
     where l.position > v_cursor and (v_sub.types is null or l.type = any (v_sub.types)) and (v_sub.tenant_id is null or l.tenant_id = v_sub.tenant_id);
     if not preview then
         v_sub.low := least(v_sub.low, v_cursor + 1);
-        update subscription s set position = v_cursor, low = v_sub.low where s.name = v_sub.name;
+        update subscription s set position = v_cursor, low = v_sub.low, replays = s.replays + 1 where s.name = v_sub.name;
+        update delivery d set again = true where d.subscription = v_sub.name and d.state in ('held', 'done') and d.position > v_cursor
+          and exists (select from event_log l where l.position = d.position);
         with gone as (
-            delete from delivery d where d.subscription = v_sub.name and d.state = 'buried' and d.position > v_cursor
+            delete from delivery d where d.subscription = v_sub.name and d.state in ('buried', 'waiting') and d.position > v_cursor
               and exists (select from event_log l where l.position = d.position) returning d.lane
         )
         select array_agg(distinct g.lane) filter (where g.lane is not null) into v_lanes from gone g;

@@ -74,6 +74,7 @@ create table ostinato_data.subscription (
     paused         boolean     not null default false,
     position       bigint      not null,
     low            bigint      not null default 0,
+    replays        integer     not null default 0,
     created_at     timestamptz not null,
     registered_at  timestamptz not null,
     check ((mode = 'job') = (kind is not null))
@@ -94,6 +95,7 @@ create table ostinato_data.delivery (
     attempt       integer     not null,
     failures      smallint    not null,
     crashes       smallint    not null,
+    again         boolean     not null default false,  -- a replay came while it was held: it is delivered once more, in its turn
     state         text        collate "C" not null check (state in ('waiting', 'held', 'done', 'buried')),
     lane          text        collate "C",
     reason        text        collate "C",
