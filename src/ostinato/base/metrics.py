@@ -163,6 +163,9 @@ SCHEDULE_OVERDUE = Gauge(
     "ostinato_schedule_overdue_seconds", "How long the most overdue schedule waits for its fire."
 )
 LEASES = Gauge("ostinato_leases", "Names that are held, or whose holder is gone unnoticed.")
+LEASES_TAKEN_OVER = Gauge(
+    "ostinato_leases_taken_over", "Of these, names whose holder took them over from one that was gone."
+)
 
 ENGINE_GAUGES: tuple[Gauge, ...] = (
     QUEUE_READY,
@@ -183,6 +186,7 @@ ENGINE_GAUGES: tuple[Gauge, ...] = (
     UNSEQUENCED,
     SCHEDULE_OVERDUE,
     LEASES,
+    LEASES_TAKEN_OVER,
 )
 
 METRICS: tuple[Metric, ...] = (

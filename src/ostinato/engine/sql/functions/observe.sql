@@ -30,7 +30,8 @@ begin
         ('unsequenced_events', (select count(*) from (select from event_unsequenced limit 100000) u)::double precision),
         ('schedule_overdue_seconds',
          (select greatest(0, coalesce(extract(epoch from ostinato.now() - min(d.next_at)), 0)) from schedule_due d)::double precision),
-        ('leases', (select count(*) from (select from lease limit 100000) l)::double precision)) f (name, value);
+        ('leases', (select count(*) from (select from lease limit 100000) l)::double precision),
+        ('leases_taken_over', (select count(*) from (select from lease l where l.attempt > 1 limit 100000) l)::double precision)) f (name, value);
 end
 $$;
 
