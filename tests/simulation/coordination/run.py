@@ -59,7 +59,7 @@ def _play(scene: Scene) -> None:
     for concept in scene.concepts:
         concept.start()
     if any(concept.needs_workers for concept in scene.concepts):
-        for _ in range(scene.rng.randint(1, 2)):
+        for _ in range(scene.rng.randint(1, 3)):
             new_crew(scene, after=round(scene.rng.uniform(0, 3), 3))
     if scene.config.faults:
         longest = max(concept.longest for concept in scene.concepts)

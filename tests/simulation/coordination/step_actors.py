@@ -8,6 +8,7 @@ from tests.simulation.coordination.scene import (
     Concept,
     Scene,
     Steps,
+    seconds_of,
     transaction,
     understand,
 )
@@ -28,16 +29,20 @@ class DurableSteps(Concept):
 
     def __init__(self, scene: Scene) -> None:
         super().__init__(scene)
-        # An attempt runs once, in one place.
-        scene.config = replace(scene.config, runs=0)
+        # An attempt runs once, in one place; and workers may be dead before their transactions.
+        expiries = self.rng.choice(((6.0,), scene.config.expiries))
+        scene.config = replace(scene.config, runs=0, expiries=expiries, batch=3)
         self.model = StepModel(scene)
         self.waits = "outbox" not in scene.names and self.rng.random() < 0.7
         self.keys = ("p", "q")[: self.rng.randint(1, 2)]
+        self.hurries = self.rng.random() < 0.5
         self.sequencers = self.rng.randint(1, 2)
 
     def start(self) -> None:
         self.scene.extras.append(self._advance)
         self.scene.spawn("client", Enqueuer(self.scene).work)
+        if self.hurries:
+            self.scene.spawn("hurry", lambda _: self._hurry())
         if self.waits:
             self.scene.crew("e", self._tell)
             for _ in range(self.sequencers):
@@ -65,10 +70,12 @@ class DurableSteps(Concept):
             yield self._sleep(token, position)
             held.pop(token.job_id, None)
             return
+        if loaded.rows and self.rng.random() < 0.15:
+            yield self._save_again(token, self.rng.randint(1, len(loaded.rows)))
         if position > MOST_STEPS:
             return
         wait = self.model.waits.get(token.job_id)
-        verbs = ["save", "save", "effect", "sleep", *(["wait"] * 2 if self.waits else [])]
+        verbs = ["save", "effect", "effect", "sleep", *(["wait"] * 2 if self.waits else [])]
         match "wait" if wait is not None else self.rng.choice(verbs):
             case "save":
                 yield self._save(token, position)
@@ -125,6 +132,23 @@ class DurableSteps(Concept):
         more: dict[str, object] = {"names": [name], "results": [json.dumps(position)]}
         return Call("save_steps", self._params(token, position) | more, check=check, commit=commit)
 
+    def _save_again(self, token: Token, position: int) -> Call:
+        """What is stored stays: accepted is only what the same attempt has saved before."""
+        name, rows = f"s{position}", self.model.steps[token.job_id]
+
+        def check(answer: Answer) -> None:
+            step = rows.get(position)
+            known = step is not None and (step.type, step.attempt) == ("call", token.attempt)
+            if answer.rows and known:
+                self.scene.model.check_refused("save_steps", token)
+
+        def commit(answer: Answer) -> None:
+            if not answer.rows:
+                self.model.saved(token, position, name)
+
+        more: dict[str, object] = {"names": [name], "results": ["null"]}
+        return Call("save_steps", self._params(token, position) | more, check=check, commit=commit)
+
     def _effect(self, token: Token, position: int) -> Steps:
         """A step whose own writes commit with it."""
         took = self.model.took_effect
@@ -143,7 +167,7 @@ class DurableSteps(Concept):
         }
         saved = self.model.saved
         yield Call("save_step", params, commit=lambda _: saved(token, position, f"s{position}"))
-        yield Sleep(self.pause(self.rng.choice((0, 3))))
+        yield Sleep(self.pause(self.rng.choice((0, 3, 20))))
 
     def _sleep(self, token: Token, position: int) -> Call:
         seconds = round(self.rng.uniform(0.5, 15), 1)
@@ -153,8 +177,12 @@ class DurableSteps(Concept):
                 self.scene.model.check_refused("sleep_jobs", token)
 
         def commit(answer: Answer) -> None:
-            if not answer.rows:
-                self.model.slept(token, position, seconds, answer)
+            if answer.rows:
+                return
+            self.model.slept(token, position, seconds, answer)
+            wakes = seconds_of(self.scene.arena.look("coordination.run_at", token.job_id)[0][0])
+            if abs(wakes - self.scene.model.jobs[token.job_id].due) > 0.01:
+                raise Broken("a sleep ends when it was to end", f"{token} at {wakes}")
 
         params = self._params(token, position) | {"seconds": [seconds]}
         return Call("sleep_jobs", params, check=check, commit=commit)
@@ -183,6 +211,26 @@ class DurableSteps(Concept):
             "timeouts": [timeout],
         }
         return Call("wait_jobs", params, check=check, commit=commit)
+
+    def _hurry(self) -> Process:
+        """Somebody lets jobs run that sleep or wait."""
+        while True:
+            yield Sleep(self.pause(8))
+            jobs = [job.id for job in self.scene.model.jobs.values() if job.phase == "waiting"]
+            if jobs:
+                job_id = self.rng.choice(jobs)
+                try:
+                    yield self._retry(job_id)
+                except Failed as error:
+                    understand(error, "OS412")
+
+    def _retry(self, job_id: int) -> Call:
+        retried = self.scene.model.retried
+        return Call(
+            "retry_job",
+            {"job_id": job_id},
+            commit=lambda answer: retried(job_id, answer.value, answer),
+        )
 
     # Events.
 

@@ -112,3 +112,7 @@ select e.job_id, e.position from simulation.step_effect e;
 -- name: step_effect
 -- A write that commits with its step.
 insert into simulation.step_effect (job_id, position) values ($1, $2);
+
+-- name: run_at
+-- When a job is to run again.
+select s.run_at from ostinato_data.scheduled s where s.job_id = $1;

@@ -1,0 +1,59 @@
+"""Leases, idempotency, the outbox, schedules and steps keep their promises in random histories.
+
+Thousands more: `python -m tests.simulation --play coordination --seeds 5000`. What the promises are
+says the package `coordination`.
+"""
+
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from tests.simulation.arena import Arena, arena
+from tests.simulation.coordination.mutants import MUTANTS
+from tests.simulation.coordination.run import run_coordination
+from tests.simulation.mutants import Mutant
+
+SEEDS_PER_TEST = 15
+SEEDS = range(1, 151, SEEDS_PER_TEST)
+MORE_SEEDS = 60  # for a mutant whose own seed does not find it any more
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("coordination")]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
+    with arena(tmp_path_factory.mktemp("coordination")) as made:
+        yield made
+
+
+@pytest.mark.parametrize("first", SEEDS, ids=lambda first: f"seeds {first} and following")
+def test_no_history_breaks_a_promise(place: Arena, first: int) -> None:
+    for seed in range(first, first + SEEDS_PER_TEST):
+        played = run_coordination(place, seed)
+
+        assert played.broken is None, played.report()
+
+
+@pytest.mark.parametrize("concept", ["leases", "idempotency", "outbox", "schedules", "steps"])
+def test_the_same_seed_is_the_same_run(place: Arena, concept: str) -> None:
+    first = run_coordination(place, 7, concept=concept)
+    run_coordination(place, 8, concept=concept)
+    second = run_coordination(place, 7, concept=concept)
+
+    assert second.trace == first.trace
+    assert second.digest == first.digest
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_mutant_is_found(
+    place: Arena, mutant: Mutant, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seeds = [mutant.seed, *(seed for seed in range(1, MORE_SEEDS) if seed != mutant.seed)]
+    with mutant.applied(place):
+        plays = (run_coordination(place, seed, concept=mutant.concept) for seed in seeds)
+        needed = next((n for n, played in enumerate(plays, 1) if played.broken), None)
+
+    assert needed is not None, f"{mutant.name} survives {len(seeds)} seeds"
+    with capsys.disabled():
+        sys.stdout.write(f"  {mutant.name}: seed {seeds[needed - 1]}, {needed} tried\n")
