@@ -61,6 +61,7 @@ class Relay:
         self._local = frozenset(service_of(name) for name in local)
         self._wake = wake
         self._pause = FOREVER
+        self._more = False
 
     async def tick(self, conn: AsyncConnection[Any]) -> float:
         """One round: sequence, free, dispatch, wake."""
@@ -71,7 +72,7 @@ class Relay:
         self._pause = HOT_SECONDS if stamped else self._pause * 2
         if self._pause > COLD_SECONDS:
             self._pause = FOREVER
-        if stamped == 0 and looked_again:
+        if stamped == 0 and looked_again and not self._more:
             return self._pause
         await subscriptions.free(conn)
         for queue in {*rung, *await subscriptions.dispatch_all(conn)}:
@@ -84,7 +85,8 @@ class Relay:
                 await queues.ring(conn, f"@{service}")
         if stamped is None:
             return BUSY_SECONDS
-        return 0 if due.get(self.name, 1) <= 0 and stamped else self._pause
+        self._more = due.get(self.name, 1) <= 0
+        return 0 if self._more and stamped else self._pause
 
 
 class Deliverer:

@@ -384,7 +384,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force
 #variable_conflict use_column
 declare
     v_sub  constant ostinato_data.subscription := ostinato.lock_subscription(dispatch_deliveries.subscription);
-    v_now  constant timestamptz := ostinato.now();
+    v_now  timestamptz;
     v_due  record;
     v_jobs bigint[];
 begin
@@ -392,6 +392,7 @@ begin
         return 0;
     end if;
     perform ostinato.read_log(v_sub, most, null);
+    v_now := ostinato.now();  -- what was read just now is due
     select array_agg(d.position order by d.position) as positions, array_agg(e.tenant_id order by d.position) as tenants,
            array_agg(e.correlation_id order by d.position) as correlations,
            array_agg(json_build_object('subscription', v_sub.name, 'position', d.position, 'delivery', d.attempt + 1)::text order by d.position) as args
