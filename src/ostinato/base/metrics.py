@@ -164,7 +164,8 @@ SCHEDULE_OVERDUE = Gauge(
 )
 LEASES = Gauge("ostinato_leases", "Names that are held, or whose holder is gone unnoticed.")
 LEASES_TAKEN_OVER = Gauge(
-    "ostinato_leases_taken_over", "Of these, names whose holder took them over from one that was gone."
+    "ostinato_leases_taken_over",
+    "Of these, names whose holder took them over from one that was gone.",
 )
 
 ENGINE_GAUGES: tuple[Gauge, ...] = (
