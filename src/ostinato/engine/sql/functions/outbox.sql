@@ -25,7 +25,8 @@
 -- row in `worker` is there; rescue_jobs removes the rows of the dead, after the grace that an outage gives (workers.sql). In
 -- mode 'job' the holder is a job, one for each event, and the fence of the job is what guards it: it retries and dies as jobs do.
 --
--- Lock order: lock of the key (emit; several in ascending order), event_sequencer, claim, subscription, delivery. Everything that
+-- Lock order: lock of the key (emit; several in ascending order), event_sequencer, claim, subscription, delivery; of tables,
+-- event_log before event, as upkeep_events does. Everything that
 -- moves deliveries holds the row lock of their subscription; finish_delivery, in transactions of handlers, does not wait for it.
 -- What may go wrong: a writer rolls back (no event, and no gap); a sequencer dies (its transaction with it); a holder dies
 -- (freed, with a crash noted for the events it had begun: the third time buried), is late (refused), or never hears of what it
@@ -330,7 +331,7 @@ $$;
 -- The position of the newest event that has one.
 create function ostinato.last_position() returns bigint language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    select coalesce((select s.position from event_sequencer s), (select max(l.position) from event_log l), 0)
+    select coalesce((select s.position from event_sequencer s), 0)
 $$;
 
 -- The position before the first event that got its own at or after a time. Every event told since then is behind it.
@@ -366,7 +367,7 @@ create function ostinato.list_events(
 ) language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select e.id, l.position, e.type, e.version, e.tenant_id, e.correlation_id, e.occurred_at, e.emitted_at, e.producer, e.ordering_key
-    from event e left join event_log l on l.event_id = e.id
+    from event_log l right join event e on e.id = l.event_id
     where ($1 is null or e.type = $1) and ($2 is null or e.ordering_key = $2) and ($3 is null or e.tenant_id = $3)
       and ($4 is null or e.correlation_id = $4) and ($5 is null or e.id < $5)
     order by e.id desc limit $6
@@ -379,7 +380,7 @@ create function ostinato.show_event(event_id bigint) returns table (
 ) language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select e.id, l.position, e.type, e.version, e.tenant_id, e.correlation_id, e.occurred_at, e.emitted_at, e.producer, e.ordering_key, e.payload
-    from event e left join event_log l on l.event_id = e.id where e.id = $1
+    from event_log l right join event e on e.id = l.event_id where e.id = $1
 $$;
 
 -- The partitions of events, as logs are kept (logs.sql): a week goes when it is past retention and every subscription that is

@@ -263,7 +263,9 @@ begin
     if v_rest is not null then
         perform ostinato.put_back(v_sub.name, v_rest, positions, outcomes, delays, errors, signatures, reasons);
     end if;
-    perform ostinato.keep_events(v_buried);
+    if v_buried is not null then  -- event_log is locked before event, by everybody: not event without need
+        perform ostinato.keep_events(v_buried);
+    end if;
     perform ostinato.open_lanes(v_sub, v_lanes);
     perform ostinato.raise_low(v_sub);
     return query select p from unnest(positions) p where not p = any (coalesce(v_mine, '{}'));
@@ -549,7 +551,9 @@ begin
     select count(*), array_agg(distinct b.lane) filter (where b.lane is not null),
            array_agg(b.event_id) filter (where b.begun and b.crashes + 1 >= max_crashes)
     into v_count, v_lanes, v_buried from begun b;
-    perform ostinato.keep_events(v_buried);
+    if v_buried is not null then  -- event_log is locked before event, by everybody: not event without need
+        perform ostinato.keep_events(v_buried);
+    end if;
     perform ostinato.open_lanes(v_sub, v_lanes);
     return v_count;
 end
