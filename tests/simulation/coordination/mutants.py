@@ -286,6 +286,24 @@ OUTBOX = (
         "",
     ),
     Mutant(
+        "attempts start again with a replay",
+        "read_log",
+        "constant integer := v_sub.replays * 1000000;",
+        "constant integer := 0;",
+    ),
+    Mutant(
+        "what waits at a replay keeps its row",
+        "replay",
+        "and d.state in ('buried', 'waiting') and d.position > v_cursor",
+        "and d.state = 'buried' and d.position > v_cursor",
+    ),
+    Mutant(
+        "what is held at a replay does not come again",
+        "replay",
+        "and d.state in ('held', 'done') and d.position > v_cursor",
+        "and false",
+    ),
+    Mutant(
         "a paused subscription delivers",
         "take_deliveries",
         "if v_sub.paused or",

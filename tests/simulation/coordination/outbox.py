@@ -310,7 +310,7 @@ class Outbox(Concept):
             answer = yield take_call(self.model, sub, ticket, 50)
             held = [Held(sub, row[0], row[1], ticket) for row in answer.rows]
             if held:
-                yield settle_call(self.model, sub, dict.fromkeys(held, ("done", None)))
+                yield settle_call(self, dict.fromkeys(held, ("done", None)))
             left = {d.state for d in sub.deliveries.values()} - {"done", "buried", "new"}
             new = any(
                 sub.wants(e) and sub.deliveries[e.position].state == "new" for e in self.model.log

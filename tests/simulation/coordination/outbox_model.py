@@ -8,6 +8,8 @@ from typing import NamedTuple
 from tests.simulation.coordination.scene import MICROSECOND, Scene, same
 from tests.simulation.steps import Answer, Broken, Row
 
+REPLAY_ATTEMPTS = 1_000_000  # by so many attempts grow with a replay
+
 Lane = tuple[str, str] | None  # tenant, key
 Fate = tuple[str, float | None]  # outcome, delay
 
@@ -32,10 +34,7 @@ class Delivery:
     """What became of an event for a subscription."""
 
     state: str = "new"
-    """new, waiting, held, finished (by the handler, and not cleared yet), buried, done.
-
-    Or open: settled, but a replay may bring it again.
-    """
+    """new, waiting, held, finished (by the handler, and not cleared yet), buried, done."""
     attempt: int = 0
     failures: int = 0
     crashes: int = 0
@@ -45,11 +44,15 @@ class Delivery:
     held_at: float = 0.0
     due: float = float("-inf")
     effects: int = 0
-    replayed: bool = False
-    """A replay came while it was held or waited."""
+    again: bool = False
+    """A replay came while it was held: then it is delivered once more, in its turn."""
+    highest: int = 0
+    """The highest attempt that anybody ever got."""
 
-    def end(self) -> None:
-        self.state = "open" if self.replayed else "done"
+    def renew(self) -> None:
+        """As if it had never been delivered."""
+        self.state, self.again, self.due = "new", False, float("-inf")
+        self.attempt = self.failures = self.crashes = self.effects = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -62,7 +65,6 @@ class Subscription:
     on_poison: str
     start: int = 0
     paused: bool = False
-    replays: int = 0
     deliveries: dict[int, Delivery] = field(default_factory=lambda: defaultdict(Delivery))
 
     def wants(self, event: Event) -> bool:
@@ -93,12 +95,8 @@ class Held(NamedTuple):
         return self.sub.deliveries[self.position]
 
     def is_valid(self) -> bool:
-        delivery = self.delivery
-        if delivery.state not in ("held", "finished"):
-            return False
-        if self.sub.replays:  # then attempts start at 1 again, and the fence knows no better
-            return delivery.attempt == self.attempt
-        return delivery.serial == self.ticket.serial
+        held = self.delivery.state in ("held", "finished")
+        return held and self.delivery.serial == self.ticket.serial
 
     def __str__(self) -> str:
         return f"{self.sub.name} {self.position}, hand-out {self.ticket.serial}"
@@ -155,21 +153,22 @@ class OutboxModel:
             event = self.log[position - 1] if position <= len(self.log) else None
             if event is None or event.id != event_id or not sub.wants(event):
                 raise Broken("a subscription gets what it asked for", f"{sub.name}: {event}")
-            if sub.deliveries[position].state == "open":
-                sub.deliveries[position] = Delivery(serial=sub.deliveries[position].serial)
             delivery = sub.deliveries[position]
             details = f"{sub.name} got {position} as {(attempt, failures, crashes)}: {delivery}"
             if delivery.state not in ("new", "waiting"):
                 raise Broken("an event is in one pair of hands, until it is settled", details)
-            expected = (delivery.attempt + 1, delivery.failures, delivery.crashes)
-            if (attempt, failures, crashes) != expected:
+            again = delivery.state == "new" and attempt % REPLAY_ATTEMPTS == 1
+            counted = again or attempt == delivery.attempt + 1
+            if not counted or (failures, crashes) != (delivery.failures, delivery.crashes):
                 raise Broken("deliveries are counted right", details)
+            if attempt <= delivery.highest:
+                raise Broken("every hand-out has a new attempt", details)
             if delivery.due > at + MICROSECOND:
                 raise Broken("nothing is delivered again before its time", details)
             self._check_lane(sub, event, batch)
 
     def _check_lane(self, sub: Subscription, event: Event, batch: set[int]) -> None:
-        if event.lane is None or sub.deliveries[event.position].replayed:
+        if event.lane is None:
             return
         for other in self.log[: event.position - 1]:
             if other.lane != event.lane or not sub.wants(other) or other.position in batch:
@@ -190,6 +189,7 @@ class OutboxModel:
             delivery = sub.deliveries[position]
             delivery.state, delivery.attempt, delivery.worker = "held", attempt, ticket.worker
             delivery.held_at, delivery.serial = at, self.serials
+            delivery.highest = attempt
             self.used.append(Held(sub, position, attempt, ticket))
 
     def mine(self, held: Held, what: str) -> Delivery:
@@ -202,11 +202,18 @@ class OutboxModel:
             details = f"{held}: {held.delivery}"
             raise Broken("the holder of a delivery is never refused", details)
 
-    def settled(self, held: Held, fate: Fate, at: float) -> None:
+    def settled(self, held: Held, fate: Fate, at: float, cursor: int) -> None:
         outcome, delay = fate
         delivery = self.mine(held, outcome)
+        if delivery.again:
+            # Behind the cursor of the replay it waits for its turn; else it is read once more.
+            attempt, waits = delivery.attempt, held.position <= cursor
+            delivery.renew()
+            if waits:
+                delivery.state, delivery.attempt = "waiting", attempt
+            return
         if delivery.state == "finished" or outcome == "done":
-            delivery.end()
+            delivery.state = "done"
             return
         delivery.failures += outcome == "failed"
         delivery.due = at + (delay or 0.0)
@@ -235,11 +242,20 @@ class OutboxModel:
                 state, _, _, crashes = row
                 if state in ("held", "done"):
                     continue
-                if delivery.state == "finished":
-                    if state != "gone":
-                        raise Broken("what was finished is not delivered again", details)
-                    delivery.end()
+                if state == "gone" and (delivery.again or delivery.state == "finished"):
+                    blamed |= {self.log[position - 1].lane} if delivery.state == "held" else set()
+                    if delivery.again:
+                        delivery.renew()
+                    else:
+                        delivery.state = "done"
                     continue
+                if delivery.state == "finished" and not delivery.again:
+                    raise Broken("what was finished is not delivered again", details)
+                if delivery.state == "finished":
+                    _check_blame(delivery, row, None, details)
+                    delivery.state, delivery.again, delivery.effects = "waiting", False, 0
+                    continue
+                delivery.again = False
                 lane = self.log[position - 1].lane
                 first = lane is None or lane not in blamed
                 blamed.add(lane)
@@ -261,12 +277,11 @@ class OutboxModel:
     def replayed(self, sub: Subscription, start: int) -> None:
         """What was settled from a position on comes again."""
         sub.start = min(sub.start, start - 1)
-        sub.replays += 1
         for position, delivery in list(sub.deliveries.items()):
-            if position >= start and delivery.state in ("done", "open", "buried"):
-                sub.deliveries[position] = Delivery(serial=delivery.serial)
+            if position >= start and delivery.state in ("held", "finished"):
+                delivery.again = True
             elif position >= start:
-                delivery.replayed = True
+                delivery.renew()
 
     # The whole.
 
@@ -293,7 +308,7 @@ class OutboxModel:
                 raise Broken("no event is lost", f"{event} was never told")
             for sub in self.subscriptions.values():
                 state = sub.deliveries[event.position].state
-                if sub.wants(event) and state not in ("done", "open", "buried"):
+                if sub.wants(event) and state not in ("done", "buried"):
                     raise Broken("no event is lost", f"{sub.name}: {event} is {state}")
 
 
@@ -311,8 +326,6 @@ def _fits(delivery: Delivery, row: Row | None, *, read: bool) -> bool:
     """Whether a row of the table is what it must be."""
     if delivery.state == "done":
         return row is None
-    if delivery.state == "open":
-        return row is None or row[0] == "waiting"
     if delivery.state == "new":
         return not read if row is None else row[0] == "waiting"
     state = "done" if delivery.state == "finished" else delivery.state

@@ -128,7 +128,7 @@ class Relay(Hands):
                 else:
                     break
         if fates:
-            yield settle_call(self.events, lanes[0][0].sub, fates)
+            yield settle_call(self.outbox, fates)
             for held in fates:
                 self.mine.pop((name, held.position), None)
 
@@ -162,7 +162,7 @@ class Relay(Hands):
         if held.is_valid():
             return
         if self.rng.random() < 0.5:
-            yield settle_call(self.events, held.sub, {held: ("done", None)})
+            yield settle_call(self.outbox, {held: ("done", None)})
         else:
             yield from transaction(self._finish_one(held))
 
@@ -224,24 +224,26 @@ def take_call(model: OutboxModel, sub: Subscription, ticket: Ticket, most: int) 
     return Call("take_deliveries", params, check=check, commit=commit)
 
 
-def settle_call(model: OutboxModel, sub: Subscription, fates: dict[Held, Fate]) -> Call:
-    """Settles deliveries. What is not refused must have been held."""
+def settle_call(outbox: "Outbox", fates: dict[Held, Fate]) -> Call:
+    """Settles deliveries of one subscription. What is not refused must have been held."""
+    name = next(iter(fates)).sub.name
 
     def check(answer: Answer) -> None:
         refused = {row[0] for row in answer.rows}
         for held in fates:
             if held.position in refused:
-                model.check_refused(held)
+                outbox.model.check_refused(held)
 
     def commit(answer: Answer) -> None:
         refused = {row[0] for row in answer.rows}
         at = min(answer.sent_at, answer.done_at)
+        cursors = {row[0]: row[1] for row in outbox.scene.arena.look("coordination.cursors")}
         for held, fate in fates.items():
             if held.position not in refused:
-                model.settled(held, fate, at)
+                outbox.model.settled(held, fate, at, cursors[name])
 
     params: dict[str, object] = {
-        "subscription": sub.name,
+        "subscription": name,
         "positions": [held.position for held in fates],
         "attempts": [held.attempt for held in fates],
         "outcomes": [outcome for outcome, _ in fates.values()],

@@ -69,11 +69,13 @@ class StepModel:
         now = answer.sent_at
         fresh = Done("sleep", "sleep", token.attempt, now + seconds)
         step = self.steps[token.job_id].setdefault(position, fresh)
-        left = max(0.0, step.until - now)
-        self.scene.model.settled("snooze", token, answer, left)
+        self._leave(token, max(0.0, step.until - now), answer)
 
     def waited(self, token: Token, wait: Wait, answer: Answer) -> None:
         self.check_held(token, "wait")
+        if wait.position in self.steps[token.job_id]:  # it ended while the job asked for it again
+            self._leave(token, 0.0, answer)
+            return
         old = self.waits.get(token.job_id)
         if old is None or (old.position, old.event, old.key) != (
             wait.position,
@@ -81,8 +83,12 @@ class StepModel:
             wait.key,
         ):
             self.waits[token.job_id] = wait
-        left = max(0.0, self.waits[token.job_id].deadline - answer.sent_at)
-        self.scene.model.settled("snooze", token, answer, left)
+        self._leave(token, max(0.0, self.waits[token.job_id].deadline - answer.sent_at), answer)
+
+    def _leave(self, token: Token, seconds: float, answer: Answer) -> None:
+        """The job leaves its worker; the time that the call itself had to wait comes on top."""
+        self.scene.model.settled("snooze", token, answer, seconds)
+        self.scene.model.jobs[token.job_id].due = answer.done_at + seconds
 
     # Ends of waits.
 
