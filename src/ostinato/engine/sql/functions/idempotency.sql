@@ -45,7 +45,10 @@ begin
     perform ostinato.check_idempotent(v_tenant, scope, key, fingerprint, fields, declaration, lease_seconds, ttl_seconds);
     v_new := ostinato.sealed_request(v_tenant, scope, key, fingerprint, fields, declaration,
                                      coalesce(holder, nullif(current_setting('application_name'), ''), 'unknown'), lease_seconds, ttl_seconds);
-    loop
+    for v_try in 1 .. 101 loop
+        if v_try = 101 then  -- cannot be, and must not go on for ever
+            raise exception using errcode = '40001', message = format('key %L of scope %L keeps changing hands', key, scope), hint = 'Call again.';
+        end if;
         v_now := ostinato.now();
         select i.* into v_old from idempotency i where (i.tenant_id, i.scope, i.key) = (v_tenant, begin_idempotent.scope, begin_idempotent.key);
         exit when v_old.state = 'done' and v_old.expires_at > v_now;  -- answers stand still: no lock is needed to read one

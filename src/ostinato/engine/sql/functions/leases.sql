@@ -128,7 +128,10 @@ declare
     v_now   timestamptz;
     v_own   boolean;
 begin
-    loop
+    for v_try in 1 .. 101 loop
+        if v_try = 101 then  -- cannot be, and must not go on for ever
+            raise exception using errcode = '40001', message = format('lease %L keeps changing hands', asked.name), hint = 'Call again.';
+        end if;
         v_now := ostinato.now();
         -- First without a lock: the holder must not wait for those who ask, nor they for it.
         select l.* into v_lease from lease l where (l.tenant_id, l.name) = (asked.tenant_id, asked.name);
