@@ -308,7 +308,9 @@ begin
         attached := true;
         select l.* into v_lease from lease l where (l.tenant_id, l.name) = (v_asked.tenant_id, v_asked.name);
         job_id := v_lease.job_id;
-        exit when found;
+        exit when found and ostinato.lease_state(v_lease) <> 'over';
+        -- Its job has ended, and a last write is being made under its guard: nobody is to join that job any more.
+        perform from lease l where (l.tenant_id, l.name) = (v_asked.tenant_id, v_asked.name) for update;
     end loop;
     if job_id is null then
         perform ostinato.refuse_held(v_lease, 'There is no job to join: try again when it is free.');
