@@ -240,7 +240,7 @@ OUTBOX = (
         "a lane is in several hands",
         "read_log",
         "exists (select from delivery o where o.subscription = v_sub.name and o.lane = c.lane"
-        " and o.state <> 'buried')",
+        " and o.position >= v_sub.low and o.state <> 'buried')",
         "false",
     ),
     Mutant(

@@ -16,6 +16,7 @@ from tests.simulation.coordination.step_model import FAR, StepModel, Wait
 from tests.simulation.model import Token
 from tests.simulation.stage import Crew
 from tests.simulation.steps import Answer, Broken, Call, Failed, Plain, Process, Row, Sleep
+from tests.simulation.verbs import settle_call
 
 OCCURRED = "2026-06-01T12:00:00Z"
 MOST_STEPS = 8
@@ -41,6 +42,7 @@ class DurableSteps(Concept):
     def start(self) -> None:
         self.scene.extras.append(self._advance)
         self.scene.spawn("client", Enqueuer(self.scene).work)
+        self.scene.spawn("thief", lambda _: self._steal())
         if self.hurries:
             self.scene.spawn("hurry", lambda _: self._hurry())
         if self.waits:
@@ -63,6 +65,8 @@ class DurableSteps(Concept):
     def _advance(self, held: dict[int, Token], _: Crew) -> Steps:
         """One step of a job: load what there is, then do what comes next."""
         token = self.rng.choice(list(held.values()))
+        if self.rng.random() < 0.1:
+            token = self.rng.choice(self.scene.tokens)  # of anybody, from any time
         loaded = yield self._load(token)
         position = len(loaded.rows) + 1
         if loaded.rows and (loaded.rows[-1][5] or 0.0) > 0:
@@ -212,6 +216,19 @@ class DurableSteps(Concept):
         }
         return Call("wait_jobs", params, check=check, commit=commit)
 
+    def _steal(self) -> Process:
+        """A worker that drains gives jobs back whose runs are not over."""
+        while True:
+            yield Sleep(self.pause(10))
+            jobs = [job for job in self.scene.model.jobs.values() if job.phase == "held"]
+            if jobs:
+                job = self.rng.choice(jobs)
+                token = Token(job.id, job.attempt, job.claim_id)
+                try:
+                    yield settle_call(self.scene.model, "release", [token], [])
+                except Failed as error:
+                    understand(error)
+
     def _hurry(self) -> Process:
         """Somebody lets jobs run that sleep or wait."""
         while True:
@@ -306,16 +323,15 @@ class DurableSteps(Concept):
         """Nobody waits for ever: the events that are still missing come."""
         while True:
             yield from transaction(self._sequence_once())
-            waits = [w for w in self.model.waits.items() if w[1].deadline >= FAR]
+            jobs = self.scene.model.jobs
+            waits = [w for w in self.model.waits.items() if jobs[w[0]].due > FAR / 2]
             if not waits:
                 return
             for job_id, wait in waits:
                 if self.rng.random() < 0.5:
-                    try:
-                        yield self._signal_one(job_id)
-                    except Failed as error:
-                        understand(error, "OS412")
-                yield self._emit(self.scene.model.jobs[job_id].spec.tenant, wait.key)
+                    yield self._signal_one(job_id)
+                else:
+                    yield self._emit(jobs[job_id].spec.tenant, wait.key)
 
     def drain(self) -> Process:
         yield from ()
