@@ -104,3 +104,12 @@ def test_two_upkeeps_at_once_do_not_meet(db: Session, other: Session) -> None:
 def test_absurd_times_are_refused(db: Session, params: dict[str, Value]) -> None:
     with refused("OS400", "days and"):
         upkeep(db, **params)
+
+
+def test_a_week_can_be_made_and_dropped_by_hand(db: Session, admin: Session) -> None:
+    made = admin.rows("select action, name from ostinato.add_log_week(%s, 'id', 20)", NAME)
+    gone = admin.rows("select action, name from ostinato.drop_log_week(%s, 20)", NAME)
+
+    name = "metric_sample_20260521"
+    assert made == [{"action": "created", "name": name}]
+    assert gone == [{"action": "dropped", "name": name}]
