@@ -3,6 +3,7 @@
     python -m tests.simulation --seeds 5000              many seeds, until one breaks a promise
     python -m tests.simulation --seed 17 --trace         one seed, step by step
     python -m tests.simulation --mutants --seeds 300     how many seeds each mutant survives
+    python -m tests.simulation --play coordination       leases, idempotency, outbox, schedules, steps
 
 **The idea.** Bugs of a job engine live between two statements: somebody dies, freezes, jumps the
 clock or gets in between. So one thread plays everybody. Workers, clients, operators and a nemesis
@@ -38,6 +39,9 @@ with it. At the end the faults stop, a healthy worker drains what is left, and:
 - a cancelled job does not run again; nothing is left over of a run that ended
 - claims, beats and polls wait for nobody
 - retention forgets only what is finished and old
+
+**The second play** is about what builds on jobs: leases, idempotency, the outbox, schedules, steps.
+It shares the stage, the faults and the jobs; see the package `coordination`.
 
 **Who guards the guards.** `mutants.py` breaks the engine in one place at a time; each mutant has to
 be found. Step by step, a concept that joins the engine joins the simulation: an actor, its verbs in

@@ -239,7 +239,7 @@ class DurableSteps(Concept):
                 try:
                     yield self._retry(job_id)
                 except Failed as error:
-                    understand(error, "OS412")
+                    understand(error, "OS409", "OS412")
 
     def _retry(self, job_id: int) -> Call:
         retried = self.scene.model.retried

@@ -1,0 +1,165 @@
+"""Mutants of schedules and steps."""
+
+from tests.simulation.mutants import Mutant
+
+SCHEDULES = (
+    Mutant(
+        "a ticker waits for another one",
+        "fire_schedules",
+        "order by d.next_at limit most for update skip locked) d;",
+        "order by d.next_at limit most for update) d;",
+    ),
+    Mutant(
+        "a ticker takes what another one has in hands",
+        "fire_schedules",
+        "order by d.next_at limit most for update skip locked) d;",
+        "order by d.next_at limit most) d;",
+    ),
+    Mutant(
+        "a slot fires again and again",
+        "fire_set",
+        "update schedule_due d set next_at = n.next_at, slot_at = n.slot_at,"
+        " slot_local = n.slot_local, missed = n.missed from unnest(v_dues) n"
+        " where d.schedule_id = n.schedule_id and n.next_at is not null;",
+        "",
+    ),
+    Mutant(
+        "slots fire too early",
+        "fire_schedules",
+        "where d.next_at <= v_now order by",
+        "where d.next_at <= v_now + interval '5 seconds' order by",
+    ),
+    Mutant(
+        "everything that was missed is caught up with",
+        "plan_fires",
+        "when 'all' then r.place <= s.catch_up_most",
+        "when 'all' then true",
+        seed=9,
+    ),
+    Mutant(
+        "the last that was missed fires beside a timely one",
+        "plan_fires",
+        "when 'last' then r.place = 1 and not r.any_timely",
+        "when 'last' then r.place = 1",
+    ),
+    Mutant(
+        "what is late counts as timely",
+        "plan_fires",
+        "now - make_interval(secs => s.grace_seconds)",
+        "now - make_interval(secs => 10 * s.grace_seconds)",
+    ),
+    Mutant(
+        "a paused schedule fires",
+        "pause_schedule",
+        "delete from schedule_due d where d.schedule_id = v_id;",
+        "",
+        seed=2,
+    ),
+    Mutant(
+        "a pause is caught up with",
+        "resume_schedule",
+        "perform ostinato.retime_schedules(array[v_id], ostinato.now());",
+        "perform ostinato.retime_schedules(array[v_id], ostinato.now() - interval '5 minutes');",
+        seed=6,
+    ),
+    Mutant(
+        "writing a schedule again forgets what is due",
+        "upsert_schedules",
+        "join schedule s using (tenant_id, name) where s.timed_at = v_now);",
+        "join schedule s using (tenant_id, name));",
+        seed=6,
+    ),
+    Mutant(
+        "schedules go by another clock",
+        "fire_schedules",
+        "constant timestamptz := ostinato.now();",
+        "constant timestamptz := ostinato.now() + interval '1 minute';",
+    ),
+)
+
+STEPS = (
+    Mutant(
+        "a stale worker saves steps",
+        "save_steps",
+        "join held h on h.job_id = g.job_id and h.attempt = g.attempt and h.claim_id = g.claim_id",
+        "left join held h on h.job_id = g.job_id",
+        seed=3,
+    ),
+    Mutant(
+        "saving a step does not hold the claim",
+        "save_steps",
+        "perform from claim c where c.id = any (v_claims) order by c.id for share;",
+        "",
+    ),
+    Mutant(
+        "a step is overwritten",
+        "save_steps",
+        "on conflict (job_id, position) do nothing returning 1",
+        "on conflict (job_id, position) do update set attempt = excluded.attempt returning 1",
+        seed=2,
+    ),
+    Mutant(
+        "a sleep is not stored",
+        "sleep_jobs",
+        "where ostinato.claim_of(g.job_id, g.attempt) = g.claim_id",
+        "where false",
+        seed=5,
+    ),
+    Mutant(
+        "a sleep begins again",
+        "sleep_jobs",
+        "select coalesce(greatest(0, extract(epoch from s.until - v_now)), 0)::double precision",
+        "select seconds[g.n]",
+        seed=19,
+    ),
+    Mutant(
+        "a stale worker lets the job sleep",
+        "sleep_jobs",
+        "where ostinato.claim_of(g.job_id, g.attempt) = g.claim_id",
+        "",
+        seed=7,
+    ),
+    Mutant(
+        "who waits looks first and registers then",
+        "wait_jobs",
+        "perform ostinato.take_events(job_ids);",
+        "",
+        seed=8,
+    ),
+    Mutant(
+        "waits are registered beside the gate",
+        "wait_jobs",
+        "lock table ostinato_data.wait_gate in row exclusive mode;",
+        "",
+        seed=67,
+    ),
+    Mutant(
+        "events are handed out beside the gate",
+        "resolve_waits",
+        "lock table ostinato_data.wait_gate in share row exclusive mode;",
+        "",
+        seed=67,
+    ),
+    Mutant(
+        "an event ends two waits of a job",
+        "take_events",
+        "and not exists (select from step s where s.job_id = w.job_id and s.event_id = e.id)",
+        "",
+        seed=34,
+    ),
+    Mutant(
+        "a job stays asleep when its event comes",
+        "resolve_waits",
+        "insert into job_wake (job_id) select e.job_id from ended e on conflict do nothing;",
+        "insert into job_wake (job_id) select e.job_id from ended e where false"
+        " on conflict do nothing;",
+        seed=8,
+    ),
+    Mutant(
+        "a wait times out early",
+        "expire_waits",
+        "and w.deadline <= v_now",
+        "",
+        seed=45,
+    ),
+)
