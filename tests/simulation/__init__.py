@@ -3,7 +3,7 @@
     python -m tests.simulation --seeds 5000              many seeds, until one breaks a promise
     python -m tests.simulation --seed 17 --trace         one seed, step by step
     python -m tests.simulation --mutants --seeds 300     how many seeds each mutant survives
-    python -m tests.simulation --play coordination       leases, idempotency, outbox, schedules, steps
+    python -m tests.simulation --play coordination       leases, outbox, schedules, steps, …
 
 **The idea.** Bugs of a job engine live between two statements: somebody dies, freezes, jumps the
 clock or gets in between. So one thread plays everybody. Workers, clients, operators and a nemesis

@@ -19,6 +19,6 @@ one concept or a few, and habits for each. A concept has actors, a model, and pr
 - `schedules.py`: each slot fires once, with a job of its own, however many tickers; what an outage
   missed fires by the policy; a pause is not caught up with; tickers wait for nobody
 - `step_actors.py`: a committed step is neither repeated nor lost; stale ones are refused; a step's
-  own writes take place once; sleeps end when they were to end; no wake-up is lost; an event ends one
-  wait of a job
+  own writes take place once; sleeps end when they were to end; no wake-up is lost; an event ends
+  one wait of a job
 """
