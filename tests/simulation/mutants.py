@@ -146,9 +146,10 @@ MUTANTS = (
     Mutant(
         "a claim never looks beyond the lanes that it remembers",
         "take_lanes",
-        "exit when v_fresh or cardinality(v_batch.job_ids) >= wanted;",
+        "exit when cardinality(v_batch.job_ids) >= wanted or"
+        " (v_fresh and (coalesce(v_lanes.found, 0) < 256 or v_looks = 4));",
         "exit;",
-        seed=118,
+        seed=21,
     ),
     Mutant(
         "a claim takes suspects by the dozen",
