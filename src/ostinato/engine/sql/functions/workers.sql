@@ -242,7 +242,7 @@ begin
         (select min(greatest(w.beat_at + make_interval(secs => w.expiry_seconds), t.grace_until))
          from worker w cross join tick t where w.id <> poll_jobs.worker_id)) - v_now)
     into next_due;
-    select coalesce(array_agg(c.name) filter (where c.due <= 0), '{}'), min(c.due) filter (where c.due > 0) into chores, v_due
+    select coalesce(array_agg(c.name order by c.name) filter (where c.due <= 0), '{}'), min(c.due) filter (where c.due > 0) into chores, v_due
     from ostinato.chores() c;
     next_due := least(next_due, v_due);
 end
