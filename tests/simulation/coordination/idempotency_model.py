@@ -60,7 +60,8 @@ class KeyModel:
                 if entry is None or entry.state != "done" or told != (entry.answer, entry.request):
                     raise Broken("everybody gets the same answer", f"{details}; told {told}")
             case "conflict":
-                if entry is None or entry.request == asked.request:
+                waited = answer.sent != answer.done  # then it was so when it asked
+                if not waited and (entry is None or entry.request == asked.request):
                     raise Broken("only another request is a conflict", details)
                 if answer.rows[0][10] != ["amount"]:
                     raise Broken("a conflict names the fields", f"{answer.rows[0][10]}; {details}")

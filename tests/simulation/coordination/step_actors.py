@@ -65,8 +65,9 @@ class DurableSteps(Concept):
     def _advance(self, held: dict[int, Token], _: Crew) -> Steps:
         """One step of a job: load what there is, then do what comes next."""
         token = self.rng.choice(list(held.values()))
-        if self.rng.random() < 0.1:
-            token = self.rng.choice(self.scene.tokens)  # of anybody, from any time
+        late = self.rng.choice(self.scene.tokens)  # of anybody, from any time
+        if self.rng.random() < 0.1 and not self.scene.model.jobs[late.job_id].is_held_as(late):
+            token = late
         loaded = yield self._load(token)
         position = len(loaded.rows) + 1
         if loaded.rows and (loaded.rows[-1][5] or 0.0) > 0:

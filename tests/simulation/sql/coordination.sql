@@ -116,3 +116,7 @@ insert into simulation.step_effect (job_id, position) values ($1, $2);
 -- name: run_at
 -- When a job is to run again.
 select s.run_at from ostinato_data.scheduled s where s.job_id = $1;
+
+-- name: next_delivery
+-- When the next delivery is due.
+select min(d.due_at) from ostinato_data.delivery d where d.state = 'waiting' and d.due_at < 'infinity';
