@@ -50,8 +50,8 @@ class Idempotency(Concept):
         self.ttls = self.rng.choice(((86400.0,), (20.0,), (20.0, 86400.0)))
         self.ticks = self.rng.random() < 0.3
         self.leases: tuple[float, ...] = self.rng.choice(((6.0,), (6.0, 15.0), (30.0,)))
-        if self.ticks:  # as for leases: the tick does not see a short outage
-            self.leases = (15.0,)
+        if self.ticks or scene.has_workers:  # as for leases: the tick does not see a short outage
+            self.leases = (30.0,)
         self.at_once = self.rng.choice((0.0, 0.3, 0.8))
         self.prunes = self.rng.random() < 0.4
         self.longest = max(self.leases)

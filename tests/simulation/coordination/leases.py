@@ -35,9 +35,12 @@ class Leases(Concept):
         self.names = ("x", "y")[: self.rng.randint(1, 2)]
         self.ttls: tuple[float, ...] = self.rng.choice(((6.0,), (15.0,), (6.0, 15.0, 30.0)))
         self.ticks = self.rng.random() < 0.5
-        if self.ticks:  # a short outage is not seen by the tick, and a short lease may end with it
-            self.ttls = self.rng.choice(((15.0,), (15.0, 30.0)))
         self.jobs = self.rng.random() < 0.5
+        # What the tick does not see, a lease that is shorter may not survive.
+        if self.jobs or scene.has_workers:
+            self.ttls = (30.0,)
+        elif self.ticks:
+            self.ttls = self.rng.choice(((15.0,), (15.0, 30.0)))
         self.lazy = self.rng.choice((0.0, 0.3, 0.7))
         """How many holders have no heart, and renew late or never."""
         self.operators = self.rng.random() < 0.3

@@ -46,12 +46,15 @@ class Delivery:
     effects: int = 0
     again: bool = False
     """A replay came while it was held: then it is delivered once more, in its turn."""
+    skipped: bool = False
+    """It was buried, and others of its lane went on: for them it is not in order any more."""
     highest: int = 0
     """The highest attempt that anybody ever got."""
 
     def renew(self) -> None:
         """As if it had never been delivered."""
-        self.state, self.again, self.due = "new", False, float("-inf")
+        self.state, self.due = "new", float("-inf")
+        self.again = self.skipped = False
         self.attempt = self.failures = self.crashes = self.effects = 0
 
 
@@ -173,10 +176,10 @@ class OutboxModel:
         for other in self.log[: event.position - 1]:
             if other.lane != event.lane or not sub.wants(other) or other.position in batch:
                 continue
-            state = sub.deliveries[other.position].state
-            if state in ("done", "open", "finished") or (
-                state == "buried" and sub.on_poison == "skip"
-            ):
+            delivery = sub.deliveries[other.position]
+            state = delivery.state
+            skipped = delivery.skipped or (state == "buried" and sub.on_poison == "skip")
+            if skipped or (state in ("done", "finished") and not delivery.again):
                 continue
             details = f"{sub.name}: {event} was delivered before {other}, which is {state}"
             raise Broken("events of a key are delivered in order", details)
@@ -272,7 +275,7 @@ class OutboxModel:
         for position in positions:
             delivery = sub.deliveries[position]
             delivery.state, delivery.failures, delivery.crashes = "waiting", 0, 0
-            delivery.due = answer.done_at
+            delivery.due, delivery.skipped = answer.done_at, sub.on_poison == "skip"
 
     def replayed(self, sub: Subscription, start: int) -> None:
         """What was settled from a position on comes again."""

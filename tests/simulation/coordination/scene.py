@@ -57,6 +57,11 @@ class Scene(World):
         """Of the concepts that play."""
         self._crews = 0
 
+    @property
+    def has_workers(self) -> bool:
+        """Whether somebody polls, and so ticks."""
+        return bool(self.names & {"outbox", "steps"})
+
     def look(self) -> None:
         super().look()
         for concept in self.concepts:
