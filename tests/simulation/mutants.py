@@ -147,7 +147,7 @@ MUTANTS = (
         "a claim never looks beyond the lanes that it remembers",
         "take_lanes",
         "exit when cardinality(v_batch.job_ids) >= wanted or"
-        " (v_fresh and (coalesce(v_lanes.found, 0) < 256 or v_looks = 4));",
+        " (v_fresh and (coalesce(v_lanes.found, 0) < 256 or v_poor = 4));",
         "exit;",
         seed=21,
     ),

@@ -132,6 +132,19 @@ def test_many_lanes_are_all_served_in_the_end(db: Session) -> None:
     assert served == set(tenants)
 
 
+def test_a_claim_is_full_even_where_the_ring_of_lanes_ends(db: Session) -> None:
+    worker = db.worker()
+    tenants = [f"t{n:04}" for n in range(700)]
+    db.call("enqueue_jobs", kinds=["app.task"], args=["{}"] * 700, tenant_ids=tenants)
+    taken = db.claim(worker, 512)
+    db.call("enqueue_jobs", kinds=["app.task"], args=["{}"] * 600, tenant_ids=tenants[:600])
+
+    again = db.claim(worker, 600, cursor=taken[0].row["next_cursor"])
+
+    assert len(taken) == 512
+    assert len(again) == 600
+
+
 def test_a_cursor_hides_no_job_that_came_later(db: Session, clock: Clock) -> None:
     worker = db.worker()
     for _ in range(4):

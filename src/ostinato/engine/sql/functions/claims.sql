@@ -97,8 +97,9 @@ $$;
 create function ostinato.look_up_lanes(queue text, last_tenant text) returns ostinato_data.lanes language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
-    v_lanes ostinato_data.lanes;
-    v_start constant timestamptz := ostinato.now();
+    v_lanes  ostinato_data.lanes;
+    v_start  constant timestamptz := ostinato.now();
+    v_behind boolean := false;
 begin
     select array_agg(l.priority order by o), array_agg(l.tenant_id order by o), array_agg(l.first - 1 order by o)
     into v_lanes.priorities, v_lanes.tenants, v_lanes.positions
@@ -113,10 +114,12 @@ begin
         if v_lanes.tenants is null then
             return ostinato.look_up_lanes(queue, null);
         end if;
+        v_behind := true;
     end if;
     v_lanes.looked_up_at := ostinato.now();
     v_lanes.cost := v_lanes.looked_up_at - v_start;
-    v_lanes.found := cardinality(v_lanes.tenants);
+    -- What was found behind the last one served is a part of the ring, however few: its start has more.
+    v_lanes.found := case when v_behind then 256 else cardinality(v_lanes.tenants) end;
     v_lanes.last_tenant := last_tenant;
     return v_lanes;
 end
@@ -135,7 +138,8 @@ declare
     v_turn  record;
     v_to    integer;
     v_fresh boolean;
-    v_looks integer := 0;
+    v_had   integer;
+    v_poor  integer := 0;
 begin
     -- Stepping over rows that other claims have locked takes two locks of the lock manager for each, and with dozens of
     -- workers that is all they do. So large claims of a queue go one after the other; small ones lock few rows and need
@@ -155,6 +159,7 @@ begin
         if v_fresh then
             v_lanes := ostinato.look_up_lanes(queue, v_lanes.last_tenant);
         end if;
+        v_had := cardinality(v_batch.job_ids);
         while cardinality(v_lanes.tenants) > 0 and cardinality(v_batch.job_ids) < wanted loop
             -- The lanes of the most urgent priority are served together, in turns, until they are empty and leave.
             v_to := 1;
@@ -165,9 +170,9 @@ begin
             v_batch := v_turn.batch;
             v_lanes := v_turn.lanes;
         end loop;
-        v_looks := v_looks + v_fresh::integer;
-        -- A look-up that was full has more lanes behind it; but only so many, if they hold nothing for us.
-        exit when cardinality(v_batch.job_ids) >= wanted or (v_fresh and (coalesce(v_lanes.found, 0) < 256 or v_looks = 4));
+        -- A look-up that was full has more lanes behind it; but only so many, if they hold next to nothing for us.
+        v_poor := v_poor + (v_fresh and cardinality(v_batch.job_ids) < v_had + 64)::integer;
+        exit when cardinality(v_batch.job_ids) >= wanted or (v_fresh and (coalesce(v_lanes.found, 0) < 256 or v_poor = 4));
         v_fresh := true;
     end loop;
     v_batch.cursor := case when cardinality(v_lanes.tenants) > 0 then v_lanes::text end;
