@@ -39,7 +39,12 @@ class Client:
         self.database = database
         seconds = (settings or Settings()).call_timeout_seconds
         self._pool = Pool(
-            database.url, role="client", pooled=database.pooled, max_size=max_size, seconds=seconds
+            database.url,
+            role="client",
+            pooled=database.pooled,
+            min_size=min(2, max_size),  # one for the caller, one to ring
+            max_size=max_size,
+            seconds=seconds,
         )
         self._rings: dict[str, asyncio.Task[None]] = {}
 

@@ -22,7 +22,7 @@ $$;
 
 -- The first id of a day: days since 2026-01-01 times 10^10. Ids stay below 2^53 (exact in JavaScript) for 2,400 years.
 create function ostinato.first_id(at timestamptz) returns bigint language sql immutable parallel safe as $$
-    select greatest(0, pg_catalog.floor(extract(epoch from at) / 86400)::bigint - 20454) * 10000000000
+    select greatest(0, (at at time zone 'UTC')::date - '2026-01-01'::date) * 10000000000
 $$;
 
 -- A new id that grows with time: its day, then a sequence of up to 10^10 a day.
