@@ -42,7 +42,6 @@ from ostinato.base.metrics import (
 from ostinato.base.settings import Settings
 from ostinato.db.keep import Keeper
 from ostinato.db.pool import Pool
-from ostinato.engine import queues as engine_queues
 from ostinato.engine import workers
 from ostinato.engine.claims import Job
 from ostinato.engine.jobs import ANY_QUEUE
@@ -50,13 +49,14 @@ from ostinato.runtime import tracing, webhooks
 from ostinato.runtime.app import App, merged_kinds
 from ostinato.runtime.claimer import Claimer
 from ostinato.runtime.database import Database
+from ostinato.runtime.enrol import enrol, queues_of
 from ostinato.runtime.finisher import Finisher
 from ostinato.runtime.heart import Heart
 from ostinato.runtime.host import WorkerHost
 from ostinato.runtime.lanes import Lanes
 from ostinato.runtime.loop import FOREVER, Loop
 from ostinato.runtime.saver import Saver
-from ostinato.runtime.services import Service, Site, background, close, declare
+from ostinato.runtime.services import Service, Site, background, close
 
 __all__ = ["Worker"]
 
@@ -92,17 +92,10 @@ class Worker:
         self._rng = rng or random.Random()  # noqa: S311  # spreads load, guards nothing
         apps = webhooks.with_app(apps, self.settings, self.recorder, self._rng)
         self.kinds = merged_kinds(apps)
-        # "default" is where callers in plain SQL put a kind that no worker had declared yet.
-        served = (
-            [kind.queue for kind in self.kinds.values()]
-            + [queue.name for app in apps for queue in app.queues]
-            + ["default"]
-        )
-        self.queues = tuple(dict.fromkeys(queues or served))
+        self.queues = tuple(dict.fromkeys(queues or queues_of(apps)))
         self.name = name or f"{platform.node()}-{os.getpid()}"
         self.id: UUID | None = None
         self.started = asyncio.Event()
-        self._declared = [queue for app in apps for queue in app.queues]
         self._apps = tuple(apps)
         self._database = database
         self._stop = asyncio.Event()
@@ -283,24 +276,14 @@ class Worker:
 
     async def _register(self) -> None:
         async with self._pool.connection() as conn:
-            rows = [
-                workers.KindRow(
-                    kind.name,
-                    kind.queue,
-                    kind.priority,
-                    kind.timeout,
-                    kind.retry,
-                    kind.arguments.schema(),
-                )
-                for kind in self.kinds.values()
-            ]
-            self.id = await workers.register(
-                conn, self.name, self.queues, list(self.kinds), self.settings.expiry_seconds
+            self.id = await enrol(
+                conn,
+                self._apps,
+                name=self.name,
+                queues=self.queues,
+                kinds=list(self.kinds),
+                expiry_seconds=self.settings.expiry_seconds,
             )
-            await workers.register_kinds(conn, rows)
-            for queue in self._declared:
-                await engine_queues.configure(conn, queue)
-            await declare(conn, self._apps)
 
     def _worker_id(self) -> UUID:
         if self.id is None:

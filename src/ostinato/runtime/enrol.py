@@ -1,0 +1,47 @@
+"""What a worker tells the database when it starts, and again when it starts over."""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from psycopg import AsyncConnection
+
+from ostinato.engine import queues as engine_queues
+from ostinato.engine import workers
+from ostinato.runtime.app import App, merged_kinds
+from ostinato.runtime.kinds import JobKind
+from ostinato.runtime.services import declare
+
+__all__ = ["enrol", "queues_of"]
+
+
+def queues_of(apps: Sequence[App]) -> tuple[str, ...]:
+    """The queues of some apps' jobs, each once."""
+    served = [kind.queue for kind in merged_kinds(apps).values()]
+    limited = [queue.name for app in apps for queue in app.queues]
+    # "default" is where callers in plain SQL put a kind that no worker had declared yet.
+    return tuple(dict.fromkeys([*served, *limited, "default"]))
+
+
+async def enrol(
+    conn: AsyncConnection[Any],
+    apps: Sequence[App],
+    *,
+    name: str,
+    queues: Sequence[str],
+    kinds: Sequence[str],
+    expiry_seconds: float,
+) -> UUID:
+    """Add a worker for these queues and kinds under a new id, and declare what its apps have."""
+    worker_id = await workers.register(conn, name, queues, kinds, expiry_seconds)
+    await workers.register_kinds(conn, [_row(kind) for kind in merged_kinds(apps).values()])
+    for queue in (queue for app in apps for queue in app.queues):
+        await engine_queues.configure(conn, queue)
+    await declare(conn, apps)
+    return worker_id
+
+
+def _row(kind: JobKind[Any]) -> workers.KindRow:
+    return workers.KindRow(
+        kind.name, kind.queue, kind.priority, kind.timeout, kind.retry, kind.arguments.schema()
+    )
