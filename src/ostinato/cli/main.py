@@ -16,6 +16,7 @@ from ostinato.cli import (
     enqueue,
     events,
     jobs,
+    keys,
     leases,
     metrics,
     queues,
@@ -87,6 +88,7 @@ jobs.register(_jobs)
 dead.register(_jobs)
 queues.register(group(app, "queues", "Look at queues, and pause, resume or limit them."))
 events.register(group(app, "events", "What happened, who was told, and what is buried."))
+keys.register(group(app, "keys", "Who may ask the API: make, list, rotate and revoke keys."))
 leases.register(group(app, "leases", "Look at leases, and take one away."))
 schedules.register(group(app, "schedules", "What happens when: look at schedules, and write them."))
 webhooks.register(group(app, "webhooks", "Who is told of events by HTTP, and what became of it."))
