@@ -13,9 +13,8 @@ from ostinato.base.errors import (
     OstinatoError,
     RetryAfter,
     UniqueConflict,
-    by_sqlstate,
-    tree,
 )
+from ostinato.base.errortree import by_sqlstate, tree
 
 
 def test_an_error_says_what_happened_and_then_what_to_do() -> None:

@@ -53,3 +53,30 @@ def test_a_value_is_masked_by_the_name_it_goes_under() -> None:
 
 def test_a_fencing_token_is_a_number_and_no_secret() -> None:
     assert redact_value("token", 7) == 7
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("write to jean.dupont@example.org now", "write to j***@example.org now"),
+        ("call +33612345678 or +33 6 12 34 56 78", "call +33*** or +33***"),
+        ("the key ost_12_3mVqz0Xw8f1yT7bKq2", "the key ost_12_***"),
+        ("postgresql://worker@db.example.com/x", "postgresql://worker@db.example.com/x"),
+        ("2026-11-15T10:00:00+01:00", "2026-11-15T10:00:00+01:00"),
+        ("a@b and 12+34567890123", "a@b and 12+34567890123"),
+    ],
+)
+def test_personal_data_in_text_is_masked(text: str, shown: str) -> None:
+    assert redact(text) == shown
+
+
+@pytest.mark.parametrize(
+    "name", ["email", "user_email", "phone", "nom", "prenoms", "dateDeNaissance", "last_name"]
+)
+def test_personal_data_is_masked_by_its_name(name: str) -> None:
+    assert redact_value(name, "Dupont") == "***"
+
+
+@pytest.mark.parametrize("name", ["name", "hostname", "kind_name", "username", "nominal"])
+def test_other_names_stay(name: str) -> None:
+    assert redact_value(name, "Dupont") == "Dupont"

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from ostinato.base import errors, metrics
+from ostinato.base import errortree, metrics
 from ostinato.cli import reference
 
 
@@ -33,7 +33,7 @@ set search_path = pg_catalog language sql as $$ select 1 $$;
 def test_every_declared_error_and_metric_is_on_its_page() -> None:
     pages = reference.pages()
 
-    assert all(f"`{cls.code}`" in pages["errors.md"] for cls in errors.tree())
+    assert all(f"`{cls.code}`" in pages["errors.md"] for cls in errortree.tree())
     assert all(f"`{metric.name}`" in pages["metrics.md"] for metric in metrics.METRICS)
 
 

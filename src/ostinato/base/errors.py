@@ -13,6 +13,13 @@
     │   ├── TimestampRefused          it is too old, or from the future
     │   ├── SignatureMismatch         no known secret signed it
     │   └── WebhookReplayed           it came before
+    ├── RequestRefused                an HTTP request cannot be read as it is
+    │   ├── MethodRefused             the path knows other methods
+    │   ├── BodyTooLarge              the body is larger than the limit
+    │   └── MediaTypeRefused          the body is not JSON, or is compressed
+    ├── Unauthenticated               nobody knows who is asking
+    ├── Forbidden                     the caller's roles do not allow it
+    ├── TooManyRequests               the caller asks faster than it may
     ├── UnsafeAddress                 a URL leads, or may lead, into an inner network
     ├── NoAnswer                      another server did not answer; trying again may help
     ├── LeaseLost             OS410   this attempt no longer owns the job
@@ -35,15 +42,16 @@ The SQL functions raise the same errors by SQLSTATE, so `code` and `sqlstate` ar
 the public contract: they are added to, never changed.
 """
 
-from collections.abc import Iterator
 from typing import ClassVar
 
 __all__ = [
+    "BodyTooLarge",
     "CommitUnknown",
     "Conflict",
     "ContractMismatch",
     "DatabaseUnavailable",
     "EmbeddedError",
+    "Forbidden",
     "HeaderMissing",
     "IdempotencyConflict",
     "IllegalTransition",
@@ -51,24 +59,27 @@ __all__ = [
     "InvariantBroken",
     "LeaseHeld",
     "LeaseLost",
+    "MediaTypeRefused",
+    "MethodRefused",
     "MigrationError",
     "NoAnswer",
     "NotConfigured",
     "NotFound",
     "OstinatoError",
     "RequestInFlight",
+    "RequestRefused",
     "RetryAfter",
     "SettingsError",
     "SignatureMismatch",
     "SignatureRefused",
     "StepMismatch",
     "TimestampRefused",
+    "TooManyRequests",
+    "Unauthenticated",
     "UniqueConflict",
     "UnsafeAddress",
     "WebhookReplayed",
     "WrongState",
-    "by_sqlstate",
-    "tree",
 ]
 
 
@@ -192,6 +203,63 @@ class WebhookReplayed(SignatureRefused):
 
     code = "webhook_replayed"
     hint = "Answer 2xx: the sender repeats what was not acknowledged. Do nothing else."
+
+
+class RequestRefused(OstinatoError):
+    """An HTTP request cannot be read: broken JSON, nested too deep, a NUL byte."""
+
+    code = "request_refused"
+    status = 400
+    hint = "Correct what the message names; JSON in UTF-8 is expected."
+
+
+class MethodRefused(RequestRefused):
+    """The path is known, but not with this method; the header Allow lists those it has."""
+
+    code = "method_refused"
+    status = 405
+    hint = "Use one of the methods that the header Allow lists."
+
+
+class BodyTooLarge(RequestRefused):
+    """The body of a request is larger than the limit."""
+
+    code = "body_too_large"
+    status = 413
+    hint = "Send less, or raise the setting api_max_body_bytes."
+
+
+class MediaTypeRefused(RequestRefused):
+    """The body of a request is not JSON, or is compressed."""
+
+    code = "media_type_refused"
+    status = 415
+    hint = "Send JSON, uncompressed, with the header Content-Type: application/json."
+
+
+class Unauthenticated(OstinatoError):
+    """The request says not, or not credibly, who is asking."""
+
+    code = "unauthenticated"
+    status = 401
+    hint = "Send the header Authorization: Bearer <key>; `ostinato keys create` makes a key."
+
+
+class Forbidden(OstinatoError):
+    """The caller is known, but has no role that may do this."""
+
+    code = "forbidden"
+    status = 403
+    hint = "Use a key with one of the roles that the message names."
+
+
+class TooManyRequests(OstinatoError):
+    """The caller asks faster than it may; the header Retry-After says when to ask again."""
+
+    code = "too_many_requests"
+    status = 429
+    retryable = True
+    hint = "Wait as long as the header Retry-After says."
 
 
 class UnsafeAddress(OstinatoError):
@@ -323,21 +391,3 @@ class RetryAfter(Exception):
 
     def __str__(self) -> str:
         return self.reason or f"retry after {self.seconds:g} s"
-
-
-def tree() -> tuple[type[OstinatoError], ...]:
-    """Every error class of Ostinato, parents before children, in the order declared."""
-    return tuple(cls for cls in _walk(OstinatoError) if cls.__module__.startswith("ostinato."))
-
-
-def by_sqlstate(sqlstate: str | None) -> type[OstinatoError] | None:
-    """The class that the SQL functions mean by this SQLSTATE, or None if it is not one of ours."""
-    if sqlstate is None:
-        return None
-    return next((cls for cls in tree() if cls.sqlstate == sqlstate), None)
-
-
-def _walk(cls: type[OstinatoError]) -> Iterator[type[OstinatoError]]:
-    yield cls
-    for child in cls.__subclasses__():
-        yield from _walk(child)

@@ -21,6 +21,7 @@ from prometheus_client.registry import Collector as PrometheusCollector
 from ostinato.base.errors import InvalidInput
 
 __all__ = [
+    "API_METRICS",
     "ENGINE_GAUGES",
     "METRICS",
     "WORKER_METRICS",
@@ -121,6 +122,18 @@ WEBHOOK_SECONDS = Histogram(
     "ostinato_webhook_seconds", "Time that receivers of webhooks took to answer."
 )
 
+HTTP_REQUESTS = Counter(
+    "ostinato_http_requests_total",
+    "Requests answered by this API process, by the pattern of their path.",
+    ("method", "path", "status"),
+)
+HTTP_SECONDS = Histogram(
+    "ostinato_http_request_seconds", "Time until requests were answered.", ("method", "path")
+)
+HTTP_REFUSED_KEYS = Counter(
+    "ostinato_http_unauthenticated_total", "Requests whose key or token was refused.", ("reason",)
+)
+
 # What only the database knows: `ostinato.observe()` tells, under these names without their prefix.
 QUEUE_READY = Gauge("ostinato_queue_ready_jobs", "Jobs that could start now.", ("queue",))
 QUEUE_SCHEDULED = Gauge(
@@ -210,9 +223,14 @@ METRICS: tuple[Metric, ...] = (
     WEBHOOK_ATTEMPTS,
     WEBHOOK_SECONDS,
     *ENGINE_GAUGES,
+    HTTP_REQUESTS,
+    HTTP_SECONDS,
+    HTTP_REFUSED_KEYS,
 )
 """Every declared metric: what is exported, and what the reference page lists."""
-WORKER_METRICS = tuple(metric for metric in METRICS if metric not in ENGINE_GAUGES)
+API_METRICS = (HTTP_REQUESTS, HTTP_SECONDS, HTTP_REFUSED_KEYS)
+"""What a process of the API counts by itself."""
+WORKER_METRICS = tuple(metric for metric in METRICS if metric not in (*ENGINE_GAUGES, *API_METRICS))
 """What a worker counts by itself."""
 
 

@@ -1,4 +1,4 @@
-"""Removing secrets from text and from named values before anyone can read them."""
+"""Removing secrets and personal data from text and named values before anyone can read them."""
 
 import re
 from collections.abc import Mapping
@@ -7,6 +7,13 @@ MASK = "***"
 
 _SECRET_NAME = re.compile(
     r"passw(or)?d|passphrase|secret|token|api_?key|private_?key|authorization|cookie|credential",
+    re.IGNORECASE,
+)
+
+_PERSONAL_NAME = re.compile(
+    r"(?:.*_)?(e_?mail|phone|telephone|mobile|msisdn|recipient|(first|last|family|given|full|birth)_?name"
+    r"|nom|noms|prenom|prenoms|nom_usage|birth_?date|date_?of_?birth|date_?de_?naissance"
+    r"|adresse_?domicile|home_?address)",
     re.IGNORECASE,
 )
 
@@ -25,15 +32,22 @@ _SECRET_TEXT = (
     # keys whose issuers gave them a recognisable prefix
     re.compile(r"(\b(?:[sr]k_(?:live|test)_|gh[pousr]_|xox[abprs]-|AKIA))[\w-]{8,}"),
     re.compile(r"(\bwhsec_)[\w+/=-]{8,}"),
+    re.compile(r"(\bost_\d{1,19}_)[\w-]{8,}"),
     re.compile(
         r"(-----BEGIN [A-Z ]*PRIVATE KEY-----).*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
         re.DOTALL,
     ),
+    # somebody's address: its first letter and the host stay; user@host in a URL is no mail
+    re.compile(
+        r"((?<![\w.+%/:-])[\w])[\w.+%-]*(?=@[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}\b)", re.IGNORECASE
+    ),
+    # a telephone number as the world writes it
+    re.compile(r"((?<![\w+])\+\d{2})[ .-]?\d(?:[ .-]?\d){6,12}(?!\d)"),
 )
 
 
 def redact(text: str) -> str:
-    """The text with passwords, bearer tokens and keys masked."""
+    """The text with passwords, tokens, keys, mail addresses and telephone numbers masked."""
     for pattern in _SECRET_TEXT:
         text = pattern.sub(rf"\1{MASK}", text)
     return text
@@ -45,7 +59,7 @@ def redact_value(name: str, value: object) -> object:
     Numbers stay even under a secret's name: a fencing `token` is no secret.
     """
     if isinstance(value, str):
-        return MASK if value and _SECRET_NAME.search(name) else redact(value)
+        return MASK if value and _is_private(name) else redact(value)
     if isinstance(value, bytes):
         return redact_value(name, value.decode("utf-8", "replace"))
     if isinstance(value, Mapping):
@@ -53,3 +67,7 @@ def redact_value(name: str, value: object) -> object:
     if isinstance(value, (list, tuple, set, frozenset)):
         return [redact_value(name, item) for item in value]
     return value
+
+
+def _is_private(name: str) -> bool:
+    return bool(_SECRET_NAME.search(name) or _PERSONAL_NAME.fullmatch(name))

@@ -107,6 +107,23 @@ class Settings:
         "Inner addresses and other ports that webhooks may be sent to: networks, addresses or names"
         " with a port, such as `10.1.0.0/16, 127.0.0.1:8080`.",
     )
+    api_host: str = _setting("127.0.0.1", "Address that the API listens on.")
+    api_port: int = _setting(8080, "Port of the API; 0: any free one.", low=0, high=65_535)
+    api_max_body_bytes: int = _setting(
+        1_048_576, "Largest body of a request to the API.", low=1024, high=1024 * 1024 * 1024
+    )
+    api_rate_per_minute: int = _setting(
+        6000, "Requests a minute that one key may make of one API process.", low=1, high=10_000_000
+    )
+    oidc_issuer: str | None = _setting(
+        None, "Issuer whose tokens (JWT) the API takes. Unset: none."
+    )
+    oidc_audience: str | None = _setting(None, "Audience that those tokens must be for.")
+    oidc_keys_url: str | None = _setting(
+        None, "Where the issuer's keys are (JWKS). Unset: as its discovery document says."
+    )
+    oidc_tenant_claim: str = _setting("tenant", "Claim of a token that names the tenant.")
+    oidc_roles_claim: str = _setting("roles", "Claim of a token that lists the roles.")
     metrics_port: int = _setting(
         0,
         "Port of a worker's metrics page; the next free one from there on. 0: no page.",

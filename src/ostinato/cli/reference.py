@@ -16,7 +16,7 @@ from pathlib import Path
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup
 
-from ostinato.base import errors, metrics, settings
+from ostinato.base import errortree, metrics, settings
 from ostinato.cli import machines
 
 __all__ = ["main", "pages", "stale"]
@@ -77,7 +77,7 @@ def _errors_page() -> str:
             _first_line(cls.__doc__),
             cls.hint or "",
         )
-        for cls in errors.tree()
+        for cls in errortree.tree()
     ]
     return (
         "# Errors\n\n"

@@ -17,8 +17,8 @@ from ostinato.base.errors import (
     InvalidInput,
     NotConfigured,
     OstinatoError,
-    by_sqlstate,
 )
+from ostinato.base.errortree import by_sqlstate
 
 __all__ = [
     "belongs_to_us",

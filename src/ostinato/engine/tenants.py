@@ -18,11 +18,22 @@ __all__ = ["enter", "enter_flow", "protect"]
 Connection = AsyncConnection[Any]
 
 
-async def enter(conn: Connection, tenant_id: str, correlation_id: str | None = None) -> None:
-    """Act as a tenant for the rest of the transaction: row-level security shows its rows only."""
+async def enter(
+    conn: Connection,
+    tenant_id: str,
+    correlation_id: str | None = None,
+    *,
+    user_id: str | None = None,
+) -> None:
+    """Act as a tenant for the rest of the transaction: row-level security shows its rows only.
+
+    Policies of applications that go by users find `user_id` as `app.current_user_id`.
+    """
     _in_transaction(conn, "enter")
     part_of = flow.current_correlation() if correlation_id is None else correlation_id
-    await call(conn, "enter_tenant", tenant_id=tenant_id, correlation_id=part_of)
+    await call(
+        conn, "enter_tenant", tenant_id=tenant_id, correlation_id=part_of, user_id=user_id
+    )
 
 
 async def enter_flow(

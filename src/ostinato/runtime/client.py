@@ -79,9 +79,9 @@ class Client:
         async with self.connection() as conn:
             return await jobs.enqueue(conn, await new_job(conn, NewJob(kind, text), options))
 
-    def for_tenant(self, tenant_id: str) -> TenantClient:
+    def for_tenant(self, tenant_id: str, user_id: str | None = None) -> TenantClient:
         """The same client acting as one tenant, who sees and adds its own rows only."""
-        return TenantClient(self, tenant_id)
+        return TenantClient(self, tenant_id, user_id)
 
     def ring(self, queue: str) -> None:
         """Wake idle workers soon: at once, and then at most every 50 ms for a queue."""

@@ -8,6 +8,7 @@ set up by the program, in the usual way of OpenTelemetry.
 
 import hashlib
 import random
+import re
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
 from typing import Any
@@ -22,6 +23,7 @@ __all__ = ["Execute", "chosen", "trace_id"]
 Execute = Callable[[JobKind[Any], Context, Executor, random.Random], Awaitable[Verdict]]
 
 SAMPLED = 1
+_TRACE_ID = re.compile(r"[0-9a-f]{32}")
 
 
 def chosen(*, traces: bool) -> Execute:
@@ -30,7 +32,9 @@ def chosen(*, traces: bool) -> Execute:
 
 
 def trace_id(correlation_id: str) -> int:
-    """The trace of a correlation id."""
+    """The trace of a correlation id: itself, if a trace is what it was taken from."""
+    if _TRACE_ID.fullmatch(correlation_id) and int(correlation_id, 16):
+        return int(correlation_id, 16)
     return _number(correlation_id, 16)
 
 

@@ -1,0 +1,30 @@
+"""`GET /metrics`: the engine's figures and those of this API process, for Prometheus."""
+
+from fastapi import Request, Response
+
+from ostinato.api.parts import parts_of
+from ostinato.base import metrics
+from ostinato.base.errors import DatabaseUnavailable
+from ostinato.engine import observe
+from ostinato.web.routes import Router
+
+__all__ = ["router"]
+
+MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+router = Router(tags=["operations"])
+
+
+@router.get(
+    "/metrics",
+    public=True,
+    raises=(DatabaseUnavailable,),
+    response_class=Response,
+    responses={200: {"content": {MEDIA_TYPE: {"schema": {"type": "string"}}}}},
+)
+async def show_metrics(request: Request) -> Response:
+    """The page that Prometheus reads: no label holds what belongs to a tenant."""
+    parts = parts_of(request)
+    async with parts.client.connection() as conn:
+        engine = await observe.record(conn)
+    return Response(metrics.render([engine, parts.recorder]), media_type=MEDIA_TYPE)

@@ -1,0 +1,123 @@
+"""The API as one FastAPI application, built from the applications of the catalog.
+
+app = build(Parts(database, settings, apps=APPS))
+
+Each application brings its router; the paths are its own. What is the same for all is here: the
+front (`front`), who is asking (`auth`), errors as problems, health, metrics, the documents.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib import import_module
+from typing import Any, cast
+
+import psycopg
+from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from ostinato.api import docs_http, engine_http, health, metrics_http
+from ostinato.api.auth import Authenticator
+from ostinato.api.front import Front
+from ostinato.api.parts import Parts
+from ostinato.base.errors import (
+    InvalidInput,
+    MethodRefused,
+    NotFound,
+    OstinatoError,
+    RequestRefused,
+)
+from ostinato.db.sqlstate import translate
+from ostinato.runtime.app import App
+from ostinato.web.problems import Answered, field_errors, problem
+
+__all__ = ["Parts", "build", "router_of"]
+
+VERSION = "1"
+ABOUT = "Durable jobs, events, schedules and the applications on them: one API."
+
+
+def build(parts: Parts) -> FastAPI:
+    """The application, ready for a server such as uvicorn."""
+    authenticator = Authenticator(parts.client, parts.settings, parts.recorder)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        async with parts.client, authenticator:
+            yield
+
+    app = FastAPI(
+        title="Ostinato",
+        version=VERSION,
+        description=ABOUT,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        generate_unique_id_function=lambda route: route.name,
+    )
+    app.state.parts = parts
+    app.state.client = parts.client
+    app.state.authenticate = authenticator
+    routers = [health.router, metrics_http.router, engine_http.router, *map(router_of, parts.apps)]
+    for router in routers:
+        if router is not None:
+            app.include_router(router)
+    docs_http.add(app)
+    _add_errors(app)
+    app.add_middleware(
+        Front, recorder=parts.recorder, max_body_bytes=parts.settings.api_max_body_bytes
+    )
+    return app
+
+
+def router_of(app: App) -> APIRouter | None:
+    """The router of an application, if it has one: `App(http="module:NAME")`."""
+    if app.http is None:
+        return None
+    module, _, name = app.http.partition(":")
+    return cast("APIRouter", getattr(import_module(module), name))
+
+
+def _add_errors(app: FastAPI) -> None:
+    def answer(request: Request, error: OstinatoError, **more: Any) -> Response:  # noqa: ANN401 - as problem
+        request.state.error_code = type(error).code
+        return problem(error, instance=request.url.path, **more)
+
+    async def ours(request: Request, error: Exception) -> Response:
+        return answer(request, cast("OstinatoError", error))
+
+    async def of_database(request: Request, error: Exception) -> Response:
+        told = translate(cast("psycopg.Error", error))
+        if not isinstance(told, OstinatoError):
+            raise error
+        return answer(request, told)
+
+    async def invalid(request: Request, error: Exception) -> Response:
+        faults = field_errors(cast("RequestValidationError", error).errors())
+        said = "; ".join(f"{fault.field}: {fault.message}" for fault in faults[:5])
+        return answer(request, InvalidInput(f"the request is not valid: {said}"), errors=faults)
+
+    async def http(request: Request, error: Exception) -> Response:
+        raised = cast("HTTPException", error)
+        headers = dict(raised.headers or {})
+        path = request.url.path
+        match raised.status_code:
+            case 404:
+                told: OstinatoError = NotFound(
+                    f"there is nothing at {path[:200]}", hint="/docs lists what there is."
+                )
+            case 405:
+                told = MethodRefused(f"{path[:200]} cannot be asked with {request.method}")
+            case _:
+                told = RequestRefused(str(raised.detail))
+        return answer(request, told, status=raised.status_code, headers=headers)
+
+    async def answered(_: Request, error: Exception) -> Response:
+        return cast("Answered", error).response
+
+    app.add_exception_handler(OstinatoError, ours)
+    app.add_exception_handler(psycopg.Error, of_database)
+    app.add_exception_handler(RequestValidationError, invalid)
+    app.add_exception_handler(HTTPException, http)
+    app.add_exception_handler(Answered, answered)

@@ -1,0 +1,106 @@
+"""The real API in the test's own event loop, over httpx, on an empty database."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+from fastapi import FastAPI
+
+from ostinato.api.parts import Parts
+from ostinato.api.server import build
+from ostinato.base.settings import Settings
+from ostinato.db import migrate
+from ostinato.db.embedded import Server, Urls
+from ostinato.engine import keys
+from ostinato.engine.schema import ENGINE
+from ostinato.runtime.app import App
+from ostinato.runtime.database import Database
+from tests.conftest import note_called_functions
+
+EMPTY = (Path(__file__).parents[1] / "runtime" / "empty.sql").read_bytes()
+
+
+@dataclass
+class Api:
+    """A running API, and the means to call it as anybody."""
+
+    app: FastAPI
+    parts: Parts
+    admin: psycopg.AsyncConnection[Any]
+    http: httpx.AsyncClient
+    _keys: dict[tuple[str, str, tuple[str, ...]], str] = field(default_factory=dict)
+
+    async def key(self, tenant: str = "acme", *roles: str, subject: str = "tester") -> str:
+        """The text of an API key, made once for each tenant, subject and set of roles."""
+        wanted = roles or ("admin",)
+        known = (tenant, subject, wanted)
+        if known not in self._keys:
+            async with self.parts.client.connection() as conn:
+                made = await keys.create(conn, tenant_id=tenant, subject=subject, roles=wanted)
+            self._keys[known] = made.key
+        return self._keys[known]
+
+    async def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        tenant: str = "acme",
+        roles: tuple[str, ...] = ("admin",),
+        headers: dict[str, str] | None = None,
+        **options: Any,
+    ) -> httpx.Response:
+        """A request with a key of that tenant and those roles."""
+        sent = {"Authorization": f"Bearer {await self.key(tenant, *roles)}"} | (headers or {})
+        return await self.http.request(method, path, headers=sent, **options)
+
+
+@pytest.fixture(scope="session")
+def api_urls(shared_server: Server) -> Urls:
+    """The addresses of a migrated database for the API."""
+    found = shared_server.create_database("api")
+    asyncio.run(migrate.migrate(found.admin, [ENGINE]))
+    with psycopg.connect(found.admin, autocommit=True) as conn:
+        conn.execute("select ostinato.upkeep_partitions(14), ostinato.upkeep_logs(14)")
+    return found
+
+
+@pytest.fixture
+def api_settings() -> Settings:
+    """The settings of the API; a test module may have its own."""
+    return Settings()
+
+
+@pytest.fixture
+def api_apps() -> tuple[App, ...]:
+    """The applications of the API; a test module may have its own."""
+    return ()
+
+
+@pytest.fixture
+async def api(
+    shared_server: Server, api_urls: Urls, api_settings: Settings, api_apps: tuple[App, ...]
+) -> AsyncIterator[Api]:
+    """A running API on an empty database."""
+    database = Database(
+        url=api_urls.worker,
+        admin_url=api_urls.admin,
+        listen_url=api_urls.worker,
+        server=shared_server,
+    )
+    parts = Parts(database, api_settings, apps=api_apps)
+    app = build(parts)
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+    async with (
+        await psycopg.AsyncConnection.connect(api_urls.admin, autocommit=True) as admin,
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(transport=transport, base_url="http://api.test") as http,
+    ):
+        await admin.execute(EMPTY)
+        yield Api(app, parts, admin, http)
+        await note_called_functions(admin)

@@ -1,0 +1,101 @@
+"""A little application with routes, as the tests of the API need one."""
+
+import asyncio
+from typing import Any
+
+from fastapi import Response
+from pydantic import BaseModel, Field
+
+from ostinato.base.canonical import Declaration
+from ostinato.base.errors import NotFound
+from ostinato.engine.jobs import NewJob, enqueue
+from ostinato.runtime.app import App
+from ostinato.web.caller import Who
+from ostinato.web.idempotent import IDEMPOTENT, Key
+from ostinato.web.permissions import Permission
+from ostinato.web.routes import Router
+
+BUY = Permission("shop.buy", ("customer", "admin"), "order things")
+
+APP = App("shop", http="tests.api.shop:router")
+router = Router(prefix="/shop", tags=["shop"])
+
+started = asyncio.Event()
+may_end = asyncio.Event()
+
+
+class Order(BaseModel):
+    """What is wanted."""
+
+    item: str = Field(min_length=1, max_length=100)
+    count: int = Field(1, ge=1, le=1000)
+    note: str | None = None
+
+
+class Ordered(BaseModel):
+    """What was ordered."""
+
+    job_id: int
+    item: str
+
+
+@router.post(
+    "/orders", needs=BUY, status_code=202, raises=IDEMPOTENT, responses={202: {"model": Ordered}}
+)
+async def order(caller: Who, key: Key, body: Order) -> Response:
+    """Order something, once for each key."""
+    async with key.once(caller, declaration=Declaration(exclude=("note",))) as once:
+        if once.is_new:
+            job_id = await enqueue(once.conn, NewJob("shop.ship", body.model_dump_json()))
+            once.reply(202, Ordered(job_id=job_id, item=body.item), {"X-Shop": "open"})
+    return once.response()
+
+
+@router.post("/slow-orders", needs=BUY, status_code=202, raises=IDEMPOTENT)
+async def order_slowly(caller: Who, key: Key, body: Order) -> Response:
+    """Order something, and wait inside the transaction until the test says."""
+    async with key.once(caller, conflict_status=409) as once:
+        if once.is_new:
+            started.set()
+            await may_end.wait()
+            once.reply(202, {"item": body.item})
+    return once.response()
+
+
+@router.post("/broken-orders", needs=BUY, status_code=202, raises=IDEMPOTENT)
+async def order_and_fail(caller: Who, key: Key, body: Order) -> Response:
+    """Add a job, then break: nothing may stay."""
+    async with key.once(caller) as once:
+        await enqueue(once.conn, NewJob("shop.ship", body.model_dump_json()))
+        raise ZeroDivisionError("planted-secret-4711")
+
+
+@router.get("/whoami", needs=BUY)
+async def whoami(caller: Who) -> dict[str, Any]:
+    """Who the database thinks is asking."""
+    async with caller.transaction() as conn:
+        found = await (
+            await conn.execute(
+                "select current_user::text, current_setting('app.tenant_id', true),"
+                " current_setting('app.current_user_id', true),"
+                " current_setting('app.correlation_id', true)"
+            )
+        ).fetchone()
+    assert found is not None
+    return dict(zip(("role", "tenant", "user", "correlation"), found, strict=True))
+
+
+@router.get("/forgetful", needs=BUY)
+async def forget_the_tenant(caller: Who) -> int:
+    """Count jobs as the tenant role without saying which tenant: nothing may be seen."""
+    async with caller.client.transaction() as conn:
+        await conn.execute("set local role ostinato_tenant")
+        found = await (await conn.execute("select count(*) from ostinato_data.job")).fetchone()
+    assert found is not None
+    return int(found[0])
+
+
+@router.get("/missing", needs=BUY, raises=(NotFound,))
+async def missing() -> None:
+    """Nothing is ever found here."""
+    raise NotFound("there is no such thing", password="hunter2", thing=7)

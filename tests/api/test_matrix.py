@@ -1,0 +1,81 @@
+"""Every route times every role: what the declared permission says is what happens."""
+
+import pytest
+from fastapi.routing import APIRoute
+
+from ostinato.runtime.app import App
+from ostinato.web.routes import permission_of
+from tests.api import shop
+from tests.api.conftest import Api
+
+ROLES = (
+    "ops",
+    "admin",
+    "customer",
+    "tenant_admin",
+    "agency_user",
+    "consultant",
+    "client_user",
+    "worker",
+    "system",
+    "somebody",
+)
+PUBLIC = {
+    "/health/live",
+    "/health/ready",
+    "/metrics",
+    "/docs",
+    "/docs/start.js",
+    "/problems/{code}",
+}
+
+
+@pytest.fixture
+def api_apps() -> tuple[App, ...]:
+    return (shop.APP,)
+
+
+def routes(api: Api) -> list[APIRoute]:
+    return [route for route in api.app.routes if isinstance(route, APIRoute)]
+
+
+def address(route: APIRoute) -> str:
+    """The path with something in the place of each parameter."""
+    return route.path_format.format(**dict.fromkeys(route.param_convertors, "7"))
+
+
+async def test_a_route_needs_a_permission_or_is_listed_here_as_public(api: Api) -> None:
+    open_to_all = {route.path for route in routes(api) if permission_of(route) is None}
+    assert open_to_all == PUBLIC
+
+
+async def test_every_route_asks_who_is_there(api: Api) -> None:
+    for route in routes(api):
+        if permission_of(route) is not None:
+            for method in route.methods:
+                seen = await api.http.request(method, address(route))
+                assert seen.status_code == 401, (method, route.path, seen.text)
+                assert seen.headers["www-authenticate"] == "Bearer"
+
+
+async def test_every_route_lets_its_roles_in_and_no_others(api: Api) -> None:
+    shop.may_end.set()
+    tried = 0
+    for route in routes(api):
+        needed = permission_of(route)
+        if needed is None:
+            continue
+        for role in ROLES:
+            for method in route.methods:
+                seen = await api.call(method, address(route), roles=(role,))
+                refused = seen.status_code == 403
+                assert refused is (role not in needed["roles"]), (method, route.path, role)
+                if refused:
+                    assert seen.json()["values"]["permission"] == needed["name"]
+                tried += 1
+    assert tried >= 10 * len(ROLES)
+
+
+async def test_one_of_several_roles_is_enough(api: Api) -> None:
+    seen = await api.call("GET", "/shop/whoami", roles=("somebody", "customer"))
+    assert seen.status_code == 200
