@@ -28,6 +28,15 @@ DEFINERS = {
     "make_guard": "makes the trigger functions that write the log of transitions",
     "open_pass": "only the owner writes passes, so that nobody can forge one",
     "close_pass": "as open_pass",
+    # What operators of one tenant see and do (operators.sql): each checks whose it is by itself.
+    **dict.fromkeys(
+        (
+            *("own_jobs", "own_job", "own_attempts", "own_steps", "own_why", "own_dead_letters"),
+            *("own_dead_letter_groups", "own_retry_job", "own_cancel_job", "own_redrive"),
+            *("own_queues", "own_workers", "check_open_kind"),
+        ),
+        "a job is spread over tables that are closed to tenants",
+    ),
 }
 
 

@@ -43,5 +43,12 @@ grant execute on function
     ostinato.trail_of_fires, ostinato.trail_of_events, ostinato.trail_of_webhooks, ostinato.trail_of_transitions, ostinato.error_summary
 to ostinato_tenant;
 
+-- Operators of one tenant: what they ask for checks by itself whose it is. Without the helpers, which do not.
+grant execute on function
+    ostinato.own_jobs, ostinato.own_job, ostinato.own_attempts, ostinato.own_steps, ostinato.own_why, ostinato.own_dead_letters,
+    ostinato.own_dead_letter_groups, ostinato.own_retry_job, ostinato.own_cancel_job, ostinato.own_redrive, ostinato.own_queues,
+    ostinato.own_workers, ostinato.check_open_kind
+to ostinato_tenant;
+
 -- The outbox, to be looked at.
 grant select on ostinato.events_outbox to ostinato_worker, ostinato_tenant;
