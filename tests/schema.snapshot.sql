@@ -2,6 +2,20 @@ CREATE SCHEMA ostinato;
 ALTER SCHEMA ostinato OWNER TO ostinato_owner;
 CREATE SCHEMA ostinato_data;
 ALTER SCHEMA ostinato_data OWNER TO ostinato_owner;
+CREATE TYPE ostinato_data.api_key_line AS (
+	id bigint,
+	tenant_id text,
+	subject text,
+	roles text[],
+	name text,
+	created_at timestamp with time zone,
+	expires_at timestamp with time zone,
+	last_used_at timestamp with time zone,
+	revoked_at timestamp with time zone,
+	replaces bigint,
+	usable boolean
+);
+ALTER TYPE ostinato_data.api_key_line OWNER TO ostinato_owner;
 CREATE TYPE ostinato_data.batch AS (
 	job_ids bigint[],
 	positions bigint[],
@@ -99,6 +113,29 @@ CREATE FUNCTION ostinato.allowed_words(machine text, state text) RETURNS text
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.allowed_words(machine text, state text) OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.api_key (
+    id bigint NOT NULL,
+    tenant_id text NOT NULL COLLATE pg_catalog."C",
+    subject text NOT NULL,
+    roles text[] NOT NULL,
+    name text,
+    hash bytea NOT NULL,
+    lifetime_seconds double precision,
+    created_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone,
+    last_used_at timestamp with time zone,
+    revoked_at timestamp with time zone,
+    replaces bigint,
+    CONSTRAINT api_key_hash_check CHECK ((octet_length(hash) = 32)),
+    CONSTRAINT api_key_lifetime_seconds_check CHECK ((lifetime_seconds > (0)::double precision))
+)
+WITH (fillfactor='80');
+ALTER TABLE ONLY ostinato_data.api_key FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.api_key OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.api_key_line(key ostinato_data.api_key, at timestamp with time zone) RETURNS ostinato_data.api_key_line
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato.api_key_line(key ostinato_data.api_key, at timestamp with time zone) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.attach_machine(machine text, entity text, id_column text DEFAULT 'id'::text, state_column text DEFAULT 'state'::text, tenant_column text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -146,6 +183,10 @@ CREATE FUNCTION ostinato.changed_columns(target ostinato_data.machine_table, cha
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.changed_columns(target ostinato_data.machine_table, changes json) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.check_api_key(key ostinato_data.api_key) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato.check_api_key(key ostinato_data.api_key) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.check_args(kind text, args text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -172,10 +213,20 @@ CREATE FUNCTION ostinato.check_name(what text, value text) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
     AS …;
 ALTER FUNCTION ostinato.check_name(what text, value text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.check_open_kind(kind text) RETURNS void
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.check_open_kind(kind text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.check_options(priority integer DEFAULT NULL::integer, max_attempts integer DEFAULT NULL::integer, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, limit_key text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
     AS …;
 ALTER FUNCTION ostinato.check_options(priority integer, max_attempts integer, run_at timestamp with time zone, limit_key text, correlation_id text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.check_own(job_id bigint) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.check_own(job_id bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.check_payload(type text, payload text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -365,6 +416,11 @@ CREATE FUNCTION ostinato.correlation(given text) RETURNS text
     LANGUAGE sql STABLE
     AS …;
 ALTER FUNCTION ostinato.correlation(given text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.create_api_key(key_id bigint, hash bytea, tenant_id text, subject text, roles text[], name text DEFAULT NULL::text, expires_seconds double precision DEFAULT NULL::double precision, replaces bigint DEFAULT NULL::bigint) RETURNS ostinato_data.api_key_line
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.create_api_key(key_id bigint, hash bytea, tenant_id text, subject text, roles text[], name text, expires_seconds double precision, replaces bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[] DEFAULT '{*}'::text[], tenant_id text DEFAULT NULL::text, description text DEFAULT ''::text, headers json DEFAULT '{}'::json, retry json DEFAULT NULL::json, timeout_seconds double precision DEFAULT 5, disable_after_seconds double precision DEFAULT 432000, ordered boolean DEFAULT true, secret text DEFAULT NULL::text, OUT endpoint_id bigint, OUT new_secret text) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -523,11 +579,11 @@ CREATE FUNCTION ostinato.enter_flow(tenant_id text DEFAULT NULL::text, correlati
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.enter_flow(tenant_id text, correlation_id text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text DEFAULT NULL::text) RETURNS void
+CREATE FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text DEFAULT NULL::text, user_id text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text, user_id text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.error_summary(error json) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
@@ -592,6 +648,11 @@ CREATE FUNCTION ostinato.fill_week(parent text, id text, week integer) RETURNS b
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.fill_week(parent text, id text, week integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.find_api_key(key_id bigint) RETURNS TABLE(id bigint, tenant_id text, subject text, roles text[], name text, created_at timestamp with time zone, expires_at timestamp with time zone, last_used_at timestamp with time zone, revoked_at timestamp with time zone, replaces bigint, usable boolean, hash bytea)
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.find_api_key(key_id bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.find_dead_letters(queue text DEFAULT NULL::text, kind text DEFAULT NULL::text, tenant_id text DEFAULT NULL::text, signature text DEFAULT NULL::text, ids bigint[] DEFAULT NULL::bigint[]) RETURNS SETOF bigint
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -756,6 +817,10 @@ CREATE FUNCTION ostinato.install_machine(definition json) RETURNS boolean
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.install_machine(definition json) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.is_api_key_usable(key ostinato_data.api_key, at timestamp with time zone) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato.is_api_key_usable(key ostinato_data.api_key, at timestamp with time zone) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.is_day(rule ostinato_data.recurrence, day date) RETURNS boolean
     LANGUAGE plpgsql IMMUTABLE
     AS …;
@@ -862,6 +927,11 @@ CREATE FUNCTION ostinato.limit_hint(queue text) RETURNS text
     LANGUAGE sql IMMUTABLE
     AS …;
 ALTER FUNCTION ostinato.limit_hint(queue text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.list_api_keys(tenant_id text DEFAULT NULL::text, usable boolean DEFAULT NULL::boolean, before bigint DEFAULT NULL::bigint, most integer DEFAULT 100) RETURNS SETOF ostinato_data.api_key_line
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.list_api_keys(tenant_id text, usable boolean, before bigint, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.list_buried(subscription text DEFAULT NULL::text, before bigint DEFAULT NULL::bigint, most integer DEFAULT 50) RETURNS TABLE(subscription text, "position" bigint, event_id bigint, type text, tenant_id text, ordering_key text, attempt integer, failures smallint, crashes smallint, buried_at timestamp with time zone, reason text, signature text, error json)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -964,6 +1034,11 @@ CREATE FUNCTION ostinato.local_instants(local timestamp without time zone, zone 
     LANGUAGE plpgsql STABLE
     AS …;
 ALTER FUNCTION ostinato.local_instants(local timestamp without time zone, zone text, gap text, overlap text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.lock_api_key(key_id bigint, tenant_id text DEFAULT NULL::text) RETURNS ostinato_data.api_key
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.lock_api_key(key_id bigint, tenant_id text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.lock_keys(tenant_ids text[], ordering_keys text[], count integer) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1063,6 +1138,10 @@ CREATE FUNCTION ostinato.new_id(at timestamp with time zone DEFAULT NULL::timest
     LANGUAGE sql
     AS …;
 ALTER FUNCTION ostinato.new_id(at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.next_api_key_id() RETURNS bigint
+    LANGUAGE sql
+    AS …;
+ALTER FUNCTION ostinato.next_api_key_id() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.next_date(rule ostinato_data.recurrence, first date) RETURNS date
     LANGUAGE plpgsql IMMUTABLE
     AS …;
@@ -1089,6 +1168,11 @@ CREATE FUNCTION ostinato.next_slots(rule ostinato_data.recurrence, n integer DEF
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.next_slots(rule ostinato_data.recurrence, n integer, after timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.note_api_key_use(key_ids bigint[]) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.note_api_key_use(key_ids bigint[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.note_progress(claim_ids bigint[], job_ids bigint[], attempts integer[], done double precision[], totals double precision[], notes text[]) RETURNS SETOF bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1144,6 +1228,80 @@ CREATE FUNCTION ostinato.open_pass(machine text, entity text, event text, by tex
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.own_attempts(job_id bigint, most integer DEFAULT 100) RETURNS TABLE(attempt integer, outcome text, started_at timestamp with time zone, finished_at timestamp with time zone, duration_ms integer, worker_id uuid, worker_name text, result text, error text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.own_attempts(job_id bigint, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.own_cancel_job(job_id bigint, reason text DEFAULT 'cancelled by request'::text) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.own_cancel_job(job_id bigint, reason text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.own_dead_letter_groups(most integer DEFAULT 50) RETURNS TABLE(signature text, kind text, reason text, count bigint, first timestamp with time zone, last timestamp with time zone, example_job_id bigint, example_error text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.own_dead_letter_groups(most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.own_dead_letters(queue text DEFAULT NULL::text, kind text DEFAULT NULL::text, signature text DEFAULT NULL::text, before bigint DEFAULT NULL::bigint, most integer DEFAULT 50) RETURNS TABLE(job_id bigint, kind text, queue text, signature text, attempt integer, died_at timestamp with time zone, reason text, error text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.own_dead_letters(queue text, kind text, signature text, before bigint, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.own_holders(queue text, limit_key text) RETURNS json
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.own_holders(queue text, limit_key text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.own_job(job_id bigint) RETURNS TABLE(id bigint, kind text, queue text, correlation_id text, priority smallint, state text, reason text, attempt integer, failures integer, crashes integer, max_attempts smallint, created_at timestamp with time zone, asked_run_at timestamp with time zone, run_at timestamp with time zone, finished_at timestamp with time zone, duration_ms integer, args text, result text, error text, limit_key text, unique_key text, unique_states text[], worker_id uuid, worker_name text, claimed_at timestamp with time zone, lease_until timestamp with time zone, cancel_requested_at timestamp with time zone, cancel_reason text, progress_done double precision, progress_total double precision, progress_note text, progress_at timestamp with time zone)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.own_job(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.own_jobs(state text DEFAULT NULL::text, queue text DEFAULT NULL::text, kind text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, before bigint DEFAULT NULL::bigint, most integer DEFAULT 50) RETURNS TABLE(id bigint, state text, kind text, queue text, correlation_id text, priority smallint, attempt integer, failures integer, created_at timestamp with time zone, run_at timestamp with time zone, finished_at timestamp with time zone, error text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.own_jobs(state text, queue text, kind text, correlation_id text, before bigint, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.own_queues(most integer DEFAULT 1000) RETURNS TABLE(name text, paused boolean, concurrency integer, rate_count integer, rate_seconds double precision, key_concurrency integer, key_rate_count integer, key_rate_seconds double precision, ready bigint, scheduled bigint, running bigint, dead bigint, capped text[], oldest_wait double precision, workers bigint)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.own_queues(most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.own_reason(job_id bigint, code text, INOUT message text, INOUT detail json, INOUT hint text) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.own_reason(job_id bigint, code text, INOUT message text, INOUT detail json, INOUT hint text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.own_redrive(queue text DEFAULT NULL::text, kind text DEFAULT NULL::text, signature text DEFAULT NULL::text, most integer DEFAULT 1000, preview boolean DEFAULT true, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.own_redrive(queue text, kind text, signature text, most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.own_retry_job(job_id bigint, OUT was text, OUT queue text) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.own_retry_job(job_id bigint, OUT was text, OUT queue text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.own_steps(job_id bigint, most integer DEFAULT 100) RETURNS TABLE("position" integer, name text, type text, attempt integer, finished_at timestamp with time zone, duration_ms bigint, bytes integer, until timestamp with time zone, result text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.own_steps(job_id bigint, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.own_tenant() RETURNS text
+    LANGUAGE sql STABLE
+    AS …;
+ALTER FUNCTION ostinato.own_tenant() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.own_why(job_id bigint) RETURNS TABLE(code text, message text, detail text, hint text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.own_why(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.own_workers(most integer DEFAULT 1000) RETURNS TABLE(id uuid, name text, started_at timestamp with time zone, beat_at timestamp with time zone, beat_age double precision, expiry_seconds double precision, expired boolean, draining boolean, held bigint, oldest_claim timestamp with time zone, contract integer, queues text[], kinds text[])
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.own_workers(most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.page_size(most integer) RETURNS integer
     LANGUAGE plpgsql IMMUTABLE
     AS …;
@@ -1509,11 +1667,21 @@ CREATE FUNCTION ostinato.retry_job(job_id bigint) RETURNS text
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.retry_job(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.revoke_api_key(key_id bigint, tenant_id text DEFAULT NULL::text) RETURNS ostinato_data.api_key_line
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.revoke_api_key(key_id bigint, tenant_id text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.ring_doorbell(queue text, softly boolean DEFAULT false) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.ring_doorbell(queue text, softly boolean) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.rotate_api_key(key_id bigint, new_id bigint, new_hash bytea, overlap_seconds double precision DEFAULT 86400, expires_seconds double precision DEFAULT NULL::double precision, tenant_id text DEFAULT NULL::text) RETURNS ostinato_data.api_key_line
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.rotate_api_key(key_id bigint, new_id bigint, new_hash bytea, overlap_seconds double precision, expires_seconds double precision, tenant_id text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.rotate_webhook_secret(name text, overlap_seconds double precision DEFAULT 86400, tenant_id text DEFAULT NULL::text, secret text DEFAULT NULL::text) RETURNS text
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1610,6 +1778,10 @@ CREATE FUNCTION ostinato.settle_webhook_delivery(delivery_id bigint, job_id bigi
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.settle_webhook_delivery(delivery_id bigint, job_id bigint, outcome text, status integer, duration_ms integer, answer text, error text, retry_seconds double precision) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.short_json(value json) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato.short_json(value json) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.show_event(event_id bigint) RETURNS TABLE(id bigint, "position" bigint, type text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, emitted_at timestamp with time zone, producer text, ordering_key text, payload json)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2046,6 +2218,14 @@ CREATE VIEW ostinato.events_outbox WITH (security_invoker='true') AS
    FROM (ostinato_data.event e
      LEFT JOIN ostinato_data.event_log l ON ((l.event_id = e.id)));
 ALTER VIEW ostinato.events_outbox OWNER TO ostinato_owner;
+ALTER TABLE ostinato_data.api_key ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
+    SEQUENCE NAME ostinato_data.api_key_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
 CREATE TABLE ostinato_data.cancel_request (
     job_id bigint NOT NULL,
     requested_at timestamp with time zone NOT NULL,
@@ -2662,6 +2842,10 @@ ALTER TABLE ONLY ostinato_data.schedule_fire ATTACH PARTITION ostinato_data.sche
 ALTER TABLE ONLY ostinato_data.step ATTACH PARTITION ostinato_data.step_default DEFAULT;
 ALTER TABLE ONLY ostinato_data.transition ATTACH PARTITION ostinato_data.transition_default DEFAULT;
 ALTER TABLE ONLY ostinato_data.webhook_attempt ATTACH PARTITION ostinato_data.webhook_attempt_default DEFAULT;
+ALTER TABLE ONLY ostinato_data.api_key
+    ADD CONSTRAINT api_key_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY ostinato_data.api_key
+    ADD CONSTRAINT api_key_tenant_id_id_key UNIQUE (tenant_id, id);
 ALTER TABLE ONLY ostinato_data.cancel_request
     ADD CONSTRAINT cancel_request_pkey PRIMARY KEY (job_id);
 ALTER TABLE ONLY ostinato_data.claim_hint
@@ -2780,6 +2964,7 @@ ALTER TABLE ONLY ostinato_data.webhook_secret
     ADD CONSTRAINT webhook_secret_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY ostinato_data.worker
     ADD CONSTRAINT worker_pkey PRIMARY KEY (id);
+CREATE INDEX api_key_replaces ON ostinato_data.api_key USING btree (replaces) WHERE (replaces IS NOT NULL);
 CREATE INDEX claim_worker ON ostinato_data.claim USING btree (worker_id);
 CREATE INDEX dead_letter_signature ON ostinato_data.dead_letter USING btree (signature, job_id);
 CREATE INDEX dead_letter_tenant ON ostinato_data.dead_letter USING btree (tenant_id, job_id);
@@ -2846,12 +3031,15 @@ ALTER INDEX ostinato_data.transition_pkey ATTACH PARTITION ostinato_data.transit
 ALTER INDEX ostinato_data.webhook_attempt_delivery ATTACH PARTITION ostinato_data.webhook_attempt_default_delivery_id_id_idx;
 ALTER INDEX ostinato_data.webhook_attempt_pkey ATTACH PARTITION ostinato_data.webhook_attempt_default_pkey;
 CREATE TRIGGER refuse_rewrite BEFORE DELETE OR UPDATE OR TRUNCATE ON ostinato_data.transition FOR EACH STATEMENT EXECUTE FUNCTION ostinato_data.refuse_rewrite();
+ALTER TABLE ONLY ostinato_data.api_key
+    ADD CONSTRAINT api_key_tenant_id_replaces_fkey FOREIGN KEY (tenant_id, replaces) REFERENCES ostinato_data.api_key(tenant_id, id);
 ALTER TABLE ONLY ostinato_data.webhook_delivery
     ADD CONSTRAINT webhook_delivery_message_id_fkey FOREIGN KEY (message_id) REFERENCES ostinato_data.webhook_message(id) ON DELETE CASCADE;
 ALTER TABLE ONLY ostinato_data.webhook_delivery
     ADD CONSTRAINT webhook_delivery_tenant_id_endpoint_id_fkey FOREIGN KEY (tenant_id, endpoint_id) REFERENCES ostinato_data.webhook_endpoint(tenant_id, id) ON DELETE CASCADE;
 ALTER TABLE ONLY ostinato_data.webhook_secret
     ADD CONSTRAINT webhook_secret_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES ostinato_data.webhook_endpoint(id) ON DELETE CASCADE;
+ALTER TABLE ostinato_data.api_key ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.cancel_request ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.claim ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.claim_hint ENABLE ROW LEVEL SECURITY;
@@ -2859,6 +3047,7 @@ CREATE POLICY clock ON ostinato_data.test_clock FOR SELECT TO ostinato_tenant US
 ALTER TABLE ostinato_data.dead_letter ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.delivery ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.doorbell ENABLE ROW LEVEL SECURITY;
+CREATE POLICY engine ON ostinato_data.api_key TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.cancel_request TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.claim TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.claim_hint TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
@@ -3026,6 +3215,9 @@ GRANT ALL ON FUNCTION ostinato.allowed_events(machine text, state text) TO ostin
 REVOKE ALL ON FUNCTION ostinato.allowed_words(machine text, state text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.allowed_words(machine text, state text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.allowed_words(machine text, state text) TO ostinato_tenant;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.api_key TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.api_key_line(key ostinato_data.api_key, at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.api_key_line(key ostinato_data.api_key, at timestamp with time zone) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.attach_machine(machine text, entity text, id_column text, state_column text, tenant_column text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION ostinato.begin_idempotent(scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision, tenant_id text, wait boolean, OUT decision text, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT answer json, OUT resource text, OUT finished_at timestamp with time zone, OUT expires_at timestamp with time zone, OUT differing text[], OUT declaration_changed boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.begin_idempotent(scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision, tenant_id text, wait boolean, OUT decision text, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT answer json, OUT resource text, OUT finished_at timestamp with time zone, OUT expires_at timestamp with time zone, OUT differing text[], OUT declaration_changed boolean) TO ostinato_worker;
@@ -3043,6 +3235,8 @@ GRANT SELECT ON TABLE ostinato_data.machine_table TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.changed_columns(target ostinato_data.machine_table, changes json) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.changed_columns(target ostinato_data.machine_table, changes json) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.changed_columns(target ostinato_data.machine_table, changes json) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.check_api_key(key ostinato_data.api_key) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.check_api_key(key ostinato_data.api_key) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.check_args(kind text, args text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.check_args(kind text, args text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.check_args(kind text, args text) TO ostinato_tenant;
@@ -3061,9 +3255,14 @@ GRANT ALL ON FUNCTION ostinato.check_lengths(count integer, VARIADIC lengths int
 REVOKE ALL ON FUNCTION ostinato.check_name(what text, value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.check_name(what text, value text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.check_name(what text, value text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.check_open_kind(kind text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.check_open_kind(kind text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.check_open_kind(kind text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.check_options(priority integer, max_attempts integer, run_at timestamp with time zone, limit_key text, correlation_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.check_options(priority integer, max_attempts integer, run_at timestamp with time zone, limit_key text, correlation_id text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.check_options(priority integer, max_attempts integer, run_at timestamp with time zone, limit_key text, correlation_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.check_own(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.check_own(job_id bigint) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.check_payload(type text, payload text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.check_payload(type text, payload text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.check_payload(type text, payload text) TO ostinato_tenant;
@@ -3145,6 +3344,8 @@ GRANT ALL ON FUNCTION ostinato.contract(OUT current integer, OUT oldest integer)
 REVOKE ALL ON FUNCTION ostinato.correlation(given text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.correlation(given text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.correlation(given text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.create_api_key(key_id bigint, hash bytea, tenant_id text, subject text, roles text[], name text, expires_seconds double precision, replaces bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.create_api_key(key_id bigint, hash bytea, tenant_id text, subject text, roles text[], name text, expires_seconds double precision, replaces bigint) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[], tenant_id text, description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, secret text, OUT endpoint_id bigint, OUT new_secret text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[], tenant_id text, description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, secret text, OUT endpoint_id bigint, OUT new_secret text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.cron_number(word text, low integer, names text[]) FROM PUBLIC;
@@ -3200,9 +3401,9 @@ GRANT ALL ON FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json
 REVOKE ALL ON FUNCTION ostinato.enter_flow(tenant_id text, correlation_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.enter_flow(tenant_id text, correlation_id text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.enter_flow(tenant_id text, correlation_id text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text, user_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text, user_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text, user_id text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.error_summary(error json) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.error_summary(error json) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.error_summary(error json) TO ostinato_tenant;
@@ -3231,6 +3432,8 @@ REVOKE ALL ON FUNCTION ostinato.fence_job(job_id bigint, attempt integer, claim_
 GRANT ALL ON FUNCTION ostinato.fence_job(job_id bigint, attempt integer, claim_id bigint) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.fill_week(parent text, id text, week integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.fill_week(parent text, id text, week integer) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.find_api_key(key_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.find_api_key(key_id bigint) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.find_dead_letters(queue text, kind text, tenant_id text, signature text, ids bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.find_dead_letters(queue text, kind text, tenant_id text, signature text, ids bigint[]) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.find_ended(in_state text, in_queue text, of_kind text, of_tenant text, before bigint, most integer) FROM PUBLIC;
@@ -3287,6 +3490,8 @@ REVOKE ALL ON FUNCTION ostinato.in_grace(seconds double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.in_grace(seconds double precision) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.in_grace(seconds double precision) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.install_machine(definition json) FROM PUBLIC;
+REVOKE ALL ON FUNCTION ostinato.is_api_key_usable(key ostinato_data.api_key, at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.is_api_key_usable(key ostinato_data.api_key, at timestamp with time zone) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.is_day(rule ostinato_data.recurrence, day date) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.is_day(rule ostinato_data.recurrence, day date) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.is_day(rule ostinato_data.recurrence, day date) TO ostinato_tenant;
@@ -3332,6 +3537,8 @@ GRANT ALL ON FUNCTION ostinato.lease_state(lease ostinato_data.lease) TO ostinat
 GRANT ALL ON FUNCTION ostinato.lease_state(lease ostinato_data.lease) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.limit_hint(queue text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.limit_hint(queue text) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.list_api_keys(tenant_id text, usable boolean, before bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_api_keys(tenant_id text, usable boolean, before bigint, most integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.list_buried(subscription text, before bigint, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_buried(subscription text, before bigint, most integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.list_dead_letters(INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT signature text, before bigint, most integer, OUT job_id bigint, OUT attempt integer, OUT died_at timestamp with time zone, OUT reason text, OUT error text) FROM PUBLIC;
@@ -3376,6 +3583,8 @@ GRANT ALL ON FUNCTION ostinato.local_instant(local timestamp without time zone, 
 REVOKE ALL ON FUNCTION ostinato.local_instants(local timestamp without time zone, zone text, gap text, overlap text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.local_instants(local timestamp without time zone, zone text, gap text, overlap text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.local_instants(local timestamp without time zone, zone text, gap text, overlap text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.lock_api_key(key_id bigint, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.lock_api_key(key_id bigint, tenant_id text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.lock_keys(tenant_ids text[], ordering_keys text[], count integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.lock_keys(tenant_ids text[], ordering_keys text[], count integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.lock_keys(tenant_ids text[], ordering_keys text[], count integer) TO ostinato_tenant;
@@ -3419,6 +3628,8 @@ GRANT ALL ON FUNCTION ostinato.needed_jobs(first bigint, behind bigint, cutoff t
 REVOKE ALL ON FUNCTION ostinato.new_id(at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.new_id(at timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.new_id(at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.next_api_key_id() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.next_api_key_id() TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.next_date(rule ostinato_data.recurrence, first date) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.next_date(rule ostinato_data.recurrence, first date) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.next_date(rule ostinato_data.recurrence, first date) TO ostinato_tenant;
@@ -3437,6 +3648,8 @@ GRANT ALL ON FUNCTION ostinato.next_slot(rule ostinato_data.recurrence, after ti
 REVOKE ALL ON FUNCTION ostinato.next_slots(rule ostinato_data.recurrence, n integer, after timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.next_slots(rule ostinato_data.recurrence, n integer, after timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.next_slots(rule ostinato_data.recurrence, n integer, after timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.note_api_key_use(key_ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.note_api_key_use(key_ids bigint[]) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.note_progress(claim_ids bigint[], job_ids bigint[], attempts integer[], done double precision[], totals double precision[], notes text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.note_progress(claim_ids bigint[], job_ids bigint[], attempts integer[], done double precision[], totals double precision[], notes text[]) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.note_starts(limits ostinato_data.queue, batch ostinato_data.batch, at timestamp with time zone) FROM PUBLIC;
@@ -3461,6 +3674,48 @@ GRANT ALL ON FUNCTION ostinato.open_lanes(subscription ostinato_data.subscriptio
 REVOKE ALL ON FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.own_attempts(job_id bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.own_attempts(job_id bigint, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.own_attempts(job_id bigint, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.own_cancel_job(job_id bigint, reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.own_cancel_job(job_id bigint, reason text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.own_cancel_job(job_id bigint, reason text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.own_dead_letter_groups(most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.own_dead_letter_groups(most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.own_dead_letter_groups(most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.own_dead_letters(queue text, kind text, signature text, before bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.own_dead_letters(queue text, kind text, signature text, before bigint, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.own_dead_letters(queue text, kind text, signature text, before bigint, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.own_holders(queue text, limit_key text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.own_holders(queue text, limit_key text) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.own_job(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.own_job(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.own_job(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.own_jobs(state text, queue text, kind text, correlation_id text, before bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.own_jobs(state text, queue text, kind text, correlation_id text, before bigint, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.own_jobs(state text, queue text, kind text, correlation_id text, before bigint, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.own_queues(most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.own_queues(most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.own_queues(most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.own_reason(job_id bigint, code text, INOUT message text, INOUT detail json, INOUT hint text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.own_reason(job_id bigint, code text, INOUT message text, INOUT detail json, INOUT hint text) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.own_redrive(queue text, kind text, signature text, most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.own_redrive(queue text, kind text, signature text, most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.own_redrive(queue text, kind text, signature text, most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.own_retry_job(job_id bigint, OUT was text, OUT queue text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.own_retry_job(job_id bigint, OUT was text, OUT queue text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.own_retry_job(job_id bigint, OUT was text, OUT queue text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.own_steps(job_id bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.own_steps(job_id bigint, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.own_steps(job_id bigint, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.own_tenant() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.own_tenant() TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.own_why(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.own_why(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.own_why(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.own_workers(most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.own_workers(most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.own_workers(most integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.page_size(most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.page_size(most integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.parse_cron(cron text) FROM PUBLIC;
@@ -3621,8 +3876,12 @@ GRANT ALL ON FUNCTION ostinato.retime_schedules(ids bigint[], after timestamp wi
 GRANT ALL ON FUNCTION ostinato.retime_schedules(ids bigint[], after timestamp with time zone) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.retry_job(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.retry_job(job_id bigint) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.revoke_api_key(key_id bigint, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.revoke_api_key(key_id bigint, tenant_id text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.ring_doorbell(queue text, softly boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.ring_doorbell(queue text, softly boolean) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.rotate_api_key(key_id bigint, new_id bigint, new_hash bytea, overlap_seconds double precision, expires_seconds double precision, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.rotate_api_key(key_id bigint, new_id bigint, new_hash bytea, overlap_seconds double precision, expires_seconds double precision, tenant_id text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.rotate_webhook_secret(name text, overlap_seconds double precision, tenant_id text, secret text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.rotate_webhook_secret(name text, overlap_seconds double precision, tenant_id text, secret text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.rule_condition(rule json, row_name text, state_column text) FROM PUBLIC;
@@ -3662,6 +3921,8 @@ REVOKE ALL ON FUNCTION ostinato.settle_deliveries(subscription text, positions b
 GRANT ALL ON FUNCTION ostinato.settle_deliveries(subscription text, positions bigint[], attempts integer[], outcomes text[], delays double precision[], errors text[], signatures text[], reasons text[]) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.settle_webhook_delivery(delivery_id bigint, job_id bigint, outcome text, status integer, duration_ms integer, answer text, error text, retry_seconds double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.settle_webhook_delivery(delivery_id bigint, job_id bigint, outcome text, status integer, duration_ms integer, answer text, error text, retry_seconds double precision) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.short_json(value json) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.short_json(value json) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.show_event(event_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.show_event(event_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.show_event(event_id bigint) TO ostinato_tenant;
@@ -3839,6 +4100,7 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.event_log TO ostinato_w
 GRANT SELECT ON TABLE ostinato_data.event_log TO ostinato_tenant;
 GRANT SELECT ON TABLE ostinato.events_outbox TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato.events_outbox TO ostinato_tenant;
+GRANT USAGE ON SEQUENCE ostinato_data.api_key_id_seq TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.cancel_request TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.claim TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.claim_hint TO ostinato_worker;
