@@ -6,14 +6,19 @@ run of the whole suite fails if a PL/pgSQL function was never called: no unteste
 """
 
 import itertools
+import logging
 import os
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import psycopg
 import pytest
+import structlog
+from structlog.testing import capture_logs
+from structlog.typing import EventDict
 
 import ostinato.testing
+from ostinato.base import log
 from ostinato.db import embedded
 from ostinato.db.embedded import Server
 
@@ -39,6 +44,15 @@ async def engine(shared_server: Server) -> AsyncIterator[ostinato.testing.Engine
     async with ostinato.testing.engine(shared_server.cluster.data_dir, name=name) as fresh:
         yield fresh
         await note_called_functions(fresh.admin)
+
+
+@pytest.fixture
+def logs() -> Iterator[list[EventDict]]:
+    """The lines that the engine logs during the test, of all levels."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.DEBUG))
+    with capture_logs() as lines:
+        yield lines
+    log.be_quiet()
 
 
 async def note_called_functions(conn: psycopg.AsyncConnection[tuple[object, ...]]) -> None:

@@ -53,7 +53,7 @@ class Api:
         tenant: str = "acme",
         roles: tuple[str, ...] = ("admin",),
         headers: dict[str, str] | None = None,
-        **options: Any,
+        **options: Any,  # noqa: ANN401 - as httpx
     ) -> httpx.Response:
         """A request with a key of that tenant and those roles."""
         sent = {"Authorization": f"Bearer {await self.key(tenant, *roles)}"} | (headers or {})

@@ -1,10 +1,12 @@
 """What every request meets first: ids, limits, bad bytes, errors as problems, the log line."""
 
 import json
+from collections.abc import AsyncIterator
 from typing import Any
 
+import httpx
 import pytest
-from structlog.testing import capture_logs
+from structlog.typing import EventDict
 
 from ostinato.base.settings import Settings
 from ostinato.runtime.app import App
@@ -24,7 +26,7 @@ def api_settings() -> Settings:
     return Settings(api_max_body_bytes=4096)
 
 
-def problem_of(response: Any, status: int, code: str) -> dict[str, Any]:
+def problem_of(response: httpx.Response, status: int, code: str) -> dict[str, Any]:
     assert response.status_code == status, response.text
     assert response.headers["content-type"] == PROBLEM
     document: dict[str, Any] = response.json()
@@ -90,7 +92,7 @@ async def test_a_body_over_the_limit_is_refused_before_it_is_read(api: Api) -> N
 
 
 async def test_a_body_without_a_length_is_counted(api: Api) -> None:
-    async def pieces() -> Any:
+    async def pieces() -> AsyncIterator[bytes]:
         for _ in range(10):
             yield b" " * 1000
 
@@ -181,18 +183,19 @@ async def test_what_nobody_expected_is_a_problem_that_tells_nothing(api: Api) ->
     assert counted == (0,)
 
 
-async def test_every_request_is_one_log_line_with_its_pattern(api: Api) -> None:
-    with capture_logs() as lines:
-        await api.call("GET", "/shop/missing", headers={"X-Correlation-Id": "c-1"})
-        await api.http.get("/someone@example.org")
-    (first, second) = [line for line in lines if line["event"] == "request"]
+async def test_every_request_is_one_log_line_with_its_pattern(
+    api: Api, logs: list[EventDict]
+) -> None:
+    await api.call("GET", "/shop/missing", headers={"X-Correlation-Id": "c-1"})
+    await api.http.get("/someone@example.org")
+    (first, second) = [line for line in logs if line["event"] == "request"]
     assert first["path"] == "/shop/missing"
     assert first["http_status"] == 404
     assert first["tenant_id"] == "acme"
     assert first["error_code"] == "not_found"
     assert first["duration_ms"] > 0
     assert second["path"] == "-"
-    assert "example.org" not in json.dumps(lines, default=str)
+    assert "example.org" not in json.dumps(logs, default=str)
 
 
 async def test_answers_are_not_sniffed_or_stored(api: Api) -> None:

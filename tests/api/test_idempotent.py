@@ -128,4 +128,4 @@ async def test_a_key_that_is_none_is_refused(api: Api, odd: str) -> None:
         headers=headers,  # type: ignore[arg-type]
     )
     assert seen.status_code == 422
-    assert seen.json()["errors"][0]["field"] == "header.Idempotency-Key"
+    assert seen.json()["errors"][0]["field"] == "header.idempotency-key"

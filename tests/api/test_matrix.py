@@ -3,6 +3,7 @@
 import pytest
 from fastapi.routing import APIRoute
 
+from ostinato.api.server import routers_of
 from ostinato.runtime.app import App
 from ostinato.web.routes import permission_of
 from tests.api import shop
@@ -36,7 +37,8 @@ def api_apps() -> tuple[App, ...]:
 
 
 def routes(api: Api) -> list[APIRoute]:
-    return [route for route in api.app.routes if isinstance(route, APIRoute)]
+    found = [route for router in routers_of(api.parts.apps) for route in router.routes]
+    return [route for route in found if isinstance(route, APIRoute)]
 
 
 def address(route: APIRoute) -> str:

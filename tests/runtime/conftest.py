@@ -1,18 +1,13 @@
 """A real worker in the test's own event loop, on an empty database, with short settings."""
 
 import asyncio
-import logging
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import psycopg
 import pytest
-import structlog
-from structlog.testing import capture_logs
-from structlog.typing import EventDict
 
 from ostinato import App, Client
-from ostinato.base import log
 from ostinato.db import migrate
 from ostinato.db.embedded import Server, Urls
 from ostinato.engine.schema import ENGINE
@@ -47,12 +42,3 @@ async def lab(shared_server: Server, urls: Urls) -> AsyncIterator[Lab]:
         await admin.execute(EMPTY)
         yield Lab(Engine(database, client, admin), App("lab"))
         await note_called_functions(admin)
-
-
-@pytest.fixture
-def logs() -> Iterator[list[EventDict]]:
-    """The lines that the engine logs during the test, of all levels."""
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.DEBUG))
-    with capture_logs() as lines:
-        yield lines
-    log.be_quiet()

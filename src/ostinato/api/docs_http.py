@@ -1,4 +1,4 @@
-"""`/docs`: the interactive document, from files that come with the program; `/problems`: the errors.
+"""`/docs`: the interactive document, from files of our own; `/problems`: what the errors mean.
 
 Nothing is fetched from elsewhere, so it works without a way to the outside.
 """
@@ -6,7 +6,7 @@ Nothing is fetched from elsewhere, so it works without a way to the outside.
 import html
 from importlib import resources
 
-from fastapi import FastAPI, Request, Response
+from fastapi import FastAPI, Response
 from fastapi.responses import HTMLResponse
 from starlette.staticfiles import StaticFiles
 
@@ -15,7 +15,7 @@ from ostinato.base.errors import NotFound
 from ostinato.web.problems import title_of
 from ostinato.web.routes import Router
 
-__all__ = ["add"]
+__all__ = ["mount", "router"]
 
 STATIC = "/docs/static"
 POLICY = (
@@ -45,9 +45,8 @@ START = """window.ui = SwaggerUIBundle({
 router = Router(include_in_schema=False)
 
 
-def add(app: FastAPI) -> None:
-    """Add the pages to an application."""
-    app.include_router(router)
+def mount(app: FastAPI) -> None:
+    """Add the files that the pages need to an application."""
     files = resources.files("fastapi_offline") / "static"
     app.mount(STATIC, StaticFiles(directory=str(files)), name="docs_static")
 
@@ -65,7 +64,7 @@ async def start() -> Response:
 
 
 @router.get("/problems/{code}", public=True)
-async def about_problem(request: Request, code: str) -> Response:
+async def about_problem(code: str) -> Response:
     """What a code of a problem means, and what to do about it."""
     kind = next((kind for kind in errortree.tree() if kind.code == code), None)
     if kind is None:

@@ -25,6 +25,7 @@ log = get_logger("api")
 _CORRELATION = re.compile(r"[A-Za-z0-9._:/+=@-]{1,200}")
 _TRACEPARENT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
 _ZEROS = "0" * 32
+LEFT = 499  # the status of a request whose caller left before an answer began
 QUIET = frozenset({"/health/live", "/health/ready", "/metrics"})
 
 
@@ -104,7 +105,7 @@ class _Passage:
     """One request on its way through: counts what comes in, completes what goes out."""
 
     def __init__(self, scope: Scope, receive: Receive, send: Send, trace: Trace, most: int) -> None:
-        self.status = 499  # the caller left before an answer began
+        self.status = LEFT
         self._scope = scope
         self._receive = receive
         self._send = send
@@ -157,7 +158,7 @@ class _Passage:
 
     async def refuse(self, error: OstinatoError) -> None:
         """Answer with a problem, unless an answer has begun."""
-        if self.status != 499:
+        if self.status != LEFT:
             return
         self._scope["state"]["error_code"] = type(error).code
         answer = problem(error, instance=self._scope["path"])

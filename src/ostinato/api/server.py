@@ -6,7 +6,7 @@ Each application brings its router; the paths are its own. What is the same for 
 front (`front`), who is asking (`auth`), errors as problems, health, metrics, the documents.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from importlib import import_module
 from typing import Any, cast
@@ -31,7 +31,7 @@ from ostinato.db.sqlstate import translate
 from ostinato.runtime.app import App
 from ostinato.web.problems import Answered, field_errors, problem
 
-__all__ = ["Parts", "build", "router_of"]
+__all__ = ["Parts", "build", "routers_of"]
 
 VERSION = "1"
 ABOUT = "Durable jobs, events, schedules and the applications on them: one API."
@@ -59,11 +59,9 @@ def build(parts: Parts) -> FastAPI:
     app.state.parts = parts
     app.state.client = parts.client
     app.state.authenticate = authenticator
-    routers = [health.router, metrics_http.router, engine_http.router, *map(router_of, parts.apps)]
-    for router in routers:
-        if router is not None:
-            app.include_router(router)
-    docs_http.add(app)
+    for router in routers_of(parts.apps):
+        app.include_router(router)
+    docs_http.mount(app)
     _add_errors(app)
     app.add_middleware(
         Front, recorder=parts.recorder, max_body_bytes=parts.settings.api_max_body_bytes
@@ -71,12 +69,11 @@ def build(parts: Parts) -> FastAPI:
     return app
 
 
-def router_of(app: App) -> APIRouter | None:
-    """The router of an application, if it has one: `App(http="module:NAME")`."""
-    if app.http is None:
-        return None
-    module, _, name = app.http.partition(":")
-    return cast("APIRouter", getattr(import_module(module), name))
+def routers_of(apps: Sequence[App]) -> list[APIRouter]:
+    """All routers: our own, and those that applications have by `App(http="module:NAME")`."""
+    own = [health.router, metrics_http.router, docs_http.router, engine_http.router]
+    places = [app.http.partition(":") for app in apps if app.http is not None]
+    return [*own, *(getattr(import_module(module), name) for module, _, name in places)]
 
 
 def _add_errors(app: FastAPI) -> None:

@@ -4,8 +4,8 @@
      "detail": "There is no job 7.", "code": "not_found", "hint": "Check the id …",
      "values": {"job_id": 7}, "errors": [], "correlation_id": "…", "instance": "/api/v1/…"}
 
-`code` is stable and for programs; `detail` and `hint` are for people. Where a contract fixes another
-body, the router of that application raises `Answered` with its own.
+`code` is stable and for programs; `detail` and `hint` are for people. Where a contract fixes
+another body, the router of that application raises `Answered` with its own.
 """
 
 import json
@@ -71,7 +71,7 @@ class Problem(BaseModel):
     correlation_id: str | None = Field(default=None, examples=["5f0c1e2a9b7d4c3f"])
 
 
-class Answered(Exception):  # noqa: N818 - it is an answer
+class Answered(Exception):
     """Raised to answer with a body of its own, where a contract fixes another error body."""
 
     def __init__(self, response: Response) -> None:

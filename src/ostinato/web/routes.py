@@ -93,19 +93,19 @@ class Router(APIRouter):
             **options,
         )
 
-    def get(self, path: str, **options: Any) -> Callable[[Endpoint], Endpoint]:  # type: ignore[override]  # noqa: ANN401, D102 - as route_of
+    def get(self, path: str, **options: Any) -> Callable[[Endpoint], Endpoint]:  # noqa: ANN401, D102 - as route_of
         return self.route_of("GET", path, **options)
 
-    def post(self, path: str, **options: Any) -> Callable[[Endpoint], Endpoint]:  # type: ignore[override]  # noqa: ANN401, D102 - as route_of
+    def post(self, path: str, **options: Any) -> Callable[[Endpoint], Endpoint]:  # noqa: ANN401, D102 - as route_of
         return self.route_of("POST", path, **options)
 
-    def put(self, path: str, **options: Any) -> Callable[[Endpoint], Endpoint]:  # type: ignore[override]  # noqa: ANN401, D102 - as route_of
+    def put(self, path: str, **options: Any) -> Callable[[Endpoint], Endpoint]:  # noqa: ANN401, D102 - as route_of
         return self.route_of("PUT", path, **options)
 
-    def patch(self, path: str, **options: Any) -> Callable[[Endpoint], Endpoint]:  # type: ignore[override]  # noqa: ANN401, D102 - as route_of
+    def patch(self, path: str, **options: Any) -> Callable[[Endpoint], Endpoint]:  # noqa: ANN401, D102 - as route_of
         return self.route_of("PATCH", path, **options)
 
-    def delete(self, path: str, **options: Any) -> Callable[[Endpoint], Endpoint]:  # type: ignore[override]  # noqa: ANN401, D102 - as route_of
+    def delete(self, path: str, **options: Any) -> Callable[[Endpoint], Endpoint]:  # noqa: ANN401, D102 - as route_of
         return self.route_of("DELETE", path, **options)
 
 
