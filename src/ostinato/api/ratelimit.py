@@ -11,7 +11,6 @@ The headers are those of draft-ietf-httpapi-ratelimit-headers (revision 10):
     RateLimit: "default";r=5999;t=1
 """
 
-import math
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -19,10 +18,10 @@ from typing import NamedTuple, TypeVar
 
 __all__ = ["Bounded", "Grant", "RateLimit"]
 
-WINDOW_SECONDS = 60.0
+WINDOW_SECONDS = 60
 MOST_BUCKETS = 50_000
-# Floating-point dust: far below the interval of the fastest rate that a setting may name.
-DUST_SECONDS = 1e-6
+SECOND = 10**9
+DUST = 1000  # nanoseconds: what a clock of floating point may be off by
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -50,7 +49,7 @@ class Grant(NamedTuple):
     remaining: int
     """Requests that may be made now."""
     seconds: int
-    """Until all of them may be made again; when none may: until the next one may, at least 1."""
+    """Until all may be made again; when none may now: until the next one may. At least 1."""
 
 
 class RateLimit:
@@ -65,27 +64,33 @@ class RateLimit:
         most: int = MOST_BUCKETS,
     ) -> None:
         self.per_minute = per_minute
-        self.policy = f'"{name}";q={per_minute};w={WINDOW_SECONDS:.0f}'
+        self.policy = f'"{name}";q={per_minute};w={WINDOW_SECONDS}'
         """The value of the header `RateLimit-Policy`."""
         self._name = name
-        self._interval = WINDOW_SECONDS / per_minute
+        # Whole numbers, so that nothing is lost however often one is added: a nanosecond is
+        # `per_minute` units, and then a request is a whole number of them as well.
+        self._second = SECOND * per_minute
+        self._request = SECOND * WINDOW_SECONDS
+        self._bucket = self._request * per_minute
         self._clock = clock
-        self._full_at: Bounded[Hashable, float] = Bounded(most)
+        self._full_at: Bounded[Hashable, int] = Bounded(most)
 
     def take(self, who: Hashable) -> Grant:
         """Take one request from the bucket of a caller, if there is one."""
-        now = self._clock()
-        before = max(self._full_at.get(who, now), now)
-        after = before + self._interval
-        allowed = after - now <= WINDOW_SECONDS + DUST_SECONDS
+        now = int(self._clock() * SECOND) * self.per_minute
+        full_at = max(self._full_at.get(who, now), now)
+        missing = full_at - now
+        allowed = missing + self._request <= self._bucket + DUST * self.per_minute
+        if allowed:
+            missing += self._request
         # Also when refused: whoever asks all the time is not to be forgotten.
-        self._full_at.keep(who, after if allowed else before)
-        return self._grant(allowed=allowed, empty_for=(after if allowed else before) - now)
+        self._full_at.keep(who, now + missing)
+        return self._grant(missing, allowed=allowed)
 
     def give_back(self, who: Hashable) -> None:
         """Undo one taking."""
         if who in self._full_at:
-            self._full_at[who] -= self._interval
+            self._full_at[who] -= self._request
 
     def headers(self, grant: Grant) -> dict[str, str]:
         """What to tell the caller with every answer."""
@@ -94,11 +99,9 @@ class RateLimit:
             "ratelimit": f'"{self._name}";r={grant.remaining};t={grant.seconds}',
         }
 
-    def _grant(self, *, allowed: bool, empty_for: float) -> Grant:
-        """How a bucket stands that takes so many seconds to be full."""
-        room = WINDOW_SECONDS - empty_for
-        remaining = max(0, math.floor((room + DUST_SECONDS) / self._interval))
-        if remaining:
-            return Grant(allowed, remaining, math.ceil(empty_for - DUST_SECONDS))
-        next_in = self._interval - room
-        return Grant(allowed, 0, max(1, math.ceil(next_in - DUST_SECONDS)))
+    def _grant(self, missing: int, *, allowed: bool) -> Grant:
+        """How a bucket stands that so much is missing from."""
+        room = max(0, self._bucket - missing)
+        remaining = room // self._request
+        wait = missing if remaining else self._request - room
+        return Grant(allowed, remaining, max(1, -(-wait // self._second)))
