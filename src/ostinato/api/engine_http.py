@@ -1,7 +1,15 @@
-"""The engine's routes, under `/api/v1/engine`."""
+"""The engine's routes, under `/api/v1/engine`: what operators of one tenant see and do.
 
+The modules that it collects have the whole paths themselves, so that a log line, a metric and an
+idempotency key name a route as the document does.
+"""
+
+from ostinato.api import events_http, jobs_http, places_http
 from ostinato.web.routes import Router
 
 __all__ = ["router"]
 
-router = Router(prefix="/api/v1/engine", tags=["engine"])
+router = Router()
+for each in (jobs_http.router, events_http.router, places_http.router):
+    # One flat list, for those who look through the routes; the order is the order of matching.
+    router.routes.extend(each.routes)
