@@ -34,9 +34,23 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 
 
 class App:
-    """A named set of kinds of jobs, and the limits of the queues that they use."""
+    """A named set of kinds of jobs, and the limits of the queues that they use.
 
-    def __init__(self, name: str, *, queues: Sequence[Queue] = ()) -> None:
+    What else an application brings is named as "module:NAME" and imported only by who needs it:
+    `http` its router, `sql` its part of the schema, `sandbox` its stand-in for the outside world,
+    `demo` its scenario.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        queues: Sequence[Queue] = (),
+        http: str | None = None,
+        sql: str | None = None,
+        sandbox: str | None = None,
+        demo: str | None = None,
+    ) -> None:
         if not _NAME.fullmatch(name):
             raise InvalidInput(
                 f"an app cannot be named {name!r}",
@@ -44,6 +58,10 @@ class App:
             )
         self.name = name
         self.queues = tuple(queues)
+        self.http = http
+        self.sql = sql
+        self.sandbox = sandbox
+        self.demo = demo
         self._kinds: dict[str, JobKind[Any]] = {}
         self._schedules: dict[str, Schedule] = {}
         self._events: dict[tuple[str, int], EventKind[Any]] = {}

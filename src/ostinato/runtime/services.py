@@ -7,7 +7,7 @@ happen once is settled in the database.
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 from uuid import UUID
@@ -26,9 +26,12 @@ from ostinato.runtime.relay import Deliverer, Relay
 from ostinato.runtime.ticker import Ticker
 from ostinato.runtime.webhooks import FanOut
 
-__all__ = ["Host", "Service", "Site", "background", "close", "declare"]
+__all__ = ["SERVICES", "Host", "Service", "Site", "background", "close", "declare"]
 
 log = get_logger("services")
+
+SERVICES = ("ticker", "relay", "janitor")
+"""What a process may be told to run alone; what the relay hands to webhooks is part of it."""
 
 
 class Service(Protocol):
@@ -51,6 +54,8 @@ class Site:
     rng: random.Random
     host: "Host | None" = None
     """None: nothing runs handlers here."""
+    only: frozenset[str] | None = None
+    """Names of `SERVICES`; None: all."""
 
 
 class Host(Lender, Protocol):
@@ -64,13 +69,15 @@ class Host(Lender, Protocol):
 
 
 def background(site: Site) -> list[Service]:
-    """The services of a worker."""
-    return [
-        *_relay(site),
-        Janitor(site.settings.retention_days, site.rng),
-        Ticker([schedule for app in site.apps for schedule in app.schedules], site.recorder),
-        FanOut(),
-    ]
+    """The services of a worker, or those of them that it is to run."""
+    schedules = [schedule for app in site.apps for schedule in app.schedules]
+    makers: dict[str, Callable[[], list[Service]]] = {
+        "relay": lambda: [*_relay(site), FanOut()],
+        "janitor": lambda: [Janitor(site.settings.retention_days, site.rng)],
+        "ticker": lambda: [Ticker(schedules, site.recorder)],
+    }
+    chosen = makers if site.only is None else site.only
+    return [service for name, make in makers.items() if name in chosen for service in make()]
 
 
 async def declare(conn: AsyncConnection[Any], apps: Sequence[App]) -> None:

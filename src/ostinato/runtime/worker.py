@@ -70,7 +70,7 @@ SILENT_SECONDS = 0.05
 
 
 class Worker:
-    """Runs the jobs of some apps until it is stopped."""
+    """Runs the jobs of some apps until it is stopped; with `only`, no jobs but these services."""
 
     def __init__(
         self,
@@ -81,9 +81,10 @@ class Worker:
         queues: Sequence[str] | None = None,
         name: str | None = None,
         rng: random.Random | None = None,
+        only: Sequence[str] | None = None,
     ) -> None:
         self.settings = settings or Settings()
-        if not merged_kinds(apps) and not any(app.subscribers for app in apps):
+        if not only and not merged_kinds(apps) and not any(app.subscribers for app in apps):
             raise NotConfigured(
                 "a worker needs at least one kind of job, or one subscription",
                 hint="Decorate a function with @app.job() or @app.on().",
@@ -91,8 +92,9 @@ class Worker:
         self.recorder = Recorder()
         self._rng = rng or random.Random()  # noqa: S311  # spreads load, guards nothing
         apps = webhooks.with_app(apps, self.settings, self.recorder, self._rng)
-        self.kinds = merged_kinds(apps)
-        self.queues = tuple(dict.fromkeys(queues or queues_of(apps)))
+        self.kinds = {} if only else merged_kinds(apps)
+        self.queues = () if only else tuple(dict.fromkeys(queues or queues_of(apps)))
+        self._only = frozenset(only) if only else None
         self.name = name or f"{platform.node()}-{os.getpid()}"
         self.id: UUID | None = None
         self.started = asyncio.Event()
@@ -167,17 +169,21 @@ class Worker:
         )
         self._host = WorkerHost(self._handler_pool, self._database, self._worker_id, self._heard)
         self._background = background(
-            Site(self._apps, settings, self.recorder, self._rng, self._host)
+            Site(self._apps, settings, self.recorder, self._rng, self._host, self._only)
         )
         self._services = {service.name: self._serve(service) for service in self._background}
         self._heart = Heart(
             self._database,
             settings,
-            queues=(*self.queues, ANY_QUEUE, *(f"@{name}" for name in self._services)),
+            queues=(*self._rung_for(), *(f"@{name}" for name in self._services)),
             handlers=[kind.handler for kind in self.kinds.values()],
             on_ring=self._rang,
             on_death=self._declared_dead,
         )
+
+    def _rung_for(self) -> tuple[str, ...]:
+        """The queues to be rung for; a ring that somebody takes who runs no jobs is lost."""
+        return (*self.queues, ANY_QUEUE) if self.queues else ()
 
     def _serve(self, service: Service) -> Loop:
         async def tick() -> float:

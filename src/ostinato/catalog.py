@@ -1,0 +1,9 @@
+"""The applications that come with Ostinato: the only place that lists them."""
+
+from typing import Final
+
+from ostinato.runtime.app import App
+
+__all__ = ["APPS"]
+
+APPS: Final[tuple[App, ...]] = ()
