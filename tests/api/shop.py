@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from fastapi import Response
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from ostinato.base.canonical import Declaration
 from ostinato.base.errors import NotFound
@@ -26,6 +26,8 @@ may_end = asyncio.Event()
 
 class Order(BaseModel):
     """What is wanted."""
+
+    model_config = ConfigDict(extra="forbid")
 
     item: str = Field(min_length=1, max_length=100)
     count: int = Field(1, ge=1, le=1000)
@@ -51,7 +53,7 @@ async def order(caller: Who, key: Key, body: Order) -> Response:
     return once.response()
 
 
-@router.post("/slow-orders", needs=BUY, status_code=202, raises=IDEMPOTENT)
+@router.post("/slow-orders", needs=BUY, status_code=202, raises=IDEMPOTENT, include_in_schema=False)
 async def order_slowly(caller: Who, key: Key, body: Order) -> Response:
     """Order something, and wait inside the transaction until the test says."""
     async with key.once(caller, conflict_status=409) as once:
@@ -62,7 +64,7 @@ async def order_slowly(caller: Who, key: Key, body: Order) -> Response:
     return once.response()
 
 
-@router.post("/broken-orders", needs=BUY, status_code=202, raises=IDEMPOTENT)
+@router.post("/broken-orders", needs=BUY, status_code=202, include_in_schema=False)
 async def order_and_fail(caller: Who, key: Key, body: Order) -> Response:
     """Add a job, then break: nothing may stay."""
     async with key.once(caller) as once:

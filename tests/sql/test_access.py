@@ -20,6 +20,15 @@ def test_a_tenant_adds_and_sees_its_own_jobs_only(db: Session, sessions: Session
     assert len(db.call("list_jobs", tenant_id="t2")) == 3
 
 
+def test_a_tenant_meets_its_own_unique_keys(sessions: Sessions) -> None:
+    mine = sessions.tenant("t1")
+    first = mine.enqueue(unique_key="k")
+
+    assert mine.enqueue(unique_key="k") == first
+    with refused("OS411"):
+        mine.enqueue(unique_key="k", unique_policy="refuse")
+
+
 def test_a_tenant_cannot_add_for_another(sessions: Sessions) -> None:
     mine = sessions.tenant("t1")
 

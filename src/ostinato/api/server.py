@@ -14,7 +14,9 @@ from typing import Any, cast
 import psycopg
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from ostinato.api import docs_http, engine_http, health, metrics_http
 from ostinato.api.auth import Authenticator
@@ -59,10 +61,11 @@ def build(parts: Parts) -> FastAPI:
     app.state.parts = parts
     app.state.client = parts.client
     app.state.authenticate = authenticator
-    for router in routers_of(parts.apps):
+    routers = routers_of(parts.apps)
+    for router in routers:
         app.include_router(router)
     docs_http.mount(app)
-    _add_errors(app)
+    _add_errors(app, routers)
     app.add_middleware(
         Front, recorder=parts.recorder, max_body_bytes=parts.settings.api_max_body_bytes
     )
@@ -76,7 +79,7 @@ def routers_of(apps: Sequence[App]) -> list[APIRouter]:
     return [*own, *(getattr(import_module(module), name) for module, _, name in places)]
 
 
-def _add_errors(app: FastAPI) -> None:
+def _add_errors(app: FastAPI, routers: Sequence[APIRouter]) -> None:
     def answer(request: Request, error: OstinatoError, **more: Any) -> Response:  # noqa: ANN401 - as problem
         request.state.error_code = type(error).code
         return problem(error, instance=request.url.path, **more)
@@ -106,6 +109,7 @@ def _add_errors(app: FastAPI) -> None:
                 )
             case 405:
                 told = MethodRefused(f"{path[:200]} cannot be asked with {request.method}")
+                headers["Allow"] = ", ".join(_allowed(request, routers))
             case _:
                 told = RequestRefused(str(raised.detail))
         return answer(request, told, status=raised.status_code, headers=headers)
@@ -118,3 +122,12 @@ def _add_errors(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, http)
     app.add_exception_handler(Answered, answered)
+
+
+def _allowed(request: Request, routers: Sequence[APIRouter]) -> list[str]:
+    """The methods that the path of a request knows: each may be a route of its own."""
+    found: set[str] = set()
+    for route in (route for router in routers for route in router.routes):
+        if isinstance(route, APIRoute) and route.matches(request.scope)[0] is not Match.NONE:
+            found |= route.methods
+    return sorted(found)

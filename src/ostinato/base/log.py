@@ -45,13 +45,11 @@ def be_quiet() -> None:
     structlog by itself would print everything to stdout.
     """
     structlog.configure(
+        # with plain tracebacks: the default ones print local variables, secrets included
+        processors=[*_shared_processors(), *_renderer("console", sys.stderr)],
         wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
-
-
-if not structlog.is_configured():  # a program's own set-up, made before or after, wins
-    be_quiet()
 
 
 def configure(
@@ -149,3 +147,7 @@ def _route_stdlib(
     # other people's debug and info lines are noise unless someone asked for everything
     root.setLevel(threshold if threshold == logging.DEBUG else max(threshold, logging.WARNING))
     logging.captureWarnings(capture=True)
+
+
+if not structlog.is_configured():  # a program's own set-up, made before or after, wins
+    be_quiet()

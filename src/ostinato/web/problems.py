@@ -23,6 +23,7 @@ from ostinato.base.errors import (
     Forbidden,
     InvalidInput,
     MediaTypeRefused,
+    NoAnswer,
     OstinatoError,
     RequestRefused,
     TooManyRequests,
@@ -135,6 +136,7 @@ _USUAL: tuple[Raised, ...] = (
     Forbidden,
     InvalidInput,
     TooManyRequests,
+    NoAnswer,
     DatabaseUnavailable,
 )
 _WITH_BODY: tuple[Raised, ...] = (BodyTooLarge, MediaTypeRefused)

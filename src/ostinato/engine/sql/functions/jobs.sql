@@ -166,9 +166,11 @@ begin
         select u.job_id into v_holder from job_unique u
         where u.tenant_id = hold_unique_key.tenant_id and u.unique_key = hold_unique_key.unique_key;
         continue when not found;  -- the holder finished in between
-        if policy = 'replace' and ostinato.drop_waiting(v_holder, format('replaced by job %s', hold_unique_key.job_id)) then
-            delete from job_unique u where u.job_id = v_holder;  -- also when it was to be held by cancelled jobs
-            continue;
+        if policy = 'replace' then  -- apart: whoever may not replace must not even name what replaces
+            if ostinato.drop_waiting(v_holder, format('replaced by job %s', hold_unique_key.job_id)) then
+                delete from job_unique u where u.job_id = v_holder;  -- also when it was to be held by cancelled jobs
+                continue;
+            end if;
         elsif policy = 'refuse' then
             raise exception using errcode = 'OS411',
                 message = format('unique key %L is held by job %s', hold_unique_key.unique_key, v_holder),

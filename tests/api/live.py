@@ -1,0 +1,36 @@
+"""The API on a real socket, in a thread of its own."""
+
+import asyncio
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import uvicorn
+
+from ostinato.api.parts import Parts
+from ostinato.api.server import build
+
+
+@contextmanager
+def serving(parts: Parts) -> Iterator[str]:
+    """The address of a running server, which stops at the end."""
+    sock = socket.create_server(("127.0.0.1", 0))
+    config = uvicorn.Config(build(parts), log_config=None, access_log=False, lifespan="on")
+    server = uvicorn.Server(config)
+    ready = threading.Event()
+    startup = server.startup
+
+    async def started(sockets: list[socket.socket] | None = None) -> None:
+        await startup(sockets)
+        ready.set()
+
+    server.startup = started  # type: ignore[method-assign]
+    thread = threading.Thread(target=lambda: asyncio.run(server.serve([sock])), daemon=True)
+    thread.start()
+    assert ready.wait(30), "the server did not start"
+    try:
+        yield f"http://127.0.0.1:{sock.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join(30)
