@@ -64,7 +64,7 @@ def running(folder: Path, env: dict[str, str], *args: str) -> Iterator[Running]:
         subprocess.Popen(
             [sys.executable, "-m", "ostinato", *args],
             cwd=folder,
-            env=os.environ | env,
+            env=os.environ | {"OSTINATO_API_PORT": "0"} | env,  # tests run side by side
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=file,

@@ -77,7 +77,7 @@ def test_up_makes_everything_and_the_data_stays(tmp_path: Path) -> None:
     shown = "".join(panel)
     for text in (str(tmp_path / ".ostinato"), "postgres.log", "db psql", "enqueue tour.greet"):
         assert text in shown
-    assert panel[-1].startswith("ready: 1 worker, 5 kinds")
+    assert panel[-1].startswith("ready http://127.0.0.1:")
     assert not any(line.startswith("ready") for line in [*panel[:-1], *rest])
     result = shell.run("jobs", "show", str(job), "--json")
     assert '"Hello, Ada!"' in result.stdout
@@ -126,7 +126,7 @@ def test_up_runs_your_app_and_prints_how_to_use_it(shell: Shell, tmp_path: Path,
     with running(tmp_path, shell.env, "up", "--app", mine) as up:
         up.line("╭─ Ostinato")
         assert "enqueue mine.hello name=…" in up.line("│ try")
-        up.line("ready: 1 worker, 3 kinds")
+        up.line("ready http://127.0.0.1:")
         job = int(shell("enqueue", "mine.hello", "name=Ada", "--quiet"))
         until(lambda: state(shell, job) == "done")
         up.signal(signal.SIGINT)

@@ -11,14 +11,17 @@ from types import ModuleType
 from ostinato.base.errors import NotConfigured
 from ostinato.runtime.app import App
 
-__all__ = ["load_app", "load_apps"]
+__all__ = ["CATALOG", "load_app", "load_apps"]
 
 DEFAULT_NAME = "app"
+CATALOG = "ostinato.catalog:APPS"
+"""The applications that come with Ostinato, as the path of an app."""
 
 
 def load_apps(paths: list[str]) -> list[App]:
     """The apps of all paths, each once."""
-    return list(dict.fromkeys(load_app(path) for path in paths))
+    apps = (_listed() if path == CATALOG else (load_app(path),) for path in paths)
+    return list(dict.fromkeys(app for several in apps for app in several))
 
 
 def load_app(path: str) -> App:
@@ -42,6 +45,12 @@ def load_app(path: str) -> App:
         else f'Make one in that file: {name} = App("{module_name.rpartition(".")[2]}")',
         app=path,
     )
+
+
+def _listed() -> tuple[App, ...]:
+    from ostinato.catalog import APPS  # only who runs them waits for them to be imported
+
+    return APPS
 
 
 def _check_spelling(path: str, module_name: str, name: str) -> None:

@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from ostinato.cli import (
+    api,
     db,
     dead,
     doctor,
@@ -20,6 +21,7 @@ from ostinato.cli import (
     leases,
     metrics,
     queues,
+    sandbox,
     schedules,
     serve,
     trail,
@@ -82,6 +84,8 @@ def ostinato(
 
 callback(app, ostinato)
 serve.register(app)
+api.register(app)
+sandbox.register(app)
 enqueue.register(app)
 _jobs = group(app, "jobs", "Look at jobs, and retry, cancel or redrive them.")
 jobs.register(_jobs)

@@ -1,8 +1,8 @@
-"""One worker process, from its start to its exit code.
+"""One process that serves, from its start to its exit code: a worker, the API, the sandbox.
 
-The first SIGTERM or SIGINT drains; a second one ends the process at once, and other workers take
-its jobs back when its heartbeat has expired. A supervisor that goes away counts as a first signal:
-its end of the link closes, however it died.
+The first SIGTERM or SIGINT lets it finish what it is at; a second one ends the process at once, and
+other workers take its jobs back when its heartbeat has expired. A supervisor that goes away counts
+as a first signal: its end of the link closes, however it died.
 
 The process leaves through `os._exit`: a handler's thread that never returns would keep the
 interpreter waiting for ever, long after the worker has given the job back.
@@ -15,7 +15,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from typing import Any, NoReturn
 
 from ostinato.base import log as logging
@@ -33,7 +33,7 @@ from ostinato.runtime.kinds import JobKind
 from ostinato.runtime.webhooks import KIND as DELIVERY_KIND
 from ostinato.runtime.worker import Worker
 
-__all__ = ["Link", "run_worker", "stop_signals"]
+__all__ = ["Link", "Stop", "reachable", "run", "run_worker", "stop_signals"]
 
 PLACEHOLDERS = {"integer": "1", "number": "1.5", "boolean": "true", "array": "[]", "object": "{}"}
 
@@ -105,6 +105,33 @@ def leave(code: int) -> NoReturn:
     os._exit(code)
 
 
+def run(
+    cli: Cli,
+    settings: Settings,
+    link: Link | None,
+    work: Callable[[Stop], Coroutine[Any, Any, None]],
+    *,
+    loop: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop,
+) -> NoReturn:
+    """Serve until told to stop, and end the process; what goes wrong is told, here and there."""
+    logging.configure(settings.log_format, settings.log_level)
+
+    async def watched() -> None:
+        stop = Stop()
+        stop.watch(link)
+        await work(stop)
+
+    try:
+        # Not asyncio.run: at its end it waits for the threads of asyncio.to_thread, stuck or not.
+        loop().run_until_complete(watched())
+    except Exception as error:  # noqa: BLE001 - told, and turned into an exit code
+        told = report(cli, error)
+        if link is not None:
+            link.say(error_document(told))
+        leave(told.exit_code)
+    leave(0)
+
+
 def run_worker(
     cli: Cli,
     settings: Settings,
@@ -114,30 +141,22 @@ def run_worker(
     name: str | None,
     wait_seconds: float,
     link: Link | None,
+    only: Sequence[str] = (),
 ) -> NoReturn:
     """Be a worker until told to stop, and end the process."""
-    logging.configure(settings.log_format, settings.log_level)
 
-    async def work() -> None:
+    async def work(stop: Stop) -> None:
         loaded = load_apps(apps)
-        stop = Stop()
-        stop.watch(link)
         async with attach.serving(settings, cli.out, watched=link is None) as database:
-            if not await _reachable(database, wait_seconds, stop):
+            if not await reachable(database, wait_seconds, stop):
                 return
-            worker = Worker(loaded, database, settings, queues=list(queues) or None, name=name)
+            worker = Worker(
+                loaded, database, settings, queues=list(queues) or None, name=name, only=only
+            )
             with _metrics_page(worker, settings):
                 await _run(cli, worker, stop, link)
 
-    try:
-        # Not asyncio.run: at its end it waits for the threads of asyncio.to_thread, stuck or not.
-        asyncio.new_event_loop().run_until_complete(work())
-    except Exception as error:  # noqa: BLE001 - told, and turned into an exit code
-        told = report(cli, error)
-        if link is not None:
-            link.say(error_document(told))
-        leave(told.exit_code)
-    leave(0)
+    run(cli, settings, link, work)
 
 
 async def _run(cli: Cli, worker: Worker, stop: Stop, link: Link | None) -> None:
@@ -167,7 +186,7 @@ def _metrics_page(worker: Worker, settings: Settings) -> Iterator[None]:
         exporter.close()
 
 
-async def _reachable(database: Database, seconds: float, stop: Stop) -> bool:
+async def reachable(database: Database, seconds: float, stop: Stop) -> bool:
     """Wait, for a time, until the database answers and serves us; False: told to stop meanwhile."""
     answer = asyncio.create_task(attach.answering(database.url, seconds))
     stopped = asyncio.create_task(stop.asked.wait())
@@ -187,7 +206,7 @@ def _told(worker: Worker) -> dict[str, object]:
         "queues": worker.queues,
         # The kind that delivers webhooks is in every worker, and nobody's own.
         "kinds": [name for name in worker.kinds if name != DELIVERY_KIND],
-        "example": _example(next(iter(worker.kinds.values()))),
+        "example": next(map(_example, worker.kinds.values()), None),
     }
 
 

@@ -1,30 +1,21 @@
 """`ostinato up` and `ostinato worker`: the commands that go on until they are stopped."""
 
-import dataclasses
-import os
-import sys
 from collections.abc import Callable
+from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
-from rich.console import Group
-from rich.panel import Panel
-from rich.text import Text
 
-from ostinato.base.redact import redact
-from ostinato.base.settings import ENV_PREFIX, Settings
+from ostinato.base.settings import Settings
 from ostinato.cli import attach, process
+from ostinato.cli.api import Host, Port
 from ostinato.cli.command import Cli, command
-from ostinato.cli.output import grid
-from ostinato.cli.supervisor import OnReady, Supervisor
-from ostinato.cli.words import counted
-from ostinato.engine.schema import install
-from ostinato.runtime.database import Database
+from ostinato.cli.loading import CATALOG
+from ostinato.cli.supervisor import Part, Supervisor
 
 __all__ = ["register"]
 
 TOUR = "ostinato.cli.tour:app"
-TOUR_EXAMPLE = "tour.greet name=Ada"
 
 Apps = Annotated[
     list[str], typer.Option("--app", metavar="MODULE:APP", help="An app to run; may be repeated.")
@@ -34,48 +25,74 @@ Concurrency = Annotated[
 ]
 Drain = Annotated[
     float | None,
-    typer.Option(metavar="SECONDS", min=0, help="For running jobs, after SIGTERM (30)."),
+    typer.Option(metavar="SECONDS", min=0, help="For what is running, after SIGTERM (30)."),
 ]
 Wait = Annotated[
     float, typer.Option(metavar="SECONDS", min=0, help="For the database, at the start.")
 ]
 
 
+class Service(StrEnum):
+    """What a worker does for everybody, as `runtime.services.SERVICES` lists it."""
+
+    TICKER = "ticker"
+    RELAY = "relay"
+    JANITOR = "janitor"
+
+
+class Piece(StrEnum):
+    """What can be started by itself."""
+
+    API = "api"
+    WORKER = "worker"
+    TICKER = "ticker"
+    RELAY = "relay"
+    JANITOR = "janitor"
+
+
 def up(
     cli: Cli,
     *,
     app: Apps = [],  # noqa: B006 - Typer copies it
+    only: Annotated[
+        list[Piece],
+        typer.Option(help="Start only this; may be repeated. For several machines."),
+    ] = [],  # noqa: B006 - Typer copies it
+    host: Host = None,
+    port: Port = None,
     workers: Annotated[int, typer.Option(metavar="N", min=1, help="Worker processes.")] = 1,
     concurrency: Concurrency = None,
+    demo: Annotated[
+        bool | None,
+        typer.Option(
+            "--demo/--no-demo",
+            help="With a sandbox, a key and sample data; when no database is configured.",
+        ),
+    ] = None,
     drain_seconds: Drain = None,
     wait_seconds: Wait = 30,
 ) -> None:
-    """Start everything: the database, its schema and workers; Ctrl-C stops, the data stays.
+    """Start everything: database, schema, workers and API; Ctrl-C stops, the data stays.
 
-    Without --app it runs a small tour with kinds to play with.
+    Prints one line `ready URL` when everything answers. Without --app it runs the applications that
+    come with Ostinato, and a small tour with kinds to play with. Workers do what the ticker, the
+    relay and the janitor do; by --only each can have a process of its own that runs no jobs.
 
-    Example: `ostinato up --app billing.jobs:app --workers 2`
+    Example: `ostinato up --app billing.jobs:app --workers 2 --port 8080`
     """
-    settings = cli.settings_with(concurrency=concurrency, drain_seconds=drain_seconds)
-    apps = list(app) or [TOUR]
+    from ostinato.cli import up as everything
 
-    async def serve() -> int:
-        async with attach.serving(settings, cli.out, watched=True) as database:
-            if database.server is None:
-                with cli.out.working(
-                    f"Bringing the schema of {attach.named(database.admin_url)} up to date"
-                ):
-                    await (await attach.answering(database.admin_url, wait_seconds)).close()
-                    await install(database.admin_url, retention_days=settings.retention_days)
-
-            def on_ready(told: list[dict[str, Any]]) -> None:
-                _show_ready(cli, database, apps, told)
-
-            cli.out.note(f"Starting {counted(workers, 'worker')}")
-            argv = _worker_argv(cli, settings, apps, [], wait_seconds)
-            return await _supervisor(cli, settings, lambda _: argv, workers, on_ready).run()
-
-    _finish(cli, attach.run(serve()))
+    settings = cli.settings_with(
+        concurrency=concurrency, drain_seconds=drain_seconds, api_host=host, api_port=port
+    )
+    plan = everything.Plan(
+        apps=list(app) or [CATALOG, TOUR],
+        only=frozenset(piece.value for piece in only),
+        workers=workers,
+        demo=(settings.database_url is None and not only) if demo is None else demo,
+        wait_seconds=wait_seconds,
+    )
+    _finish(cli, attach.run(everything.run(cli, settings, plan)))
 
 
 def worker(
@@ -91,6 +108,9 @@ def worker(
     name: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Shown by `ostinato workers`.")
     ] = None,
+    only: Annotated[
+        list[Service], typer.Option(help="Run no jobs, only this service; may be repeated.")
+    ] = [],  # noqa: B006 - Typer copies it
     drain_seconds: Drain = None,
     wait_seconds: Wait = 30,
     link: Annotated[int | None, typer.Option(hidden=True)] = None,
@@ -103,6 +123,7 @@ def worker(
     """
     settings = cli.settings_with(concurrency=concurrency, drain_seconds=drain_seconds)
     served = [part for text in queues for part in text.split(",") if part]
+    services = [service.value for service in only]
     if processes == 1:
         process.run_worker(
             cli,
@@ -112,21 +133,15 @@ def worker(
             name=name,
             wait_seconds=wait_seconds,
             link=None if link is None else process.Link(link),
+            only=services,
         )
-
-    async def supervise() -> int:
-        # Held by this process too, so that an embedded server outlives a worker that is replaced.
-        async with attach.serving(settings, cli.out, watched=True):
-            argv = _worker_argv(cli, settings, list(app), served, wait_seconds)
-            return await _supervisor(
-                cli,
-                settings,
-                lambda number: [*argv, f"--name={name}-{number}"] if name else argv,
-                processes,
-                lambda told: cli.out.event({"event": "ready", "workers": told}),
-            ).run()
-
-    _finish(cli, attach.run(supervise()))
+    words = [
+        f"--wait-seconds={wait_seconds}",
+        *(f"--app={path}" for path in app),
+        *(f"--queues={queue}" for queue in served),
+        *(f"--only={service}" for service in services),
+    ]
+    _finish(cli, attach.run(_supervise(cli, settings, words, processes, name)))
 
 
 def register(app: typer.Typer) -> None:
@@ -141,75 +156,23 @@ def _finish(cli: Cli, code: int) -> None:
         raise typer.Exit(code)
 
 
-def _supervisor(
-    cli: Cli,
-    settings: Settings,
-    argv: Callable[[int], list[str]],
-    count: int,
-    on_ready: OnReady,
-) -> Supervisor:
-    return Supervisor(
-        argv,
-        count,
-        cli.out,
-        env=_environ(settings),
-        drain_seconds=settings.drain_seconds,
-        on_ready=on_ready,
-    )
+async def _supervise(
+    cli: Cli, settings: Settings, words: list[str], processes: int, name: str | None
+) -> int:
+    from ostinato.cli.up import argv_of, environ
 
+    argv = argv_of(cli, settings, "worker", *words)
+    named: Callable[[int], list[str]] = lambda n: [*argv, f"--name={name}-{n}"] if name else argv  # noqa: E731
 
-def _worker_argv(
-    cli: Cli, settings: Settings, apps: list[str], queues: list[str], wait_seconds: float
-) -> list[str]:
-    argv = [sys.executable, "-m", "ostinato", "worker", f"--wait-seconds={wait_seconds}"]
-    argv += [f"--app={path}" for path in apps] + [f"--queues={name}" for name in queues]
-    if settings.database_url is None:
-        argv.append(f"--data-dir={attach.data_folder(settings)}")
-    if cli.config is not None:
-        argv.append(f"--config={cli.config}")
-    return argv + (["--debug"] if cli.debug else [])
+    async def on_ready(told: dict[str, list[dict[str, Any]]]) -> None:
+        cli.out.event({"event": "ready", "workers": told["worker"]})
 
-
-def _environ(settings: Settings) -> dict[str, str]:
-    """The settings as the environment of a worker: a password on its command line could be read."""
-    values = {field.name: getattr(settings, field.name) for field in dataclasses.fields(settings)}
-    ours = {
-        f"{ENV_PREFIX}{name.upper()}": "" if v is None else str(v) for name, v in values.items()
-    }
-    return os.environ | ours
-
-
-def _show_ready(cli: Cli, database: Database, apps: list[str], told: list[dict[str, Any]]) -> None:
-    kinds = sorted({kind for worker in told for kind in worker["kinds"]})
-    places = _places(cli, database)
-    if cli.out.json:
-        cli.out.event({"event": "ready", "apps": apps, "workers": told, **places})
-        return
-    counts = f"{counted(len(told), 'worker')}, {counted(len(kinds), 'kind')}"
-    ready = Text(f"ready: {counts}. Ctrl-C stops; the data stays.")
-    if cli.out.quiet:
-        cli.out.show(None, ready)
-        return
-    example = TOUR_EXAMPLE if apps == [TOUR] else told[0]["example"]
-    shown = grid()
-    for name, value in {**places, "app": ", ".join(apps), "kinds": ", ".join(kinds)}.items():
-        shown.add_row(name, Text(value))
-    shown.add_row()
-    tries = (("enqueue", example), ("jobs", "list"), ("why", "JOB"))
-    for number, words in enumerate(tries):
-        shown.add_row("" if number else "try", Text(cli.try_(*words)))
-    panel = Panel(shown, title="Ostinato", title_align="left", border_style="green", expand=False)
-    cli.out.show(None, Group(panel, ready))  # in one piece: the workers log to the same terminal
-
-
-def _places(cli: Cli, database: Database) -> dict[str, str]:
-    server, url, psql = database.server, redact(database.url), cli.try_("db", "psql")
-    if server is None:
-        return {"database": url, "psql": psql}
-    return {
-        "data": str(server.cluster.data_dir),
-        "database": f"PostgreSQL {server.version}, embedded",
-        "url": url,
-        "psql": psql,
-        "log": str(server.log_path),
-    }
+    # Held by this process too, so that an embedded server outlives a worker that is replaced.
+    async with attach.serving(settings, cli.out, watched=True):
+        return await Supervisor(
+            [Part("worker", named, processes)],
+            cli.out,
+            env=environ(settings),
+            drain_seconds=settings.drain_seconds,
+            on_ready=on_ready,
+        ).run()
