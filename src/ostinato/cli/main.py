@@ -13,6 +13,7 @@ from ostinato.cli import (
     api,
     db,
     dead,
+    demo,
     doctor,
     enqueue,
     events,
@@ -86,6 +87,7 @@ callback(app, ostinato)
 serve.register(app)
 api.register(app)
 sandbox.register(app)
+demo.register(app)
 enqueue.register(app)
 _jobs = group(app, "jobs", "Look at jobs, and retry, cancel or redrive them.")
 jobs.register(_jobs)

@@ -55,6 +55,10 @@ async def slow(ctx: Context, seconds: float = 30) -> Cancel | None:
 
 
 @app.job(retry=Retry(permanent=(ValueError,)))
-async def poison(_: Context, reason: str = "no retry can mend this") -> None:
-    """Fail for good: see it with `ostinato jobs dead`."""
+async def poison(
+    ctx: Context, reason: str = "no retry can mend this", cured_by: int = 0
+) -> str | None:
+    """Fail for good: see it with `ostinato jobs dead`. With cured_by=2 a redrive mends it."""
+    if 0 < cured_by <= ctx.job.attempt:
+        return f"cured by attempt {ctx.job.attempt}"
     raise ValueError(reason)

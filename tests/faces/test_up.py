@@ -1,0 +1,333 @@
+"""`ostinato up`, `ostinato api` and `ostinato demo`: everything under one supervisor."""
+
+import os
+import signal
+import socket
+import stat
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil  # type: ignore[import-untyped]
+import pytest
+
+from tests.db.waiting import until
+from tests.faces.conftest import Place, Shell
+from tests.faces.processes import Running, running
+
+API = "/api/v1/engine"
+
+SLOW_APP = """
+import asyncio
+from ostinato import App
+
+app = App("slow", http="slow_http:router")
+
+@app.job()
+async def work(ctx) -> None: ...
+"""
+SLOW_HTTP = """
+import asyncio
+from ostinato.web.routes import Router
+
+router = Router()
+begun = 0
+
+@router.get("/begun", public=True)
+async def count() -> int:
+    return begun
+
+@router.get("/slow", public=True)
+async def slow() -> str:
+    global begun
+    begun += 1
+    await asyncio.sleep(1)
+    return "done all the same"
+"""
+
+
+class Demo:
+    """A demo that runs, in a folder that was empty."""
+
+    def __init__(self, up: Running, folder: Path, ready: dict[str, Any]) -> None:
+        self.up = up
+        self.folder = folder
+        self.ready = ready
+        self.key_file = folder / ".ostinato" / "demo-key"
+        self.shell = Shell({"OSTINATO_DATA_DIR": str(folder / ".ostinato")})
+
+    def get(self, path: str) -> Any:  # noqa: ANN401 - the document
+        bearer = {"Authorization": f"Bearer {self.key_file.read_text().strip()}"}
+        answer = httpx.get(f"{self.ready['url']}{path}", headers=bearer, trust_env=False)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def pid_of(self, part: str) -> int:
+        for child in psutil.Process(self.up.process.pid).children():
+            if part in child.cmdline():
+                return int(child.pid)
+        raise AssertionError(f"no process of {part}")
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
+    """One for all tests here: it takes seconds to make."""
+    folder = tmp_path_factory.mktemp("demo")
+    with running(folder, {}, "up", "--json") as up:
+        yield Demo(up, folder, up.event("ready"))
+        up.signal(signal.SIGINT)
+        assert up.ended() == 0
+    assert not (folder / ".ostinato" / "demo.json").exists()
+
+
+def answers(url: str) -> bool:
+    try:
+        return bool(httpx.get(f"{url}/health/ready", trust_env=False).status_code == 200)
+    except httpx.HTTPError:
+        return False
+
+
+@pytest.mark.slow
+def test_ready_means_that_everything_answers(demo: Demo) -> None:
+    health = httpx.get(f"{demo.ready['url']}/health/ready", trust_env=False)
+    sandbox = httpx.get(f"{demo.ready['sandbox']}/_sandbox", trust_env=False)
+
+    assert health.json()["status"] == "ok"
+    assert sandbox.json() == {"sandbox": ["hooks"]}
+    assert len(demo.ready["workers"]) == 1
+
+
+@pytest.mark.slow
+def test_the_key_is_for_this_user_only_and_opens_the_api(demo: Demo) -> None:
+    assert stat.S_IMODE(demo.key_file.stat().st_mode) == 0o600
+    assert demo.ready["key"] == demo.key_file.read_text().strip()
+    assert demo.get(f"{API}/workers")["items"]
+
+
+@pytest.mark.slow
+def test_the_sample_data_is_there_in_several_states(demo: Demo) -> None:
+    def states() -> set[str]:
+        return {job["state"] for job in demo.get(f"{API}/jobs?limit=200")["items"]}
+
+    until(lambda: {"done", "dead", "scheduled", "cancelled"} <= states())
+    assert [each["name"] for each in demo.get(f"{API}/schedules")["items"]] == ["demo-morning"]
+    types = {event["type"] for event in demo.get(f"{API}/events?limit=200")["items"]}
+    assert {"demo.order_placed", "demo.order_paid"} <= types
+
+
+@pytest.mark.slow
+def test_every_scenario_holds_on_it(demo: Demo) -> None:
+    told = demo.shell.json("demo")
+
+    assert [each["name"] for each in told["scenarios"]][:2] == ["engine", "webhook"]
+    assert told["holds"]
+    assert all(each["proved"] for each in told["scenarios"])
+
+
+@pytest.mark.slow
+def test_a_scenario_that_fails_is_said_and_counts(demo: Demo, tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("ost_1_nobody\n")
+    args = ("demo", "--scenario", "engine", "--key-file", str(tmp_path / "key"))
+
+    result = demo.shell.run(*args, code=1)
+
+    assert "FAILED" in result.stdout
+    assert "401" in result.stdout
+    assert "1 scenario failed" in result.stdout
+
+
+def test_a_scenario_that_is_not_there_is_an_error_that_names_those_that_are() -> None:
+    said = Shell({}).fails("demo", "--scenario", "nothing")
+
+    assert "engine, webhook" in said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", ["api", "sandbox"])
+def test_a_part_that_is_killed_is_named_replaced_and_answers_at_the_same_place(
+    demo: Demo, part: str
+) -> None:
+    victim = demo.pid_of(part)
+    os.kill(victim, signal.SIGKILL)
+
+    until(lambda: f"{part} was killed by SIGKILL; starting another" in demo.up.stderr)
+    # Nobody is refused: the supervisor listens on, and the next process takes the call.
+    url = demo.ready["url"] if part == "api" else demo.ready["sandbox"]
+    path = "/health/live" if part == "api" else "/_sandbox"
+    assert httpx.get(f"{url}{path}", trust_env=False, timeout=60).status_code == 200
+    assert demo.pid_of(part) != victim
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_is_replaced_while_the_api_goes_on(demo: Demo) -> None:
+    victim, api = demo.pid_of("worker"), demo.pid_of("api")
+    os.kill(victim, signal.SIGKILL)
+
+    until(lambda: "worker was killed by SIGKILL; starting another" in demo.up.stderr)
+    assert demo.pid_of("api") == api
+    assert answers(demo.ready["url"])
+
+
+def test_a_stop_under_load_finishes_the_running_requests(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text(SLOW_APP)
+    (tmp_path / "slow_http.py").write_text(SLOW_HTTP)
+    with (
+        running(tmp_path, shell.env, "up", "--app", "slow:app") as up,
+        ThreadPoolExecutor(20) as callers,
+    ):
+        url = up.line("ready http://").removeprefix("ready ")
+        waiting = [
+            callers.submit(httpx.get, f"{url}/slow", trust_env=False, timeout=30) for _ in range(20)
+        ]
+        until(lambda: httpx.get(f"{url}/begun", trust_env=False).json() == 20)
+        up.signal(signal.SIGINT)
+        answered = [each.result() for each in waiting]
+        assert up.ended() == 0
+
+    assert [each.json() for each in answered] == ["done all the same"] * 20
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(f"{url}/begun", trust_env=False)
+
+
+@pytest.mark.parametrize("command", ["up", "api"])
+def test_a_port_that_is_taken_is_said_with_what_to_do(
+    shell: Shell, tmp_path: Path, command: str
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        with running(tmp_path, shell.env, command, "--port", port) as process:
+            assert process.ended() == 2
+
+    assert f"port {port} of 127.0.0.1 is taken" in process.stderr
+    assert "--port 0 takes any free one" in process.stderr
+    assert "Starting" not in process.stderr
+
+
+@pytest.mark.parametrize("command", ["up", "api"])
+def test_an_address_that_is_not_of_this_machine_is_said(
+    shell: Shell, tmp_path: Path, command: str
+) -> None:
+    with running(tmp_path, shell.env, command, "--host", "192.0.2.1") as process:
+        assert process.ended() == 2
+
+    assert "cannot listen on" in process.stderr
+
+
+def test_one_api_process_says_where_it_is_and_stops_with_zero(shell: Shell, tmp_path: Path) -> None:
+    with running(tmp_path, shell.env, "api", "--port", "0") as api:
+        url = api.line("ready http://127.0.0.1:").removeprefix("ready ")
+        assert answers(url)
+        api.signal()
+        assert api.rest() == []
+        assert api.ended() == 0
+
+
+def test_an_api_that_loses_its_supervisor_stops(shell: Shell, tmp_path: Path) -> None:
+    with running(tmp_path, shell.env, "up", "--only", "api", "--json") as up:
+        ready = up.event("ready")
+        up.signal(signal.SIGKILL)
+        up.ended()
+        until(lambda: not answers(ready["url"]))
+
+
+def test_only_the_api_runs_no_worker(shell: Shell, tmp_path: Path) -> None:
+    with running(tmp_path, shell.env, "up", "--only", "api", "--json") as up:
+        ready = up.event("ready")
+        assert answers(ready["url"])
+        assert shell.json("workers")["workers"] == []
+        up.signal()
+        assert up.ended() == 0
+
+    assert ready["workers"] == []
+    assert ready["sandbox"] is None
+
+
+def test_only_services_run_no_jobs_and_no_api(shell: Shell, tmp_path: Path, place: Place) -> None:
+    args = ("up", "--only", "ticker", "--only", "relay")
+    with running(tmp_path, shell.env, *args) as up:
+        up.line("ready 1 worker, 0 kinds")
+        (line,) = shell.json("workers")["workers"]
+        job = int(shell("enqueue", "tour.greet", "--quiet"))
+        assert shell.json("jobs", "show", str(job))["state"] == "ready"
+        up.signal()
+        assert up.ended() == 0
+
+    assert line["queues"] == []
+    assert "Starting ticker+relay" in up.stderr
+
+
+def test_a_demo_on_a_configured_database_keeps_its_key_and_its_data(
+    shell: Shell, tmp_path: Path, place: Place
+) -> None:
+    env = shell.env | {"OSTINATO_DATA_DIR": str(tmp_path / "data")}
+    args = ("up", "--demo", "--only", "api", "--json")
+    with running(tmp_path, env, *args) as up:
+        first = up.event("ready")
+        up.signal()
+        assert up.ended() == 0
+    with running(tmp_path, env, *args) as up:
+        second = up.event("ready")
+        up.signal()
+        assert up.ended() == 0
+
+    assert first["key"].startswith("ost_")
+    assert "key" not in second
+    assert (tmp_path / "data" / "demo-key").read_text().strip() == first["key"]
+    jobs = place.conn.execute("select count(*) from ostinato_data.job where tenant_id = 'demo'")
+    assert jobs.fetchone() == (6,)
+
+
+def test_a_key_that_works_no_more_is_replaced(shell: Shell, tmp_path: Path, place: Place) -> None:
+    env = shell.env | {"OSTINATO_DATA_DIR": str(tmp_path)}
+    (tmp_path / "demo-key").write_text("ost_1_what was here before\n")
+    (tmp_path / "demo-key").chmod(0o644)
+    with running(tmp_path, env, "up", "--demo", "--only", "api", "--json") as up:
+        ready = up.event("ready")
+        up.signal()
+        assert up.ended() == 0
+
+    assert (tmp_path / "demo-key").read_text().strip() == ready["key"]
+    assert stat.S_IMODE((tmp_path / "demo-key").stat().st_mode) == 0o600
+
+
+def test_an_api_beyond_this_machine_is_warned_of(shell: Shell, tmp_path: Path) -> None:
+    args = ("up", "--only", "api", "--host", "0.0.0.0")  # noqa: S104 - that is the point
+    with running(tmp_path, shell.env, *args) as up:
+        assert up.line("ready http://127.0.0.1:")
+        up.signal()
+        assert up.ended() == 0
+
+    assert "beyond this machine" in up.stderr
+
+
+def test_callers_wait_while_the_api_is_replaced(shell: Shell, tmp_path: Path) -> None:
+    """Requests that come between two processes are answered, not refused."""
+    with running(tmp_path, shell.env, "up", "--only", "api", "--json") as up:
+        ready = up.event("ready")
+        (child,) = psutil.Process(up.process.pid).children()
+        refused: list[Exception] = []
+        stop = threading.Event()
+
+        def ask() -> None:
+            while not stop.is_set():
+                try:
+                    httpx.get(f"{ready['url']}/health/live", trust_env=False, timeout=30)
+                except httpx.ConnectError as error:
+                    refused.append(error)
+                except httpx.HTTPError:
+                    pass  # it was in the hands of the one that was killed
+
+        with ThreadPoolExecutor(2) as callers:
+            asking = [callers.submit(ask) for _ in range(2)]
+            child.kill()
+            until(lambda: "starting another" in up.stderr and answers(ready["url"]))
+            stop.set()
+            for each in asking:
+                each.result()
+        up.signal()
+        assert up.ended() == 0
+
+    assert refused == []
