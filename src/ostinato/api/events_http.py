@@ -45,7 +45,7 @@ async def list_events(
     return EventPage(items=items, next=following)
 
 
-@router.get("/events/{event_id}", needs=ENGINE_READ, raises=(NotFound,))
+@router.get("/events/{event_id:digits}", needs=ENGINE_READ, raises=(NotFound,))
 async def show_event(
     caller: Who,
     event_id: Annotated[int, Path(ge=1, le=BIGGEST, description="The id of an event.")],

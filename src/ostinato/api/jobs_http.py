@@ -123,7 +123,7 @@ async def redrive_jobs(caller: Who, key: Key, body: RedriveRequest) -> Response:
     return once.response()
 
 
-@router.get("/jobs/{job_id}", needs=ENGINE_READ, raises=(NotFound,))
+@router.get("/jobs/{job_id:digits}", needs=ENGINE_READ, raises=(NotFound,))
 async def show_job(caller: Who, job_id: JobId) -> JobView:
     """A job with its attempts, its steps, and the events and the trail of its correlation id."""
     async with caller.transaction() as conn:
@@ -133,8 +133,9 @@ async def show_job(caller: Who, job_id: JobId) -> JobView:
         part_of = job.correlation_id or f"job-{job_id}"
         events = await outbox.list_events(conn, correlation_id=part_of, most=EVENTS_SHOWN)
         trail = await inspect.trail(conn, part_of, tenant_id=caller.tenant_id, most=TRAIL_SHOWN)
+    facts = {name: getattr(job, name) for name in JobFacts.model_fields}
     return JobView(
-        **JobFacts.model_validate(job).__dict__,
+        **facts,
         attempts=[AttemptView.model_validate(each) for each in attempts],
         steps=[StepView.model_validate(each) for each in steps],
         events=[EventItem.model_validate(each) for each in events],
@@ -142,7 +143,7 @@ async def show_job(caller: Who, job_id: JobId) -> JobView:
     )
 
 
-@router.get("/jobs/{job_id}/why", needs=ENGINE_READ, raises=(NotFound,))
+@router.get("/jobs/{job_id:digits}/why", needs=ENGINE_READ, raises=(NotFound,))
 async def explain_job(caller: Who, job_id: JobId) -> Why:
     """Why a job is not running, or what became of it."""
     async with caller.transaction() as conn:
@@ -151,7 +152,7 @@ async def explain_job(caller: Who, job_id: JobId) -> Why:
 
 
 @router.post(
-    "/jobs/{job_id}/retry",
+    "/jobs/{job_id:digits}/retry",
     needs=ENGINE_WRITE,
     raises=(NotFound, *IDEMPOTENT, UniqueConflict, WrongState),
     response_model=Retried,
@@ -167,7 +168,7 @@ async def retry_job(caller: Who, key: Key, job_id: JobId) -> Response:
 
 
 @router.post(
-    "/jobs/{job_id}/cancel",
+    "/jobs/{job_id:digits}/cancel",
     needs=ENGINE_WRITE,
     raises=(NotFound, *IDEMPOTENT),
     response_model=Cancelled,

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Generic, TypeVar
 
 from fastapi import Path, Query
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from starlette.convertors import Convertor, register_url_convertor
 
 __all__ = [
     "BIGGEST",
@@ -37,6 +38,26 @@ MAX_DEPTH = 100
 UNREADABLE = 1_000
 
 V = TypeVar("V", bound="View")
+
+
+class Digits(Convertor[str]):
+    """An id in a path: what cannot be one belongs to another path, or to none.
+
+    As text, because Python refuses to read numbers of thousands of digits.
+    """
+
+    regex = "[0-9]{1,19}"
+
+    def convert(self, value: str) -> str:
+        """The text as it is; the route's own type makes a number of it."""
+        return value
+
+    def to_string(self, value: str) -> str:
+        """The same."""
+        return value
+
+
+register_url_convertor("digits", Digits())
 
 
 class View(BaseModel):
