@@ -1,11 +1,10 @@
 """Every route times every role: what the declared permission says is what happens."""
 
 import pytest
-from fastapi.routing import APIRoute
 
 from ostinato.api.server import routers_of
 from ostinato.runtime.app import App
-from ostinato.web.routes import permission_of
+from ostinato.web.routes import Route
 from tests.api import shop
 from tests.api.conftest import Api
 
@@ -36,25 +35,25 @@ def api_apps() -> tuple[App, ...]:
     return (shop.APP,)
 
 
-def routes(api: Api) -> list[APIRoute]:
+def routes(api: Api) -> list[Route]:
     found = [route for router in routers_of(api.parts.apps) for route in router.routes]
-    return [route for route in found if isinstance(route, APIRoute)]
+    return [route for route in found if isinstance(route, Route)]
 
 
-def address(route: APIRoute) -> str:
+def address(route: Route) -> str:
     """The path with something in the place of each parameter."""
     return route.path_format.format(**dict.fromkeys(route.param_convertors, "7"))
 
 
 async def test_a_route_needs_a_permission_or_is_listed_here_as_public(api: Api) -> None:
-    open_to_all = {route.path for route in routes(api) if permission_of(route) is None}
+    open_to_all = {route.path for route in routes(api) if route.needs is None}
     assert open_to_all == PUBLIC
 
 
 async def test_every_route_asks_who_is_there(api: Api) -> None:
     for route in routes(api):
-        if permission_of(route) is not None:
-            for method in route.methods:
+        if route.needs is not None:
+            for method in route.methods or ():
                 seen = await api.http.request(method, address(route))
                 assert seen.status_code == 401, (method, route.path, seen.text)
                 assert seen.headers["www-authenticate"] == "Bearer"
@@ -64,16 +63,16 @@ async def test_every_route_lets_its_roles_in_and_no_others(api: Api) -> None:
     shop.may_end.set()
     tried = 0
     for route in routes(api):
-        needed = permission_of(route)
+        needed = route.needs
         if needed is None:
             continue
         for role in ROLES:
-            for method in route.methods:
+            for method in route.methods or ():
                 seen = await api.call(method, address(route), roles=(role,))
                 refused = seen.status_code == 403
-                assert refused is (role not in needed["roles"]), (method, route.path, role)
+                assert refused is (role not in needed.roles), (method, route.path, role)
                 if refused:
-                    assert seen.json()["values"]["permission"] == needed["name"]
+                    assert seen.json()["values"]["permission"] == needed.name
                 tried += 1
     assert tried >= 10 * len(ROLES)
 

@@ -36,12 +36,15 @@ async def test_no_request_that_can_be_made_breaks_the_document(
         made = await keys.create(
             conn, tenant_id="acme", subject="fuzz", roles=["admin", "customer"]
         )
+    config = tmp_path / "schemathesis.toml"
+    config.write_text(f'[auth.openapi.key]\nbearer = "{made.key}"\n')
     settings = Settings(api_rate_per_minute=10_000_000)
     with serving(Parts(database, settings, apps=(shop.APP,))) as url:
         done = subprocess.run(
             [
-                *(sys.executable, "-m", "schemathesis.cli", "run", f"{url}/openapi.json"),
-                *("--header", f"Authorization: Bearer {made.key}", "--checks", "all"),
+                *(sys.executable, "-m", "schemathesis.cli", "--config-file", str(config)),
+                *("run", f"{url}/openapi.json"),
+                *("--checks", "all"),
                 *(
                     "--phases",
                     "examples,coverage,fuzzing,stateful",

@@ -5,6 +5,7 @@ Nothing is fetched from elsewhere, so it works without a way to the outside.
 
 import html
 from importlib import resources
+from typing import Any
 
 from fastapi import FastAPI, Response
 from fastapi.responses import HTMLResponse
@@ -13,9 +14,9 @@ from starlette.staticfiles import StaticFiles
 from ostinato.base import errortree
 from ostinato.base.errors import NotFound
 from ostinato.web.problems import title_of
-from ostinato.web.routes import Router
+from ostinato.web.routes import SCHEMES, Router
 
-__all__ = ["mount", "router"]
+__all__ = ["describe", "mount", "router"]
 
 STATIC = "/docs/static"
 POLICY = (
@@ -49,6 +50,18 @@ def mount(app: FastAPI) -> None:
     """Add the files that the pages need to an application."""
     files = resources.files("fastapi_offline") / "static"
     app.mount(STATIC, StaticFiles(directory=str(files)), name="docs_static")
+
+
+def describe(app: FastAPI) -> None:
+    """Complete the OpenAPI document with what the routes ask for themselves."""
+    made = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        document = made()
+        document.setdefault("components", {})["securitySchemes"] = SCHEMES
+        return document
+
+    app.openapi = openapi  # type: ignore[method-assign]
 
 
 @router.get("/docs", public=True)

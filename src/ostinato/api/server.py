@@ -62,9 +62,10 @@ def build(parts: Parts) -> FastAPI:
     app.state.client = parts.client
     app.state.authenticate = authenticator
     routers = routers_of(parts.apps)
-    for router in routers:
-        app.include_router(router)
+    for router in routers:  # their own routes, not copies behind another look-up
+        app.router.routes.extend(router.routes)
     docs_http.mount(app)
+    docs_http.describe(app)
     _add_errors(app, routers)
     app.add_middleware(
         Front, recorder=parts.recorder, max_body_bytes=parts.settings.api_max_body_bytes
@@ -129,5 +130,5 @@ def _allowed(request: Request, routers: Sequence[APIRouter]) -> list[str]:
     found: set[str] = set()
     for route in (route for router in routers for route in router.routes):
         if isinstance(route, APIRoute) and route.matches(request.scope)[0] is not Match.NONE:
-            found |= route.methods
+            found |= route.methods or set()
     return sorted(found)

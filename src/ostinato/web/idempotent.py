@@ -26,7 +26,7 @@ from pydantic import BaseModel
 
 from ostinato.base.answers import Answer
 from ostinato.base.canonical import Declaration
-from ostinato.base.errors import IdempotencyConflict, InvalidInput, RequestInFlight
+from ostinato.base.errors import IdempotencyConflict, RequestInFlight
 from ostinato.engine import idempotency
 from ostinato.web.caller import Caller
 from ostinato.web.problems import Answered, problem
@@ -135,9 +135,8 @@ async def _key(
     scope = f"{request.method} {route}"
     if idempotency_key is None:
         return IdempotencyKey(None, scope, {})
-    body = await request.json() if await request.body() else {}
-    if not isinstance(body, dict):
-        raise InvalidInput("the body of a request with an Idempotency-Key is a JSON object")
+    sent = await request.json() if await request.body() else None
+    body = sent if isinstance(sent, dict) else {"body": sent}
     place = {f"path.{name}": value for name, value in request.path_params.items()}
     query = {f"query.{name}": value for name, value in request.query_params.items()}
     return IdempotencyKey(idempotency_key, scope, {**place, **query, **body})

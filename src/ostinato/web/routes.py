@@ -11,39 +11,50 @@ A route without `needs` is open to everybody, and says so: `public=True`.
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute
-from fastapi.security import HTTPBearer
 
 from ostinato.base.errors import OstinatoError
-from ostinato.web.caller import Who
+from ostinato.web.caller import authenticated
 from ostinato.web.permissions import Permission
 from ostinato.web.problems import responses
 from ostinato.web.strict import StrictRequest
 
-__all__ = ["Route", "Router", "permission_of"]
+__all__ = ["SCHEMES", "Route", "Router"]
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 
-BEARER = HTTPBearer(
-    auto_error=False,
-    scheme_name="key",
-    bearerFormat="API key or JWT",
-    description="An API key (`ostinato keys create`), or a token of the configured issuer.",
-)
 PERMISSION = "x-permission"
+SCHEME = "key"
+SCHEMES = {
+    SCHEME: {
+        "type": "http",
+        "scheme": "bearer",
+        "bearerFormat": "API key or JWT",
+        "description": "An API key (`ostinato keys create`), or a token of the configured issuer.",
+    }
+}
+"""How callers are known, for the OpenAPI document."""
 
 
 class Route(APIRoute):
-    """A route that reads JSON strictly."""
+    """A route that asks who is there, and reads JSON strictly.
+
+    Both come before FastAPI's own work: whoever may not ask learns nothing about the request, and
+    a dependency for each would cost more than all of it.
+    """
+
+    needs: Permission | None = None
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The handler, behind the strict reading."""
+        """The handler, behind what is asked first."""
         handler = super().get_route_handler()
         takes_body = self.body_field is not None
 
         async def strictly(request: Request) -> Response:
             strict = StrictRequest(request.scope, request.receive)
+            if self.needs is not None:
+                self.needs.check((await authenticated(strict)).roles)
             if takes_body:
                 await strict.check_media_type()
                 if await strict.body():
@@ -79,19 +90,26 @@ class Router(APIRouter):
         if (needs is None) is not public:
             raise TypeError(f"{method} {path} says either which permission it needs, or public")
         extra = options.pop("openapi_extra", {})
-        dependencies = list(options.pop("dependencies", ()))
         if needs is not None:
-            dependencies += [Depends(_needing(needs)), Depends(BEARER)]
-            extra = extra | {PERMISSION: {"name": needs.name, "roles": list(needs.roles)}}
+            said = {"name": needs.name, "roles": list(needs.roles)}
+            extra = extra | {PERMISSION: said, "security": [{SCHEME: []}]}
         known = responses(*raises, body=method in {"POST", "PUT", "PATCH"}, usual=not public)
-        return self.api_route(
+        declare = self.api_route(
             path,
             methods=[method],
-            dependencies=dependencies,
             responses=known | options.pop("responses", {}),
             openapi_extra=extra or None,
             **options,
         )
+
+        def decorate(endpoint: Endpoint) -> Endpoint:
+            declare(endpoint)
+            made = self.routes[-1]
+            assert isinstance(made, Route)  # noqa: S101 - the class of our routes
+            made.needs = needs
+            return endpoint
+
+        return decorate
 
     def get(self, path: str, **options: Any) -> Callable[[Endpoint], Endpoint]:  # noqa: ANN401, D102 - as route_of
         return self.route_of("GET", path, **options)
@@ -107,16 +125,3 @@ class Router(APIRouter):
 
     def delete(self, path: str, **options: Any) -> Callable[[Endpoint], Endpoint]:  # noqa: ANN401, D102 - as route_of
         return self.route_of("DELETE", path, **options)
-
-
-def permission_of(route: APIRoute) -> dict[str, Any] | None:
-    """The permission that a route needs, as its document says."""
-    found: dict[str, Any] | None = (route.openapi_extra or {}).get(PERMISSION)
-    return found
-
-
-def _needing(permission: Permission) -> Callable[[Who], Coroutine[Any, Any, None]]:
-    async def check(caller: Who) -> None:
-        permission.check(caller.roles)
-
-    return check
