@@ -50,6 +50,18 @@ def test_what_another_secret_signed_is_refused(http: httpx.Client) -> None:
     assert found == {"messages": [], "refused": 2}
 
 
+def test_a_message_that_is_too_old_is_refused_by_the_receivers_own_clock() -> None:
+    with (
+        running(Hooks(wall=lambda: time.time() + 3600)) as sandbox,
+        httpx.Client(base_url=sandbox.url, trust_env=False) as http,
+    ):
+        http.put("/_sandbox/hooks/orders", json={"secret": SECRET})
+        answer = delivered(http)
+
+    assert answer.status_code == 401
+    assert "old" in answer.json()["error"]
+
+
 def test_a_receiver_that_nobody_made_is_not_there(http: httpx.Client) -> None:
     assert delivered(http, "nobody").status_code == 404
     assert http.put("/_sandbox/hooks/x", json={"secret": "short"}).status_code == 422

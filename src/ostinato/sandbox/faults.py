@@ -118,6 +118,7 @@ class Call:
 
     number: int
     at: float
+    """Seconds since the sandbox began, or was reset."""
     method: str
     path: str
     query: str
@@ -135,6 +136,7 @@ class Faults:
         self._clock = clock
         self._orders: deque[Order] = deque(maxlen=MOST_ORDERS)
         self._count = 0
+        self._began = clock()
         self.calls: deque[Call] = deque(maxlen=MOST_CALLS)
 
     @property
@@ -162,7 +164,7 @@ class Faults:
         """Remember a call."""
         self._count += 1
         text = body.decode("utf-8", "replace")
-        call = Call(self._count, time.time(), method, path, query, headers, text)
+        call = Call(self._count, self._clock() - self._began, method, path, query, headers, text)
         self.calls.append(call)
         return call
 
@@ -171,6 +173,7 @@ class Faults:
         self._orders.clear()
         self.calls.clear()
         self._count = 0
+        self._began = self._clock()
 
 
 def parse(script: str) -> list[tuple[Fault, int | None]]:
