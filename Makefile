@@ -15,7 +15,7 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-up: .venv/ready ## start everything: embedded PostgreSQL, schema, workers (ARGS="--data-dir …")
+up: .venv/ready ## start everything: PostgreSQL, schema, API, worker, demo (ARGS="--port 0 --no-demo")
 	@$(BIN)/ostinato up $(ARGS)
 
 test: .venv/ready ## run all tests (ARGS="-k name", ARGS="-m 'not slow'")

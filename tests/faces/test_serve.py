@@ -89,7 +89,7 @@ def test_up_makes_everything_and_the_data_stays(tmp_path: Path) -> None:
 def test_up_starts_a_database_again_that_was_killed(tmp_path: Path) -> None:
     shell = Shell({})
 
-    with running(tmp_path, {}, "up") as up:
+    with running(tmp_path, {}, "up", "--no-demo") as up:
         up.line("ready")
         pid_file = tmp_path / ".ostinato" / "postgres" / "postmaster.pid"
         os.kill(int(pid_file.read_text().splitlines()[0]), signal.SIGKILL)

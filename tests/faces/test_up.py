@@ -139,6 +139,22 @@ def test_a_scenario_that_fails_is_said_and_counts(demo: Demo, tmp_path: Path) ->
     assert "1 scenario failed" in result.stdout
 
 
+@pytest.mark.slow
+def test_where_nothing_runs_the_demo_brings_its_own_system_and_leaves_nothing(
+    tmp_path: Path,
+) -> None:
+    env = {"TMPDIR": str(tmp_path / "tmp")}
+    (tmp_path / "tmp").mkdir()
+
+    with running(tmp_path, env, "demo", "--scenario", "webhook", "--json") as process:
+        told = process.event("scenarios")
+        assert process.ended() == 0
+
+    assert told["holds"]
+    assert list((tmp_path / "tmp").glob("ostinato-demo-*")) == []
+    assert not (tmp_path / ".ostinato").exists()
+
+
 def test_a_scenario_that_is_not_there_is_an_error_that_names_those_that_are() -> None:
     said = Shell({}).fails("demo", "--scenario", "nothing")
 
