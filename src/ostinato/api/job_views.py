@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
-from pydantic import AwareDatetime, BeforeValidator, Field, model_validator
+from pydantic import AwareDatetime, BeforeValidator, ConfigDict, Field, model_validator
 
 from ostinato.api.event_views import EventItem, TrailItem
 from ostinato.api.views import MAX_NAME, Checked, Json, Page, View, read_json
@@ -38,8 +38,14 @@ KIND = "billing.send_invoice"
 Effect = Literal["cancelled", "requested", "none"]
 TEN_YEARS = 315_360_000.0
 MOST_REDRIVEN = 10_000
-EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
-LATEST = datetime(9000, 1, 1, tzinfo=UTC)
+# What Python can read back, whatever the zone.
+EARLIEST = datetime(2, 1, 1, tzinfo=UTC)
+LATEST = datetime(9999, 1, 1, tzinfo=UTC)
+# Two times at once, as the document says that they are not taken.
+BOTH_TIMES: dict[str, Any] = {
+    "properties": {"run_at": {"type": "string"}, "delay": {"type": "number"}},
+    "required": ["run_at", "delay"],
+}
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d.*")
 
 
@@ -230,18 +236,26 @@ def _as_text(value: object) -> object:
     return value
 
 
+def _whole(value: object) -> object:
+    """In JSON 7.0 is an integer too."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 Text = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
+Whole = Annotated[int, BeforeValidator(_whole)]
 Instant = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_as_text)]
 
 
 class EnqueueRequest(Checked):
     """A job to be added. What is left out is as the kind says."""
 
+    model_config = ConfigDict(json_schema_extra={"not": BOTH_TIMES})
+
     kind: Text = Field(examples=[KIND])
     args: dict[str, Any] = Field(default_factory=dict, examples=[{"invoice_id": 7}])
     """The named arguments of its handler: 262,144 bytes of JSON at the most."""
     queue: Text | None = Field(default=None, examples=[None])
-    priority: int | None = Field(default=None, ge=0, le=32_767, examples=[None])
+    priority: Whole | None = Field(default=None, ge=0, le=32_767, examples=[None])
     """Lower runs first; 0 is usual. What is more urgent is for the application to say."""
     run_at: Instant | None = Field(default=None, examples=[None])
     """Not before this time; with a zone."""
@@ -251,14 +265,14 @@ class EnqueueRequest(Checked):
     """While a job with this key waits or runs, no second one is added: its id is the answer."""
     limit_key: Text | None = Field(default=None, examples=[None])
     """What the limits per key of its queue count it by."""
-    max_attempts: int | None = Field(default=None, ge=1, le=32_767, examples=[None])
+    max_attempts: Whole | None = Field(default=None, ge=1, le=32_767, examples=[None])
 
     @model_validator(mode="after")
     def _one_time(self) -> Self:
         if self.run_at is not None and self.delay is not None:
             raise ValueError("give run_at or delay, not both")
         if self.run_at is not None and not EARLIEST <= self.run_at <= LATEST:
-            raise ValueError("run_at must be between the years 2000 and 9000")
+            raise ValueError("run_at must be between the years 2 and 9999")
         return self
 
 
@@ -300,7 +314,7 @@ class RedriveRequest(Checked):
     queue: Text | None = Field(default=None, examples=[None])
     signature: str | None = Field(default=None, min_length=1, max_length=1_000, examples=[None])
     """Of a group, as `GET /dead-letters/groups` tells it."""
-    limit: int = Field(default=1_000, ge=1, le=MOST_REDRIVEN)
+    limit: Whole = Field(default=1_000, ge=1, le=MOST_REDRIVEN)
     """So many at the most, oldest first."""
     preview: bool = True
     """Only count. Say false to run them."""
