@@ -16,8 +16,8 @@ def join() -> Iterator[Join]:
     bells = []
     with tempfile.TemporaryDirectory(prefix="bell") as folder:
 
-        def make(names: list[str] | None = None) -> HostBell:
-            bell = HostBell("test", names=names, folder=Path(folder))
+        def make(names: list[str] | None = None, sort: str = "") -> HostBell:
+            bell = HostBell("test", names=names, sort=sort, folder=Path(folder))
             bells.append(bell)
             bell.tend()
             for other in bells:
@@ -67,6 +67,18 @@ def test_each_ring_wakes_one_process_in_turn(join: Join) -> None:
 
     assert sorted(woken[:3]) == [0, 1, 2]
     assert woken[3:] == woken[:3]
+
+
+def test_a_ring_wakes_one_process_of_each_sort(join: Join) -> None:
+    """Two apps share a queue: who cannot run the job must not have the only ring."""
+    leader, like, other, same = join(["q"], "a"), join(["q"], "a"), join(["q"], "b"), join([], "b")
+
+    woken = [
+        (leader.ring("q"), pump(like), pump(other), pump(same)),
+        (leader.ring("q"), pump(like), pump(other), pump(same)),
+    ]
+
+    assert sorted(woken) == [(False, ["q"], ["q"], []), (True, [], ["q"], [])]
 
 
 def test_a_ring_goes_to_whom_it_concerns(join: Join) -> None:

@@ -5,9 +5,13 @@ first process on a host (it holds a lock on a file) listens and passes each ring
 others, or keeps it, in turn; they are connected to its Unix socket. When it dies the kernel frees
 the lock, and one of the others takes its place.
 
+Processes take turns among their like. Those that run other kinds are of another sort, and one of
+each sort is rung: a ring says which queue has work, not who of them can do it.
+
 Messages are lines of JSON, [what, value]:
 
     to the listener      ["names", [queue, …] or null]   whom to ring for what; null: everything
+                         ["sort", text]                  who can do the same; one of each is rung
                          ["waiting", true or false]      busy processes are rung only when all are
     from the listener    ["ring", queue]                 "" means: something may have been missed
 
@@ -43,6 +47,7 @@ class Member:
 
     sock: socket.socket | None
     names: frozenset[str] | None
+    sort: str = ""
     waiting: bool = True
     unread: bytes = b""
 
@@ -76,12 +81,17 @@ class HostBell:
     """This process's place among those of the host."""
 
     def __init__(
-        self, identity: str, *, names: Iterable[str] | None = None, folder: Path | None = None
+        self,
+        identity: str,
+        *,
+        names: Iterable[str] | None = None,
+        sort: str = "",
+        folder: Path | None = None,
     ) -> None:
         folder = folder or runtime_folder()
         self._lock_path = folder / f"{identity}.lock"
         self._socket_path = folder / f"{identity}.sock"
-        self._me = Member(None, None if names is None else frozenset(names))
+        self._me = Member(None, None if names is None else frozenset(names), sort)
         self._members: deque[Member] = deque([self._me])
         self._server: socket.socket | None = None
         self._lock: int | None = None
@@ -123,16 +133,21 @@ class HostBell:
         return []
 
     def ring(self, name: str) -> bool:
-        """Wake one process that waits for this name. True: it is this one's turn."""
+        """Wake one process of each sort for this name. True: it is this one's turn."""
         fit = [m for m in self._members if m.wants(name)]
+        rung: set[str] = set()
+        mine = False
         for member in [m for m in fit if m.waiting] + [m for m in fit if not m.waiting]:
+            if member.sort in rung:
+                continue
             self._members.remove(member)
             self._members.append(member)
             if member is self._me:
-                return True
-            if self._tell(member, name):
-                return False
-        return False
+                mine = True
+                rung.add(member.sort)
+            elif self._tell(member, name):
+                rung.add(member.sort)
+        return mine
 
     def ring_all(self) -> None:
         """Wake all other processes: rings may have been missed."""
@@ -189,6 +204,7 @@ class HostBell:
             sock.connect(str(self._socket_path))
             names = self._me.names
             leader.send("names", None if names is None else sorted(names))
+            leader.send("sort", self._me.sort)
             leader.send("waiting", self._me.waiting)
         except OSError:
             sock.close()  # the listener is just coming or going
@@ -210,6 +226,8 @@ class HostBell:
             for what, value in member.receive():
                 if what == "names" and isinstance(value, list | None):
                     member.names = None if value is None else frozenset(map(str, value))
+                elif what == "sort":
+                    member.sort = str(value)
                 elif what == "waiting":
                     member.waiting = bool(value)
         except OSError:

@@ -54,6 +54,7 @@ class Listener:
         pooled: bool = False,
         channel: str = CHANNEL,
         names: Iterable[str] | None = None,
+        sort: str = "",
         shared: bool = True,
     ) -> None:
         self._conninfo = conninfo(url, "heart")
@@ -66,7 +67,7 @@ class Listener:
         self._listening = listening
         """False: no LISTEN, the caller polls."""
         self._channel = channel
-        self._bell = self._join_host(url, names) if listening and shared else None
+        self._bell = self._join_host(url, names, sort) if listening and shared else None
         self._stopping = False
         self._waiting = True
         self._wake, self._wake_end = socket.socketpair()
@@ -194,9 +195,9 @@ class Listener:
             self._bell = None
             return [POLL_NOW]
 
-    def _join_host(self, url: str, names: Iterable[str] | None) -> HostBell | None:
+    def _join_host(self, url: str, names: Iterable[str] | None, sort: str) -> HostBell | None:
         try:
-            return HostBell(database_identity(url, self._channel), names=names)
+            return HostBell(database_identity(url, self._channel), names=names, sort=sort)
         except OSError as error:
             log.info("doorbell_not_shared", error=str(error))
             return None

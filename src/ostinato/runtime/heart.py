@@ -6,6 +6,7 @@ and where it stands.
 """
 
 import asyncio
+import hashlib
 import sys
 import threading
 import time
@@ -43,6 +44,7 @@ class Heart:
         settings: Settings,
         *,
         queues: Iterable[str],
+        kinds: Iterable[str],
         handlers: Iterable[Callable[..., Any]],
         on_ring: Callable[[str], None],
         on_death: Callable[[], Awaitable[None]],
@@ -50,6 +52,8 @@ class Heart:
         self._database = database
         self._settings = settings
         self._queues = tuple(queues)
+        # Processes of a host that run the same kinds take turns; a ring reaches one of each sort.
+        self._sort = hashlib.sha256("\n".join(sorted(kinds)).encode()).hexdigest()[:16]
         self._on_ring = on_ring
         self._on_death = on_death
         self._names: dict[CodeType, str] = {
@@ -83,6 +87,7 @@ class Heart:
             on_ring=lambda queue: self.call_in_loop(self._on_ring, queue),
             on_idle=self._check_loop,
             names=self._queues,
+            sort=self._sort,
             listening=self._database.listen_url is not None,
             pooled=self._database.pooled and self._database.listen_url is None,
         )
