@@ -1,6 +1,7 @@
 import asyncio
 import subprocess
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import psycopg
 import pytest
@@ -31,6 +32,9 @@ async def admin(urls: Urls) -> AsyncIterator[Connection]:
 
 async def rows(conn: Connection, text: str) -> list[tuple[object, ...]]:
     return await (await conn.execute(text)).fetchall()
+
+
+SHOP_CONTRACT = CONTRACT.replace("ostinato.", "shop.")
 
 
 async def test_everything_is_applied_once_and_in_order(urls: Urls, component: Make) -> None:
@@ -76,6 +80,36 @@ async def test_everything_belongs_to_the_owner_who_is_no_superuser(
         (role, False, False, False, False, True)
         for role in ("ostinato_owner", "ostinato_tenant", "ostinato_worker")
     ]
+
+
+async def test_the_schema_of_an_application_is_made_and_belongs_to_the_owner(
+    urls: Urls, admin: Connection, component: Make
+) -> None:
+    shop = replace(
+        component(
+            "create table shop.item (id bigint)", functions=CONTRACT.replace("ostinato.", "shop.")
+        ),
+        name="shop",
+        schemas=("shop",),
+    )
+    await migrate.migrate(urls.admin, [component(TABLE), shop])
+    await migrate.migrate(urls.admin, [component(TABLE), shop])
+
+    owner = "select nspowner::regrole::text from pg_namespace where nspname = 'shop'"
+    assert await rows(admin, owner) == [("ostinato_owner",)]
+    assert 'create schema if not exists "shop"' in migrate.sql([shop])
+
+
+async def test_an_application_without_its_schema_gets_the_sql_to_run(
+    urls: Urls, admin: Connection, component: Make
+) -> None:
+    await migrate.ensure_roles(admin)
+    await admin.execute(f"alter database {admin.info.dbname} owner to current_user")
+    await admin.execute(f"grant connect on database {admin.info.dbname} to ostinato_owner")
+    shop = replace(component("create table shop.item (id bigint)"), schemas=("shop",))
+
+    with pytest.raises(NotConfigured, match='create schema if not exists "shop"'):
+        await migrate.migrate(urls.owner, [shop])
 
 
 async def test_the_owner_can_migrate_without_an_administrator(

@@ -14,9 +14,10 @@ from ostinato.base.errors import NotConfigured
 from ostinato.cli import attach
 from ostinato.cli.command import Cli, command
 from ostinato.cli.output import table
+from ostinato.cli.schema import APP_COMPONENTS, COMPONENTS
 from ostinato.db import migrate as migrations
 from ostinato.db import pool
-from ostinato.engine.schema import ENGINE, install
+from ostinato.engine.schema import install
 from ostinato.engine.workers import CONTRACT
 from ostinato.runtime.database import Database
 
@@ -43,6 +44,7 @@ def migrate(
             ):
                 return await install(
                     database.admin_url,
+                    APP_COMPONENTS,
                     retention_days=cli.settings.retention_days,
                     wait_seconds=wait_seconds,
                 )
@@ -63,7 +65,7 @@ def status(cli: Cli) -> None:
             attach.database(cli.settings, cli.out) as database,
             await pool.connect(database.admin_url, role="cli", pooled=True) as conn,
         ):
-            return await migrations.status(conn, [ENGINE])
+            return await migrations.status(conn, COMPONENTS)
 
     found = attach.run(look())
     shown = table("component", "state", "file", "applied")
@@ -90,7 +92,7 @@ def sql(cli: Cli) -> None:
 
     Example: `ostinato db sql > ostinato.sql`
     """
-    text = migrations.sql([ENGINE])
+    text = migrations.sql(COMPONENTS)
     if cli.out.json:
         cli.out.show({"sql": text})
     else:

@@ -18,10 +18,10 @@ from ostinato.cli import attach, checks
 from ostinato.cli.checks import Finding
 from ostinato.cli.command import Cli, command, own_version
 from ostinato.cli.output import table
+from ostinato.cli.schema import COMPONENTS
 from ostinato.db import migrate, pool
 from ostinato.db.sqlfile import statement
 from ostinato.engine import inspect, machines
-from ostinato.engine.schema import ENGINE
 from ostinato.engine.workers import CONTRACT
 from ostinato.runtime.database import Database
 
@@ -105,7 +105,7 @@ async def _server(conn: Connection, database: Database) -> AsyncIterator[Finding
 async def _schema(database: Database) -> list[Finding]:
     try:
         async with await pool.connect(database.admin_url, role="doctor", pooled=True) as conn:
-            status = await migrate.status(conn, [ENGINE])
+            status = await migrate.status(conn, COMPONENTS)
     except OstinatoError as error:
         return [checks.failed("schema", error)]
     troubles = [*status.roles, *(part.trouble for part in status.components if part.trouble)]

@@ -56,12 +56,12 @@ class Component:
     folder: Traversable
     """Its folder `sql`."""
     schemas: tuple[str, ...] = field(default=("ostinato",))
-    """Where its functions and views live."""
+    """Where its functions and views live; those of an application are its own, and are made."""
 
     @classmethod
-    def of(cls, name: str, package: str) -> "Component":
+    def of(cls, name: str, package: str, *schemas: str) -> "Component":
         """The component whose files are in the folder `sql` of a package."""
-        return cls(name, files(package).joinpath("sql"))
+        return cls(name, files(package).joinpath("sql"), schemas or ("ostinato",))
 
     @cached_property
     def tables(self) -> tuple[Migration, ...]:

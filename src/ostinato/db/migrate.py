@@ -24,7 +24,7 @@ from ostinato.db.bundle import Component, Migration
 from ostinato.db.call import call_one
 from ostinato.db.pool import connect, transaction
 from ostinato.db.record import CODE, Applied, sql_of
-from ostinato.db.roles import ensure_roles, role_problems
+from ostinato.db.roles import ensure_roles, ensure_schemas, role_problems
 from ostinato.db.routines import replace_code
 from ostinato.db.script import sql
 from ostinato.db.sqlstate import is_transient
@@ -99,6 +99,7 @@ async def apply(
     if not await record.is_there(conn):
         await patiently("the record of migrations", partial(_bootstrap, conn))
     for component in components:
+        await ensure_schemas(conn, component.schemas)
         lines = await record.read(conn, component.name)
         record.check(component, lines)
         pending = _pending(component, lines)

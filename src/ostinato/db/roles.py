@@ -9,6 +9,7 @@ None of them is a superuser or bypasses row-level security: the row policies are
 
 import asyncio
 import random
+from collections.abc import Sequence
 from typing import Any
 
 import psycopg
@@ -18,7 +19,7 @@ from ostinato.base.errors import NotConfigured
 from ostinato.db.sqlfile import statement
 from ostinato.db.sqlstate import translated
 
-__all__ = ["ensure_roles", "role_problems"]
+__all__ = ["ensure_roles", "ensure_schemas", "role_problems"]
 
 FILE = ("ostinato.db", "sql/roles.sql")
 
@@ -51,6 +52,25 @@ async def _make(conn: AsyncConnection[Any]) -> None:
             await asyncio.sleep(random.uniform(0, 0.1))  # noqa: S311 - spreads attempts
         else:
             return
+
+
+async def ensure_schemas(conn: AsyncConnection[Any], names: Sequence[str]) -> None:
+    """Have the schemas of an application, making those that are missing."""
+    with translated():
+        cursor = await conn.execute(statement(*FILE, "missing_schemas"), {"names": list(names)})
+        missing = [name for (name,) in await cursor.fetchall()]
+    for name in missing:
+        made = sql.SQL(statement(*FILE, "create_schema")).format(name=sql.Identifier(name))
+        try:
+            await conn.execute(made)
+        except psycopg.errors.InsufficientPrivilege as error:
+            raise NotConfigured(
+                f"The connected role may not make the schema {name}.",
+                hint=f"Have an administrator run this, then migrate again:\n{made.as_string(None)}",
+                schema=name,
+            ) from error
+        except (psycopg.errors.DuplicateSchema, psycopg.errors.UniqueViolation):
+            continue  # another migrator was first
 
 
 async def role_problems(conn: AsyncConnection[Any], *, to_migrate: bool = False) -> list[str]:

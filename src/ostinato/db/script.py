@@ -22,6 +22,9 @@ def sql(components: Sequence[Component]) -> str:
     roles = [statement("ostinato.db", "sql/roles.sql", f"create_{what}") for what in _ROLES]
     parts = [HEAD, *roles, sql_of("script_begin"), sql_of("bootstrap"), "commit;"]
     for component in components:
+        for name in component.schemas:
+            made = compose.SQL(statement("ostinato.db", "sql/roles.sql", "create_schema"))
+            parts.append(made.format(name=compose.Identifier(name)).as_string(None))
         for step in component.tables:
             end = _end(component, step.version, step.name, step.checksum, compose.Literal([]))
             parts += [_title(component, step.file), sql_of("script_begin"), step.text, end]

@@ -88,6 +88,15 @@ $$;
 create schema if not exists ostinato authorization ostinato_owner;
 create schema if not exists ostinato_data authorization ostinato_owner;
 
+-- name: missing_schemas
+-- Which of some schemas are not there.
+select w.name from pg_catalog.unnest(%(names)s::text[]) with ordinality w (name, n)
+where not exists (select from pg_catalog.pg_namespace s where s.nspname = w.name) order by w.n;
+
+-- name: create_schema
+-- Makes the schema of an application. As the connected role: the owner may not make schemas.
+create schema if not exists {name} authorization ostinato_owner;
+
 -- name: by_hand
 -- What to run as a superuser when the connected role may not do it.
 create role ostinato_owner login nosuperuser nobypassrls nocreatedb nocreaterole;
