@@ -242,7 +242,9 @@ def _whole(value: object) -> object:
 
 
 Text = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
-Whole = Annotated[int, BeforeValidator(_whole)]
+Priority = Annotated[int, Field(ge=0, le=32_767), BeforeValidator(_whole)]
+Attempts = Annotated[int, Field(ge=1, le=32_767), BeforeValidator(_whole)]
+Redriven = Annotated[int, Field(ge=1, le=MOST_REDRIVEN), BeforeValidator(_whole)]
 Instant = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_as_text)]
 
 
@@ -255,7 +257,7 @@ class EnqueueRequest(Checked):
     args: dict[str, Any] = Field(default_factory=dict, examples=[{"invoice_id": 7}])
     """The named arguments of its handler: 262,144 bytes of JSON at the most."""
     queue: Text | None = Field(default=None, examples=[None])
-    priority: Whole | None = Field(default=None, ge=0, le=32_767, examples=[None])
+    priority: Priority | None = Field(default=None, examples=[None])
     """Lower runs first; 0 is usual. What is more urgent is for the application to say."""
     run_at: Instant | None = Field(default=None, examples=[None])
     """Not before this time; with a zone."""
@@ -265,7 +267,7 @@ class EnqueueRequest(Checked):
     """While a job with this key waits or runs, no second one is added: its id is the answer."""
     limit_key: Text | None = Field(default=None, examples=[None])
     """What the limits per key of its queue count it by."""
-    max_attempts: Whole | None = Field(default=None, ge=1, le=32_767, examples=[None])
+    max_attempts: Attempts | None = Field(default=None, examples=[None])
 
     @model_validator(mode="after")
     def _one_time(self) -> Self:
@@ -314,7 +316,7 @@ class RedriveRequest(Checked):
     queue: Text | None = Field(default=None, examples=[None])
     signature: str | None = Field(default=None, min_length=1, max_length=1_000, examples=[None])
     """Of a group, as `GET /dead-letters/groups` tells it."""
-    limit: Whole = Field(default=1_000, ge=1, le=MOST_REDRIVEN)
+    limit: Redriven = 1_000
     """So many at the most, oldest first."""
     preview: bool = True
     """Only count. Say false to run them."""
