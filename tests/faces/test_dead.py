@@ -90,7 +90,7 @@ def test_redrive_runs_the_matching_ones_again(shell: Shell, place: Place) -> Non
 
     said = shell("jobs", "redrive", "--kind", "bill.print", "--yes")
 
-    assert said == "1 job run again.\n"
+    assert said == "1 job runs again.\n"
     assert (state(shell, wanted), state(shell, other)) == ("ready", "dead")
 
 

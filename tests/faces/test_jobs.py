@@ -179,7 +179,22 @@ def test_cancelling_a_running_job_asks_it_to_stop(shell: Shell, place: Place) ->
     place.claim(place.worker())
 
     assert shell.json("jobs", "cancel", str(job)) == {"jobs": [{"id": job, "was": "running"}]}
+    assert shell("jobs", "cancel", str(job)) == f"job {job} is asked to stop; it is running\n"
     assert shell.json("jobs", "show", str(job))["cancel_requested_at"]
+
+
+def test_cancelling_what_is_over_says_that_nothing_changed(shell: Shell, place: Place) -> None:
+    over, again = place.enqueue(), place.enqueue()
+    shell("jobs", "cancel", str(again))
+    ((_, job, attempt),) = place.claim(place.worker())
+    place.call("ostinato.complete_job(%s, %s)", job, attempt)
+
+    said = shell("jobs", "cancel", str(over), str(again))
+
+    assert said == (
+        f"job {over} stays as it is: it is done\n"
+        f"job {again} stays as it is: it was cancelled before\n"
+    )
 
 
 @pytest.mark.parametrize(

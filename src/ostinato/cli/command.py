@@ -12,6 +12,7 @@ import copy
 import dataclasses
 import functools
 import inspect
+import os
 import shlex
 import shutil
 import sys
@@ -20,10 +21,11 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from importlib import metadata
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 import psycopg
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from ostinato.base import settings as base_settings
 from ostinato.base.errors import InvalidInput, OstinatoError
@@ -37,6 +39,7 @@ F = TypeVar("F", bound=Callable[..., None])
 
 INTERRUPTED = 130
 PANEL = "Options of all commands"
+HELP = {"help_option_names": ["--help", "-h"]}
 EPILOG = "Options of all commands (--json, --data-dir, …): see `ostinato --help`."
 
 _OPTIONS: dict[str, tuple[Any, Any]] = {
@@ -48,6 +51,24 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
     "verbose": (bool, typer.Option("--verbose", "-v", help="Say more about what is done.")),
     "debug": (bool, typer.Option("--debug", help="Show the traceback of an error.")),
 }
+
+
+class _Quiet:
+    """The flag --help without its type: a flag takes no value."""
+
+    def get_help_option(self, ctx: Any) -> Any:  # noqa: ANN401 - as Typer has it
+        option = super().get_help_option(ctx)  # type: ignore[misc]
+        if option is not None:
+            option.metavar = ""
+        return option
+
+
+class Command(_Quiet, TyperCommand):
+    """A command whose help shows no type for flags."""
+
+
+class Group(_Quiet, TyperGroup):
+    """A group of commands, likewise."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,6 +94,8 @@ class Cli:
                 hint="Give one of them.",
             )
         named = {"data_dir": self.data_dir, "database_url": self.database_url}
+        if self.config is not None:  # for the sections of applications, also in processes started
+            os.environ[base_settings.CONFIG] = str(self.config)
         loaded = base_settings.load(named | self._log_level() | flags, file=self.config)
         if self.data_dir is not None:
             # A folder that was named means the embedded server, whatever the environment says.
@@ -93,7 +116,9 @@ class Cli:
 
 def group(parent: typer.Typer, name: str, about: str) -> typer.Typer:
     """A group of commands below another."""
-    made = typer.Typer(no_args_is_help=True, rich_markup_mode="markdown")
+    made = typer.Typer(
+        cls=Group, no_args_is_help=True, rich_markup_mode="markdown", context_settings=HELP
+    )
     parent.add_typer(made, name=name, help=about)
     return made
 
@@ -102,7 +127,8 @@ def command(app: typer.Typer, name: str | None = None) -> Callable[[F], F]:
     """Register a function as a command; it is handed a `Cli`, if that is what it takes first."""
 
     def decorate(function: F) -> F:
-        app.command(name, epilog=EPILOG)(_adapted(function))
+        made = _adapted(function)
+        app.command(name, cls=Command, epilog=EPILOG, context_settings=HELP)(made)
         return function
 
     return decorate
@@ -118,7 +144,7 @@ def callback(app: typer.Typer, function: F) -> None:
 
     run.__doc__ = function.__doc__
     _declare(run, [*own, *_shared(hidden=False)])
-    app.callback()(run)
+    app.callback(context_settings=HELP)(run)
 
 
 def _adapted(function: Callable[..., None]) -> Callable[..., None]:
@@ -160,6 +186,12 @@ def _declare(run: Callable[..., None], parameters: list[inspect.Parameter]) -> N
 
 def _parameter(name: str, annotation: object, default: object) -> inspect.Parameter:
     kind = inspect.Parameter.KEYWORD_ONLY
+    if get_origin(annotation) is Annotated:
+        of, info, *_ = get_args(annotation)
+        if of is bool and info.metavar is None:
+            info = copy.copy(info)
+            info.metavar = ""  # a flag takes no value
+            annotation = Annotated[bool, info]
     return inspect.Parameter(name, kind, annotation=annotation, default=default)
 
 

@@ -153,7 +153,8 @@ def _outcome(told: dict[str, int], *, preview: bool) -> list[str]:
     if preview:
         of = "" if told["chosen"] == told["matching"] else f" of {told['matching']:,} that match"
         return [f"{words.counted(told['chosen'], 'dead letter')}{of} would run again."]
-    lines = [f"{words.counted(told['redriven'], 'job')} run again."]
+    runs = "runs" if told["redriven"] == 1 else "run"
+    lines = [f"{words.counted(told['redriven'], 'job')} {runs} again."]
     if told["conflicts"]:
         lines.append(
             f"{words.counted(told['conflicts'], 'dead letter')} stayed:"

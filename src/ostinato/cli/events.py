@@ -1,6 +1,6 @@
 """`ostinato events …`: what happened, who was told, and what could not be delivered."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
@@ -104,7 +104,7 @@ def show(
     shown.add_row("tenant", found.tenant_id)
     shown.add_row("correlation", found.correlation_id)
     shown.add_row("producer", found.producer)
-    shown.add_row("occurred", found.occurred_at.isoformat())
+    shown.add_row("occurred", f"{found.occurred_at.astimezone(UTC):%Y-%m-%d %H:%M:%S.%f} UTC")
     shown.add_row("told", words.age(found.emitted_at, now))
     shown.add_row("payload", to_json(found.payload))
     for line in lines:
@@ -264,10 +264,18 @@ def redeliver(
             return {"matching": count, "redelivered": done}
 
     told = attach.run(work())
-    cli.out.show(told, f"Delivered again: {told['redelivered']:,} of {told['matching']:,}.")
+    would = f"Would be delivered again: {words.counted(told['matching'], 'event')}."
+    done = f"Delivered again: {told['redelivered']:,} of {told['matching']:,}."
+    cli.out.show(told, would if preview else done)
 
 
-def discard(cli: Cli, subscription: Name, positions: Positions) -> None:
+def discard(
+    cli: Cli,
+    subscription: Name,
+    positions: Annotated[
+        list[int], typer.Argument(metavar="POSITION", min=1, help="As `events buried` shows them.")
+    ],
+) -> None:
     """Give up buried events for good; a key that they block goes on.
 
     Example: `ostinato events discard billing.send_receipt 42`
@@ -294,7 +302,7 @@ def unsubscribe(cli: Cli, subscription: Name, *, yes: Yes = False) -> None:
         async with attach.connection(cli) as conn:
             found = await engine_subscriptions.list_subscriptions(conn)
             question = f"Remove {subscription}, {_left(found, subscription)}?"
-            if not (yes or cli.out.confirm(question)):
+            if not (yes or cli.out.confirm(question, preview=False)):
                 return False
             await engine_subscriptions.drop(conn, subscription)
             return True

@@ -1,7 +1,8 @@
 """`ostinato jobs …`: look at jobs, and do something about them."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 import typer
@@ -34,6 +35,14 @@ Before = Annotated[
 Most = Annotated[int, typer.Option(metavar="N", min=1, max=1000, help="At most this many.")]
 
 Act = Callable[[AsyncConnection[Any], int], Awaitable[str]]
+NOTHING: Mapping[str, str] = MappingProxyType({})
+NOT_CANCELLED = MappingProxyType(
+    {
+        "running": "is asked to stop; it is running",
+        "done": "stays as it is: it is done",
+        "cancelled": "stays as it is: it was cancelled before",
+    }
+)
 Seen = tuple[JobDetails, list[Attempt], list[Step], datetime]
 
 
@@ -100,7 +109,7 @@ def list_(
 def show(cli: Cli, job: JobId) -> None:
     """Everything about one job: arguments, result, error, every attempt, and its steps.
 
-    Example: `ostinato jobs show 31900000000042`
+    Example: `ostinato jobs show 3190000000042`
     """
 
     async def look(conn: AsyncConnection[Any]) -> Seen:
@@ -122,7 +131,7 @@ def show(cli: Cli, job: JobId) -> None:
 def retry(cli: Cli, jobs: JobIds) -> None:
     """Run jobs now: those that wait for their time, are dead, or were cancelled.
 
-    Example: `ostinato jobs retry 31900000000042`
+    Example: `ostinato jobs retry 3190000000042`
     """
 
     async def again(conn: AsyncConnection[Any], job: int) -> str:
@@ -146,7 +155,7 @@ def restart(
 
     For jobs that are scheduled, dead, cancelled or done.
 
-    Example: `ostinato jobs restart 31900000000042 --from charge`
+    Example: `ostinato jobs restart 3190000000042 --from charge`
     """
 
     async def again(conn: AsyncConnection[Any], job: int) -> str:
@@ -166,13 +175,13 @@ def cancel(
 ) -> None:
     """Cancel jobs: waiting ones at once, running ones by asking and then by force.
 
-    Example: `ostinato jobs cancel 31900000000042 --reason "the order was withdrawn"`
+    Example: `ostinato jobs cancel 3190000000042 --reason "the order was withdrawn"`
     """
 
     async def stop(conn: AsyncConnection[Any], job: int) -> str:
         return await engine_jobs.cancel(conn, job, reason)
 
-    _each(cli, jobs, stop, "is cancelled; it was")
+    _each(cli, jobs, stop, "is cancelled; it was", others=NOT_CANCELLED)
 
 
 def register(app: typer.Typer) -> None:
@@ -184,8 +193,13 @@ def register(app: typer.Typer) -> None:
     command(app)(cancel)
 
 
-def _each(cli: Cli, jobs: list[int], act: Act, done: str) -> None:
-    """Act on each job by itself: one that cannot be done does not stop the others."""
+def _each(
+    cli: Cli, jobs: list[int], act: Act, done: str, *, others: Mapping[str, str] = NOTHING
+) -> None:
+    """Act on each job by itself: one that cannot be done does not stop the others.
+
+    `others` has the words for jobs that were in a state in which `done` would not be true.
+    """
     failures: list[OstinatoError] = []
 
     async def work(conn: AsyncConnection[Any]) -> list[dict[str, Any]]:
@@ -199,7 +213,8 @@ def _each(cli: Cli, jobs: list[int], act: Act, done: str) -> None:
         return told
 
     told = attach.ask(cli, work)
-    lines = [f"job {each['id']} {done} {each['was']}" for each in told if "was" in each]
+    ends = {each["id"]: str(each["was"]) for each in told if "was" in each}
+    lines = [f"job {job} {others.get(was, f'{done} {was}')}" for job, was in ends.items()]
     cli.out.show({"jobs": told}, *lines)
     for error in failures:
         if not cli.out.json:

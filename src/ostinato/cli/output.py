@@ -107,12 +107,13 @@ class Output:
             bar.add_task(text, total=total)
             yield Steps(bar)
 
-    def confirm(self, question: str) -> bool:
+    def confirm(self, question: str, *, preview: bool = True) -> bool:
         """Ask; where nobody can answer that is an error that names --yes."""
         if self.json or not sys.stdin.isatty():
+            only = ", or --preview to only count" if preview else ""
             raise InvalidInput(
                 f"{question} Nobody is there to answer.",
-                hint="Say --yes to go ahead without being asked, or --preview to only count.",
+                hint=f"Say --yes to go ahead without being asked{only}.",
             )
         with _signals_end_reading():
             self._err.print(Text.assemble(question, (" [y/N] ", "bold")), end="")

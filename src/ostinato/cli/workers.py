@@ -47,7 +47,7 @@ def workers(cli: Cli) -> None:
 def why(cli: Cli, job: JobId) -> None:
     """Say why a job is not running, or what became of it.
 
-    Example: `ostinato why 31900000000042`
+    Example: `ostinato why 3190000000042`
     """
 
     async def look(conn: AsyncConnection[Any]) -> tuple[JobDetails, list[Reason]]:

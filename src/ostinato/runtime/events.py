@@ -162,9 +162,10 @@ class EventKind(Generic[M]):
             f"{'.'.join(str(part) for part in fault['loc']) or 'payload'}: {fault['msg']}"
             for fault in error.errors(include_input=False, include_url=False)
         ]
+        called = getattr(self.type.payload, "__qualname__", self.type.payload)
         return InvalidInput(
             f"event {self.type.name} has a bad payload: {'; '.join(faults[:5])}",
-            hint=f"Version {self.type.version} of it is a {self.type.payload}.",
+            hint=f"Version {self.type.version} of it is as {called} says.",
             type=self.type.name,
             faults=faults[:20],
         )
