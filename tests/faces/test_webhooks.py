@@ -149,6 +149,31 @@ def test_pause_and_resume(shell: Shell, place: Place) -> None:
     assert "no webhook endpoint" in shell.fails("webhooks", "pause", "nobody")
 
 
+def test_an_endpoint_is_changed_and_removed(shell: Shell, place: Place) -> None:
+    create(shell)
+
+    said = shell("webhooks", "change", "orders", "--url", "https://b.example.com/", "--type", "a.*")
+    assert said == "endpoint orders of default is changed\n"
+    shown = shell.json("webhooks", "show", "orders")
+    assert (shown["url"], shown["event_types"]) == ("https://b.example.com/", ["a.*"])
+    assert shown["timeout_seconds"] == 5
+    assert "nothing says what to change" in shell.fails("webhooks", "change", "orders")
+    inner = ("webhooks", "change", "orders", "--url", "http://10.0.0.1/")
+    assert "not a public address" in shell.fails(*inner)
+
+    assert "--preview" not in shell.fails("webhooks", "remove", "orders")
+    assert shell("webhooks", "remove", "orders", "-y") == "endpoint orders of default is gone\n"
+    assert shell.json("webhooks", "list") == {"endpoints": []}
+
+
+def test_what_to_try_next_names_the_tenant(shell: Shell, place: Place) -> None:
+    new = ("webhooks", "create", "orders", "https://a.example.com/", "--secret-file", "a.key")
+
+    tried = shell.run(*new, "--tenant", "acme").stderr
+
+    assert "webhooks test orders --tenant acme" in tried
+
+
 def test_attempts_are_listed_and_dead_ones_sent_again(
     shell: Shell, place: Place, receiver: Receiver
 ) -> None:

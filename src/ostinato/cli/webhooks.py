@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -163,7 +164,84 @@ def create(
         f"endpoint {endpoint} of {tenant} is told of {', '.join(types)}; its secret ends in {hint}"
     )
     cli.out.show({"endpoint": endpoint, "tenant_id": tenant, "secret_hint": hint}, told)
-    cli.out.note(f"Try it: {cli.try_('webhooks', 'test', endpoint)}")
+    whose = [] if tenant == "default" else ["--tenant", shlex.quote(tenant)]
+    cli.out.note(f"Try it: {cli.try_('webhooks', 'test', endpoint, *whose)}")
+
+
+def change(
+    cli: Cli,
+    *,
+    endpoint: Name,
+    url: Annotated[str | None, typer.Option(metavar="URL", help="Where it is now.")] = None,
+    types: Annotated[
+        list[str] | None, typer.Option("--type", metavar="TYPE", help="Only these from now on.")
+    ] = None,
+    header: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME:VALUE", help="Static headers, instead of those before."),
+    ] = None,
+    description: Annotated[str | None, typer.Option(metavar="TEXT", help="What it is for.")] = None,
+    timeout: Annotated[str | None, typer.Option(metavar="TIME", help="Time to answer in.")] = None,
+    disable_after: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Failing for this long disables it.")
+    ] = None,
+    tenant: Tenant = "default",
+) -> None:
+    """Change what is given of an endpoint; what is on its way goes to the new URL.
+
+    Example: `ostinato webhooks change orders --url https://shop.example/v2/hooks`
+    """
+    given = (url, types or None, header or None, description, timeout, disable_after)
+    if all(value is None for value in given):
+        raise InvalidInput("nothing says what to change", hint="See: ostinato webhooks change -h")
+    allowed = parse_allowed(cli.settings.webhooks_allow_private)
+
+    async def write(conn: Connection) -> None:
+        await webhooks.change_endpoint(
+            conn,
+            endpoint,
+            tenant_id=tenant,
+            url=url,
+            event_types=types or None,
+            description=description,
+            headers=dict(_header(text) for text in header) if header else None,
+            timeout_seconds=words.seconds(timeout, "--timeout") if timeout else None,
+            disable_after_seconds=(
+                words.seconds(disable_after, "--disable-after") if disable_after else None
+            ),
+            allowed=allowed,
+        )
+
+    attach.ask(cli, write)
+    answer = {"endpoint": endpoint, "tenant_id": tenant}
+    cli.out.show(answer, f"endpoint {endpoint} of {tenant} is changed")
+
+
+def remove(
+    cli: Cli,
+    endpoint: Name,
+    *,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    tenant: Tenant = "default",
+) -> None:
+    """Remove an endpoint, its secrets, and all that was to be delivered to it.
+
+    Example: `ostinato webhooks remove orders`
+    """
+
+    async def work() -> bool:
+        async with attach.connection(cli) as conn:
+            found = await webhooks.show_endpoint(conn, endpoint, tenant_id=tenant)
+            left = sum(getattr(found, name) for name in COUNTS)
+            question = f"Remove endpoint {endpoint} of {tenant}, with {left:,} not delivered?"
+            if not (yes or cli.out.confirm(question, preview=False)):
+                return False
+            await webhooks.remove_endpoint(conn, endpoint, tenant_id=tenant)
+            return True
+
+    gone = attach.run(work())
+    told = f"endpoint {endpoint} of {tenant} is gone" if gone else "Nothing was changed."
+    cli.out.show({"endpoint": endpoint, "tenant_id": tenant, "removed": gone}, told)
 
 
 def rotate(
@@ -234,7 +312,7 @@ def resume(cli: Cli, endpoint: Name, *, tenant: Tenant = "default") -> None:
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     command(app, "list")(list_)
-    for each in (show, create, rotate, pause, resume):
+    for each in (show, create, change, remove, rotate, pause, resume):
         command(app)(each)
     webhook_sent.register(app)
 
