@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ostinato.base.settings import ENV_PREFIX, Settings
+from ostinato.catalog import APPS
 from ostinato.cli import attach, demo_data, listening
 from ostinato.cli.command import Cli
 from ostinato.cli.demo_data import DemoKey, Place
@@ -105,7 +106,7 @@ class _Up:
         supervisor = Supervisor(
             parts,
             self._cli.out,
-            env=environ(self._settings),
+            env=environ(self._settings) | self._outside_world(),
             drain_seconds=self._settings.drain_seconds,
             on_ready=self._ready,
         )
@@ -113,6 +114,20 @@ class _Up:
             return await supervisor.run()
         finally:
             demo_data.forget(self._folder)
+
+    def _outside_world(self) -> dict[str, str]:
+        """What leads applications to their stand-ins, unless somebody said where to go."""
+        if self._sandbox_url is None:
+            return {}
+        from ostinato.sandbox.server import stand_ins
+
+        said = [each.settings(self._sandbox_url) for each in stand_ins(APPS)]
+        return {
+            name: value
+            for settings in said
+            for name, value in settings.items()
+            if name not in os.environ
+        }
 
     def _parts(self) -> list[Part]:
         plan, parts = self._plan, []

@@ -91,6 +91,10 @@ class Hooks:
         self.router.get(f"{CONTROL}/hooks/{{name}}")(self._show)
         self.router.post("/hooks/{name}")(self._receive)
 
+    def settings(self, url: str) -> dict[str, str]:  # noqa: ARG002 - as every stand-in
+        """Nothing leads here: an endpoint names its address."""
+        return {}
+
     def reset(self) -> None:
         """Forget all receivers."""
         self._receivers.clear()

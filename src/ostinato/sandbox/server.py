@@ -10,7 +10,7 @@ arguments and returns a `StandIn`. For this machine only: it listens on loopback
 request that was meant for another name.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, Protocol, cast
 
@@ -39,6 +39,9 @@ class StandIn(Protocol):
 
     def reset(self) -> None:
         """Forget what it was told and sent."""
+
+    def settings(self, url: str) -> Mapping[str, str]:
+        """The environment that leads its application here, when the sandbox is at this address."""
 
 
 class LimitSet(BaseModel):

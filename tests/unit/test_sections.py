@@ -1,0 +1,74 @@
+"""Settings of applications: from the environment, a table of the file, or the default."""
+
+from pathlib import Path
+
+import pytest
+
+from ostinato.base.errors import InvalidInput, SettingsError
+from ostinato.base.sections import Section, section, setting
+from ostinato.base.settings import Settings, load
+
+
+@section("rounds")
+class Sample(Section):
+    """What a sample has."""
+
+    url: str = setting("https://example.org", "Where it is.")
+    key: str | None = setting(None, "What opens it.")
+    most: int = setting(5, "How many.", low=1, high=10)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "ostinato.toml"
+    path.write_text('concurrency = 7\n[rounds]\nurl = "http://a"\nmost = 3\n')
+    return path
+
+
+def test_defaults_file_and_environment_in_turn(file: Path) -> None:
+    assert Sample.load(environ={}).most == 5
+    assert Sample.load(environ={}, file=file) == Sample(url="http://a", most=3)
+    around = {"OSTINATO_ROUNDS_MOST": "4", "OSTINATO_ROUNDS_URL": ""}
+    assert Sample.load(environ=around, file=file) == Sample(url="http://a", most=4)
+
+
+def test_the_file_may_be_named_by_the_environment(file: Path) -> None:
+    around = {"OSTINATO_CONFIG": str(file)}
+    assert Sample.load(environ=around).most == 3
+    assert load(environ=around).concurrency == 7
+
+
+def test_sections_are_no_settings_of_ostinato_itself(file: Path) -> None:
+    assert load(environ={"OSTINATO_ROUNDS_MOST": "4"}, file=file) == Settings(concurrency=7)
+
+
+@pytest.mark.parametrize(
+    ("around", "said"),
+    [
+        ({"OSTINATO_ROUNDS_MOSTT": "4"}, "unknown setting.*OSTINATO_ROUNDS_MOSTT"),
+        ({"OSTINATO_ROUNDS_MOST": "many"}, "rounds.most must be a whole number"),
+        ({"OSTINATO_ROUNDS_MOST": "11"}, "rounds.most must be from 1 to 10"),
+    ],
+)
+def test_what_cannot_be_used_is_refused(around: dict[str, str], said: str) -> None:
+    with pytest.raises(SettingsError, match=said):
+        Sample.load(environ=around)
+
+
+def test_an_unknown_name_in_the_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.toml"
+    path.write_text("[rounds]\nmots = 3\n")
+    with pytest.raises(SettingsError, match="Did you mean most"):
+        Sample.load(environ={}, file=path)
+    path.write_text("rounds = 3\n")
+    with pytest.raises(SettingsError, match="must be a table"):
+        Sample.load(environ={}, file=path)
+
+
+def test_a_section_belongs_to_an_application() -> None:
+    with pytest.raises(InvalidInput, match="there is no section"):
+        section("nothing")
+
+
+def test_secrets_are_not_shown() -> None:
+    assert "hunter2" not in repr(Sample(url="postgresql://a:hunter2@b"))
