@@ -226,13 +226,16 @@ class Finisher:
 
 def _tell_failures(group: list[Finished]) -> None:
     """A failed attempt is said, by its signature: the message itself may hold personal data."""
-    for job, verdict, _ in group:
+    for job, verdict, seconds in group:
         if isinstance(verdict, Failed):
             log.warning(
                 "attempt_failed",
                 kind=job.kind,
                 job_id=job.id,
                 attempt=job.attempt,
+                tenant_id=job.tenant_id,
+                correlation_id=job.correlation_id or f"job-{job.id}",
+                duration_ms=int(seconds * 1000),
                 error=verdict.failure.signature,
                 retry_in=verdict.failure.delay and round(verdict.failure.delay, 1),
                 dead=None if verdict.failure.delay is not None else verdict.failure.reason,
