@@ -1,4 +1,4 @@
-"""What Schemathesis is told about keys: one that was used before is a conflict, and rightly so."""
+"""What Schemathesis is told: a key that was used is a conflict, a number beyond 2^53 is refused."""
 
 import re
 import uuid
@@ -7,12 +7,29 @@ from typing import Any
 import schemathesis
 
 KEY = re.compile(r"[\x21-\x7e]{1,200}")
+MOST = 2**53 - 1
 
 
 @schemathesis.hook
-def before_call(_: schemathesis.HookContext, case: schemathesis.Case, __: Any) -> None:  # noqa: ANN401 - what will be sent
+def before_call(_: schemathesis.HookContext, case: schemathesis.Case[Any], __: Any) -> None:  # noqa: ANN401 - what will be sent
     """Give every request a key of its own, if it has one that is valid."""
-    headers = case.headers or {}
+    headers: Any = case.headers or {}
     for name, value in list(headers.items()):
         if name.lower() == "idempotency-key" and KEY.fullmatch(str(value)):
             headers[name] = str(uuid.uuid4())
+
+
+@schemathesis.hook
+def map_body(_: schemathesis.HookContext, body: Any) -> Any:  # noqa: ANN401 - what will be sent
+    """Keep integers within 2^53: no schema can say that more is refused."""
+    return _within(body)
+
+
+def _within(value: Any) -> Any:  # noqa: ANN401 - any JSON
+    if isinstance(value, dict):
+        return {name: _within(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_within(item) for item in value]
+    if isinstance(value, int) and not isinstance(value, bool):
+        return max(-MOST, min(MOST, value))
+    return value
