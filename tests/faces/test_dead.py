@@ -183,3 +183,13 @@ def test_a_question_can_be_ended_by_a_signal(shell: Shell, place: Place) -> None
 def test_bad_input_is_refused(shell: Shell, args: tuple[str, ...]) -> None:
     shell.fails("jobs", *args, code=2)
     assert '"code": "usage"' in shell.run("--json", "jobs", *args, code=2).stdout
+
+
+def test_a_group_is_redriven_by_what_the_list_shows(shell: Shell, place: Place) -> None:
+    place.bury(message="no mailbox <n>")
+
+    listed = shell("jobs", "dead")
+
+    assert "no mailbox <n>" in listed
+    assert "ValueError" not in listed  # the words of one of them, which find no other
+    assert shell("jobs", "redrive", "--signature", "no mailbox <n>", "-y") == "1 job runs again.\n"

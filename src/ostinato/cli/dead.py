@@ -175,7 +175,7 @@ def _by_error(cli: Cli) -> None:
             line.kind,
             line.reason,
             words.age(line.last, now),
-            line.example_error or line.signature,
+            line.signature,  # what --signature takes; the example has its own words
             str(line.example_job_id),
         )
     cli.out.show({"groups": found}, shown if found else Text("No dead letters."))
