@@ -8,6 +8,7 @@ from tests.sql.engine import Row, Session, Sessions, refused
 
 # Tables with a tenant_id that tenants are not let into at all: each with its reason.
 CLOSED = {
+    "api_key": "what keys are known by: looked up before anybody is a tenant",
     "event_kept": "copies of buried events, for whoever redelivers them",
     "job_wait": "what the engine looks up when an event comes; the job itself is open",
     "subscription": "belongs to an application; tenant_id says whose events it wants",
