@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.sql.engine import Clock, Session, Value, refused
+from tests.sql.engine import Clock, Session, Value, refused, until_blocked
 
 NAME = "metric_sample"
 THIS_WEEK = "metric_sample_20260226"
@@ -82,7 +82,7 @@ def test_a_week_that_is_still_needed_is_kept(db: Session, admin: Session, clock:
 def test_a_log_that_is_in_use_is_left_to_the_next_call(
     db: Session, other: Session, admin: Session, clock: Clock
 ) -> None:
-    upkeep(db, weeks_ahead=0)
+    upkeep(db, weeks_ahead=5)
     clock.advance(days=30)
 
     with other.transaction():
@@ -91,6 +91,22 @@ def test_a_log_that_is_in_use_is_left_to_the_next_call(
 
     assert ("skipped", THIS_WEEK) in [row[:2] for row in left]
     assert ("dropped", THIS_WEEK) in [row[:2] for row in upkeep(db, weeks_ahead=0)]
+
+
+def test_who_reads_logs_in_another_order_is_not_ended_as_a_deadlock(
+    db: Session, other: Session, admin: Session
+) -> None:
+    """It holds `event`, upkeep holds `event_log`: the wait of upkeep ends first."""
+    with other.transaction():
+        other.rows("select from ostinato_data.event limit 1")
+        made = db.later("upkeep_logs", retention_days=14, weeks_ahead=10)
+        until_blocked(admin, db, by=other)
+        other.rows("select from ostinato_data.event_log limit 1")
+
+    done = [(row["action"], row["name"].rsplit("_", 1)[0]) for row in made.result()]
+    assert done.count(("created", "event_log")) == 11
+    assert [pair for pair in done if pair[1] == "event"] == [("skipped", "event")]
+    assert done.count(("created", "schedule_fire")) == 11
 
 
 def test_two_upkeeps_at_once_do_not_meet(db: Session, other: Session) -> None:

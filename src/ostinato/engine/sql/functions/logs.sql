@@ -2,7 +2,8 @@
 -- no rows that outlive their week one by one: a week is dropped as a whole, once it is past retention and nobody needs it.
 --
 -- A parent is made with `partition by range (<id>)` and a default partition `<parent>_default`. Never in the way of work: a lock
--- is waited for 300 ms at the most. Lock order: the parents by name, then their default partitions.
+-- is waited for 300 ms at the most, once for each log, while those of other logs are held. So whoever reads logs in another order
+-- waits for less than the second after which PostgreSQL calls it a deadlock. Lock order: the parents by name, then their default partitions.
 
 -- The weeks of which a log has a partition.
 create function ostinato.log_weeks(parent text) returns setof integer language sql stable
@@ -41,7 +42,8 @@ end
 $$;
 
 -- Makes the partitions of this week and the weeks ahead of a log, and drops those past retention whose ids are all below
--- `keep_from` (null: all may go). Returns a row for each thing done or left.
+-- `keep_from` (null: all may go). Returns a row for each thing done or left; what comes after a lock that was not free is left
+-- to the next call.
 create function ostinato.upkeep_log(parent text, id text, cutoff timestamptz, keep_from bigint default null, weeks_ahead integer default 4)
 returns table (action text, name text, reason text, rows bigint) language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -51,12 +53,18 @@ declare
 begin
     for v_week in select g from generate_series(v_this, v_this + weeks_ahead) g except select ostinato.log_weeks(parent) order by 1 loop
         return query select * from ostinato.add_log_week(parent, id, v_week);
+        if not v_week in (select ostinato.log_weeks(parent)) then
+            return;  -- its locks were not free, and somebody may wait for what we hold
+        end if;
     end loop;
     for v_week in select w from ostinato.log_weeks(parent) w where ostinato.week_id(w + 1) <= ostinato.first_id(cutoff) order by w loop
         if keep_from < ostinato.week_id(v_week + 1) then
             return query select 'kept', ostinato.week_name(parent, v_week), 'past retention, but still needed', null::bigint;
         else
             return query select * from ostinato.drop_log_week(parent, v_week);
+            if v_week in (select ostinato.log_weeks(parent)) then
+                return;
+            end if;
         end if;
     end loop;
 end
