@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, Unpack, overload
 
+from ostinato.base.alerts import Alert
 from ostinato.base.backoff import Retry
 from ostinato.base.errors import InvalidInput, NotFound
 from ostinato.base.events import EventType, OnPoison, Start
@@ -46,6 +47,7 @@ class App:
         name: str,
         *,
         queues: Sequence[Queue] = (),
+        alerts: Sequence[Alert] = (),
         http: str | None = None,
         sql: str | None = None,
         sandbox: str | None = None,
@@ -66,6 +68,9 @@ class App:
         self._schedules: dict[str, Schedule] = {}
         self._events: dict[tuple[str, int], EventKind[Any]] = {}
         self._subscribers: dict[str, Subscriber] = {}
+        self._alerts: dict[str, Alert] = {}
+        for alert in alerts:
+            self.alert(alert)
 
     @property
     def kinds(self) -> Mapping[str, JobKind[Any]]:
@@ -134,6 +139,25 @@ class App:
             return kind
 
         return decorate
+
+    @property
+    def alerts(self) -> Sequence[Alert]:
+        """What the app wants watched."""
+        return tuple(self._alerts.values())
+
+    def alert(self, alert: Alert) -> Alert:
+        """Have the engine watch a value: app.alert(Alert("billing.unpaid", …)).
+
+        Every worker of the app declares its alerts when it starts; one that the app no longer has
+        is resolved and forgotten then.
+        """
+        if alert.owner != self.name or alert.name in self._alerts:
+            raise InvalidInput(
+                f"app {self.name!r} cannot have the alert {alert.name!r}, or has one of that name",
+                hint=f"Name it {self.name}.<what is wrong>, each once.",
+            )
+        self._alerts[alert.name] = alert
+        return alert
 
     @property
     def events(self) -> Sequence[EventKind[Any]]:
