@@ -29,7 +29,9 @@ def own_folder() -> Iterator[Path]:
 
 
 @contextmanager
-def in_front_of(server: Server, folder: Path, port: int | None = None) -> Iterator[int]:
+def in_front_of(
+    server: Server, folder: Path, port: int | None = None, connections: int = 4
+) -> Iterator[int]:
     """Runs it on a port of the loopback, a free one unless it is named; yields the port."""
     path = program()
     assert path is not None
@@ -48,7 +50,7 @@ def in_front_of(server: Server, folder: Path, port: int | None = None) -> Iterat
         f"auth_type = trust\nauth_file = {users}\n"
         f"logfile = {folder / 'pgbouncer.log'}\npidfile = {folder / 'pgbouncer.pid'}\n"
         # Fewer connections than clients, so that they are really shared.
-        "default_pool_size = 4\nmax_client_conn = 200\nserver_round_robin = 1\n"
+        f"default_pool_size = {connections}\nmax_client_conn = 200\nserver_round_robin = 1\n"
     )
     for item in (folder, users, config):
         os.chown(item, user.uid, user.gid)

@@ -63,12 +63,12 @@ class Site:
         if self._conn is not None:
             self._conn.close()
 
-    def crew(self, url: str | None = None, **settings: object) -> Crew:
+    def crew(self, url: str | None = None, *, app: str = APP, **settings: object) -> Crew:
         """Workers that die with the test; `url`: how they reach the database."""
         folder = self.folder / f"crew-{next(_names)}"
         folder.mkdir()
         values: Mapping[str, object] = QUICK | {"test_url": self.urls.worker} | settings
-        made = Crew(APP, url or self.urls.worker, folder, values)
+        made = Crew(app, url or self.urls.worker, folder, values)
         self._crews.append(made)
         return made
 

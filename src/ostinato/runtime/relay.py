@@ -18,7 +18,7 @@ from uuid import UUID
 
 from psycopg import AsyncConnection
 
-from ostinato.base.errors import LeaseLost
+from ostinato.base.errors import LeaseLost, OstinatoError
 from ostinato.base.log import get_logger
 from ostinato.base.metrics import DELIVERIES, EVENTS_SEQUENCED, FENCED_WRITES, Recorder
 from ostinato.engine import outbox, queues, subscriptions
@@ -119,21 +119,31 @@ class Deliverer:
         self._lanes: set[asyncio.Task[None]] = set()
         self._closing = False
         self._reconciled = time.monotonic()
+        self._in_doubt = FOREVER
+        """When to look for a take whose answer may have been lost."""
 
     async def tick(self, conn: AsyncConnection[Any]) -> float:
         """One round: settle what has ended, take more, start it."""
         await self._settle(conn)
         if self._closing:
             return FOREVER
-        if time.monotonic() - self._reconciled > RECONCILE_SECONDS:
+        now = time.monotonic()
+        if now - self._reconciled > RECONCILE_SECONDS or now > self._in_doubt:
             await self._reconcile(conn)
-        room = BATCH - len(self._held)
+        pause = await self._take(conn, BATCH - len(self._held))
+        # What nobody knows to be held is due to nobody: no poll would wake us for it.
+        return min(pause, max(self._in_doubt - now, BUSY_SECONDS))
+
+    async def _take(self, conn: AsyncConnection[Any], room: int) -> float:
         if room * 2 < BATCH:
             return FOREVER  # a lane that ends wakes us
         try:
             taken = await subscriptions.take(conn, self._subscriber.name, self._worker_id(), room)
         except LeaseLost:
             return DEAD_SECONDS  # this worker is about to start over under a new id
+        except OstinatoError:
+            self._in_doubt = time.monotonic() + self._unheard_seconds + BUSY_SECONDS
+            raise
         self._start(taken)
         return 0 if len(taken) == room and len(self._held) * 2 < BATCH else FOREVER
 
@@ -212,6 +222,13 @@ class Deliverer:
             outcome = one.outcome
             if one.position in refused:
                 self._recorder.add(FENCED_WRITES, "settle_deliveries")
+                log.warning(
+                    "fenced",
+                    verb="settle_deliveries",
+                    subscription=name,
+                    position=one.position,
+                    attempt=one.attempt,
+                )
             elif outcome == "failed" and one.delay is None:
                 self._recorder.add(DELIVERIES, name, "buried")
                 log.error("event_buried", subscription=name, position=one.position)
@@ -226,3 +243,4 @@ class Deliverer:
         if lost:
             log.warning("take_never_heard_of", subscription=self._subscriber.name, events=lost)
         self._reconciled = time.monotonic()
+        self._in_doubt = FOREVER

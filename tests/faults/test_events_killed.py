@@ -1,0 +1,129 @@
+"""Events and webhooks while their writers and their relays die, or seem to.
+
+No committed event is lost, none of a transaction that was rolled back is told, and each key is in
+the order of its commits: for subscribers in the relay and in jobs, and for a receiver over HTTP.
+"""
+
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from ostinato.cli.torture_crew import Hand
+from ostinato.db.embedded import Server
+from tests.faults import bouncer
+from tests.faults.proxy import between
+from tests.faults.site import Site, eventually, say
+from tests.faults.telling import Telling, telling
+from tests.runtime.receiver import Reply, silence
+
+# All on one process: they share a server, and would take the machine's time from each other.
+pytestmark = [pytest.mark.xdist_group("faults"), pytest.mark.slow]
+
+EVERY = 60
+ROUNDS = 4
+
+
+@pytest.fixture(params=["direct", "pooled"])
+def told(request: pytest.FixtureRequest, server: Server, site: Site) -> Iterator[Telling]:
+    if request.param == "direct":
+        with telling(site) as made:
+            yield made
+        return
+    if bouncer.program() is None:
+        say("PgBouncer is not installed: events that pass through it were not tested.")
+        pytest.skip("PgBouncer is not installed")
+    with (
+        bouncer.own_folder() as folder,
+        # A process that is stopped in a transaction keeps its connection from all others.
+        bouncer.in_front_of(server, folder, connections=16) as port,
+        telling(site, bouncer.through(site.urls.worker, port)) as made,
+    ):
+        yield made
+
+
+def declared_dead(site: Site, hand: Hand) -> None:
+    """Wait until the others have given a worker up."""
+    site.until(
+        "select not exists (select from ostinato_data.worker w where w.name = %s)", hand.name
+    )
+
+
+def test_kills_of_writers_and_relays_lose_no_event_and_turn_none_around(told: Telling) -> None:
+    site = told.site
+    pooled = told.url != site.urls.worker
+    seed = 2 if pooled else 1
+    say(f"seed {seed}")
+    rng = random.Random(seed)
+    crew = told.crew(**({"pooled": "true"} if pooled else {}))
+    site.ready(*(crew.start() for _ in range(3)))
+    for _ in range(3):
+        told.write(rng.getrandbits(32))
+
+    for turn in range(ROUNDS):
+        eventually(lambda mark=EVERY * (turn + 1): told.facts() >= mark)  # type: ignore[misc]
+        rng.choice([writer for writer in told.writers if writer.poll() is None]).kill()
+        told.write(rng.getrandbits(32))
+        victim = rng.choice(crew.alive)
+        if turn % 2:
+            victim.pause()
+            declared_dead(site, victim)
+            victim.resume()
+        else:
+            victim.kill()
+            crew.start()
+    told.stop_writing()
+    told.until_settled()
+
+    told.check()
+    doomed = {row[0] for row in site.rows("select event_id from doomed")}
+    assert doomed
+    assert not doomed & {row[0] for row in site.rows("select event_id from booked")}
+    assert not doomed & {int(call.headers["webhook-id"]) for call, _ in told.receiver.calls}
+    say(f"{told.facts()} events, {told.repeated()} messages taken twice")
+
+
+def test_who_wakes_up_late_settles_nothing_and_is_counted(site: Site) -> None:
+    """A worker is stopped in the middle of all kinds of deliveries, and others make them."""
+    with telling(site, trouble=0) as told:
+        crew = told.crew()
+        sleeper = crew.start()
+        site.ready(sleeper)
+        told.receiver.script.extend([Reply(fault=silence)] * 4)
+        told.emit(["a", "a", "b", "c", None], seconds=2)
+        site.until("select count(*) = 14 from ostinato_data.delivery d where d.state = 'held'")
+        eventually(lambda: len(told.receiver.calls) == 4)
+        sleeper.pause()
+        site.ready(crew.start())
+        declared_dead(site, sleeper)
+        told.until_settled()
+        sleeper.resume()
+        told.receiver.released.set()
+        # Of the relay all that it held, and of jobs, which are one for each key, as many.
+        eventually(lambda: fenced(sleeper, "settle_deliveries") == 10)
+        eventually(lambda: sleeper.said("fenced") == 10 + 4 + 4)
+        eventually(lambda: sleeper.said("declared_dead"))
+
+        told.check()
+
+
+def fenced(hand: Hand, verb: str) -> int:
+    return sum(
+        line.get("event_type") == "fenced" and line.get("verb") == verb for line in hand.lines()
+    )
+
+
+def test_a_take_whose_answer_is_lost_is_given_back_and_its_events_are_delivered(site: Site) -> None:
+    with telling(site, trouble=0) as told, between(site.urls.worker, site.folder) as proxy:
+        told.url = proxy.url(site.urls.worker)
+        crew = told.crew(call_timeout_seconds=0.5, expiry_seconds=30, beat_seconds=1)
+        hand = crew.start()
+        site.ready(hand)
+        proxy.decide = lambda text: "rows" if "take_deliveries" in text and not proxy.lost else None
+        told.emit(["a", "a", "b", None])
+        # Nothing else is told that would wake it.
+        told.until_settled()
+
+        assert len(proxy.lost) == 1
+        assert hand.said("take_never_heard_of") == 1
+        told.check()
