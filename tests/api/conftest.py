@@ -83,17 +83,18 @@ def api_apps() -> tuple[App, ...]:
 
 
 @pytest.fixture
+def api_database(shared_server: Server, api_urls: Urls) -> Database:
+    """The database of the API; a test module may have its own way to it."""
+    urls = api_urls
+    return Database(urls.worker, urls.admin, listen_url=urls.worker, server=shared_server)
+
+
+@pytest.fixture
 async def api(
-    shared_server: Server, api_urls: Urls, api_settings: Settings, api_apps: tuple[App, ...]
+    api_urls: Urls, api_database: Database, api_settings: Settings, api_apps: tuple[App, ...]
 ) -> AsyncIterator[Api]:
     """A running API on an empty database."""
-    database = Database(
-        url=api_urls.worker,
-        admin_url=api_urls.admin,
-        listen_url=api_urls.worker,
-        server=shared_server,
-    )
-    parts = Parts(database, api_settings, apps=api_apps)
+    parts = Parts(api_database, api_settings, apps=api_apps)
     app = build(parts)
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     async with (
