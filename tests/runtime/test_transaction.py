@@ -217,6 +217,42 @@ async def test_the_fence_guards_writes_of_a_transaction_that_does_not_end_the_jo
     assert await effects(lab) == [(job_id, 1, "end"), (job_id, 1, "step")]
 
 
+async def test_a_fenced_transaction_is_committed_and_the_job_goes_on(lab: Lab) -> None:
+    @lab.app.job()
+    async def work(ctx: Context) -> None:
+        async with ctx.fenced() as conn:
+            await write(conn, ctx, "middle")
+        async with ctx.transaction() as conn:
+            await write(conn, ctx, "end")
+
+    async with lab.worker():
+        job_id = await work.enqueue(lab.client)
+        await lab.becomes(job_id, "done", "dead")
+
+    assert await effects(lab) == [(job_id, 1, "end"), (job_id, 1, "middle")]
+
+
+async def test_a_fenced_transaction_of_who_lost_the_job_writes_nothing(lab: Lab) -> None:
+    started, gate = asyncio.Event(), asyncio.Event()
+
+    @lab.app.job(retry=NOW)
+    async def work(ctx: Context) -> None:
+        if ctx.job.attempt == 1:
+            started.set()
+            await gate.wait()
+        async with ctx.fenced() as conn:
+            await write(conn, ctx, "middle")
+
+    async with lab.worker():
+        job_id = await work.enqueue(lab.client)
+        await started.wait()
+        await lab.rows("select ostinato.rescue_claim(c.id, 3) from ostinato_data.claim c")
+        gate.set()
+        await lab.becomes(job_id, "done", "dead")
+
+    assert await effects(lab) == [(job_id, 2, "middle")]
+
+
 async def test_a_fence_in_the_transaction_that_ends_the_job_stands_in_nobodys_way(lab: Lab) -> None:
     """Two jobs of one claim, each with the other's lock in its way, would be a deadlock."""
     both_fenced = asyncio.Barrier(2)

@@ -228,6 +228,17 @@ class Context:
         if self.steps is not None:
             self.steps.check_all_taken()
 
+    @asynccontextmanager
+    async def fenced(self) -> AsyncIterator[AsyncConnection[Any]]:
+        """A transaction that does not end the job: committed if this attempt still owns it.
+
+        Raises `LeaseLost`, and writes nothing, when another worker has the job by now. The fence
+        comes last, so that rows of the handler are locked before the claim, as in `transaction()`.
+        """
+        async with self._services.transaction() as conn:
+            yield conn
+            await claims.fence(conn, self.job)
+
     async def fence(self, conn: AsyncConnection[Any]) -> None:
         """Hold the job until the end of this connection's transaction, or raise `LeaseLost`.
 
