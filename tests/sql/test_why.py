@@ -212,7 +212,7 @@ def test_it_waits_for_a_retry(db: Session) -> None:
 
     assert codes(db, job) == ["retrying"]
     why = db.why(job)["retrying"]
-    assert "failed 1 times" in why["message"]
+    assert "failed once and is tried again" in why["message"]
     assert "09:01:30 UTC, in 1 min 30 s. Last error: ValueError: it broke" in why["message"]
     assert (why["detail"]["failures"], why["detail"]["max_attempts"]) == (1, 5)
 

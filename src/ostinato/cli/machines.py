@@ -8,7 +8,7 @@ __all__ = ["EXAMPLE", "MACHINES", "page"]
 
 EXAMPLE = Machine(
     "invoice",
-    about="The example of docs/machines.md: an invoice on its way from a draft to money.",
+    about="As in docs/machines.md, with more: an invoice on its way from a draft to money.",
     states=("draft", "sent", "paid", "void"),
     initial="draft",
     terminal=("paid", "void"),

@@ -184,11 +184,12 @@ begin
     return query
     select case v_job.reason when 'retry' then 'retrying' when 'snooze' then 'snoozed' when 'sleep' then 'sleeping' else 'later' end,
         format(case v_job.reason
-               when 'retry' then 'Job %1$s failed %4$s times and is tried again at %2$s, in %3$s. Last error: %5$s'
+               when 'retry' then 'Job %1$s failed %4$s and is tried again at %2$s, in %3$s. Last error: %5$s'
                when 'snooze' then 'Job %1$s asked to be run again at %2$s, in %3$s; that counts as no failure.'
                when 'sleep' then 'Job %1$s sleeps between two steps and goes on at %2$s, in %3$s.'
                else 'Job %1$s is to run at %2$s, in %3$s.' end,
-               why_scheduled.job_id, ostinato.say_time(v_job.run_at), ostinato.say_span(v_job.run_at - v_now), v_job.failures,
+               why_scheduled.job_id, ostinato.say_time(v_job.run_at), ostinato.say_span(v_job.run_at - v_now),
+               case when v_job.failures = 1 then 'once' else v_job.failures || ' times' end,
                coalesce(ostinato.error_summary(o.error), 'none was recorded')),
         json_strip_nulls(json_build_object('run_at', v_job.run_at, 'attempt', v_job.attempt, 'failures', v_job.failures,
             'max_attempts', j.max_attempts, 'error', case when v_job.reason = 'retry' then o.error end)),
