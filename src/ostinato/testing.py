@@ -50,6 +50,7 @@ from ostinato.runtime.kinds import JobKind
 from ostinato.runtime.relay import Deliverer, service_of
 from ostinato.runtime.saver import Saver
 from ostinato.runtime.services import declare
+from ostinato.runtime.shared import Shared
 from ostinato.runtime.steps import Slept, Waiting
 from ostinato.runtime.ticker import Ticker
 
@@ -175,13 +176,15 @@ class _Runner:
         self._rng = rng
         self._finisher = Finisher(Keeper(pool), Recorder())
         self.saver = Saver(Keeper(pool), Recorder(), rng)
+        self.shared = Shared()
         self._threads = ThreadPoolExecutor(4)
         self._report = Report()
 
     async def run(self, moving: Clock | None) -> Report:
         saving = asyncio.create_task(self.saver.loop.run())
         try:
-            return await self._run_all(moving)
+            async with self.shared:
+                return await self._run_all(moving)
         finally:
             self.saver.loop.stop()
             await saving

@@ -22,6 +22,7 @@ from ostinato.engine import steps as engine_steps
 from ostinato.engine.claims import Job
 from ostinato.runtime.results import dump_result
 from ostinato.runtime.saver import Saver
+from ostinato.runtime.shared import Shared
 from ostinato.runtime.steps import Steps, value_of
 
 __all__ = ["Context", "Services", "SyncContext", "Token"]
@@ -45,6 +46,10 @@ class Services(Protocol):
     @property
     def saver(self) -> Saver:
         """What keeps the steps."""
+
+    @property
+    def shared(self) -> Shared:
+        """What its jobs have in common."""
 
     def transaction(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
         """A transaction on a connection of the worker's pool."""
@@ -247,6 +252,13 @@ class Context:
         """
         if conn is not self._ending:
             await claims.fence(conn, self.job)
+
+    async def shared(self, make: Callable[[], AbstractAsyncContextManager[T]]) -> T:
+        """What `make` opens, once for all jobs of this worker; closed when the worker ends.
+
+        For what is costly to make, such as a pool of HTTP connections.
+        """
+        return await self._services.shared.get(make)
 
     def progress(self, done: float, total: float | None = None, note: str | None = None) -> None:
         """Say how far the job is. Cheap: only the last word is written, about once a second."""

@@ -57,6 +57,7 @@ from ostinato.runtime.lanes import Lanes
 from ostinato.runtime.loop import FOREVER, Loop
 from ostinato.runtime.saver import Saver
 from ostinato.runtime.services import Service, Site, background, close
+from ostinato.runtime.shared import Shared
 
 __all__ = ["Worker"]
 
@@ -97,6 +98,7 @@ class Worker:
         self._only = frozenset(only) if only else None
         self.name = name or f"{platform.node()}-{os.getpid()}"
         self.id: UUID | None = None
+        self.shared = Shared()
         self.started = asyncio.Event()
         self._apps = tuple(apps)
         self._database = database
@@ -195,7 +197,7 @@ class Worker:
 
     async def run(self) -> None:
         """Work until `stop` is called; then drain and return."""
-        async with self._pool, self._handler_pool:
+        async with self._pool, self._handler_pool, self.shared:
             await self._register()
             self._heart.start(self._worker_id())
             loops = [
