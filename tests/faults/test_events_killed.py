@@ -42,10 +42,15 @@ def told(request: pytest.FixtureRequest, server: Server, site: Site) -> Iterator
         yield made
 
 
-def declared_dead(site: Site, hand: Hand) -> None:
-    """Wait until the others have given a worker up."""
+def past_expiry(site: Site, hand: Hand) -> None:
+    """Wait until others may take what a stopped worker held.
+
+    What it had in an open transaction stays its own until that ends.
+    """
     site.until(
-        "select not exists (select from ostinato_data.worker w where w.name = %s)", hand.name
+        "select not exists (select from ostinato_data.worker w where w.name = %s and"
+        " clock_timestamp() < w.beat_at + 2 * make_interval(secs => w.expiry_seconds))",
+        hand.name,
     )
 
 
@@ -67,7 +72,7 @@ def test_kills_of_writers_and_relays_lose_no_event_and_turn_none_around(told: Te
         victim = rng.choice(crew.alive)
         if turn % 2:
             victim.pause()
-            declared_dead(site, victim)
+            past_expiry(site, victim)
             victim.resume()
         else:
             victim.kill()
@@ -95,7 +100,7 @@ def test_who_wakes_up_late_settles_nothing_and_is_counted(site: Site) -> None:
         eventually(lambda: len(told.receiver.calls) == 4)
         sleeper.pause()
         site.ready(crew.start())
-        declared_dead(site, sleeper)
+        past_expiry(site, sleeper)
         told.until_settled()
         sleeper.resume()
         told.receiver.released.set()
@@ -124,6 +129,5 @@ def test_a_take_whose_answer_is_lost_is_given_back_and_its_events_are_delivered(
         # Nothing else is told that would wake it.
         told.until_settled()
 
-        assert len(proxy.lost) == 1
-        assert hand.said("take_never_heard_of") == 1
+        assert hand.said("take_never_heard_of") == len(proxy.lost) > 0
         told.check()

@@ -63,7 +63,7 @@ def main(url: str, direct_url: str, seed: int) -> None:
         psycopg.connect(url, autocommit=True, prepare_threshold=None) as conn,
         psycopg.connect(direct_url, autocommit=True) as aside,
     ):
-        while not over.wait(rng.uniform(0, 0.03)):
+        while not over.wait(rng.uniform(0, 0.1)):
             turn(conn, aside, rng)
 
 
