@@ -12,7 +12,7 @@ import pytest
 from ostinato.cli.torture_crew import Hand
 from ostinato.db.embedded import Server
 from tests.faults import bouncer
-from tests.faults.proxy import between
+from tests.faults.proxy import Fault, between
 from tests.faults.site import Site, eventually, say
 from tests.faults.telling import Telling, telling
 from tests.runtime.receiver import Reply, silence
@@ -130,4 +130,31 @@ def test_a_take_whose_answer_is_lost_is_given_back_and_its_events_are_delivered(
         told.until_settled()
 
         assert hand.said("take_never_heard_of") == len(proxy.lost) > 0
+        told.check()
+
+
+@pytest.mark.parametrize(
+    ("call", "faults"),
+    [
+        ("start_webhook_delivery", ["after", "before"]),
+        # It is settled three times over before it is put off.
+        ("settle_webhook_delivery", ["after", "before", "before", "before"]),
+    ],
+)
+def test_trouble_of_the_database_uses_up_no_attempt_at_a_receiver(
+    site: Site, call: str, faults: list[Fault]
+) -> None:
+    with telling(site, trouble=0) as told, between(site.urls.worker, site.folder) as proxy:
+        site.rows(
+            "select ostinato.change_webhook_endpoint('till', tenant_id => 'acme',"
+            " retry => '{\"max_attempts\": 1}')"
+        )
+        told.url = proxy.url(site.urls.worker)
+        site.ready(told.crew().start())
+        left = [*faults]
+        proxy.decide = lambda text: left.pop() if left and call in text else None
+        told.emit(["a", "a"])
+        told.until_settled()
+
+        assert not left
         told.check()

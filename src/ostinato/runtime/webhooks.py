@@ -23,6 +23,7 @@ from psycopg import AsyncConnection
 from ostinato.base import backoff
 from ostinato.base.backoff import Retry
 from ostinato.base.errors import (
+    CommitUnknown,
     DatabaseUnavailable,
     InvalidInput,
     NoAnswer,
@@ -41,6 +42,7 @@ from ostinato.engine.webhook_work import Sending
 from ostinato.runtime.app import App
 from ostinato.runtime.context import Context
 from ostinato.runtime.loop import FOREVER
+from ostinato.runtime.outcomes import Snooze
 
 if TYPE_CHECKING:
     from ostinato.runtime.safehttp import Answer, Resolver
@@ -65,6 +67,7 @@ BATCH = 500
 CONTENT_TYPE = "application/cloudevents+json; charset=utf-8"
 USER_AGENT = "ostinato-webhooks"
 LONGEST_RETRY_AFTER = 86_400.0
+AGAIN_SECONDS = 1.0
 ANSWER_LENGTH = 500
 ASKED_LATER = (429, 503)
 GONE = 410
@@ -182,8 +185,14 @@ def app(
     made = App(APP_NAME)
 
     @made.job(queue=QUEUE, retry=Retry(permanent=(ReceiverGone,)))
-    async def deliver(ctx: Context, delivery: int) -> None:
-        await _deliver(ctx, delivery, sender, chance)
+    async def deliver(ctx: Context, delivery: int) -> Snooze | None:
+        try:
+            await _deliver(ctx, delivery, sender, chance)
+        except (CommitUnknown, DatabaseUnavailable) as error:
+            # Trouble of our own uses up no attempt at the receiver.
+            ctx.log.warning("webhook_put_off", error=error.message)
+            return Snooze(AGAIN_SECONDS * chance.uniform(0.5, 1.5))
+        return None
 
     return made
 
