@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 import psycopg
-from psycopg import AsyncConnection, sql
+from psycopg import AsyncConnection, AsyncCursor, sql
 from psycopg.pq import TransactionStatus
 from psycopg.rows import BaseRowFactory, TupleRow, tuple_row
 
@@ -30,6 +30,7 @@ __all__ = ["call", "call_as", "call_now", "call_one", "call_value", "text_of"]
 
 R = TypeVar("R")
 
+KEPT_ROWS = 16
 IDENTIFIER = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 
 
@@ -67,9 +68,7 @@ async def call_as(
     for last_time in (False, True):
         with Guard(conn, _seconds) as guard:
             try:
-                async with conn.cursor(binary=True, row_factory=rows) as cursor:
-                    await cursor.execute(text, params)
-                    found = await cursor.fetchall()
+                found = await _executed(conn, rows, text, params)
             except psycopg.Error as error:
                 if not alone or last_time or not is_stale_plan(error):
                     raise _meaning(error, function, guard, unsure=alone and not _read) from error
@@ -80,6 +79,27 @@ async def call_as(
         # A migration replaced the function just now, and nothing was done: plan it afresh.
         await conn.execute(statement("ostinato.db", "sql/calls.sql", "forget_plans"))
     raise AssertionError("unreachable")
+
+
+async def _executed(
+    conn: AsyncConnection[Any], rows: BaseRowFactory[R], text: bytes, params: dict[str, object]
+) -> list[R]:
+    """Run a statement. A cursor learns how to write parameters, so a connection of ours keeps one.
+
+    Two calls at once on one connection have a cursor each; one that failed, or that holds a large
+    result, is not kept.
+    """
+    spare: list[AsyncCursor[Any]] = getattr(conn, "spare_cursors", [])
+    if spare:
+        cursor = spare.pop()
+        cursor.row_factory = rows
+    else:
+        cursor = conn.cursor(binary=True, row_factory=rows)
+    await cursor.execute(text, params)
+    found: list[R] = await cursor.fetchall()
+    if not spare and len(found) <= KEPT_ROWS:
+        spare.append(cursor)
+    return found
 
 
 async def call_one(

@@ -15,7 +15,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Self, TypeVar
 
 import psycopg
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, AsyncCursor
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import TransactionStatus
 from psycopg.rows import TupleRow
@@ -50,6 +50,11 @@ class Connection(AsyncConnection[TupleRow]):
 
     rested_since: float = 0.0
     """When it was last given back to its pool."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401 - as psycopg
+        super().__init__(*args, **options)
+        self.spare_cursors: list[AsyncCursor[Any]] = []
+        """At most one, for the next call: see `call`."""
 
 
 def conninfo(url: str, role: str = "client") -> str:
