@@ -1,13 +1,21 @@
 """`ostinato torture`, in short: everything at random from a seed, and every promise counted."""
 
 import json
+import random
 import subprocess
 import sys
 from pathlib import Path
 
+import psycopg
 import pytest
 
-from tests.faults.site import say
+from ostinato import Client
+from ostinato.cli import torture_app, torture_events
+from ostinato.cli.torture_receiver import Message, Receiver
+from ostinato.db.sqlfile import statement
+from ostinato.engine import outbox
+from ostinato.runtime.database import Database
+from tests.faults.site import Site, say
 
 ROOT = Path(__file__).parents[2]
 
@@ -36,6 +44,56 @@ def test_a_short_torture_breaks_no_promise() -> None:
     assert found["jobs acknowledged"] >= found["jobs done"] > 0
     assert found["effects in transactions"] > 0
     assert sum(report["harm"].values()) > 0
+    assert found["events told"] > 0
+    assert found["webhooks received"] >= found["events told"]
+
+
+async def test_every_broken_promise_about_events_is_counted(site: Site) -> None:
+    """With subscribers and a receiver that remember it all wrong."""
+    database = Database(site.urls.worker, site.urls.admin, None)
+    with Receiver(random.Random(SEED)) as receiver:
+        async with (
+            Client(database) as client,
+            await psycopg.AsyncConnection.connect(site.urls.admin, autocommit=True) as conn,
+        ):
+            for file in ("torture.sql", "torture_events.sql"):
+                await conn.execute(statement("ostinato.cli", f"sql/{file}", "create_tables"))
+            telling = torture_events.Telling(client, random.Random(SEED))
+            first, second, third, fourth = await torture_app.tell(conn, ["k", "k", "k", None])
+            await outbox.sequence(conn)
+            telling.acknowledged = {first, second, third, fourth, 1}  # 1 was never there
+            relayed, made = torture_app.SUBSCRIPTIONS
+            right = [(made, event_id) for event_id in (first, second, third, fourth)]
+            wrong = [(relayed, event_id) for event_id in (second, first, first, third, 2)]
+            for name, event_id in right + wrong:
+                key = None if event_id == fourth else "k"
+                values = [name, event_id, key]
+                await conn.execute(
+                    statement("ostinato.cli", "sql/torture_events.sql", "book"), values
+                )
+            receiver.messages = [
+                Message(f"{second}", b"{}", signed=True, taken=True),
+                Message(f"{first}", b"{}", signed=True, taken=False),
+                Message(f"{second}", b"[]", signed=False, taken=True),
+                Message(f"{third}", b"{}", signed=True, taken=True),
+                Message("2", b"{}", signed=True, taken=True),
+            ]
+            counts = await torture_events.counts(conn, telling, receiver)
+            stories = await torture_events.evidence(conn, receiver)
+
+    assert {count.name: count.value for count in counts if not count.holds} == {
+        "events lost": 2,  # the acknowledged one, and the fourth for a subscriber
+        "events out of order": 2,
+        "effects of events duplicated": 1,
+        "events that were never committed": 1,
+        "webhooks lost": 2,
+        "webhooks out of order": 1,
+        "webhooks unsigned": 1,
+        "webhooks of events that were never committed": 1,
+        "webhooks with other bytes under one id": 1,
+        "webhooks received more often than attempted": 3,
+    }
+    assert [story.split()[1] for story in stories] == [f"{first}", f"{fourth}"]
 
 
 def test_a_broken_promise_is_an_exit_code() -> None:

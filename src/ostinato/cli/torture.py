@@ -25,8 +25,8 @@ def torture(
 ) -> None:
     """Kill workers, crash the database, cut connections; then count what was promised.
 
-    It runs on a database of its own in a temporary folder, and touches nothing else. Exit code 1:
-    a promise was broken.
+    Meanwhile jobs are enqueued, events are told and webhooks are sent. It runs on a database of its
+    own in a temporary folder, and touches nothing else. Exit code 1: a promise was broken.
 
     Example: `ostinato torture --minutes 5 --seed 42`
     """

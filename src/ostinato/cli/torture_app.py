@@ -1,31 +1,48 @@
 """The jobs of `ostinato torture`: what real handlers do, and what they should not.
 
 Every kind in `WITH_EFFECT` leaves one row in `torture.effect`, written in the transaction that ends
-the job: exactly one for each job that is done, whatever happens to the worker.
+the job: exactly one for each job that is done, whatever happens to the worker. Each of the
+`SUBSCRIPTIONS` leaves one row in `torture.booked` for each event, in the same way.
 """
 
 import asyncio
 import os
 import signal
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import psycopg
 
 from ostinato.base.backoff import Retry
+from ostinato.base.events import Event
 from ostinato.base.settings import ENV_PREFIX
 from ostinato.db.sqlfile import statement
 from ostinato.runtime.app import App
 from ostinato.runtime.context import Context, SyncContext
+from ostinato.runtime.deliver import EventContext
 from ostinato.runtime.outcomes import Snooze
 
-__all__ = ["POISON", "WITH_EFFECT", "app"]
+__all__ = ["POISON", "SUBSCRIPTIONS", "TENANT", "WITH_EFFECT", "app", "tell"]
 
 app = App("torture")
 
 # The database is away now and then: nothing may give up because of it.
 STUBBORN = Retry(base=0.1, factor=1.5, cap=1.5, max_attempts=1000)
 FILE = ("ostinato.cli", "sql/torture.sql")
+EVENTS = ("ostinato.cli", "sql/torture_events.sql")
+TENANT = "torture"
+
+happened = app.event("torture.happened")
+
+
+async def tell(conn: psycopg.AsyncConnection[Any], keys: Sequence[str | None]) -> list[int]:
+    """Tell an event of each key, and note that it happened, in one transaction."""
+    told = await happened.emit_many(
+        conn, [({}, key) for key in keys], tenant=TENANT, correlation_id="torture"
+    )
+    await conn.execute(statement(*EVENTS, "note_facts"), [told, list(keys)])
+    return told
 
 
 async def _end(ctx: Context) -> None:
@@ -107,6 +124,34 @@ async def outside(ctx: Context, key: str) -> None:
         await conn.execute(statement(*FILE, "call_outside"), values)
 
 
+@app.job(retry=STUBBORN)
+async def telling(ctx: Context, key: str) -> None:
+    """Tells an event in the transaction that ends it."""
+    async with ctx.transaction() as conn:
+        await conn.execute(statement(*FILE, "write_effect"), ctx.token)
+        await tell(conn, [key])
+
+
+# A buried event keeps its key waiting, so that what comes after it does not come before it.
+@app.on(happened.name, mode="relay", retry=STUBBORN, start="beginning", on_poison="block")
+async def relayed(ctx: EventContext, event: Event[Any]) -> None:
+    """Books an event beside the jobs of a worker."""
+    await asyncio.sleep(0.02)
+    async with ctx.transaction() as conn:
+        await conn.execute(statement(*EVENTS, "book"), _booked(relayed.name, event))
+
+
+@app.on(happened.name, mode="job", retry=STUBBORN, start="beginning", on_poison="block")
+async def made(ctx: Context, event: Event[Any]) -> None:
+    """Books an event in a job."""
+    async with ctx.transaction() as conn:
+        await conn.execute(statement(*EVENTS, "book"), _booked(made.name, event))
+
+
+def _booked(subscription: str, event: Event[Any]) -> list[object]:
+    return [subscription, event.id, event.ordering_key]
+
+
 @app.job(retry=STUBBORN, queue="rude")
 async def poison(ctx: Context) -> None:  # noqa: ARG001 - a handler takes it
     """Kills its process, always."""
@@ -114,4 +159,7 @@ async def poison(ctx: Context) -> None:  # noqa: ARG001 - a handler takes it
 
 
 POISON = poison.name
-WITH_EFFECT = [kind.name for kind in (effect, slow, blocking, threaded, flaky, sleepy, single)]
+SUBSCRIPTIONS = [relayed.name, made.name]
+WITH_EFFECT = [
+    kind.name for kind in (effect, slow, blocking, threaded, flaky, sleepy, single, telling)
+]

@@ -1,4 +1,4 @@
-"""The work of `ostinato torture`: jobs of all kinds, enqueued without end, from a seed."""
+"""The work of `ostinato torture`: jobs of all kinds and events, without end, from a seed."""
 
 import asyncio
 import random
@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from ostinato.base.errors import OstinatoError
 from ostinato.cli import torture_app as kinds
+from ostinato.cli.torture_events import Telling
 from ostinato.engine import jobs
 from ostinato.engine.jobs import Unique
 from ostinato.runtime.client import Client
@@ -27,6 +28,7 @@ class Load:
         self._expiry = expiry_seconds
         self._unwanted: list[int] = []
         self._poison_left = most_poison
+        self.telling = Telling(client, rng)
         self.acknowledged: set[int] = set()
         """Every job whose commit was confirmed."""
         self.unsure = 0
@@ -44,6 +46,8 @@ class Load:
             (2, self._single),
             (1, self._one_unwanted),
             (2, self._outside),
+            (8, self.telling.tell),
+            (2, self.telling.tell_in_a_job),
             (0.3, self._blocking),
             (0.15, self._one_poison),
         ]

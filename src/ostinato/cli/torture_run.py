@@ -1,6 +1,6 @@
 """A run of `ostinato torture`: a database of its own, workers, work, and harm; then the count.
 
-rage      work is enqueued and things are broken, for the time that was asked for
+rage      work is enqueued, events are told, and things are broken, for the time asked for
 quiet     nothing is broken any more; everything that is left has to end
 count     the workers have gone, and the promises are counted
 """
@@ -21,10 +21,12 @@ import psycopg
 
 from ostinato.cli import torture_app as kinds
 from ostinato.cli import torture_checks as checks
+from ostinato.cli import torture_events as events
 from ostinato.cli.torture_checks import Count, Left
 from ostinato.cli.torture_crew import Crew
 from ostinato.cli.torture_load import Load
 from ostinato.cli.torture_nemesis import Nemesis
+from ostinato.cli.torture_receiver import Receiver
 from ostinato.db import embedded, migrate
 from ostinato.db.sqlfile import statement
 from ostinato.engine.schema import ENGINE
@@ -34,6 +36,7 @@ from ostinato.runtime.database import Database
 __all__ = ["Report", "run"]
 
 FILE = ("ostinato.cli", "sql/torture.sql")
+EVENTS = ("ostinato.cli", "sql/torture_events.sql")
 APP = "ostinato.cli.torture_app:app"
 EXPIRY_SECONDS = 1.5
 SETTINGS: dict[str, object] = {
@@ -64,7 +67,7 @@ class Report:
     harm: Counter[str] = field(default_factory=Counter)
     counts: list[Count] = field(default_factory=list)
     evidence: list[str] = field(default_factory=list)
-    """The stories of jobs that a promise was broken for."""
+    """The stories of jobs and events that a promise was broken for."""
 
     @property
     def holds(self) -> bool:
@@ -85,8 +88,13 @@ async def run(seed: int, minutes: float, workers: int, say: Say) -> Report:
             await migrate.migrate(database.admin_url, [ENGINE])
             async with _admin(database) as conn:
                 await conn.execute(statement(*FILE, "create_tables"))
-            with Crew(APP, database.url, logs, SETTINGS) as crew:
-                await _Run(report, server, database, crew, say).go()
+                await conn.execute(statement(*EVENTS, "create_tables"))
+            receiver = Receiver(random.Random(seed))  # noqa: S311 - chance that can be repeated
+            settings = SETTINGS | {"webhooks_allow_private": receiver.place}
+            with receiver, Crew(APP, database.url, logs, settings) as crew:
+                async with _admin(database) as conn:
+                    await events.open_endpoint(conn, receiver)
+                await _Run(report, server, database, crew, receiver=receiver, say=say).go()
         finally:
             await asyncio.to_thread(server.stop, force=True)
     return report
@@ -96,9 +104,17 @@ class _Run:
     """The three phases."""
 
     def __init__(
-        self, report: Report, server: embedded.Server, database: Database, crew: Crew, say: Say
+        self,
+        report: Report,
+        server: embedded.Server,
+        database: Database,
+        crew: Crew,
+        *,
+        receiver: Receiver,
+        say: Say,
     ) -> None:
         self._report = report
+        self._receiver = receiver
         self._database = database  # its addresses stay the same when the server is started again
         self._crew = crew
         self._say = say
@@ -106,6 +122,8 @@ class _Run:
         self._nemesis = Nemesis(crew, server, database.admin_url, self._chance(), EXPIRY_SECONDS)
         self._two_places = 0
         self._redriven = 0
+        self._redelivered = 0
+        self._untold = 0
 
     async def go(self) -> None:
         seconds = 60 * self._report.minutes
@@ -145,6 +163,7 @@ class _Run:
         try:
             async with _admin(self._database) as conn:
                 self._two_places = max(self._two_places, await checks.in_two_places(conn))
+                self._untold = await events.left(conn)
                 return await checks.left(conn)
         except (psycopg.Error, OSError):
             return None
@@ -159,18 +178,23 @@ class _Run:
             found = await self._look()
             self._say("quiet", 1 - (give_up - time.monotonic()) / QUIET_SECONDS, found)
             if found is not None and found.alive == 0:
-                if redrives == MOST_REDRIVES or not await self._redrive():
+                if await self._redrive():
+                    redrives += 1
+                elif self._untold == 0:
                     return
-                redrives += 1
+                if redrives == MOST_REDRIVES:
+                    return
             await asyncio.sleep(KEEP_SECONDS)
 
     async def _redrive(self) -> int:
         async with _admin(self._database) as conn:
             cursor = await conn.execute(statement(*FILE, "redrive_innocent"), [kinds.POISON])
             row = await cursor.fetchone()
+            redelivered = await events.mend(conn)
         redriven = 0 if row is None else int(row[0])
         self._redriven += redriven
-        return redriven
+        self._redelivered += redelivered
+        return redriven + redelivered
 
     async def _end(self) -> None:
         self._say("ending", 1, None)
@@ -184,13 +208,18 @@ class _Run:
         async with _admin(self._database) as conn:
             found = await checks.counts(conn, load.acknowledged)
             longest = await checks.longest_rescue(conn, self._nemesis.deaths)
+            told = await events.counts(conn, load.telling, self._receiver)
             if not all(count.holds for count in found):
-                self._report.evidence = await checks.evidence(conn, load.acknowledged)
+                self._report.evidence += await checks.evidence(conn, load.acknowledged)
+            if not all(count.holds for count in told):
+                self._report.evidence += await events.evidence(conn, self._receiver)
         self._report.harm = self._nemesis.done
         self._report.counts = [
             *found,
             Count("jobs ever seen in two places", self._two_places, 0),
             Count("workers that did not end when told to", len(self._crew.alive), 0),
+            *told,
+            Count("innocent events buried by crashes and redelivered", self._redelivered),
             Count("innocent jobs buried by crashes and redriven", self._redriven),
             Count("stale writes refused", self._crew.said("fenced")),
             Count("workers declared dead that went on", self._crew.said("declared_dead")),
