@@ -2,6 +2,40 @@ CREATE SCHEMA ostinato;
 ALTER SCHEMA ostinato OWNER TO ostinato_owner;
 CREATE SCHEMA ostinato_data;
 ALTER SCHEMA ostinato_data OWNER TO ostinato_owner;
+CREATE TYPE ostinato_data.alert_change AS (
+	alert text,
+	label text,
+	change text,
+	severity text,
+	tenant_id text,
+	value double precision,
+	message text,
+	firing_id bigint
+);
+ALTER TYPE ostinato_data.alert_change OWNER TO ostinato_owner;
+CREATE TYPE ostinato_data.alert_line AS (
+	name text,
+	owner text,
+	severity text,
+	state text,
+	firing integer,
+	since timestamp with time zone,
+	source text,
+	parameters text,
+	labels text[],
+	comparison text,
+	threshold double precision,
+	clears_at double precision,
+	for_seconds double precision,
+	clear_seconds double precision,
+	tenant_id text,
+	message text,
+	remedy text,
+	evaluated_at timestamp with time zone,
+	failures integer,
+	error text
+);
+ALTER TYPE ostinato_data.alert_line OWNER TO ostinato_owner;
 CREATE TYPE ostinato_data.api_key_line AS (
 	id bigint,
 	tenant_id text,
@@ -103,6 +137,57 @@ CREATE FUNCTION ostinato.add_week(week integer, thorough boolean) RETURNS TABLE(
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.add_week(week integer, thorough boolean) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.alert_failures() RETURNS TABLE(label text, value double precision)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.alert_failures() OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.alert (
+    name text NOT NULL COLLATE pg_catalog."C",
+    owner text NOT NULL COLLATE pg_catalog."C",
+    severity text NOT NULL COLLATE pg_catalog."C",
+    figure text COLLATE pg_catalog."C",
+    function text COLLATE pg_catalog."C",
+    parameters jsonb DEFAULT '{}'::jsonb NOT NULL,
+    labels text[] DEFAULT '{}'::text[] NOT NULL,
+    comparison text NOT NULL COLLATE pg_catalog."C",
+    threshold double precision NOT NULL,
+    clears_at double precision NOT NULL,
+    for_seconds double precision NOT NULL,
+    clear_seconds double precision NOT NULL,
+    tenant_id text COLLATE pg_catalog."C",
+    message text NOT NULL,
+    remedy text NOT NULL,
+    declared_at timestamp with time zone NOT NULL,
+    evaluated_at timestamp with time zone,
+    failures integer DEFAULT 0 NOT NULL,
+    error text,
+    CONSTRAINT alert_check CHECK (((figure IS NULL) <> (function IS NULL))),
+    CONSTRAINT alert_check1 CHECK (
+CASE comparison
+    WHEN '>'::text THEN (clears_at <= threshold)
+    ELSE (clears_at >= threshold)
+END),
+    CONSTRAINT alert_clear_seconds_check CHECK ((clear_seconds >= (0)::double precision)),
+    CONSTRAINT alert_comparison_check CHECK ((comparison = ANY (ARRAY['>'::text, '<'::text]))),
+    CONSTRAINT alert_for_seconds_check CHECK ((for_seconds >= (0)::double precision)),
+    CONSTRAINT alert_function_check CHECK ((function ~ '^[a-z_][a-z0-9_]*\.[a-z_][a-z0-9_]*$'::text)),
+    CONSTRAINT alert_parameters_check CHECK ((jsonb_typeof(parameters) = 'object'::text)),
+    CONSTRAINT alert_severity_check CHECK ((severity = ANY (ARRAY['info'::text, 'warning'::text, 'critical'::text])))
+)
+WITH (fillfactor='50');
+ALTER TABLE ONLY ostinato_data.alert FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.alert OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.alert_message(declared ostinato_data.alert, label text, value double precision) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.alert_message(declared ostinato_data.alert, label text, value double precision) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.alert_readings(declared ostinato_data.alert, figures jsonb) RETURNS jsonb
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.alert_readings(declared ostinato_data.alert, figures jsonb) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.allowed_events(machine text, state text) RETURNS json
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -416,6 +501,11 @@ CREATE FUNCTION ostinato.correlation(given text) RETURNS text
     LANGUAGE sql STABLE
     AS …;
 ALTER FUNCTION ostinato.correlation(given text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.count_firing() RETURNS TABLE(alert text, firing bigint)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.count_firing() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.create_api_key(key_id bigint, hash bytea, tenant_id text, subject text, roles text[], name text DEFAULT NULL::text, expires_seconds double precision DEFAULT NULL::double precision, replaces bigint DEFAULT NULL::bigint) RETURNS ostinato_data.api_key_line
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -435,6 +525,11 @@ CREATE FUNCTION ostinato.dead_letter_groups() RETURNS TABLE(signature text, kind
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.dead_letter_groups() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.declare_alerts(owners text[], alerts json) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.declare_alerts(owners text[], alerts json) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.delete_schedule(name text, tenant_id text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -513,6 +608,11 @@ CREATE FUNCTION ostinato.drop_week(week integer, cutoff timestamp with time zone
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.drop_week(week integer, cutoff timestamp with time zone, thorough boolean) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.due_alerts(every interval DEFAULT '00:00:10'::interval) RETURNS TABLE(names text[], is_foreign boolean)
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.due_alerts(every interval) OWNER TO ostinato_owner;
 CREATE TABLE ostinato_data.subscription (
     name text NOT NULL COLLATE pg_catalog."C",
     types text[] COLLATE pg_catalog."C",
@@ -592,6 +692,11 @@ CREATE FUNCTION ostinato.estimate_rows(name regclass) RETURNS bigint
     LANGUAGE sql STABLE
     AS …;
 ALTER FUNCTION ostinato.estimate_rows(name regclass) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.evaluate_alerts(every interval DEFAULT '00:00:10'::interval, names text[] DEFAULT NULL::text[]) RETURNS SETOF ostinato_data.alert_change
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.evaluate_alerts(every interval, names text[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.event_chores() RETURNS TABLE(name text, due double precision)
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -613,6 +718,11 @@ CREATE FUNCTION ostinato.expire_waits(job_ids bigint[]) RETURNS void
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.expire_waits(job_ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.fail_alerts(names text[], every interval, error text) RETURNS SETOF ostinato_data.alert_change
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.fail_alerts(names text[], every interval, error text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.fail_job(job_id bigint, attempt integer, error json, delay_seconds double precision DEFAULT NULL::double precision, signature text DEFAULT NULL::text, claim_id bigint DEFAULT NULL::bigint) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -648,6 +758,11 @@ CREATE FUNCTION ostinato.fill_week(parent text, id text, week integer) RETURNS b
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.fill_week(parent text, id text, week integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.find_alert(name text) RETURNS ostinato_data.alert
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.find_alert(name text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.find_api_key(key_id bigint) RETURNS TABLE(id bigint, tenant_id text, subject text, roles text[], name text, created_at timestamp with time zone, expires_at timestamp with time zone, last_used_at timestamp with time zone, revoked_at timestamp with time zone, replaces bigint, usable boolean, hash bytea)
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -708,6 +823,30 @@ CREATE FUNCTION ostinato.finish_idempotent(scope text, key text, token bigint, a
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.finish_idempotent(scope text, key text, token bigint, answer json, resource text, tenant_id text) OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.alert_firing (
+    id bigint NOT NULL,
+    alert text NOT NULL COLLATE pg_catalog."C",
+    label text NOT NULL COLLATE pg_catalog."C",
+    tenant_id text NOT NULL COLLATE pg_catalog."C",
+    severity text NOT NULL COLLATE pg_catalog."C",
+    since timestamp with time zone NOT NULL,
+    fired_at timestamp with time zone,
+    good_since timestamp with time zone,
+    resolved_at timestamp with time zone,
+    value double precision NOT NULL,
+    worst double precision NOT NULL,
+    message text NOT NULL,
+    details json NOT NULL,
+    CONSTRAINT alert_firing_check CHECK (((fired_at IS NOT NULL) OR (resolved_at IS NULL)))
+)
+WITH (fillfactor='50');
+ALTER TABLE ONLY ostinato_data.alert_firing FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.alert_firing OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.fire_alert(declared ostinato_data.alert, firing ostinato_data.alert_firing, at timestamp with time zone, value double precision) RETURNS SETOF ostinato_data.alert_change
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.fire_alert(declared ostinato_data.alert, firing ostinato_data.alert_firing, at timestamp with time zone, value double precision) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.fire_safely(ids bigint[], now timestamp with time zone, OUT fired integer, OUT missed integer, OUT broken integer, OUT queues text[], OUT lateness double precision[]) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -817,10 +956,18 @@ CREATE FUNCTION ostinato.install_machine(definition json) RETURNS boolean
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.install_machine(definition json) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.is_alert_due(evaluated_at timestamp with time zone, every interval, at timestamp with time zone) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato.is_alert_due(evaluated_at timestamp with time zone, every interval, at timestamp with time zone) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.is_api_key_usable(key ostinato_data.api_key, at timestamp with time zone) RETURNS boolean
     LANGUAGE sql IMMUTABLE
     AS …;
 ALTER FUNCTION ostinato.is_api_key_usable(key ostinato_data.api_key, at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.is_beyond(value double precision, comparison text, threshold double precision) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato.is_beyond(value double precision, comparison text, threshold double precision) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.is_day(rule ostinato_data.recurrence, day date) RETURNS boolean
     LANGUAGE plpgsql IMMUTABLE
     AS …;
@@ -904,6 +1051,10 @@ CREATE FUNCTION ostinato.job_summaries(ids bigint[]) RETURNS TABLE(id bigint, ki
     SET enable_mergejoin TO 'off'
     AS …;
 ALTER FUNCTION ostinato.job_summaries(ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.json_number(value double precision) RETURNS double precision
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato.json_number(value double precision) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.keep_events(event_ids bigint[]) RETURNS void
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -927,6 +1078,16 @@ CREATE FUNCTION ostinato.limit_hint(queue text) RETURNS text
     LANGUAGE sql IMMUTABLE
     AS …;
 ALTER FUNCTION ostinato.limit_hint(queue text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.limit_statements(seconds double precision) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.limit_statements(seconds double precision) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.list_alerts(tenant_id text DEFAULT NULL::text, name text DEFAULT NULL::text) RETURNS SETOF ostinato_data.alert_line
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.list_alerts(tenant_id text, name text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.list_api_keys(tenant_id text DEFAULT NULL::text, usable boolean DEFAULT NULL::boolean, before bigint DEFAULT NULL::bigint, most integer DEFAULT 100) RETURNS SETOF ostinato_data.api_key_line
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -955,6 +1116,11 @@ CREATE FUNCTION ostinato.list_fires(name text, tenant_id text DEFAULT NULL::text
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.list_fires(name text, tenant_id text, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.list_firings(name text DEFAULT NULL::text, tenant text DEFAULT NULL::text, open boolean DEFAULT false, before bigint DEFAULT NULL::bigint, most integer DEFAULT 50) RETURNS TABLE(id bigint, alert text, label text, tenant_id text, severity text, state text, since timestamp with time zone, fired_at timestamp with time zone, resolved_at timestamp with time zone, value double precision, worst double precision, message text, details text)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.list_firings(name text, tenant text, open boolean, before bigint, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.list_jobs(INOUT state text DEFAULT NULL::text, INOUT queue text DEFAULT NULL::text, INOUT kind text DEFAULT NULL::text, INOUT tenant_id text DEFAULT NULL::text, INOUT correlation_id text DEFAULT NULL::text, before bigint DEFAULT NULL::bigint, most integer DEFAULT 50, OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text) RETURNS SETOF record
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1114,6 +1280,11 @@ CREATE FUNCTION ostinato.may_take_over(held ostinato_data.idempotency) RETURNS b
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.may_take_over(held ostinato_data.idempotency) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.measure_alert(name text) RETURNS TABLE(label text, value double precision, bad boolean, message text)
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.measure_alert(name text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.mend_webhooks(most integer DEFAULT 500, endpoints integer DEFAULT 50) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1178,6 +1349,11 @@ CREATE FUNCTION ostinato.note_progress(claim_ids bigint[], job_ids bigint[], att
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.note_progress(claim_ids bigint[], job_ids bigint[], attempts integer[], done double precision[], totals double precision[], notes text[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.note_readings(declared ostinato_data.alert, readings jsonb, at timestamp with time zone) RETURNS SETOF ostinato_data.alert_change
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.note_readings(declared ostinato_data.alert, readings jsonb, at timestamp with time zone) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.note_starts(limits ostinato_data.queue, batch ostinato_data.batch, at timestamp with time zone) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1228,6 +1404,11 @@ CREATE FUNCTION ostinato.open_pass(machine text, entity text, event text, by tex
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.own_alerts() RETURNS SETOF ostinato_data.alert_line
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.own_alerts() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.own_attempts(job_id bigint, most integer DEFAULT 100) RETURNS TABLE(attempt integer, outcome text, started_at timestamp with time zone, finished_at timestamp with time zone, duration_ms integer, worker_id uuid, worker_name text, result text, error text)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1248,6 +1429,11 @@ CREATE FUNCTION ostinato.own_dead_letters(queue text DEFAULT NULL::text, kind te
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.own_dead_letters(queue text, kind text, signature text, before bigint, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.own_firings(name text DEFAULT NULL::text, open boolean DEFAULT false, before bigint DEFAULT NULL::bigint, most integer DEFAULT 50) RETURNS TABLE(id bigint, alert text, label text, tenant_id text, severity text, state text, since timestamp with time zone, fired_at timestamp with time zone, resolved_at timestamp with time zone, value double precision, worst double precision, message text, details text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.own_firings(name text, open boolean, before bigint, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.own_holders(queue text, limit_key text) RETURNS json
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1338,6 +1524,10 @@ CREATE FUNCTION ostinato.pick(anyarray, n bigint) RETURNS anyelement
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
 ALTER FUNCTION ostinato.pick(anyarray, n bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.plain_number(value double precision) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato.plain_number(value double precision) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.plan_fires(s ostinato_data.schedule, first_local timestamp without time zone, first_at timestamp with time zone, now timestamp with time zone, OUT locals timestamp without time zone[], OUT ats timestamp with time zone[], OUT missed integer, OUT next_local timestamp without time zone, OUT next_slot timestamp with time zone, OUT next_at timestamp with time zone) RETURNS record
     LANGUAGE plpgsql STABLE
     AS …;
@@ -1376,6 +1566,11 @@ CREATE FUNCTION ostinato.protect_table(entity text, tenant_column text DEFAULT '
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.protect_table(entity text, tenant_column text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.prune_alerts(retention_days integer) RETURNS integer
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.prune_alerts(retention_days integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.prune_default(cutoff timestamp with time zone) RETURNS TABLE(action text, name text, reason text, rows bigint)
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1567,6 +1762,11 @@ CREATE FUNCTION ostinato.register_worker(name text, queues text[], kinds text[],
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.register_worker(name text, queues text[], kinds text[], expiry_seconds double precision, contract integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.rehearse_alert(name text, label text DEFAULT 'test'::text) RETURNS SETOF bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.rehearse_alert(name text, label text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.rehold_unique_key(job_id bigint) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1627,6 +1827,11 @@ CREATE FUNCTION ostinato.rescue_jobs(max_crashes integer DEFAULT 3, most integer
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.rescue_jobs(max_crashes integer, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.resolve_firing(firing ostinato_data.alert_firing, at timestamp with time zone, value double precision, details json) RETURNS SETOF ostinato_data.alert_change
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.resolve_firing(firing ostinato_data.alert_firing, at timestamp with time zone, value double precision, details json) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.resolve_waits(event_ids bigint[]) RETURNS SETOF text
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1918,6 +2123,11 @@ CREATE FUNCTION ostinato.take_waiting(job_ids bigint[]) RETURNS TABLE(job_id big
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.take_waiting(job_ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.tell_alert(type text, firing ostinato_data.alert_firing, at timestamp with time zone) RETURNS bigint
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.tell_alert(type text, firing ostinato_data.alert_firing, at timestamp with time zone) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.tenant(given text) RETURNS text
     LANGUAGE sql STABLE
     AS …;
@@ -2181,6 +2391,10 @@ CREATE FUNCTION ostinato.with_slot(s ostinato_data.schedule, slot_local timestam
     LANGUAGE sql STABLE
     AS …;
 ALTER FUNCTION ostinato.with_slot(s ostinato_data.schedule, slot_local timestamp without time zone, slot_at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.worse(one double precision, other double precision, comparison text) RETURNS double precision
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato.worse(one double precision, other double precision, comparison text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_data.protect(name text, tenants boolean DEFAULT false) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2842,6 +3056,10 @@ ALTER TABLE ONLY ostinato_data.schedule_fire ATTACH PARTITION ostinato_data.sche
 ALTER TABLE ONLY ostinato_data.step ATTACH PARTITION ostinato_data.step_default DEFAULT;
 ALTER TABLE ONLY ostinato_data.transition ATTACH PARTITION ostinato_data.transition_default DEFAULT;
 ALTER TABLE ONLY ostinato_data.webhook_attempt ATTACH PARTITION ostinato_data.webhook_attempt_default DEFAULT;
+ALTER TABLE ONLY ostinato_data.alert_firing
+    ADD CONSTRAINT alert_firing_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY ostinato_data.alert
+    ADD CONSTRAINT alert_pkey PRIMARY KEY (name);
 ALTER TABLE ONLY ostinato_data.api_key
     ADD CONSTRAINT api_key_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY ostinato_data.api_key
@@ -2964,6 +3182,9 @@ ALTER TABLE ONLY ostinato_data.webhook_secret
     ADD CONSTRAINT webhook_secret_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY ostinato_data.worker
     ADD CONSTRAINT worker_pkey PRIMARY KEY (id);
+CREATE INDEX alert_firing_alert ON ostinato_data.alert_firing USING btree (alert, id);
+CREATE UNIQUE INDEX alert_firing_open ON ostinato_data.alert_firing USING btree (alert, label) WHERE (resolved_at IS NULL);
+CREATE INDEX alert_firing_resolved ON ostinato_data.alert_firing USING btree (resolved_at) WHERE (resolved_at IS NOT NULL);
 CREATE INDEX api_key_replaces ON ostinato_data.api_key USING btree (replaces) WHERE (replaces IS NOT NULL);
 CREATE INDEX claim_worker ON ostinato_data.claim USING btree (worker_id);
 CREATE INDEX dead_letter_signature ON ostinato_data.dead_letter USING btree (signature, job_id);
@@ -3039,6 +3260,8 @@ ALTER TABLE ONLY ostinato_data.webhook_delivery
     ADD CONSTRAINT webhook_delivery_tenant_id_endpoint_id_fkey FOREIGN KEY (tenant_id, endpoint_id) REFERENCES ostinato_data.webhook_endpoint(tenant_id, id) ON DELETE CASCADE;
 ALTER TABLE ONLY ostinato_data.webhook_secret
     ADD CONSTRAINT webhook_secret_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES ostinato_data.webhook_endpoint(id) ON DELETE CASCADE;
+ALTER TABLE ostinato_data.alert ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.alert_firing ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.api_key ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.cancel_request ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.claim ENABLE ROW LEVEL SECURITY;
@@ -3047,6 +3270,8 @@ CREATE POLICY clock ON ostinato_data.test_clock FOR SELECT TO ostinato_tenant US
 ALTER TABLE ostinato_data.dead_letter ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.delivery ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.doorbell ENABLE ROW LEVEL SECURITY;
+CREATE POLICY engine ON ostinato_data.alert TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.alert_firing TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.api_key TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.cancel_request TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.claim TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
@@ -3209,6 +3434,13 @@ REVOKE ALL ON FUNCTION ostinato.add_webhook_deliveries(after bigint, upto bigint
 GRANT ALL ON FUNCTION ostinato.add_webhook_deliveries(after bigint, upto bigint) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.add_week(week integer, thorough boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.add_week(week integer, thorough boolean) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.alert_failures() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.alert_failures() TO ostinato_worker;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.alert TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.alert_message(declared ostinato_data.alert, label text, value double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.alert_message(declared ostinato_data.alert, label text, value double precision) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.alert_readings(declared ostinato_data.alert, figures jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.alert_readings(declared ostinato_data.alert, figures jsonb) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.allowed_events(machine text, state text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.allowed_events(machine text, state text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.allowed_events(machine text, state text) TO ostinato_tenant;
@@ -3344,6 +3576,8 @@ GRANT ALL ON FUNCTION ostinato.contract(OUT current integer, OUT oldest integer)
 REVOKE ALL ON FUNCTION ostinato.correlation(given text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.correlation(given text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.correlation(given text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.count_firing() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.count_firing() TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.create_api_key(key_id bigint, hash bytea, tenant_id text, subject text, roles text[], name text, expires_seconds double precision, replaces bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.create_api_key(key_id bigint, hash bytea, tenant_id text, subject text, roles text[], name text, expires_seconds double precision, replaces bigint) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[], tenant_id text, description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, secret text, OUT endpoint_id bigint, OUT new_secret text) FROM PUBLIC;
@@ -3353,6 +3587,8 @@ GRANT ALL ON FUNCTION ostinato.cron_number(word text, low integer, names text[])
 GRANT ALL ON FUNCTION ostinato.cron_number(word text, low integer, names text[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.dead_letter_groups() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.dead_letter_groups() TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.declare_alerts(owners text[], alerts json) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.declare_alerts(owners text[], alerts json) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.delete_schedule(name text, tenant_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.delete_schedule(name text, tenant_id text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.delete_schedule(name text, tenant_id text) TO ostinato_tenant;
@@ -3376,6 +3612,8 @@ REVOKE ALL ON FUNCTION ostinato.drop_waiting(job_id bigint, reason text) FROM PU
 GRANT ALL ON FUNCTION ostinato.drop_waiting(job_id bigint, reason text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.drop_week(week integer, cutoff timestamp with time zone, thorough boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.drop_week(week integer, cutoff timestamp with time zone, thorough boolean) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.due_alerts(every interval) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.due_alerts(every interval) TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.subscription TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.due_deliveries(subscription ostinato_data.subscription, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.due_deliveries(subscription ostinato_data.subscription, most integer) TO ostinato_worker;
@@ -3409,6 +3647,8 @@ GRANT ALL ON FUNCTION ostinato.error_summary(error json) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.error_summary(error json) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.estimate_rows(name regclass) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.estimate_rows(name regclass) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.evaluate_alerts(every interval, names text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.evaluate_alerts(every interval, names text[]) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.event_chores() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.event_chores() TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.event_deliveries(event_id bigint) FROM PUBLIC;
@@ -3417,6 +3657,8 @@ REVOKE ALL ON FUNCTION ostinato.existing_weeks() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.existing_weeks() TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.expire_waits(job_ids bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.expire_waits(job_ids bigint[]) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.fail_alerts(names text[], every interval, error text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.fail_alerts(names text[], every interval, error text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.fail_job(job_id bigint, attempt integer, error json, delay_seconds double precision, signature text, claim_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.fail_job(job_id bigint, attempt integer, error json, delay_seconds double precision, signature text, claim_id bigint) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.fail_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], delays double precision[], errors text[], signatures text[], reasons text[], durations integer[]) FROM PUBLIC;
@@ -3432,6 +3674,8 @@ REVOKE ALL ON FUNCTION ostinato.fence_job(job_id bigint, attempt integer, claim_
 GRANT ALL ON FUNCTION ostinato.fence_job(job_id bigint, attempt integer, claim_id bigint) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.fill_week(parent text, id text, week integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.fill_week(parent text, id text, week integer) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.find_alert(name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.find_alert(name text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.find_api_key(key_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.find_api_key(key_id bigint) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.find_dead_letters(queue text, kind text, tenant_id text, signature text, ids bigint[]) FROM PUBLIC;
@@ -3452,6 +3696,9 @@ GRANT ALL ON FUNCTION ostinato.finish_delivery(subscription text, "position" big
 REVOKE ALL ON FUNCTION ostinato.finish_idempotent(scope text, key text, token bigint, answer json, resource text, tenant_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.finish_idempotent(scope text, key text, token bigint, answer json, resource text, tenant_id text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.finish_idempotent(scope text, key text, token bigint, answer json, resource text, tenant_id text) TO ostinato_tenant;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.alert_firing TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.fire_alert(declared ostinato_data.alert, firing ostinato_data.alert_firing, at timestamp with time zone, value double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.fire_alert(declared ostinato_data.alert, firing ostinato_data.alert_firing, at timestamp with time zone, value double precision) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.fire_safely(ids bigint[], now timestamp with time zone, OUT fired integer, OUT missed integer, OUT broken integer, OUT queues text[], OUT lateness double precision[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.fire_safely(ids bigint[], now timestamp with time zone, OUT fired integer, OUT missed integer, OUT broken integer, OUT queues text[], OUT lateness double precision[]) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.fire_schedules(most integer, OUT looked integer, OUT undone integer, OUT fired integer, OUT missed integer, OUT broken integer, OUT queues text[], OUT lateness double precision[], OUT next_due double precision) FROM PUBLIC;
@@ -3490,8 +3737,12 @@ REVOKE ALL ON FUNCTION ostinato.in_grace(seconds double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.in_grace(seconds double precision) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.in_grace(seconds double precision) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.install_machine(definition json) FROM PUBLIC;
+REVOKE ALL ON FUNCTION ostinato.is_alert_due(evaluated_at timestamp with time zone, every interval, at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.is_alert_due(evaluated_at timestamp with time zone, every interval, at timestamp with time zone) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.is_api_key_usable(key ostinato_data.api_key, at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.is_api_key_usable(key ostinato_data.api_key, at timestamp with time zone) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.is_beyond(value double precision, comparison text, threshold double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.is_beyond(value double precision, comparison text, threshold double precision) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.is_day(rule ostinato_data.recurrence, day date) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.is_day(rule ostinato_data.recurrence, day date) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.is_day(rule ostinato_data.recurrence, day date) TO ostinato_tenant;
@@ -3525,6 +3776,8 @@ REVOKE ALL ON FUNCTION ostinato.job_steps(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.job_steps(job_id bigint) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.job_summaries(ids bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.job_summaries(ids bigint[]) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.json_number(value double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.json_number(value double precision) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.keep_events(event_ids bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.keep_events(event_ids bigint[]) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.lane(tenant_id text, ordering_key text) FROM PUBLIC;
@@ -3537,6 +3790,10 @@ GRANT ALL ON FUNCTION ostinato.lease_state(lease ostinato_data.lease) TO ostinat
 GRANT ALL ON FUNCTION ostinato.lease_state(lease ostinato_data.lease) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.limit_hint(queue text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.limit_hint(queue text) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.limit_statements(seconds double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.limit_statements(seconds double precision) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.list_alerts(tenant_id text, name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_alerts(tenant_id text, name text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.list_api_keys(tenant_id text, usable boolean, before bigint, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_api_keys(tenant_id text, usable boolean, before bigint, most integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.list_buried(subscription text, before bigint, most integer) FROM PUBLIC;
@@ -3549,6 +3806,8 @@ GRANT ALL ON FUNCTION ostinato.list_events(type text, ordering_key text, tenant_
 REVOKE ALL ON FUNCTION ostinato.list_fires(name text, tenant_id text, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_fires(name text, tenant_id text, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.list_fires(name text, tenant_id text, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.list_firings(name text, tenant text, open boolean, before bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_firings(name text, tenant text, open boolean, before bigint, most integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT correlation_id text, before bigint, most integer, OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT correlation_id text, before bigint, most integer, OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.list_leases(prefix text, tenant_id text, most integer) FROM PUBLIC;
@@ -3617,6 +3876,8 @@ GRANT ALL ON FUNCTION ostinato.make_webhook_secret() TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.may_take_over(held ostinato_data.idempotency) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.may_take_over(held ostinato_data.idempotency) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.may_take_over(held ostinato_data.idempotency) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.measure_alert(name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.measure_alert(name text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.mend_webhooks(most integer, endpoints integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.mend_webhooks(most integer, endpoints integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.move_test_clock(by interval) FROM PUBLIC;
@@ -3652,6 +3913,8 @@ REVOKE ALL ON FUNCTION ostinato.note_api_key_use(key_ids bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.note_api_key_use(key_ids bigint[]) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.note_progress(claim_ids bigint[], job_ids bigint[], attempts integer[], done double precision[], totals double precision[], notes text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.note_progress(claim_ids bigint[], job_ids bigint[], attempts integer[], done double precision[], totals double precision[], notes text[]) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.note_readings(declared ostinato_data.alert, readings jsonb, at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.note_readings(declared ostinato_data.alert, readings jsonb, at timestamp with time zone) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.note_starts(limits ostinato_data.queue, batch ostinato_data.batch, at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.note_starts(limits ostinato_data.queue, batch ostinato_data.batch, at timestamp with time zone) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.note_transition(machine text, entity text, relation oid, entity_id text, tenant_id text, from_state text, to_state text) FROM PUBLIC;
@@ -3674,6 +3937,9 @@ GRANT ALL ON FUNCTION ostinato.open_lanes(subscription ostinato_data.subscriptio
 REVOKE ALL ON FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.own_alerts() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.own_alerts() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.own_alerts() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.own_attempts(job_id bigint, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.own_attempts(job_id bigint, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.own_attempts(job_id bigint, most integer) TO ostinato_tenant;
@@ -3686,6 +3952,9 @@ GRANT ALL ON FUNCTION ostinato.own_dead_letter_groups(most integer) TO ostinato_
 REVOKE ALL ON FUNCTION ostinato.own_dead_letters(queue text, kind text, signature text, before bigint, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.own_dead_letters(queue text, kind text, signature text, before bigint, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.own_dead_letters(queue text, kind text, signature text, before bigint, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.own_firings(name text, open boolean, before bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.own_firings(name text, open boolean, before bigint, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.own_firings(name text, open boolean, before bigint, most integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.own_holders(queue text, limit_key text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.own_holders(queue text, limit_key text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.own_job(job_id bigint) FROM PUBLIC;
@@ -3736,6 +4005,8 @@ GRANT ALL ON FUNCTION ostinato.pause_webhook_endpoint(name text, reason text, te
 REVOKE ALL ON FUNCTION ostinato.pick(anyarray, n bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.pick(anyarray, n bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.pick(anyarray, n bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.plain_number(value double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.plain_number(value double precision) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.plan_fires(s ostinato_data.schedule, first_local timestamp without time zone, first_at timestamp with time zone, now timestamp with time zone, OUT locals timestamp without time zone[], OUT ats timestamp with time zone[], OUT missed integer, OUT next_local timestamp without time zone, OUT next_slot timestamp with time zone, OUT next_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.plan_fires(s ostinato_data.schedule, first_local timestamp without time zone, first_at timestamp with time zone, now timestamp with time zone, OUT locals timestamp without time zone[], OUT ats timestamp with time zone[], OUT missed integer, OUT next_local timestamp without time zone, OUT next_slot timestamp with time zone, OUT next_at timestamp with time zone) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.poll_jobs(worker_id uuid, queues text[], max_crashes integer, OUT rescued integer, OUT promoted integer, OUT ready_queues text[], OUT next_due double precision, OUT cancels bigint[], OUT chores text[]) FROM PUBLIC;
@@ -3750,6 +4021,8 @@ GRANT ALL ON FUNCTION ostinato.probe_webhook_endpoint(name text, of_tenant text,
 REVOKE ALL ON FUNCTION ostinato.promote_jobs(most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.promote_jobs(most integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.protect_table(entity text, tenant_column text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION ostinato.prune_alerts(retention_days integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.prune_alerts(retention_days integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.prune_default(cutoff timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.prune_default(cutoff timestamp with time zone) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.prune_idempotency(most integer) FROM PUBLIC;
@@ -3830,6 +4103,8 @@ REVOKE ALL ON FUNCTION ostinato.register_kinds(names text[], queues text[], prio
 GRANT ALL ON FUNCTION ostinato.register_kinds(names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[]) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.register_worker(name text, queues text[], kinds text[], expiry_seconds double precision, contract integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.register_worker(name text, queues text[], kinds text[], expiry_seconds double precision, contract integer) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.rehearse_alert(name text, label text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.rehearse_alert(name text, label text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.rehold_unique_key(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.rehold_unique_key(job_id bigint) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.relation_of(entity text) FROM PUBLIC;
@@ -3858,6 +4133,8 @@ REVOKE ALL ON FUNCTION ostinato.rescue_claim(claim_id bigint, max_crashes intege
 GRANT ALL ON FUNCTION ostinato.rescue_claim(claim_id bigint, max_crashes integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.rescue_jobs(max_crashes integer, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.rescue_jobs(max_crashes integer, most integer) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.resolve_firing(firing ostinato_data.alert_firing, at timestamp with time zone, value double precision, details json) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.resolve_firing(firing ostinato_data.alert_firing, at timestamp with time zone, value double precision, details json) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.resolve_waits(event_ids bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.resolve_waits(event_ids bigint[]) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.restart_job(job_id bigint, from_step text) FROM PUBLIC;
@@ -3976,6 +4253,8 @@ REVOKE ALL ON FUNCTION ostinato.take_turns(queue text, wanted integer, kinds tex
 GRANT ALL ON FUNCTION ostinato.take_turns(queue text, wanted integer, kinds text[], INOUT batch ostinato_data.batch, INOUT lanes ostinato_data.lanes, last integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.take_waiting(job_ids bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.take_waiting(job_ids bigint[]) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.tell_alert(type text, firing ostinato_data.alert_firing, at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.tell_alert(type text, firing ostinato_data.alert_firing, at timestamp with time zone) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.tenant(given text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.tenant(given text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.tenant(given text) TO ostinato_tenant;
@@ -4094,6 +4373,8 @@ REVOKE ALL ON FUNCTION ostinato.why_waiting(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.why_waiting(job_id bigint) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.with_slot(s ostinato_data.schedule, slot_local timestamp without time zone, slot_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.with_slot(s ostinato_data.schedule, slot_local timestamp without time zone, slot_at timestamp with time zone) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.worse(one double precision, other double precision, comparison text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.worse(one double precision, other double precision, comparison text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato_data.protect(name text, tenants boolean) FROM PUBLIC;
 REVOKE ALL ON FUNCTION ostinato_data.refuse_rewrite() FROM PUBLIC;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.event_log TO ostinato_worker;

@@ -1,9 +1,14 @@
 """Observe: the engine's figures, noted once however many ask."""
 
+import json
 from datetime import timedelta
 
-from ostinato.base.metrics import ENGINE_GAUGES
+from ostinato.base.alerts import Alert
+from ostinato.base.metrics import ENGINE_GAUGES, QUEUE_OLDEST
+from ostinato.engine.alerts import as_row
 from tests.sql.engine import START, Clock, Session, refused
+
+SLOW = Alert("shop.slow", figure=QUEUE_OLDEST, above=60, message="{value}", remedy="Look.")
 
 
 def figure(db: Session, name: str, label: str = "") -> float | None:
@@ -32,6 +37,7 @@ def test_the_figures_of_a_queue(db: Session, clock: Clock) -> None:
 def test_every_figure_is_declared_and_every_declared_one_is_told(db: Session) -> None:
     db.enqueue()
     db.call("subscribe", name="receipts")
+    db.call("declare_alerts", owners=["shop"], alerts=json.dumps([as_row(SLOW)]))
     told = {row["name"] for row in db.call("observe")}
 
     assert {f"ostinato_{name}" for name in told} == {gauge.name for gauge in ENGINE_GAUGES}

@@ -122,6 +122,18 @@ WEBHOOK_SECONDS = Histogram(
     "ostinato_webhook_seconds", "Time that receivers of webhooks took to answer."
 )
 
+ALERTS_FIRED = Counter(
+    "ostinato_alerts_fired_total", "Alerts that this process found to fire.", ("alert", "severity")
+)
+ALERTS_RESOLVED = Counter(
+    "ostinato_alerts_resolved_total",
+    "Alerts that this process found to be over.",
+    ("alert", "severity"),
+)
+ALERT_FAILURES = Counter(
+    "ostinato_alert_failures_total", "Alerts whose source could not be asked.", ("alert",)
+)
+
 HTTP_REQUESTS = Counter(
     "ostinato_http_requests_total",
     "Requests answered by this API process, by the pattern of their path.",
@@ -180,6 +192,9 @@ LEASES_TAKEN_OVER = Gauge(
     "ostinato_leases_taken_over",
     "Of these, names whose holder took them over from one that was gone.",
 )
+ALERTS_FIRING = Gauge(
+    "ostinato_alerts_firing", "Labels for which a declared alert fires; 0: it is quiet.", ("alert",)
+)
 
 ENGINE_GAUGES: tuple[Gauge, ...] = (
     QUEUE_READY,
@@ -201,6 +216,7 @@ ENGINE_GAUGES: tuple[Gauge, ...] = (
     SCHEDULE_OVERDUE,
     LEASES,
     LEASES_TAKEN_OVER,
+    ALERTS_FIRING,
 )
 
 METRICS: tuple[Metric, ...] = (
@@ -222,10 +238,13 @@ METRICS: tuple[Metric, ...] = (
     SCHEDULE_BROKEN,
     WEBHOOK_ATTEMPTS,
     WEBHOOK_SECONDS,
-    *ENGINE_GAUGES,
+    ALERTS_FIRED,
+    ALERTS_RESOLVED,
+    ALERT_FAILURES,
     HTTP_REQUESTS,
     HTTP_SECONDS,
     HTTP_REFUSED_KEYS,
+    *ENGINE_GAUGES,
 )
 """Every declared metric: what is exported, and what the reference page lists."""
 API_METRICS = (HTTP_REQUESTS, HTTP_SECONDS, HTTP_REFUSED_KEYS)

@@ -1,4 +1,4 @@
-"""The janitor: makes the partitions of the future, drops those of the past, forgets what is over.
+"""The janitor: makes partitions, drops those of the past, forgets what is over, and watches.
 
 Every worker has one; the work is done once, because upkeep takes its locks without waiting and
 leaves what another janitor has in hands to that one.
@@ -14,7 +14,17 @@ from psycopg import AsyncConnection
 
 from ostinato.base.errors import DatabaseUnavailable, OstinatoError
 from ostinato.base.log import get_logger
-from ostinato.engine import idempotency, leases, observe, subscriptions, upkeep, webhook_work
+from ostinato.base.metrics import Recorder
+from ostinato.engine import (
+    alerts,
+    idempotency,
+    leases,
+    observe,
+    subscriptions,
+    upkeep,
+    webhook_work,
+)
+from ostinato.runtime.alerts import ALERT_SECONDS, watch
 
 __all__ = ["Janitor"]
 
@@ -42,8 +52,11 @@ class Janitor:
 
     name = "janitor"
 
-    def __init__(self, retention_days: int, rng: random.Random) -> None:
+    def __init__(
+        self, retention_days: int, rng: random.Random, recorder: Recorder | None = None
+    ) -> None:
         self._rng = rng
+        counted = recorder or Recorder()
         self._chores = (
             Chore("partitions", PARTITIONS_SECONDS, lambda conn: upkeep.run(conn, retention_days)),
             Chore("samples", SAMPLES_SECONDS, _sample),
@@ -51,6 +64,8 @@ class Janitor:
             Chore("leases", KEYS_SECONDS, leases.prune),
             Chore("deliveries", DELIVERIES_SECONDS, subscriptions.heal),
             Chore("webhooks", WEBHOOKS_SECONDS, lambda conn: _webhooks(conn, retention_days)),
+            Chore("firings", PARTITIONS_SECONDS, lambda conn: alerts.prune(conn, retention_days)),
+            Chore("alerts", ALERT_SECONDS, lambda conn: watch(conn, counted)),
         )
         self._due = dict.fromkeys((chore.name for chore in self._chores), 0.0)
 

@@ -18,6 +18,7 @@ from ostinato.base.log import get_logger
 from ostinato.base.metrics import Recorder
 from ostinato.base.settings import Settings
 from ostinato.db.pool import Pool
+from ostinato.runtime import alerts
 from ostinato.runtime.app import App
 from ostinato.runtime.deliver import Lender
 from ostinato.runtime.events import register
@@ -73,7 +74,7 @@ def background(site: Site) -> list[Service]:
     schedules = [schedule for app in site.apps for schedule in app.schedules]
     makers: dict[str, Callable[[], list[Service]]] = {
         "relay": lambda: [*_relay(site), FanOut()],
-        "janitor": lambda: [Janitor(site.settings.retention_days, site.rng)],
+        "janitor": lambda: [Janitor(site.settings.retention_days, site.rng, site.recorder)],
         "ticker": lambda: [Ticker(schedules, site.recorder)],
     }
     chosen = makers if site.only is None else site.only
@@ -81,12 +82,13 @@ def background(site: Site) -> list[Service]:
 
 
 async def declare(conn: AsyncConnection[Any], apps: Sequence[App]) -> None:
-    """Declare what the apps tell and whom they listen to."""
+    """Declare what the apps tell, whom they listen to, and what they want watched."""
     await register(
         conn,
-        [event for app in apps for event in app.events],
+        [*alerts.ALERT_EVENTS, *(event for app in apps for event in app.events)],
         [subscriber for app in apps for subscriber in app.subscribers.values()],
     )
+    await alerts.declare(conn, apps)
 
 
 async def close(services: Sequence[Service], pool: Pool, seconds: float) -> None:

@@ -47,7 +47,7 @@ to ostinato_tenant;
 grant execute on function
     ostinato.own_jobs, ostinato.own_job, ostinato.own_attempts, ostinato.own_steps, ostinato.own_why, ostinato.own_dead_letters,
     ostinato.own_dead_letter_groups, ostinato.own_retry_job, ostinato.own_cancel_job, ostinato.own_redrive, ostinato.own_queues,
-    ostinato.own_workers, ostinato.check_open_kind
+    ostinato.own_workers, ostinato.own_alerts, ostinato.own_firings, ostinato.check_open_kind
 to ostinato_tenant;
 
 -- The outbox, to be looked at.

@@ -25,6 +25,7 @@ begin
     select f.name, s.name, f.value from ostinato.list_subscriptions() s cross join lateral (values
         ('subscription_behind_events', s.behind::double precision), ('subscription_lag_seconds', s.lag_seconds),
         ('subscription_buried_events', s.buried)) f (name, value);
+    return query select 'alerts_firing', a.alert, a.firing::double precision from ostinato.count_firing() a;
     return query
     select f.name, '', f.value from (values
         ('unsequenced_events', (select count(*) from (select from event_unsequenced limit 100000) u)::double precision),
