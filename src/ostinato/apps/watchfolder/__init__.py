@@ -1,0 +1,1 @@
+"""Watchfolder: scans in, searchable PDFs out."""

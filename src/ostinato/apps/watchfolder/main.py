@@ -1,0 +1,304 @@
+"""The orchestrator of one watched folder: `python -m ostinato.apps.watchfolder.main`.
+
+    in/ → PREP → OCR → out/, with the original in archive/
+
+One process, no HTTP server, no database: the files are the truth, and a tick can be cut off at any
+point. Everything that a tick needs is handed to it; the folders are the names in capitals below,
+unless `config["folders"]` has others. Nothing runs at import.
+"""
+
+import contextlib
+import fcntl
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ostinato.apps.watchfolder import arrivals, duplicates, recovery, remote, stages
+from ostinato.apps.watchfolder.core import (
+    canonical_profile,
+    make_empty_metrics,
+    write_metrics,
+)
+from ostinato.apps.watchfolder.finishing import sweep_finished
+from ostinato.apps.watchfolder.folders import LAYOUT, Folders
+from ostinato.apps.watchfolder.memory import Memory, Tick, log
+from ostinato.apps.watchfolder.model import Config, Document, Index, InFlight
+from ostinato.apps.watchfolder.utils import atomic_write_json
+from ostinato.apps.watchfolder.utils import update_state as write_state
+from ostinato.base.errors import LeaseHeld, OstinatoError
+from ostinato.base.log import configure
+
+__all__ = [
+    "Profile",
+    "begin",
+    "check_duplicate_decisions",
+    "check_stale_jobs",
+    "config_from",
+    "locked",
+    "process_loop",
+    "process_tick",
+    "update_state",
+    "write_duplicate_report",
+]
+
+DATA_DIR = os.environ.get("DATA_DIR", "data")
+
+
+def _folder(name: str, part: str) -> str:
+    return os.environ.get(name, str(Path(DATA_DIR) / LAYOUT[part]))
+
+
+IN_DIR = _folder("IN_DIR", "incoming")
+STAGING_DIR = _folder("STAGING_DIR", "staging")
+WORK_DIR = _folder("WORK_DIR", "work")
+OUT_DIR = _folder("OUT_DIR", "out")
+ARCHIVE_DIR = _folder("ARCHIVE_DIR", "archive")
+ERROR_DIR = _folder("ERROR_DIR", "error")
+HOLD_DUP_DIR = _folder("HOLD_DUP_DIR", "hold")
+REPORTS_DUP_DIR = _folder("REPORTS_DUP_DIR", "reports")
+RESULTS_DIR = _folder("RESULTS_DIR", "results")
+INDEX_DIR = _folder("INDEX_DIR", "index")
+
+REFRESH_SECONDS = 60.0
+TICK_SECONDS = 2.0
+BUSY_TICK_SECONDS = 0.2
+
+
+def _folders(config: Mapping[str, Any] | None = None) -> Folders:
+    """The folders of a config, or those named above, as they are at this moment."""
+    given = config or {}
+    if given.get("folders") is not None:
+        found: Folders = given["folders"]
+        return found
+    named = {
+        "incoming": given.get("in_dir", IN_DIR),
+        "staging": given.get("staging_dir", STAGING_DIR),
+        "work": given.get("work_dir", WORK_DIR),
+        "out": given.get("out_dir", OUT_DIR),
+        "archive": given.get("archive_dir", ARCHIVE_DIR),
+        "error": given.get("error_dir", ERROR_DIR),
+        "hold": given.get("hold_dup_dir", HOLD_DUP_DIR),
+        "reports": given.get("reports_dup_dir", REPORTS_DUP_DIR),
+        "results": given.get("results_dir", RESULTS_DIR),
+        "index": given.get("index_dir", INDEX_DIR),
+    }
+    return Folders(**{name: Path(path).absolute() for name, path in named.items()})
+
+
+def process_tick(
+    in_flight: InFlight,
+    index: Index,
+    index_path: str | os.PathLike[str],
+    profile: Document | None,
+    config: Config,
+) -> dict[str, Any]:
+    """One tick, in eight steps; what it did. One file that fails never keeps others waiting.
+
+    `profile` None: the services did not say what they are made of, and nothing new is taken.
+    """
+    tick = _tick(in_flight, index, index_path, profile, config)
+    with tick.guarded("decisions"):
+        check_duplicate_decisions(index, index_path, tick=tick)  # 1
+    with tick.guarded("discovery"):
+        arrivals.discover(tick)  # 2
+    stages.schedule(tick, stages.PREP)  # 3
+    stages.poll(tick, stages.PREP)  # 4
+    stages.schedule(tick, stages.OCR)  # 5
+    stages.poll(tick, stages.OCR)  # 6
+    stages.finish_pending(tick)
+    with tick.guarded("stale_jobs"):
+        check_stale_jobs(in_flight, config["job_timeout_s"], tick=tick)  # 7
+    with tick.guarded("index_not_saved"):
+        if tick.save_index() or not tick.memory.dirty:
+            sweep_finished(tick)
+    _gauge(config["metrics"], in_flight)
+    with tick.guarded("metrics_not_written"):
+        write_metrics(config["metrics"], config["index_dir"])  # 8
+    return tick.summary
+
+
+def _tick(
+    in_flight: InFlight,
+    index: Index,
+    index_path: str | os.PathLike[str],
+    profile: Document | None,
+    config: Config,
+) -> Tick:
+    memory: Memory = config.setdefault("memory", Memory())
+    config.setdefault("metrics", make_empty_metrics())
+    path = os.fspath(index_path)
+    return Tick(_folders(config), in_flight, index, path, profile, config, memory)
+
+
+def _gauge(metrics: Document, in_flight: InFlight) -> None:
+    running = sum(meta["stage"].endswith("_RUNNING") for meta in in_flight.values())
+    metrics["running"], metrics["queued"] = running, len(in_flight) - running
+
+
+def update_state(job_key: str, patch: Mapping[str, Any]) -> Document:
+    """Change what `WORK_DIR/<jobKey>/state.json` says."""
+    return write_state(WORK_DIR, job_key, patch)
+
+
+def write_duplicate_report(
+    job_key: str, incoming_path: str | os.PathLike[str], existing: Document, profile: Document
+) -> str:
+    """Hold a duplicate for a decision, and report it; returns the path of the report."""
+    folders = _folders()
+    duplicates.hold(folders, job_key, Path(incoming_path), existing, profile)
+    return str(folders.reports / f"{job_key}.json")
+
+
+def check_duplicate_decisions(
+    index: Index, index_path: str | os.PathLike[str], *, tick: Tick | None = None
+) -> None:
+    """Carry out every decision.json; never decides anything by itself."""
+    at = tick or _tick({}, index, index_path, None, {})
+    duplicates.apply_decisions(at)
+    if at.memory.dirty and tick is None:
+        at.save_index(force=True)
+
+
+def check_stale_jobs(
+    in_flight: InFlight, timeout_s: float, *, tick: Tick | None = None
+) -> list[str]:
+    """Take jobs back whose heartbeat is stale: PREP_RETRY or OCR_RETRY."""
+    if tick is None:
+        return stages.check_stale(in_flight, timeout_s, WORK_DIR)
+    return stages.check_stale(
+        in_flight,
+        timeout_s,
+        tick.folders.work,
+        now=tick.now(),
+        tell=lambda job_key, patch: tick.state(job_key, **patch),
+    )
+
+
+class Profile:
+    """What PREP and OCR are made of, asked again from time to time."""
+
+    def __init__(self, config: Config, clock: Callable[[], float] = time.monotonic) -> None:
+        self._config = config
+        self._clock = clock
+        self._asked = float("-inf")
+        self._known: Document | None = None
+
+    def get(self) -> Document | None:
+        """The profile; None as long as a service does not answer."""
+        patience = REFRESH_SECONDS if self._known is not None else 1.0
+        if self._clock() - self._asked < patience:
+            return self._known
+        self._asked = self._clock()
+        try:
+            prep = remote.fetch_info(self._config["prep_url"])
+            ocr = remote.fetch_info(self._config["ocr_url"])
+        except remote.Unreachable as error:
+            log.warning("services_unreachable", error=str(error))
+            return self._known
+        lang = self._config.get("ocr_lang", "fra+eng")
+        self._known = canonical_profile(prep, ocr, lang)
+        return self._known
+
+
+def config_from(environ: Mapping[str, str], folders: Folders | None = None) -> Config:
+    """The config of a tick, from the environment."""
+
+    def number(name: str, default: int) -> int:
+        return int(environ.get(name, default))
+
+    config: Config = {
+        "prep_url": environ.get("PREP_URL", "http://127.0.0.1:8101").rstrip("/"),
+        "ocr_url": environ.get("OCR_URL", "http://127.0.0.1:8102").rstrip("/"),
+        "work_dir": str(folders.work if folders else WORK_DIR),
+        "max_jobs_in_flight": number("MAX_JOBS_IN_FLIGHT", 10),
+        "prep_concurrency": number("PREP_CONCURRENCY", 2),
+        "ocr_concurrency": number("OCR_CONCURRENCY", 1),
+        "max_attempts_prep": number("MAX_ATTEMPTS_PREP", 3),
+        "max_attempts_ocr": number("MAX_ATTEMPTS_OCR", 3),
+        "job_timeout_s": number("JOB_TIMEOUT_SECONDS", 120),
+        "index_dir": str(folders.index if folders else INDEX_DIR),
+        "metrics": make_empty_metrics(),
+        "ocr_lang": environ.get("OCR_LANG", "fra+eng"),
+        "stable_s": float(environ.get("STABLE_SECONDS", arrivals.STABLE_SECONDS)),
+        "tick_s": float(environ.get("TICK_SECONDS", TICK_SECONDS)),
+    }
+    if folders is not None:
+        config["folders"] = folders
+    return config
+
+
+def begin(config: Config, profile: Document | None = None) -> tuple[InFlight, Index, str]:
+    """Make the folders, redo what was left half done: `(in_flight, index, index_path)`."""
+    folders = _folders(config)
+    folders.make()
+    for folder in folders.scattered():
+        log.warning("folder_on_another_file_system", folder=str(folder))
+    index = recovery.load_index(folders)
+    in_flight: InFlight = {}
+    tick = _tick(in_flight, index, folders.index_file, profile, config)
+    recovery.recover(tick)
+    return in_flight, index, str(folders.index_file)
+
+
+@contextlib.contextmanager
+def locked(folders: Folders) -> Iterator[None]:
+    """Be the only one who tends these folders, or raise `LeaseHeld`."""
+    folders.index.mkdir(parents=True, exist_ok=True)
+    with folders.lock_file.open("a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            file.seek(0)
+            holder = file.read(100).strip() or "another process"
+            raise LeaseHeld(
+                f"{folders.index.parent} is tended by {holder} already",
+                hint="Stop that one first; one folder has one orchestrator.",
+            ) from None
+        file.truncate(0)
+        file.write(f"process {os.getpid()}")
+        file.flush()
+        yield
+
+
+def process_loop(config: Config | None = None, stop: threading.Event | None = None) -> None:
+    """Tick until told to stop: SIGTERM and SIGINT let the tick in hand end."""
+    chosen = config_from(os.environ) if config is None else config
+    halt = stop or threading.Event()
+    if threading.current_thread() is threading.main_thread() and stop is None:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: halt.set())
+    folders = _folders(chosen)
+    with locked(folders):
+        in_flight, index, index_path = begin(chosen)
+        profile = Profile(chosen)
+        memory: Memory = chosen["memory"]
+        try:
+            while not halt.is_set():
+                process_tick(in_flight, index, index_path, profile.get(), chosen)
+                busy = in_flight or memory.staged
+                pause = float(chosen.get("tick_s", TICK_SECONDS))
+                halt.wait(min(pause, BUSY_TICK_SECONDS) if busy else pause)
+        finally:
+            memory.close()
+            if memory.dirty:
+                with contextlib.suppress(OSError):
+                    atomic_write_json(index_path, index)
+
+
+def _main() -> int:
+    configure()
+    try:
+        process_loop()
+    except OstinatoError as error:
+        log.error("orchestrator_refused", error=str(error))
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(_main())

@@ -1,0 +1,194 @@
+"""What one process remembers from tick to tick, and the hand that every step of a tick is given.
+
+Nothing here is needed after a crash: the files are the truth.
+"""
+
+import contextlib
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ostinato.apps.watchfolder.folders import Folders
+from ostinato.apps.watchfolder.model import FINAL, Config, Document, Index, InFlight
+from ostinato.apps.watchfolder.utils import atomic_write_json, now_iso, update_state
+from ostinato.base.log import get_logger
+
+__all__ = ["Memory", "Sight", "Staged", "Tick", "log"]
+
+SAVE_SHARE = 10
+"""A slow save of a large index is done at most so rarely that it takes a tenth of the time."""
+
+log = get_logger("watchfolder")
+
+
+@dataclass
+class Sight:
+    """A file in `in/`, as it was seen."""
+
+    identity: tuple[int, int, int]
+    """Size, time of the last change, number: as long as they stay, nobody writes."""
+    since: float
+
+
+@dataclass
+class Staged:
+    """A file that was taken from `in/` and has no job yet."""
+
+    path: Path
+    name: str
+    size: int
+    hashing: "Future[str] | None" = None
+
+
+@dataclass
+class Memory:
+    """What is kept between ticks."""
+
+    sights: dict[str, Sight] = field(default_factory=dict)
+    staged: list[Staged] = field(default_factory=list)
+    staging_swept: bool = False
+    scanned_at: float = float("-inf")
+    told: set[tuple[str, str]] = field(default_factory=set)
+    """What was said once, and is not said again."""
+    bad_decisions: dict[str, int] = field(default_factory=dict)
+    finished: set[str] = field(default_factory=set)
+    """Jobs that have ended and whose work folders can go once the index is saved."""
+    dirty: bool = False
+    saved_at: float = float("-inf")
+    save_seconds: float = 0.0
+    executor: ThreadPoolExecutor | None = None
+
+    def hasher(self) -> ThreadPoolExecutor:
+        """Threads that read large files, so that no tick waits for them."""
+        if self.executor is None:
+            self.executor = ThreadPoolExecutor(2, thread_name_prefix="sha256")
+        return self.executor
+
+    def close(self) -> None:
+        """Let the threads go."""
+        if self.executor is not None:
+            self.executor.shutdown(wait=True, cancel_futures=True)
+            self.executor = None
+
+
+@dataclass
+class Tick:
+    """One tick: what it may use, and what it did."""
+
+    folders: Folders
+    in_flight: InFlight
+    index: Index
+    index_path: str
+    profile: Document | None
+    config: Config
+    memory: Memory
+    summary: dict[str, Any] = field(
+        default_factory=lambda: {
+            "claimed": 0,
+            "duplicates": 0,
+            "submitted": 0,
+            "done": 0,
+            "errors": 0,
+            "problems": [],
+        }
+    )
+
+    def __post_init__(self) -> None:
+        self.index.setdefault("version", 1)
+        self.index.setdefault("jobs", {})
+        self.index.setdefault("forced", {})
+
+    @property
+    def jobs(self) -> dict[str, Document]:
+        """The jobs of the index."""
+        found: dict[str, Document] = self.index["jobs"]
+        return found
+
+    def setting(self, name: str, default: Any) -> Any:  # noqa: ANN401 - as the config has it
+        """A value of the config, or its default."""
+        found = self.config.get(name)
+        return default if found is None else found
+
+    def now(self) -> float:
+        """Seconds of a clock that only goes forward."""
+        clock: Callable[[], float] = self.config.get("clock", time.monotonic)
+        return clock()
+
+    def state(self, job_key: str, **patch: object) -> Document:
+        """Write down a new state of a job, in its folder and in the index, and tell it."""
+        document = update_state(self.folders.work, job_key, patch)
+        entry = self.jobs.setdefault(job_key, {})
+        for name in INDEXED:
+            if name in document:
+                entry[name] = document[name]
+        if document["state"] in FINAL:
+            entry["finishedAt"] = document["updatedAt"]
+            self.memory.finished.add(job_key)
+        self.memory.dirty = True
+        self.tell({"kind": "job", **document})
+        return document
+
+    def tell(self, event: Document) -> None:
+        """Tell whoever listens: the engine, or a person at a terminal."""
+        listen: Callable[[Document], None] | None = self.config.get("on_event")
+        if listen is not None:
+            listen(event)
+
+    def problem(self, what: str, error: BaseException, *, once: bool = False, **where: str) -> None:
+        """Note a failure that is not the end of the tick."""
+        said = f"{type(error).__name__}: {error}"
+        self.summary["problems"].append({"what": what, "error": said, **where})
+        key = (what, f"{where} {said}")
+        if not once or key not in self.memory.told:
+            self.memory.told.add(key)
+            log.warning(what, error=said, **where)
+
+    @contextlib.contextmanager
+    def guarded(self, what: str, **where: str) -> Any:  # noqa: ANN401 - a context
+        """What fails in this block fails alone: one bad file must never stop the others."""
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 - told, and tried again by the next tick
+            self.problem(what, error, once=True, **where)
+
+    def save_index(self, *, force: bool = False) -> bool:
+        """Save the index if it changed; rarely, when it is so large that it takes long."""
+        memory = self.memory
+        if not memory.dirty and not force:
+            return False
+        started = time.monotonic()
+        if not force and started - memory.saved_at < memory.save_seconds * SAVE_SHARE:
+            return False
+        self.index["savedAt"] = now_iso()
+        atomic_write_json(self.index_path, self.index)
+        memory.dirty = False
+        memory.saved_at = time.monotonic()
+        memory.save_seconds = memory.saved_at - started
+        return True
+
+
+INDEXED = (
+    "state",
+    "fileName",
+    "nameRaw",
+    "fileHash",
+    "profileHash",
+    "sizeBytes",
+    "attemptPrep",
+    "attemptOcr",
+    "outPath",
+    "resultPath",
+    "archivePath",
+    "errorPath",
+    "errorCode",
+    "errorStage",
+    "cause",
+    "pages",
+    "result",
+    "seq",
+    "createdAt",
+)
+"""What the index knows of a job, of all that its state.json says."""

@@ -1,0 +1,97 @@
+"""States of a job, stages of its way, codes of what may go wrong. Plain values only.
+
+A *state* is what `state.json` says; a *stage* is where the scheduler has the job in hand:
+
+    DISCOVERED → PREP_SUBMITTED → PREP_RUNNING → PREP_DONE → OCR_SUBMITTED → OCR_RUNNING → DONE
+    errors: PREP_ERROR, OCR_ERROR, PREP_TIMEOUT, OCR_TIMEOUT, ERROR
+
+INGESTING and FINALIZING are intentions, written before files move, so that a crash can be redone.
+"""
+
+from typing import Any, Final
+
+__all__ = [
+    "ACTIONS",
+    "FINAL",
+    "INFRASTRUCTURE",
+    "PERMANENT",
+    "STAGES",
+    "STATES",
+    "Config",
+    "Document",
+    "InFlight",
+    "Index",
+    "in_hand",
+    "stage_of",
+]
+
+Document = dict[str, Any]
+"""A JSON object, as the files of a folder hold them."""
+Index = dict[str, Any]
+"""`{"version": 1, "jobs": {jobKey: …}, "forced": {nonce: …}}`."""
+InFlight = dict[str, Document]
+"""The jobs in hand: jobKey → `{"stage": …, …}`."""
+Config = dict[str, Any]
+"""What a tick is told: the keys of the specification, and more that have defaults."""
+
+ACTIONS: Final = ("USE_EXISTING_RESULT", "DISCARD", "FORCE_REPROCESS")
+
+_STAGE_OF: Final = {
+    "INGESTING": "DISCOVERED",
+    "DISCOVERED": "DISCOVERED",
+    "PREP_SUBMITTED": "PREP_RUNNING",
+    "PREP_RUNNING": "PREP_RUNNING",
+    "PREP_ERROR": "PREP_RETRY",
+    "PREP_TIMEOUT": "PREP_RETRY",
+    "PREP_DONE": "PREP_DONE",
+    "OCR_SUBMITTED": "OCR_RUNNING",
+    "OCR_RUNNING": "OCR_RUNNING",
+    "OCR_ERROR": "OCR_RETRY",
+    "OCR_TIMEOUT": "OCR_RETRY",
+    "FINALIZING": "FINALIZING",
+    "DONE": "DONE",
+    "ERROR": "ERROR",
+}
+STATES: Final = tuple(_STAGE_OF)
+STAGES: Final = tuple(dict.fromkeys(_STAGE_OF.values()))
+FINAL: Final = frozenset({"DONE", "ERROR"})
+
+PERMANENT: Final = frozenset(
+    {
+        "EMPTY",
+        "UNSUPPORTED",
+        "ENCRYPTED",
+        "CORRUPT",
+        "NO_PAGES",
+        "PAGES",
+        "PIXELS",
+        "TOO_BIG",
+        "BOMB",
+        "UNSAFE",
+        "INPUT_CHANGED",
+        "CANCELLED",
+    }
+)
+"""Causes that trying again cannot mend."""
+INFRASTRUCTURE: Final = frozenset({"SERVICE_RESTARTED", "UNREACHABLE", "BUSY", "UNKNOWN_JOB"})
+"""Causes that are not the file's fault: tried again without counting an attempt."""
+
+
+def stage_of(state: str) -> str:
+    """The stage at which a job with this state is taken up again."""
+    return _STAGE_OF[state]
+
+
+def in_hand(document: Document) -> Document:
+    """What is kept in memory of a job, from what its state.json says."""
+    return {name: document.get(name) for name in _KEPT} | {
+        "stage": stage_of(document["state"]),
+        "attemptPrep": int(document.get("attemptPrep") or 0),
+        "attemptOcr": int(document.get("attemptOcr") or 0),
+        "submitPrep": int(document.get("submitPrep") or 0),
+        "submitOcr": int(document.get("submitOcr") or 0),
+        "infra": int(document.get("infra") or 0),
+    }
+
+
+_KEPT: Final = ("fileName", "fileHash", "sizeBytes", "inputPath")

@@ -1,0 +1,1 @@
+"""OCR: `raw.pdf` becomes a PDF that can be searched."""

@@ -1,0 +1,1 @@
+"""PREP: whatever came in becomes `raw.pdf`."""

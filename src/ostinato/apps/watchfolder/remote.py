@@ -1,0 +1,98 @@
+"""PREP and OCR as the orchestrator asks them: submit by jobKey, poll, info, cancel.
+
+What goes wrong on the way (no connection, too busy, unknown) is `Unreachable`: not the fault
+of the file.
+"""
+
+from typing import Any
+
+import requests
+
+__all__ = ["Unreachable", "cancel_job", "fetch_info", "poll_job", "submit_ocr", "submit_prep"]
+
+TIMEOUT = (3.0, 10.0)  # to connect, to answer
+NO_PROXY = {"http": "", "https": ""}  # the services are ours, and near
+NOT_FOUND = 404
+BUSY = (429, 503)
+CONFLICT = 409
+
+
+class Unreachable(Exception):
+    """A service that did not answer as it should; `code` says how."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def fetch_info(url: str) -> dict[str, Any]:
+    """What a service is made of: `GET /info`."""
+    return _answer(_get(f"{url}/info"))
+
+
+def submit_prep(url: str, job_key: str, input_path: str, **more: object) -> dict[str, Any]:
+    """Ask PREP to make `raw.pdf` of an input."""
+    return _submit(url, {"jobKey": job_key, "inputPath": input_path, **more})
+
+
+def submit_ocr(url: str, job_key: str, raw_pdf: str, **more: object) -> dict[str, Any]:
+    """Ask OCR to make `final.pdf` of a `raw.pdf`."""
+    return _submit(url, {"jobKey": job_key, "inputPath": raw_pdf, **more})
+
+
+def poll_job(url: str, job_key: str) -> dict[str, Any]:
+    """How far a job is: RUNNING, DONE or ERROR."""
+    return _answer(_get(f"{url}/jobs/{job_key}"))
+
+
+def cancel_job(url: str, job_key: str, attempt: int) -> None:
+    """Ask a service to stop; that it may be gone already is all the same."""
+    try:
+        requests.delete(
+            f"{url}/jobs/{job_key}", params={"attempt": attempt}, timeout=TIMEOUT, proxies=NO_PROXY
+        )
+    except requests.RequestException:
+        return
+
+
+def _submit(url: str, body: dict[str, object]) -> dict[str, Any]:
+    try:
+        response = requests.post(f"{url}/jobs", json=body, timeout=TIMEOUT, proxies=NO_PROXY)
+    except requests.RequestException as error:
+        raise Unreachable("UNREACHABLE", f"{url}: {type(error).__name__}") from error
+    return _answer(response)
+
+
+def _get(url: str) -> requests.Response:
+    try:
+        return requests.get(url, timeout=TIMEOUT, proxies=NO_PROXY)
+    except requests.RequestException as error:
+        raise Unreachable("UNREACHABLE", f"{url}: {type(error).__name__}") from error
+
+
+def _answer(response: requests.Response) -> dict[str, Any]:
+    status = response.status_code
+    if status == NOT_FOUND:
+        raise Unreachable("UNKNOWN_JOB", "the service does not know the job")
+    if status in BUSY:
+        raise Unreachable("BUSY", f"the service answered {status}")
+    try:
+        body = response.json()
+    except ValueError as error:
+        raise Unreachable("UNREACHABLE", f"the service answered {status}, not JSON") from error
+    if not isinstance(body, dict):
+        raise Unreachable("UNREACHABLE", f"the service answered {status}, no object")
+    if not 200 <= status < 300:  # noqa: PLR2004 - success
+        told = body.get("detail") or body
+        if status == CONFLICT and isinstance(told, dict) and told.get("code") == "OLD_ATTEMPT":
+            raise OldAttempt(int(told.get("attempt", 0)))
+        raise Unreachable("REFUSED", f"the service answered {status}: {told!r:.300}")
+    return body
+
+
+class OldAttempt(Unreachable):
+    """The service has seen a later attempt of this job."""
+
+    def __init__(self, attempt: int) -> None:
+        super().__init__("OLD_ATTEMPT", f"the service is at attempt {attempt} already")
+        self.attempt = attempt

@@ -1,0 +1,278 @@
+"""Files as they must be handled so that none is lost: whole or not there, moved or not moved.
+
+Every change goes through `_rename`, `_replace`, `_link`, `_unlink`, `_rmtree` or `_write` below:
+that is where the tests crash it, before and after each one.
+"""
+
+import contextlib
+import ctypes
+import errno
+import hashlib
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ostinato.apps.watchfolder.names import candidates
+
+__all__ = [
+    "Changed",
+    "atomic_write_json",
+    "copy_to",
+    "fsync_dir",
+    "link_or_copy",
+    "move_atomic",
+    "move_unique",
+    "now_iso",
+    "read_json",
+    "remove_tree",
+    "sha256_file",
+    "timestamp",
+    "unlink",
+    "update_state",
+]
+
+CHUNK = 1 << 20
+AT_FDCWD = -100
+RENAME_NOREPLACE = 1
+MOST_HISTORY = 200
+UNSUPPORTED = {errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM}
+PathLike = str | os.PathLike[str]
+
+
+class Changed(Exception):
+    """A file was written to while it was read."""
+
+
+def now_iso() -> str:
+    """This moment, UTC, as the files tell it."""
+    return _utc().isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def timestamp() -> str:
+    """This moment as a part of a file name, without colons."""
+    return _utc().strftime("%Y%m%dT%H%M%S%fZ")
+
+
+def read_json(path: PathLike, default: Any = None) -> Any:  # noqa: ANN401 - whatever it says
+    """A JSON file, also as PowerShell writes them; `default` when there is none.
+
+    Raises `ValueError` when it is not JSON.
+    """
+    try:
+        raw = Path(path).read_bytes()
+    except FileNotFoundError:
+        return default
+    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return json.loads(raw.decode("utf-16"))
+    return json.loads(raw.decode("utf-8-sig"))
+
+
+def atomic_write_json(
+    path: PathLike, value: object, *, durable: bool = True, pretty: bool = False
+) -> None:
+    """Write JSON so that whoever reads sees the old or the new, never a part of it."""
+    place = Path(path)
+    temporary = place.with_name(f".{place.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        _write(temporary, _encoded(value, 1 if pretty else None), durable=durable)
+        _replace(temporary, place)
+    except Exception:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
+    if durable:
+        fsync_dir(place.parent)
+
+
+def update_state(work_dir: PathLike, job_key: str, patch: Mapping[str, Any]) -> dict[str, Any]:
+    """Change what `work/<jobKey>/state.json` says; every state that it had stays in `history`."""
+    folder = Path(work_dir) / job_key
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "state.json"
+    try:
+        document: dict[str, Any] = read_json(path, {})
+    except ValueError:
+        document = {}
+    before = document.get("state")
+    document = {"jobKey": job_key, **document, **patch, "updatedAt": now_iso()}
+    if document.get("state") != before or "state" in patch:
+        seq = int(document.get("seq", 0)) + 1
+        told = {"seq": seq, "state": document.get("state"), "at": document["updatedAt"]}
+        if document.get("message") and "message" in patch:
+            told["message"] = document["message"]
+        document["seq"] = seq
+        document["history"] = [*document.get("history", []), told][-MOST_HISTORY:]
+    atomic_write_json(path, document)
+    return document
+
+
+def sha256_file(path: PathLike) -> str:
+    """SHA-256 of a file, 64 lower-case digits; `Changed` when it was written to meanwhile."""
+    digest = hashlib.sha256()
+    with Path(path).open("rb") as file:
+        before = os.fstat(file.fileno())
+        while chunk := file.read(CHUNK):
+            digest.update(chunk)
+        after = os.fstat(file.fileno())
+    if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+        raise Changed(os.fspath(path))
+    return digest.hexdigest()
+
+
+def move_atomic(source: PathLike, target: PathLike) -> str:
+    """Move a file, never over another one; also to another file system. Returns the target.
+
+    Raises `FileExistsError` when the name is taken. After a crash the file is at its old place, at
+    its new one, or (between two file systems only) at both.
+    """
+    old, new = Path(source), Path(target)
+    new.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        _rename(old, new)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        copy_to(old, new)
+        _unlink(old)
+    fsync_dir(new.parent)
+    if old.parent != new.parent:
+        fsync_dir(old.parent)
+    return os.fspath(new)
+
+
+def move_unique(source: PathLike, folder: PathLike, name: str) -> str:
+    """Move a file into a folder under this name, or the first free one like it."""
+    for candidate in candidates(name):
+        try:
+            return move_atomic(source, Path(folder) / candidate)
+        except FileExistsError:
+            continue
+    raise AssertionError("unreachable")
+
+
+def copy_to(source: PathLike, target: PathLike) -> None:
+    """Copy a file so that the target is whole or not there; never over another one."""
+    new = Path(target)
+    new.parent.mkdir(parents=True, exist_ok=True)
+    part = new.with_name(f".{secrets.token_hex(8)}.part")
+    try:
+        with Path(source).open("rb") as reading, part.open("xb") as writing:
+            shutil.copyfileobj(reading, writing, CHUNK)
+            writing.flush()
+            os.fsync(writing.fileno())
+        shutil.copystat(source, part)
+        _check_same(source, part)
+        _rename(part, new)
+    except Exception:
+        with contextlib.suppress(OSError):
+            part.unlink()
+        raise
+    fsync_dir(new.parent)
+
+
+def link_or_copy(source: PathLike, target: PathLike) -> None:
+    """The same file under a second name, or a copy where file systems know no links."""
+    Path(target).parent.mkdir(parents=True, exist_ok=True)
+    try:
+        _link(source, target)
+    except FileExistsError:
+        raise
+    except OSError:
+        copy_to(source, target)
+    fsync_dir(Path(target).parent)
+
+
+def unlink(path: PathLike) -> None:
+    """Remove a file that may be gone already."""
+    with contextlib.suppress(FileNotFoundError):
+        _unlink(path)
+
+
+def remove_tree(path: PathLike) -> None:
+    """Remove a folder that may be gone already."""
+    if Path(path).is_dir():
+        _rmtree(path)
+
+
+def fsync_dir(path: PathLike) -> None:
+    """Make the names in a folder survive a power cut, where the system can."""
+    with contextlib.suppress(OSError, AttributeError):
+        number = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)
+
+
+def _check_same(source: PathLike, copy: PathLike) -> None:
+    if sha256_file(source) != sha256_file(copy):
+        raise Changed(os.fspath(source))
+
+
+def _encoded(value: object, indent: int | None) -> bytes:
+    try:
+        return json.dumps(value, ensure_ascii=False, indent=indent).encode("utf-8")
+    except UnicodeEncodeError:  # a name that is no UTF-8: its escapes are read back as they were
+        return json.dumps(value, indent=indent).encode("ascii")
+
+
+def _utc() -> datetime:
+    return datetime.now(UTC)
+
+
+def _write(path: Path, data: bytes, *, durable: bool) -> None:
+    with path.open("xb") as file:
+        file.write(data)
+        file.flush()
+        if durable:
+            os.fsync(file.fileno())
+
+
+def _replace(source: PathLike, target: PathLike) -> None:
+    os.replace(source, target)  # noqa: PTH105 - a text or a path
+
+
+def _link(source: PathLike, target: PathLike) -> None:
+    os.link(source, target)
+
+
+def _unlink(path: PathLike) -> None:
+    os.unlink(path)  # noqa: PTH108 - a text or a path
+
+
+def _rmtree(path: PathLike) -> None:
+    shutil.rmtree(path)
+
+
+def _rename(source: PathLike, target: PathLike) -> None:
+    """Rename without replacing: `os.rename` would silently overwrite."""
+    if os.name == "nt":
+        os.rename(source, target)  # noqa: PTH104 - refuses by itself there
+        return
+    code = _renameat2(os.fsencode(source), os.fsencode(target))
+    if code == 0:
+        return
+    if code not in UNSUPPORTED:
+        raise OSError(code, os.strerror(code), os.fspath(source), None, os.fspath(target))
+    os.link(source, target, follow_symlinks=False)
+    os.unlink(source)  # noqa: PTH108 - as above
+
+
+@cache
+def _libc_renameat2() -> Callable[..., int] | None:
+    return getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+
+
+def _renameat2(source: bytes, target: bytes) -> int:
+    """0, or the number of the error."""
+    call = _libc_renameat2()
+    if call is None:
+        return errno.ENOSYS
+    done = call(AT_FDCWD, source, AT_FDCWD, target, ctypes.c_uint(RENAME_NOREPLACE))
+    return 0 if done == 0 else ctypes.get_errno()
