@@ -2,8 +2,9 @@
 
 from typing import Final
 
+from ostinato.apps import capture
 from ostinato.runtime.app import App
 
 __all__ = ["APPS"]
 
-APPS: Final[tuple[App, ...]] = ()
+APPS: Final[tuple[App, ...]] = (capture.APP,)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from ostinato.apps.capture.machine import CAPTURE
 from ostinato.base.machine import Invariant, Machine, Transition, filled
 
 __all__ = ["EXAMPLE", "MACHINES", "page"]
@@ -24,7 +25,7 @@ EXAMPLE = Machine(
     ),
 )
 
-MACHINES: tuple[Machine, ...] = (EXAMPLE,)
+MACHINES: tuple[Machine, ...] = (EXAMPLE, CAPTURE)
 """Every machine that is declared: each has its section, and a test that walks it."""
 
 

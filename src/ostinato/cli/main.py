@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 
 from ostinato.cli import (
     api,
+    capture,
     db,
     dead,
     demo,
@@ -92,6 +93,7 @@ enqueue.register(app)
 _jobs = group(app, "jobs", "Look at jobs, and retry, cancel or redrive them.")
 jobs.register(_jobs)
 dead.register(_jobs)
+capture.register(group(app, "capture", "Verify and sign the audit log of captures, and make keys."))
 queues.register(group(app, "queues", "Look at queues, and pause, resume or limit them."))
 events.register(group(app, "events", "What happened, who was told, and what is buried."))
 keys.register(group(app, "keys", "Who may ask the API: make, list, rotate and revoke keys."))

@@ -1,0 +1,106 @@
+"""The scenario "capture": what a device and an auditor get, over HTTP and from the database."""
+
+from datetime import datetime
+from typing import Any
+
+from ostinato.apps.capture import audit
+from ostinato.engine import clock
+from ostinato.runtime.scenario import Scenario, System
+
+__all__ = ["SCENARIO"]
+
+PATH = "/documents/capture"
+USER = "demo"
+
+
+async def run(system: System) -> None:
+    """Capture, replay, conflict, a tampered object, and the audit of all of it."""
+    body = await _captured(system)
+    sent = {**body, "ocr_text": "FACTURE 2026-04", "ocr_language": "fr"}
+    first = (await system.call("POST", PATH, status=202, json=sent)).json()
+    system.check(
+        "a new capture is accepted at once (202)",
+        (first["state"], first["replayed"]) == ("RECEIVED", False),
+        first,
+    )
+    await _replay(system, sent, first["capture_event_id"])
+    await _conflict(system, sent)
+    sealed = await _settled(system, body["capture_id"])
+    system.check(
+        "its object is decrypted, its tag and hash are right: it is sealed",
+        sealed["state"] == "SEALED",
+        sealed,
+    )
+    await _tampered(system)
+    await _audited(system)
+
+
+async def _replay(system: System, sent: dict[str, Any], first_id: str) -> None:
+    other = {
+        **sent,
+        "capture_id": sent["capture_id"].upper(),
+        "hash_sha3_256": sent["hash_sha3_256"].upper(),
+        "ocr_text": "another reading",
+    }
+    again = (await system.call("POST", PATH, status=200, json=other)).json()
+    shown = (await system.call("GET", f"{PATH}/{sent['capture_id']}")).json()
+    system.check(
+        "the same in other letter case, with another OCR, is that capture (200); the first OCR"
+        " stays",
+        again["capture_event_id"] == first_id and shown["ocr_text"] == sent["ocr_text"],
+        (again, shown),
+    )
+
+
+async def _conflict(system: System, sent: dict[str, Any]) -> None:
+    other = {**sent, "size_bytes": sent["size_bytes"] + 1}
+    refused = (await system.call("POST", PATH, status=409, json=other)).json()
+    told = {"error": "CONFLICT", "message": "capture_id already used with different payload"}
+    system.check("another payload under its id is a conflict (409)", refused == told, refused)
+
+
+async def _tampered(system: System) -> None:
+    body = await _captured(system, upload="tampered")
+    await system.call("POST", PATH, status=202, json=body)
+    found = await _settled(system, body["capture_id"])
+    system.check(
+        "an object that was tampered with is rejected, with the reason",
+        (found["state"], found["reason"]) == ("REJECTED", "TAG_MISMATCH"),
+        found,
+    )
+
+
+async def _audited(system: System) -> None:
+    async with system.client().transaction() as conn:
+        report = await audit.verify(conn, tenant_id=system.tenant_id, user_id=USER)
+    system.check(
+        f"every decision is in the audit log, whose chain holds ({report.entries} entries)",
+        report.chains == 1 and not report.breaks,
+        report,
+    )
+
+
+async def _captured(system: System, **more: str) -> dict[str, Any]:
+    """What a device sends, after it has put the object into the store."""
+    order = {"user_id": USER, "timestamp_device": (await _now(system)).isoformat(), **more}
+    answer = await system.tell_sandbox("POST", "/_sandbox/capture/device", json=order)
+    body: dict[str, Any] = answer.json()
+    return body
+
+
+async def _now(system: System) -> datetime:
+    async with system.client().connection() as conn:
+        return await clock.now(conn)
+
+
+async def _settled(system: System, capture_id: str) -> dict[str, Any]:
+    async def look() -> dict[str, Any] | None:
+        found: dict[str, Any] = (await system.call("GET", f"{PATH}/{capture_id}")).json()
+        return found if found["state"] in ("SEALED", "REJECTED", "FAILED", "ANCHORED") else None
+
+    return await system.until("the capture is settled", look)
+
+
+SCENARIO = Scenario(
+    "capture", "Captures: one effect each, content checked and sealed, all on record.", run
+)

@@ -1,0 +1,35 @@
+"""What captures tell: one event for each turn, in order for each capture."""
+
+from ostinato.apps.capture import APP
+from ostinato.apps.capture.model import State
+from ostinato.apps.capture.queries import Connection
+
+__all__ = ["tell"]
+
+_KINDS = {
+    State.RECEIVED: APP.event("capture.received"),
+    State.SEALED: APP.event("capture.sealed"),
+    State.REJECTED: APP.event("capture.rejected"),
+    State.FAILED: APP.event("capture.failed"),
+    State.ANCHORED: APP.event("capture.anchored"),
+}
+
+
+async def tell(
+    conn: Connection,
+    state: State,
+    capture_event_id: str,
+    capture_id: str,
+    *,
+    tenant_id: str | None = None,
+    reason: str | None = None,
+) -> None:
+    """Tell that a capture reached a state, in the transaction in which it did."""
+    payload: dict[str, object] = {
+        "capture_event_id": capture_event_id,
+        "capture_id": capture_id,
+        "state": state.value,
+    }
+    if reason is not None:
+        payload["reason"] = reason
+    await _KINDS[state].emit(conn, payload, key=capture_event_id, tenant=tenant_id)

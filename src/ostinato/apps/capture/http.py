@@ -1,0 +1,252 @@
+"""Captures over HTTP (M9): `POST /documents/capture`, and what became of one.
+
+The capture's own id is the key of the request: the same capture again is answered 200 with what is
+there, a different one under the same id 409. So the header `Idempotency-Key` is not needed here.
+"""
+
+from datetime import datetime
+from typing import Annotated, Any, Self
+
+from fastapi import Path, Request, Response
+from fastapi.responses import JSONResponse
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+from ostinato.apps.capture import fields as checks
+from ostinato.apps.capture import rules, service
+from ostinato.apps.capture.model import CanonicalPayloadFields, Device, Ocr, State
+from ostinato.apps.capture.settings import CaptureSettings
+from ostinato.base.errors import IdempotencyConflict, InvalidInput, NotFound
+from ostinato.web.caller import Who
+from ostinato.web.permissions import Permission
+from ostinato.web.problems import Answered
+from ostinato.web.routes import Router
+
+__all__ = ["router"]
+
+TAKE = Permission("capture.take", ("capture", "admin"), "send captures")
+READ = Permission("capture.read", ("capture", "admin"), "see one's own captures")
+
+router = Router(prefix="/documents", tags=["capture"])
+
+LONGEST_OCR = 200_000
+LONGEST_WRAPPED = 4096
+
+
+def _fits(fault: str | None) -> None:
+    if fault is not None:
+        raise PydanticCustomError("malformed", "{fault}", {"fault": fault})
+
+
+def _base64(text: str) -> str:
+    _fits(checks.base64_fault(text))
+    return text
+
+
+def _nonce(text: str) -> str:
+    _fits(checks.base64_fault(text, checks.NONCE_BYTES))
+    return text
+
+
+def _tag(text: str) -> str:
+    _fits(checks.base64_fault(text, checks.TAG_BYTES))
+    return text
+
+
+def _name(text: str) -> str:
+    _fits(checks.text_fault(text))
+    return text
+
+
+def _object_key(text: str) -> str:
+    _fits(rules.object_key_fault(text))
+    return text
+
+
+def _written(value: object) -> object:
+    if not isinstance(value, str):
+        _fits("must be a time as text, such as 2026-04-03T10:00:00Z")
+    return value
+
+
+CaptureId = Annotated[str, Field(pattern=checks.CAPTURE_ID)]
+
+
+class CaptureRequest(BaseModel):
+    """A capture: the nine fields that make it what it is, the device, and what it read."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    capture_id: CaptureId = Field(
+        description="UUID v4, chosen by the device; letter case does not matter.",
+        examples=["a1b2c3d4-e5f6-4a7b-8c9d-0e1f2a3b4c5d"],
+    )
+    hash_sha3_256: str = Field(
+        pattern=checks.HASH,
+        validation_alias=AliasChoices("hash_sha3_256", "content_hash"),
+        description="SHA3-256 of the content before encryption, in hex (canonical name:"
+        " content_hash, which is taken as well).",
+        examples=["3a985da74fe225b2045c172d6bd390bd855f086e3e9d525b46bfe24511431532"],
+    )
+    aes_gcm_nonce_b64: Annotated[str, AfterValidator(_nonce)] = Field(
+        pattern=checks.BASE64, min_length=16, max_length=16, examples=["dGVzdG5vbmNlMTIz"]
+    )
+    aes_gcm_tag_b64: Annotated[str, AfterValidator(_tag)] = Field(
+        pattern=checks.BASE64, min_length=24, max_length=24, examples=["dGVzdHRhZzEyMzQ1Njc4OQ=="]
+    )
+    dek_wrapped_b64: Annotated[str, AfterValidator(_base64)] = Field(
+        pattern=checks.BASE64,
+        min_length=4,
+        max_length=LONGEST_WRAPPED,
+        description="The key of the content, wrapped by the key kek_id: AES-256-GCM (60 bytes:"
+        " nonce, key, tag) or AES-KW (40 bytes).",
+        examples=["ZGVrd3JhcHBlZGI2NA=="],
+    )
+    kek_id: Annotated[str, AfterValidator(_name)] = Field(
+        min_length=1, max_length=200, examples=["kek-2026-04-01"]
+    )
+    mime_type: str = Field(pattern=checks.MIME_TYPE, examples=["image/png"])
+    size_bytes: int = Field(ge=0, le=checks.MOST_SIZE, examples=[524288])
+    upload_object_key: Annotated[str, AfterValidator(_object_key)] = Field(
+        min_length=1,
+        max_length=rules.LONGEST_KEY_BYTES,
+        examples=["captures/a1b2c3d4-e5f6-4a7b-8c9d-0e1f2a3b4c5d.enc"],
+    )
+    timestamp_device: Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_written)] = (
+        Field(
+            description="The device's clock, with its offset; within 300 s of the server's.",
+            examples=["2026-04-03T10:00:00Z"],
+        )
+    )
+    device_id: CaptureId | None = Field(default=None, description="UUID v4 of the device.")
+    ocr_text: str | None = Field(default=None, max_length=LONGEST_OCR)
+    ocr_confidence: float | None = Field(default=None, ge=0, le=1)
+    ocr_language: str | None = Field(default=None, pattern=checks.LANGUAGE, max_length=70)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_hash(cls, given: Any) -> Any:  # noqa: ANN401 - whatever was sent
+        if isinstance(given, dict) and {"hash_sha3_256", "content_hash"} <= given.keys():
+            _fits("hash_sha3_256 and content_hash are two names of one field: send one")
+        return given
+
+    def wanted(self, source_ip: str | None) -> service.Wanted:
+        """The capture as the service takes it."""
+        return service.Wanted(
+            CanonicalPayloadFields(
+                capture_id=self.capture_id,
+                content_hash=self.hash_sha3_256,
+                aes_gcm_nonce_b64=self.aes_gcm_nonce_b64,
+                aes_gcm_tag_b64=self.aes_gcm_tag_b64,
+                dek_wrapped_b64=self.dek_wrapped_b64,
+                kek_id=self.kek_id,
+                mime_type=self.mime_type,
+                size_bytes=self.size_bytes,
+                upload_object_key=self.upload_object_key,
+            ),
+            Device(self.timestamp_device, self.device_id and self.device_id.lower()),
+            Ocr(self.ocr_text, self.ocr_confidence, self.ocr_language),
+            source_ip,
+        )
+
+
+class CaptureAccepted(BaseModel):
+    """What became of a capture that was sent."""
+
+    capture_event_id: str = Field(examples=["0b9f6a52-3c1e-4a57-9f7b-6f2f0f6f2a11"])
+    capture_id: str = Field(examples=["a1b2c3d4-e5f6-4a7b-8c9d-0e1f2a3b4c5d"])
+    state: State = Field(examples=["RECEIVED"])
+    replayed: bool = Field(description="Whether it was there already.")
+
+
+class CaptureConflict(BaseModel):
+    """Another payload has this capture_id."""
+
+    error: str = Field(examples=["CONFLICT"])
+    message: str = Field(examples=[rules.CONFLICT_MESSAGE])
+
+
+class CaptureView(BaseModel):
+    """A capture, as its user may see it."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    capture_event_id: str
+    capture_id: str
+    state: State
+    content_hash: str
+    mime_type: str
+    size_bytes: int
+    upload_object_key: str
+    signature_status: str = Field(examples=["PENDING_SIGNATURE", "SIGNED"])
+    reason: str | None = Field(description="Why it was rejected, or failed.")
+    skew_ms: int = Field(description="How far the device's clock was ahead of the server's.")
+    ocr_text: str | None
+    ocr_confidence: float | None
+    ocr_language: str | None
+    received_at: datetime
+    verified_at: datetime | None
+    anchored_at: datetime | None
+
+    @classmethod
+    def of(cls, capture: object) -> Self:
+        """The view of a capture."""
+        return cls.model_validate(capture)
+
+
+@router.post(
+    "/capture",
+    needs=TAKE,
+    status_code=202,
+    response_model=CaptureAccepted,
+    responses={
+        200: {"model": CaptureAccepted, "description": "The same capture was there already."},
+        409: {"model": CaptureConflict, "description": "capture_id belongs to another payload."},
+    },
+)
+async def take_capture(caller: Who, request: Request, body: CaptureRequest) -> Response:
+    """Send a capture.
+
+    202 when it is new, 200 when it came before: then with the id and the state that it has, and
+    without looking at its OCR and its clock, for the first ones count.
+    """
+    settings = CaptureSettings.load()
+    if body.size_bytes > settings.max_object_bytes:
+        raise InvalidInput(
+            f"size_bytes is {body.size_bytes:,}, more than the limit of"
+            f" {settings.max_object_bytes:,}",
+            hint="Send a smaller capture, or raise the setting capture.max_object_bytes.",
+        )
+    wanted = body.wanted(request.client.host if request.client is not None else None)
+    try:
+        taken = await service.receive(
+            caller.transaction, caller.subject, wanted, skew_seconds=settings.skew_seconds
+        )
+    except IdempotencyConflict:
+        told = CaptureConflict(error="CONFLICT", message=rules.CONFLICT_MESSAGE)
+        raise Answered(JSONResponse(told.model_dump(), 409)) from None
+    answer = CaptureAccepted(
+        capture_event_id=taken.capture_event_id,
+        capture_id=taken.capture_id,
+        state=State(taken.state),
+        replayed=taken.replayed,
+    )
+    return JSONResponse(answer.model_dump(), 200 if taken.replayed else 202)
+
+
+@router.get("/capture/{capture_id}", needs=READ, raises=(NotFound,))
+async def show_capture(
+    caller: Who, capture_id: Annotated[str, Path(pattern=checks.CAPTURE_ID)]
+) -> CaptureView:
+    """A capture of one's own: where it stands, and why."""
+    async with caller.transaction() as conn:
+        return CaptureView.of(await service.show(conn, caller.subject, capture_id))

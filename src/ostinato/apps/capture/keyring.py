@@ -1,0 +1,171 @@
+"""The keys that wrap the keys of captures, by name.
+
+Each capture is encrypted with a key of its own (the DEK), which comes along wrapped by a key that
+the keyring has (the KEK). The default keyring is a file that only its owner may read:
+
+    {"keys": {"kek-2026-04-01": "<32 bytes in base64>"}}
+
+A KMS is any object with the same `unwrap`; the setting `keyring` names how it is made. Nothing
+here puts a key, wrapped or not, into an error, a log line or the database.
+"""
+
+import base64
+import binascii
+import json
+import os
+import secrets
+import stat
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Protocol, cast
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.keywrap import InvalidUnwrap, aes_key_unwrap
+
+from ostinato.apps.capture.model import Reason
+from ostinato.apps.capture.settings import CaptureSettings
+from ostinato.base.errors import InvalidInput, NotConfigured
+
+__all__ = [
+    "DEK_BYTES",
+    "FileKeyring",
+    "Keyring",
+    "KeyringUnavailable",
+    "Unwrapped",
+    "add_key",
+    "load",
+    "read_keys",
+    "unwrap_with",
+]
+
+DEK_BYTES = 32
+KEK_BYTES = 32
+NONCE_BYTES = 12
+TAG_BYTES = 16
+GCM_WRAPPED_BYTES = NONCE_BYTES + DEK_BYTES + TAG_BYTES  # 60, 80 characters of base64
+KW_WRAPPED_BYTES = DEK_BYTES + 8  # 40, 56 characters of base64
+
+
+class Unwrapped:
+    """A key that was unwrapped. It shows itself to nobody."""
+
+    __slots__ = ("key",)
+
+    def __init__(self, key: bytes) -> None:
+        self.key = key
+
+    def __repr__(self) -> str:
+        return "Unwrapped(…)"
+
+
+class KeyringUnavailable(Exception):
+    """The keyring cannot answer now, or has no key of that name yet: worth another attempt."""
+
+    def __init__(self, reason: Reason, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+class Keyring(Protocol):
+    """What unwraps keys: the file below, or a KMS."""
+
+    async def unwrap(self, kek_id: str, wrapped: bytes) -> Unwrapped | Reason:
+        """The key of a capture, or why there will never be one.
+
+        Raises `KeyringUnavailable` when it may be another time.
+        """
+
+
+class FileKeyring:
+    """Keys in a file. It is read at every use, so that a new key counts at once."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    async def unwrap(self, kek_id: str, wrapped: bytes) -> Unwrapped | Reason:
+        """As `Keyring.unwrap`."""
+        kek = read_keys(self._path).get(kek_id)
+        if kek is None:
+            raise KeyringUnavailable(Reason.KEK_UNKNOWN, "the keyring has no key of this name")
+        return unwrap_with(kek, wrapped)
+
+
+def unwrap_with(kek: bytes, wrapped: bytes) -> Unwrapped | Reason:
+    """Unwrap by what the length says: AES-256-GCM (nonce, key, tag) or AES-KW (RFC 3394)."""
+    try:
+        match len(wrapped):
+            case n if n == GCM_WRAPPED_BYTES:
+                nonce, sealed = wrapped[:NONCE_BYTES], wrapped[NONCE_BYTES:]
+                return Unwrapped(AESGCM(kek).decrypt(nonce, sealed, None))
+            case n if n == KW_WRAPPED_BYTES:
+                return Unwrapped(aes_key_unwrap(kek, wrapped))
+            case _:
+                return Reason.DEK_MALFORMED
+    except (InvalidTag, InvalidUnwrap):
+        return Reason.DEK_UNWRAP_FAILED
+
+
+def load(settings: CaptureSettings) -> Keyring:
+    """The keyring that the settings name."""
+    if settings.keyring is None:
+        return FileKeyring(Path(settings.keyring_file).expanduser())
+    module, _, name = settings.keyring.partition(":")
+    try:
+        return cast("Keyring", getattr(import_module(module), name)())
+    except (ImportError, AttributeError, ValueError) as error:
+        raise NotConfigured(
+            f"the keyring {settings.keyring!r} cannot be made: {type(error).__name__}",
+            hint="Name it as module:NAME; NAME() returns an object with unwrap(kek_id, wrapped).",
+        ) from error
+
+
+def add_key(path: Path, kek_id: str, key: bytes | None = None) -> None:
+    """Put a new key into a keyring file, which is made if need be; one that is there stays."""
+    known = dict(read_keys(path)) if path.exists() else {}
+    if kek_id in known:
+        raise InvalidInput(
+            f"the keyring has a key {kek_id!r} already",
+            hint="Choose another name: captures that it wrapped need the old one.",
+        )
+    known[kek_id] = key or secrets.token_bytes(KEK_BYTES)
+    told = {name: base64.b64encode(value).decode() for name, value in known.items()}
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft.unlink(missing_ok=True)
+    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:  # noqa: PTH123 - the mode is given when it is made
+        json.dump({"keys": told}, file, indent=2)
+    draft.replace(path)
+
+
+def read_keys(path: Path) -> Mapping[str, bytes]:
+    """The keys of a keyring file, which must be its owner's alone."""
+    try:
+        with path.open("rb") as file:
+            mode = os.fstat(file.fileno()).st_mode
+            text = file.read()
+    except OSError as error:
+        raise KeyringUnavailable(
+            Reason.UNAVAILABLE, f"the keyring cannot be read: {error.strerror}"
+        ) from None
+    if stat.S_IMODE(mode) & 0o077:
+        raise KeyringUnavailable(
+            Reason.UNAVAILABLE,
+            f"the keyring may be read by others (mode {stat.S_IMODE(mode):o}): chmod 600 it",
+        )
+    try:
+        keys = {
+            str(name): base64.b64decode(value, validate=True)
+            for name, value in json.loads(text)["keys"].items()
+        }
+        good = all(len(key) == KEK_BYTES for key in keys.values())
+    except (ValueError, KeyError, TypeError, AttributeError, binascii.Error):
+        good, keys = False, {}
+    if not good:
+        # From None, and in these words: the parser's own would show a piece of the file.
+        raise KeyringUnavailable(
+            Reason.UNAVAILABLE,
+            f'the keyring is not {{"keys": {{name: {KEK_BYTES} bytes in base64}}}}',
+        )
+    return keys

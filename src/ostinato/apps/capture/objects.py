@@ -1,0 +1,156 @@
+"""Where the encrypted content is: a folder, or a store that speaks S3.
+
+Objects are put there by the device (a presigned URL, say) and only read here, piece by piece.
+"""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Protocol
+
+from ostinato.apps.capture.rules import object_key_fault
+from ostinato.apps.capture.settings import CaptureSettings
+from ostinato.base.errors import NotConfigured
+
+if TYPE_CHECKING:
+    from obstore.store import S3Config, S3Store
+
+__all__ = ["S3", "Folder", "Found", "ObjectMissing", "Objects", "StoreUnavailable", "load"]
+
+PIECE_BYTES = 262_144
+CONNECT_SECONDS = 5.0
+REQUEST_SECONDS = 120.0
+S3_RETRIES = 1  # the job tries again by its own policy
+
+
+class ObjectMissing(Exception):
+    """There is no such object, or not yet."""
+
+
+class StoreUnavailable(Exception):
+    """The store cannot be read now: worth another attempt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An object that is there."""
+
+    size: int
+
+
+class Objects(Protocol):
+    """A store of objects."""
+
+    async def find(self, key: str) -> Found:
+        """An object's size; raises `ObjectMissing` or `StoreUnavailable`."""
+
+    def read(self, key: str) -> AsyncIterator[bytes]:
+        """An object's content in pieces; raises as `find`."""
+
+
+class Folder:
+    """Objects as files below a folder. A writer renames a finished file into its place."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    async def find(self, key: str) -> Found:
+        """As `Objects.find`."""
+        with await asyncio.to_thread(self._open, key) as file:
+            return Found(os.fstat(file.fileno()).st_size)
+
+    async def read(self, key: str) -> AsyncIterator[bytes]:
+        """As `Objects.read`."""
+        with await asyncio.to_thread(self._open, key) as file:
+            while piece := await asyncio.to_thread(file.read, PIECE_BYTES):
+                yield piece
+
+    def _open(self, key: str) -> BinaryIO:
+        fault = object_key_fault(key)
+        try:
+            place = (self._root / key).resolve()
+            # Links may lead out of the folder, and a key is chosen by a caller.
+            if fault is not None or not place.is_relative_to(self._root.resolve()):
+                raise ObjectMissing
+            if not place.is_file():
+                raise ObjectMissing
+            return place.open("rb")
+        except FileNotFoundError:
+            raise ObjectMissing from None
+        except OSError as error:
+            raise StoreUnavailable(f"the folder cannot be read: {error.strerror}") from None
+
+
+class S3:
+    """Objects in a bucket of anything that speaks S3."""
+
+    def __init__(self, store: "S3Store") -> None:
+        self._store = store
+
+    async def find(self, key: str) -> Found:
+        """As `Objects.find`."""
+        import obstore  # noqa: PLC0415 - only who uses S3 has it
+
+        with _told():
+            meta = await obstore.head_async(self._store, key)
+        return Found(meta["size"])
+
+    async def read(self, key: str) -> AsyncIterator[bytes]:
+        """As `Objects.read`."""
+        import obstore  # noqa: PLC0415 - as above
+
+        with _told():
+            got = await obstore.get_async(self._store, key)
+            async for piece in got.stream(min_chunk_size=PIECE_BYTES):
+                yield bytes(piece)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Errors of the library as ours. Theirs quote the answer, which may quote the signature."""
+    from obstore.exceptions import BaseError, NotFoundError  # noqa: PLC0415 - as above
+
+    try:
+        yield
+    except (NotFoundError, FileNotFoundError):
+        raise ObjectMissing from None
+    except (BaseError, OSError) as error:
+        name = type(error).__name__
+        raise StoreUnavailable(f"the object store did not give the object: {name}") from None
+
+
+def load(settings: CaptureSettings) -> Objects:
+    """The store that the settings name."""
+    if settings.store == "folder":
+        return Folder(Path(settings.folder).expanduser())
+    try:
+        from obstore.store import S3Store  # noqa: PLC0415 - as above
+    except ImportError:
+        raise NotConfigured(
+            "captures are in S3, but the library for it is not installed",
+            hint="pip install 'ostinato[s3]'",
+        ) from None
+    options: S3Config = {"region": settings.s3_region, "virtual_hosted_style_request": False}
+    if settings.s3_endpoint is not None:
+        options["endpoint"] = settings.s3_endpoint
+    if settings.s3_access_key_id is not None and settings.s3_secret_access_key is not None:
+        options["access_key_id"] = settings.s3_access_key_id
+        options["secret_access_key"] = settings.s3_secret_access_key
+    store = S3Store(
+        settings.s3_bucket,
+        config=options,
+        client_options={
+            "allow_http": (settings.s3_endpoint or "").startswith("http://"),
+            "connect_timeout": timedelta(seconds=CONNECT_SECONDS),
+            "timeout": timedelta(seconds=REQUEST_SECONDS),
+        },
+        retry_config={
+            "max_retries": S3_RETRIES,
+            "retry_timeout": timedelta(seconds=REQUEST_SECONDS),
+        },
+    )
+    return S3(store)

@@ -1,0 +1,128 @@
+"""What is decided about captures, from plain values alone.
+
+The canonical payload (§5.12): nine fields, `capture_id` and `content_hash` in lower case, keys in
+order, no spaces, UTF-8, as RFC 8785 writes JSON. Its SHA-256 is what two captures are compared by.
+Nothing else is normalised: what a client may write in two ways is refused at the door (`fields`),
+so that a fingerprint never depends on somebody's taste.
+"""
+
+import hmac
+import re
+from dataclasses import asdict, replace
+from datetime import datetime, timedelta
+
+from ostinato.apps.capture.model import (
+    CanonicalPayloadFields,
+    Create,
+    Decision,
+    Existing,
+    Idempotent,
+)
+from ostinato.base.canonical import canonical, sha256
+from ostinato.base.errors import IdempotencyConflict, InvalidInput
+
+__all__ = [
+    "CONFLICT_MESSAGE",
+    "build_canonical_json",
+    "compute_canonical_fingerprint",
+    "content_context",
+    "decide",
+    "is_too_skewed",
+    "normalised",
+    "object_key_fault",
+    "shown",
+    "skew_ms_of",
+]
+
+CONFLICT_MESSAGE = "capture_id already used with different payload"
+SHOWN_DIGITS = 16
+LONGEST_KEY_BYTES = 1024  # of an object, in S3
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+def normalised(fields: CanonicalPayloadFields) -> CanonicalPayloadFields:
+    """The fields with `capture_id` and `content_hash` in lower case (INV-103-31)."""
+    return replace(
+        fields,
+        capture_id=fields.capture_id.lower(),
+        content_hash=fields.content_hash.lower(),
+    )
+
+
+def build_canonical_json(fields: CanonicalPayloadFields) -> str:
+    """The canonical payload: what RFC 8785, and the seed's `JSON.stringify`, make of the fields."""
+    size: object = fields.size_bytes
+    if isinstance(size, bool) or not isinstance(size, int | float):
+        raise InvalidInput(
+            f"size_bytes is a number, got {type(size).__name__}", hint="Send it without quotes."
+        )
+    return canonical(asdict(normalised(fields))).decode()
+
+
+def compute_canonical_fingerprint(fields: CanonicalPayloadFields) -> str:
+    """`payload_canonical_sha256`: the SHA-256 of the canonical payload, in lower-case hex."""
+    return sha256(build_canonical_json(fields).encode())
+
+
+def decide(fingerprint: str, existing: Existing | None) -> Decision:
+    """New, the same again, or `IdempotencyConflict` (INV-103-37)."""
+    if existing is None:
+        return Create(fingerprint)
+    stored = existing.payload_canonical_sha256
+    if hmac.compare_digest(stored, fingerprint):
+        return Idempotent(existing.id, existing.state)
+    raise IdempotencyConflict(
+        CONFLICT_MESSAGE,
+        hint="Send the first capture again unchanged, or give the new one a capture_id of its own.",
+        stored=shown(stored),
+        received=shown(fingerprint),
+    )
+
+
+def shown(fingerprint: str) -> str:
+    """As much of a fingerprint as logs may have."""
+    return fingerprint[:SHOWN_DIGITS]
+
+
+def skew_ms_of(device: datetime, server: datetime) -> int:
+    """How far the device's clock is ahead of ours, in milliseconds."""
+    return round((device - server) / timedelta(milliseconds=1))
+
+
+def is_too_skewed(skew_ms: int, tolerance_seconds: float) -> bool:
+    """Whether a device's clock is off by more than is let pass (INV-103-12)."""
+    return abs(skew_ms) > tolerance_seconds * 1000
+
+
+def content_context(user_id: str, fields: CanonicalPayloadFields) -> bytes:
+    """What the content is bound to when it is encrypted (the AAD of AES-GCM).
+
+    Canonical JSON of whose capture it is: a blob cannot be passed off as that of another capture,
+    another user or another type.
+    """
+    bound = {
+        "capture_id": fields.capture_id.lower(),
+        "kek_id": fields.kek_id,
+        "mime_type": fields.mime_type,
+        "user_id": user_id,
+    }
+    return canonical(bound)
+
+
+def object_key_fault(key: str) -> str | None:
+    """What is wrong with the key of an object, if something is.
+
+    A key is a path of plain names: it must mean the same in a folder, in S3 and in a log.
+    """
+    if not key or len(key.encode("utf-8", "replace")) > LONGEST_KEY_BYTES:
+        return f"must have 1 to {LONGEST_KEY_BYTES} bytes"
+    if has_control(key) or "\\" in key:
+        return "may have neither control characters nor backslashes"
+    if any(part in ("", ".", "..") for part in key.split("/")):
+        return "must be names with single slashes between them, none of them . or .."
+    return None
+
+
+def has_control(text: str) -> bool:
+    """Whether a text has characters that do not show."""
+    return bool(_CONTROL.search(text))

@@ -1,0 +1,195 @@
+"""The outside world of captures: a store that speaks S3, and a device.
+
+    HEAD, GET, PUT, DELETE  /s3/{bucket}/{key}      an S3 in a folder; requests must be signed
+    POST /_sandbox/capture/device                   what a device sends for some content
+
+The device encrypts, uploads (or not, or something else) and answers with the body of a
+`POST /documents/capture`. `POST /_sandbox/faults` with the path /s3/* makes the store fail.
+"""
+
+import atexit
+import base64
+import hashlib
+import shutil
+import tempfile
+from dataclasses import asdict
+from datetime import datetime
+from email.utils import formatdate
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+from xml.sax.saxutils import escape
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.concurrency import run_in_threadpool
+
+from ostinato.apps.capture import device, keyring, sigv4
+from ostinato.apps.capture.rules import object_key_fault
+from ostinato.apps.capture.settings import CaptureSettings
+
+__all__ = ["KEK_ID", "CaptureWorld"]
+
+KEK_ID = "sandbox"
+PREFIX = "/s3"
+ACCESS_KEY = "SANDBOX"
+PIXEL = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJ"
+    "RU5ErkJggg=="
+)
+
+
+class DeviceOrder(BaseModel):
+    """What a device is to capture, and what goes wrong on the way."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    user_id: str = Field(min_length=1, max_length=200, examples=["demo"])
+    timestamp_device: datetime
+    content_b64: str = Field(default=PIXEL, max_length=20_000_000)
+    mime_type: str = "image/png"
+    capture_id: str | None = None
+    wrapping: Literal["gcm", "kw"] = "gcm"
+    upload: Literal["as_is", "tampered", "shortened", "not_at_all"] = "as_is"
+
+
+class CaptureWorld:
+    """The stand-in."""
+
+    name = "capture"
+
+    def __init__(self) -> None:
+        self.router = APIRouter(tags=["capture"])
+        self.router.add_api_route(
+            f"{PREFIX}/{{bucket}}/{{key:path}}",
+            self._object,
+            methods=["HEAD", "GET", "PUT", "DELETE"],
+            include_in_schema=False,
+        )
+        self.router.post("/_sandbox/capture/device")(self._device)
+
+    def reset(self) -> None:
+        """Forget all objects."""
+        settings = CaptureSettings.load()
+        shutil.rmtree(_bucket(settings), ignore_errors=True)
+
+    def settings(self, url: str) -> dict[str, str]:
+        """The environment that leads captures here: a store, and a keyring made just now.
+
+        Both are in a folder of this user that goes with this process.
+        """
+        home = Path(tempfile.mkdtemp(prefix="ostinato-capture-"))
+        atexit.register(shutil.rmtree, home, ignore_errors=True)
+        keyring.add_key(home / "keyring.json", KEK_ID)
+        return {
+            "OSTINATO_CAPTURE_KEYRING_FILE": str(home / "keyring.json"),
+            "OSTINATO_CAPTURE_FOLDER": str(home / "objects"),
+            # Without the library for S3 the demo reads the folder behind it.
+            "OSTINATO_CAPTURE_STORE": "folder" if find_spec("obstore") is None else "s3",
+            "OSTINATO_CAPTURE_S3_ENDPOINT": f"{url}{PREFIX}",
+            "OSTINATO_CAPTURE_S3_ACCESS_KEY_ID": ACCESS_KEY,
+            "OSTINATO_CAPTURE_S3_SECRET_ACCESS_KEY": base64.b64encode(home.name.encode()).decode(),
+            "OSTINATO_CAPTURE_UPLOAD_POLL_SECONDS": "0.5",
+        }
+
+    async def _device(self, order: DeviceOrder) -> Response:
+        settings = CaptureSettings.load()
+        try:
+            known = keyring.read_keys(Path(settings.keyring_file))
+        except keyring.KeyringUnavailable as error:
+            return JSONResponse({"error": str(error)}, 409)
+        if KEK_ID not in known:
+            return JSONResponse({"error": f"the keyring has no key {KEK_ID!r}"}, 409)
+        prepared = device.prepare(
+            base64.b64decode(order.content_b64),
+            order.user_id,
+            device.Kek(KEK_ID, known[KEK_ID]),
+            mime_type=order.mime_type,
+            capture_id=order.capture_id,
+            wrapping=order.wrapping,
+            bound=settings.content_context == "bound",
+        )
+        blob = _uploaded(prepared.blob, order.upload)
+        if blob is not None:
+            # As a presigned upload would: the device has no credentials of the store.
+            place = _bucket(settings) / prepared.fields.upload_object_key
+            await run_in_threadpool(_write, place, blob)
+        body = asdict(prepared.fields)
+        body["hash_sha3_256"] = body.pop("content_hash")
+        return JSONResponse(body | {"timestamp_device": order.timestamp_device.isoformat()})
+
+    async def _object(self, request: Request, bucket: str, key: str) -> Response:
+        settings = CaptureSettings.load()
+        credentials = (settings.s3_access_key_id or "", settings.s3_secret_access_key or "")
+        raw: bytes = request.scope["raw_path"]
+        signed = sigv4.is_signed(
+            request.method,
+            raw.decode("ascii"),
+            request.url.query,
+            request.headers,
+            credentials=credentials,
+        )
+        if not signed:
+            return _fault(403, "SignatureDoesNotMatch", "The signature is not that of the request.")
+        body = await request.body()
+        declared = request.headers.get("x-amz-content-sha256", "")
+        if declared not in ("UNSIGNED-PAYLOAD", hashlib.sha256(body).hexdigest()):
+            return _fault(400, "XAmzContentSHA256Mismatch", "The body is not the one signed.")
+        if bucket != settings.s3_bucket:
+            return _fault(404, "NoSuchBucket", "The specified bucket does not exist.")
+        if object_key_fault(key) is not None:
+            return _fault(400, "InvalidArgument", "This stand-in takes plain names only.")
+        return await run_in_threadpool(_serve, request.method, _bucket(settings) / key, body)
+
+
+def _bucket(settings: CaptureSettings) -> Path:
+    return Path(settings.folder)
+
+
+def _serve(method: str, place: Path, body: bytes) -> Response:
+    if method == "PUT":
+        _write(place, body)
+        return Response(headers={"ETag": _etag(body)})
+    if method == "DELETE":
+        place.unlink(missing_ok=True)
+        return Response(status_code=204)
+    if not place.is_file():
+        return _fault(404, "NoSuchKey", "The specified key does not exist.")
+    content = place.read_bytes()
+    headers = {
+        "Content-Length": str(len(content)),
+        "ETag": _etag(content),
+        "Last-Modified": formatdate(place.stat().st_mtime, usegmt=True),
+    }
+    shown = content if method == "GET" else b""
+    return Response(shown, headers=headers, media_type="application/octet-stream")
+
+
+def _uploaded(blob: bytes, how: str) -> bytes | None:
+    match how:
+        case "tampered":
+            return bytes([blob[0] ^ 1]) + blob[1:]
+        case "shortened":
+            return blob[:-1]
+        case "not_at_all":
+            return None
+        case _:
+            return blob
+
+
+def _write(place: Path, content: bytes) -> None:
+    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    draft = place.with_name(f".{place.name}.draft")
+    draft.write_bytes(content)
+    draft.replace(place)
+
+
+def _etag(content: bytes) -> str:
+    return f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+
+
+def _fault(status: int, code: str, message: str) -> Response:
+    text = f"<Code>{escape(code)}</Code><Message>{escape(message)}</Message>"
+    told = f'<?xml version="1.0" encoding="UTF-8"?>\n<Error>{text}</Error>'
+    return Response(told, status, media_type="application/xml")

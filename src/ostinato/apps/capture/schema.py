@@ -1,0 +1,7 @@
+"""The part of the database schema that captures have."""
+
+from ostinato.db.bundle import Component
+
+__all__ = ["COMPONENT"]
+
+COMPONENT = Component.of("capture", "ostinato.apps.capture", "vault_secure")

@@ -1,0 +1,82 @@
+"""The check behind a seal: is the object what its user declared?
+
+    unwrap the key  →  compare the size  →  decrypt piece by piece, hashing  →  tag  →  hash
+
+The content is never whole in memory and never leaves this module; neither does the key. What comes
+out is a verdict: nothing, or a reason. Infrastructure that does not answer raises instead.
+"""
+
+import asyncio
+import hashlib
+import hmac
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers.algorithms import AES256
+from cryptography.hazmat.primitives.ciphers.modes import GCM
+
+from ostinato.apps.capture.fields import NONCE_BYTES, TAG_BYTES, decoded
+from ostinato.apps.capture.keyring import DEK_BYTES, Keyring, Unwrapped
+from ostinato.apps.capture.model import CanonicalPayloadFields, Material, Reason, Verdict
+from ostinato.apps.capture.objects import Objects
+from ostinato.apps.capture.rules import content_context
+
+__all__ = ["examine"]
+
+
+async def examine(
+    material: Material, keyring: Keyring, objects: Objects, *, bound: bool = True
+) -> Verdict:
+    """Whether the object is what was declared.
+
+    Raises `KeyringUnavailable`, `ObjectMissing` or `StoreUnavailable` when it cannot be told now.
+    """
+    fields = material.fields
+    unwrapped = await keyring.unwrap(fields.kek_id, decoded(fields.dek_wrapped_b64))
+    if isinstance(unwrapped, Reason):
+        return Verdict(unwrapped)
+    if len(unwrapped.key) != DEK_BYTES:
+        return Verdict(Reason.DEK_MALFORMED)
+    found = await objects.find(fields.upload_object_key)
+    if found.size != fields.size_bytes:
+        return Verdict(Reason.SIZE_MISMATCH)
+    context = content_context(material.user_id, fields) if bound else b""
+    opened = _Opening(unwrapped, fields, context)
+    async for piece in objects.read(fields.upload_object_key):
+        if not await asyncio.to_thread(opened.take, piece):
+            break  # longer than it said: what comes cannot matter any more
+    return Verdict(await asyncio.to_thread(opened.reason))
+
+
+class _Opening:
+    """Content on its way through: decrypted, hashed, and forgotten."""
+
+    def __init__(self, dek: Unwrapped, fields: CanonicalPayloadFields, context: bytes) -> None:
+        nonce, self._tag = decoded(fields.aes_gcm_nonce_b64), decoded(fields.aes_gcm_tag_b64)
+        if (len(nonce), len(self._tag)) != (NONCE_BYTES, TAG_BYTES):
+            raise ValueError("a nonce or a tag of another length")
+        self._decryptor = Cipher(AES256(dek.key), GCM(nonce)).decryptor()
+        self._decryptor.authenticate_additional_data(context)
+        self._hash = hashlib.sha3_256()
+        self._fields = fields
+        self._size = 0
+
+    def take(self, piece: bytes) -> bool:
+        """The next piece; whether there may be more."""
+        self._size += len(piece)
+        if self._size > self._fields.size_bytes:
+            return False
+        self._hash.update(self._decryptor.update(piece))
+        return True
+
+    def reason(self) -> Reason | None:
+        """What is wrong with the whole, if something is."""
+        if self._size != self._fields.size_bytes:
+            return Reason.SIZE_MISMATCH
+        try:
+            self._decryptor.finalize_with_tag(self._tag)
+        except InvalidTag:
+            return Reason.TAG_MISMATCH
+        if not hmac.compare_digest(self._hash.hexdigest(), self._fields.content_hash):
+            return Reason.HASH_MISMATCH
+        return None

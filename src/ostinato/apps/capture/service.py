@@ -1,0 +1,376 @@
+"""What is done with captures, one transaction each.
+
+take      the intake: decide, write down, audit, have it checked
+receive   the same with a transaction of its own, and a refusal audited in another one
+advance, settle   the check behind the intake, as it goes on
+"""
+
+import json
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import asdict, dataclass, field, fields
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from ostinato.apps.capture import audit, rules
+from ostinato.apps.capture.events import tell
+from ostinato.apps.capture.machine import CAPTURE, ENTITY
+from ostinato.apps.capture.model import (
+    AuditEvent,
+    CanonicalPayloadFields,
+    Capture,
+    Create,
+    Decision,
+    Device,
+    Existing,
+    Idempotent,
+    Material,
+    Ocr,
+    Reason,
+    State,
+)
+from ostinato.apps.capture.queries import Connection, one
+from ostinato.base import flow
+from ostinato.base.errors import (
+    DatabaseUnavailable,
+    IdempotencyConflict,
+    InvalidInput,
+    NotFound,
+)
+from ostinato.base.log import get_logger
+from ostinato.engine import clock, machines
+from ostinato.engine.jobs import NewJob, Unique, enqueue
+
+__all__ = [
+    "VERIFY",
+    "Taken",
+    "Wanted",
+    "acquire_lock_and_check_idempotence",
+    "advance",
+    "job_of",
+    "load_material",
+    "receive",
+    "settle",
+    "show",
+    "take",
+]
+
+log = get_logger("capture")
+
+VERIFY = "capture.verify"
+QUEUE = "capture"
+
+Opening = Callable[[], AbstractAsyncContextManager[Connection]]
+"""Opens a transaction as the tenant and the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A capture that came in."""
+
+    fields: CanonicalPayloadFields
+    device: Device
+    ocr: Ocr = field(default_factory=Ocr)
+    source_ip: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What became of it."""
+
+    capture_event_id: str
+    capture_id: str
+    state: str
+    replayed: bool
+
+
+class _Here(NamedTuple):
+    """Whose transaction it is, and when."""
+
+    tenant_id: str
+    now: datetime
+
+
+_SETTLED = {
+    "seal": (State.SEALED, AuditEvent.SEALED),
+    "reject": (State.REJECTED, AuditEvent.REJECTED),
+    "fail": (State.FAILED, AuditEvent.FAILED),
+}
+
+
+class _ClockOff(Exception):
+    """The clock of the device is off by too much."""
+
+    def __init__(self, skew_ms: int) -> None:
+        super().__init__(skew_ms)
+        self.skew_ms = skew_ms
+
+
+async def acquire_lock_and_check_idempotence(
+    conn: Connection, user_id: str, fields: CanonicalPayloadFields
+) -> Decision:
+    """Decide about a capture, in the caller's transaction (M10).
+
+    Waits for others who have the same capture of the same user in hand, until they commit. Returns
+    `Create` with the fingerprint to store, or `Idempotent` with the id and state of what is there;
+    raises `IdempotencyConflict` for a different payload. The tenant is that of the transaction.
+
+    Meant for READ COMMITTED. In other isolation levels a caller who waited does not see what was
+    committed meanwhile and gets `Create`; the unique constraint then refuses the second row.
+    """
+    fingerprint = rules.compute_canonical_fingerprint(fields)
+    capture_id = rules.normalised(fields).capture_id
+    row = await one(
+        conn,
+        "find_capture",
+        user_id=user_id,
+        capture_id=capture_id,
+        tenant_id=flow.current_tenant(),
+    )
+    return rules.decide(fingerprint, None if row is None else Existing(**row))
+
+
+async def take(
+    conn: Connection, user_id: str, wanted: Wanted, *, skew_seconds: float = 300.0
+) -> Taken:
+    """Take a capture in, in the caller's transaction: decide, write, audit, have it checked.
+
+    A replay is answered whatever the device's clock says, and its OCR is dropped: the first counts.
+    """
+    given = rules.normalised(wanted.fields)
+    decision = await acquire_lock_and_check_idempotence(conn, user_id, given)
+    here = await _here(conn)
+    created = None
+    if isinstance(decision, Create):
+        skew_ms = rules.skew_ms_of(wanted.device.timestamp, here.now)
+        if rules.is_too_skewed(skew_ms, skew_seconds):
+            raise _ClockOff(skew_ms)
+        created = await _insert(
+            conn, user_id, wanted, decision, tenant_id=here.tenant_id, skew_ms=skew_ms
+        )
+        if created is None:
+            # Somebody was first after all, without the lock: what is there now decides.
+            decision = await acquire_lock_and_check_idempotence(conn, user_id, given)
+    if created is not None:
+        await _audit(
+            conn,
+            user_id,
+            wanted,
+            AuditEvent.ACCEPTED,
+            tenant_id=here.tenant_id,
+            http_status=202,
+            capture_event_id=created,
+            payload_canonical_sha256=rules.compute_canonical_fingerprint(given),
+        )
+        await enqueue(conn, job_of(created, here.tenant_id))
+        await tell(conn, State.RECEIVED, created, given.capture_id, tenant_id=here.tenant_id)
+        return Taken(created, given.capture_id, State.RECEIVED, replayed=False)
+    if not isinstance(decision, Idempotent):
+        raise DatabaseUnavailable(
+            "the capture was made by another transaction that this one cannot see",
+            hint="Run the whole transaction again, in READ COMMITTED.",
+        )
+    await _audit(
+        conn,
+        user_id,
+        wanted,
+        AuditEvent.REPLAYED,
+        tenant_id=here.tenant_id,
+        http_status=200,
+        capture_event_id=decision.existing_capture_event_id,
+    )
+    log.info("capture_replayed", capture_id=given.capture_id, state=decision.existing_state)
+    return Taken(
+        decision.existing_capture_event_id,
+        given.capture_id,
+        decision.existing_state,
+        replayed=True,
+    )
+
+
+async def receive(
+    opening: Opening, user_id: str, wanted: Wanted, *, skew_seconds: float = 300.0
+) -> Taken:
+    """As `take`, in a transaction of its own.
+
+    A refusal takes that transaction back, so it is audited in one of its own before it is told.
+    """
+    try:
+        async with opening() as conn:
+            return await take(conn, user_id, wanted, skew_seconds=skew_seconds)
+    except IdempotencyConflict as conflict:
+        told = {name: str(conflict.values[name]) for name in ("stored", "received")}
+        capture_id = wanted.fields.capture_id.lower()
+        log.warning("capture_conflict", capture_id=capture_id, http_status=409, **told)
+        await _refused(opening, user_id, wanted, AuditEvent.CONFLICT, http_status=409, **told)
+        raise
+    except _ClockOff as off:
+        await _refused(
+            opening,
+            user_id,
+            wanted,
+            AuditEvent.REFUSED,
+            http_status=422,
+            refusal="CLOCK_SKEW",
+            skew_ms=off.skew_ms,
+        )
+        raise InvalidInput(
+            f"timestamp_device is {abs(off.skew_ms) / 1000:,.0f} s"
+            f" {'ahead of' if off.skew_ms > 0 else 'behind'} this server's clock;"
+            f" {skew_seconds:g} s are let pass",
+            hint="Set the clock of the device, and send the capture again.",
+            skew_ms=off.skew_ms,
+        ) from None
+
+
+async def show(conn: Connection, user_id: str, capture_id: str) -> Capture:
+    """A capture of a user; raises `NotFound`."""
+    row = await one(
+        conn,
+        "show_capture",
+        user_id=user_id,
+        capture_id=capture_id.lower(),
+        tenant_id=flow.current_tenant(),
+    )
+    if row is None:
+        raise NotFound("there is no such capture", hint="Check the id, and whose it is.")
+    return Capture(**(row | {"state": State(row["state"])}))
+
+
+async def load_material(conn: Connection, tenant_id: str, capture_event_id: str) -> Material:
+    """What the check of a capture needs; raises `NotFound`."""
+    row = await one(conn, "material", tenant_id=tenant_id, id=capture_event_id)
+    if row is None:
+        raise NotFound(f"there is no capture {capture_event_id}", capture=capture_event_id)
+    named = {each.name: row.pop(each.name) for each in fields(CanonicalPayloadFields)}
+    state = State(row.pop("state"))
+    return Material(**row, state=state, fields=CanonicalPayloadFields(**named))
+
+
+async def advance(conn: Connection, material: Material, event: str) -> None:
+    """Let a capture go on; nothing happens to one that is past it already."""
+    await machines.transition_all(
+        conn,
+        CAPTURE,
+        ENTITY,
+        [material.capture_event_id],
+        event,
+        skip=True,
+        by=VERIFY,
+        tenant_id=material.tenant_id,
+    )
+
+
+async def settle(
+    conn: Connection, material: Material, event: str, reason: Reason | None, *, by: str = VERIFY
+) -> State:
+    """End the check of a capture: seal, reject or fail it, with its audit entry and its event."""
+    state, entry = _SETTLED[event]
+    named = {"tenant_id": material.tenant_id, "id": material.capture_event_id}
+    # The row first, then the chain: the order of all who take both.
+    await one(conn, "hold", **named)
+    appended = await audit.append(
+        conn,
+        material.user_id,
+        entry,
+        material.fields.capture_id,
+        tenant_id=material.tenant_id,
+        capture_event_id=material.capture_event_id,
+        reason=reason,
+    )
+    changes: dict[str, Any] = {"reason": reason}
+    if state is State.SEALED:
+        now = await clock.now(conn)
+        changes = {"verified_at": now.isoformat(), "sealed_seq": appended.seq}
+    await machines.transition(
+        conn,
+        CAPTURE,
+        ENTITY,
+        material.capture_event_id,
+        event,
+        by=by,
+        why=reason,
+        tenant_id=material.tenant_id,
+        changes=changes,
+    )
+    await tell(
+        conn,
+        state,
+        material.capture_event_id,
+        material.fields.capture_id,
+        tenant_id=material.tenant_id,
+        reason=reason,
+    )
+    return state
+
+
+def job_of(capture_event_id: str, tenant_id: str | None = None) -> NewJob:
+    """The job that checks a capture; there is never more than one at work."""
+    return NewJob(
+        VERIFY,
+        json.dumps({"capture_event_id": capture_event_id}),
+        QUEUE,
+        tenant_id=tenant_id,
+        unique=Unique(f"capture/{capture_event_id}", policy="refuse"),
+    )
+
+
+async def _here(conn: Connection) -> _Here:
+    row = await one(conn, "here", tenant_id=flow.current_tenant())
+    assert row is not None  # noqa: S101 - it always has one
+    return _Here(**row)
+
+
+async def _insert(
+    conn: Connection,
+    user_id: str,
+    wanted: Wanted,
+    decision: Create,
+    *,
+    tenant_id: str,
+    skew_ms: int,
+) -> str | None:
+    """The id of the new row; None: it is there already."""
+    row = await one(
+        conn,
+        "insert_capture",
+        tenant_id=tenant_id,
+        user_id=user_id,
+        **asdict(rules.normalised(wanted.fields)),
+        payload_canonical_sha256=decision.payload_canonical_sha256,
+        device_id=wanted.device.id,
+        timestamp_device=wanted.device.timestamp,
+        skew_ms=skew_ms,
+        ocr_text=wanted.ocr.text,
+        ocr_confidence=wanted.ocr.confidence,
+        ocr_language=wanted.ocr.language,
+    )
+    return None if row is None else str(row["id"])
+
+
+async def _refused(
+    opening: Opening, user_id: str, wanted: Wanted, event: AuditEvent, **told: str | int
+) -> None:
+    async with opening() as conn:
+        here = await _here(conn)
+        await _audit(conn, user_id, wanted, event, tenant_id=here.tenant_id, **told)
+
+
+async def _audit(
+    conn: Connection,
+    user_id: str,
+    wanted: Wanted,
+    event: AuditEvent,
+    *,
+    tenant_id: str,
+    **told: str | int,
+) -> None:
+    await audit.append(
+        conn,
+        user_id,
+        event,
+        wanted.fields.capture_id.lower(),
+        tenant_id=tenant_id,
+        source_ip=wanted.source_ip,
+        **told,
+    )

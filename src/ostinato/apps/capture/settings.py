@@ -1,0 +1,56 @@
+"""The settings of captures."""
+
+from ostinato.base.sections import Section, section, setting
+
+__all__ = ["CaptureSettings"]
+
+
+@section("capture")
+class CaptureSettings(Section):
+    """What an installation may choose."""
+
+    skew_seconds: float = setting(
+        300.0,
+        "How far the clock of a device may be off, either way (INV-103-12).",
+        low=1,
+        high=86_400,
+    )
+    max_object_bytes: int = setting(
+        104_857_600, "Largest object that is accepted.", low=1, high=2**53 - 1
+    )
+    content_context: str = setting(
+        "bound",
+        "What content is encrypted with as additional data: bound, the canonical JSON of"
+        " capture_id, kek_id, mime_type and user_id; or none.",
+        choices=("bound", "none"),
+    )
+    keyring_file: str = setting(
+        ".ostinato/capture-keyring.json", "The keys that wrap those of captures; mode 600."
+    )
+    keyring: str | None = setting(
+        None,
+        "Instead of the file, a keyring of your own (a KMS) as module:NAME; NAME() has unwrap().",
+    )
+    store: str = setting("folder", "Where objects are.", choices=("folder", "s3"))
+    folder: str = setting(".ostinato/captures", "The folder of the objects.")
+    s3_bucket: str = setting("captures", "The bucket of the objects.")
+    s3_endpoint: str | None = setting(
+        None, "Address of an S3-compatible store; unset: that of AWS in the region."
+    )
+    s3_region: str = setting("eu-west-3", "Region of the bucket.")
+    s3_access_key_id: str | None = setting(
+        None, "Access key; unset: as AWS's own tools find it (environment, instance)."
+    )
+    s3_secret_access_key: str | None = setting(None, "Secret of the access key.")
+    upload_poll_seconds: float = setting(
+        15.0, "How often to look for an object that is not there yet.", low=0.05, high=3600
+    )
+    upload_hours: float = setting(
+        24.0, "How long to wait for it before the capture has failed.", low=0.01, high=8760
+    )
+    reconcile_after_minutes: float = setting(
+        30.0, "How old an unsettled capture must be to be looked after.", low=1, high=10_080
+    )
+    reconcile_attempts: int = setting(
+        3, "How often the check of a capture is started anew.", low=0, high=100
+    )

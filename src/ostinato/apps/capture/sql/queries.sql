@@ -1,0 +1,100 @@
+-- name: here
+-- Whose transaction this is, and when.
+select ostinato.tenant(%(tenant_id)s) as tenant_id, ostinato.now() as now;
+
+-- name: find_capture
+-- Waits for its turn with a capture, then says whether it is there.
+select f.id::text as id, f.state, f.payload_canonical_sha256 from vault_secure.find_capture(%(user_id)s, %(capture_id)s, %(tenant_id)s) f;
+
+-- name: insert_capture
+-- Writes a capture down; nothing comes back when it is there already.
+insert into vault_secure.capture_events (
+    tenant_id, user_id, capture_id, content_hash, aes_gcm_nonce_b64, aes_gcm_tag_b64, dek_wrapped_b64, kek_id, mime_type, size_bytes,
+    upload_object_key, payload_canonical_sha256, device_id, timestamp_device, skew_ms, ocr_text, ocr_confidence, ocr_language
+) values (
+    %(tenant_id)s, %(user_id)s, %(capture_id)s, %(content_hash)s, %(aes_gcm_nonce_b64)s, %(aes_gcm_tag_b64)s, %(dek_wrapped_b64)s,
+    %(kek_id)s, %(mime_type)s, %(size_bytes)s, %(upload_object_key)s, %(payload_canonical_sha256)s, %(device_id)s, %(timestamp_device)s,
+    %(skew_ms)s, %(ocr_text)s, %(ocr_confidence)s, %(ocr_language)s
+)
+on conflict on constraint capture_once do nothing
+returning id::text;
+
+-- name: show_capture
+-- A capture of a user, without what opens it.
+select c.id::text as capture_event_id, c.capture_id, c.state, c.content_hash, c.mime_type, c.size_bytes, c.upload_object_key,
+       c.signature_status, c.reason, c.skew_ms, c.ocr_text, c.ocr_confidence, c.ocr_language, c.received_at, c.verified_at, c.anchored_at
+from vault_secure.capture_events c
+where c.tenant_id = ostinato.tenant(%(tenant_id)s) and c.user_id = %(user_id)s and c.capture_id = %(capture_id)s;
+
+-- name: material
+-- What the check of a capture needs.
+select c.id::text as capture_event_id, c.tenant_id, c.user_id, c.state, c.received_at, c.capture_id, c.content_hash, c.aes_gcm_nonce_b64,
+       c.aes_gcm_tag_b64, c.dek_wrapped_b64, c.kek_id, c.mime_type, c.size_bytes, c.upload_object_key
+from vault_secure.capture_events c
+where c.tenant_id = %(tenant_id)s and c.id = %(id)s::uuid;
+
+-- name: hold
+-- Holds a capture until the end of the transaction.
+select c.state from vault_secure.capture_events c where c.tenant_id = %(tenant_id)s and c.id = %(id)s::uuid for no key update;
+
+-- name: unsettled
+-- Captures that should have been settled by now, oldest first, and that nobody looked after lately.
+select c.tenant_id, c.id::text as capture_event_id, c.reconciliation_attempts as attempts from vault_secure.capture_events c
+where c.state in ('RECEIVED', 'UPLOADING', 'UPLOADED', 'VERIFYING') and c.received_at < %(before)s
+  and coalesce(c.last_reconciled_at, '-infinity') < %(before)s
+order by c.received_at limit %(most)s;
+
+-- name: note_reconciled
+-- Notes that somebody looked after a capture, and whether its check was started anew.
+update vault_secure.capture_events c
+set reconciliation_attempts = c.reconciliation_attempts + %(started)s, last_reconciled_at = ostinato.now()
+where c.tenant_id = %(tenant_id)s and c.id = %(id)s::uuid
+  and c.state in ('RECEIVED', 'UPLOADING', 'UPLOADED', 'VERIFYING');
+
+-- name: append_audit
+-- Appends an entry to the chain of a user.
+select a.seq, a.entry_hash from vault_secure.append_audit(%(user_id)s, %(event_type)s, %(payload)s) a;
+
+-- name: chains
+-- The chains there are: those that have entries, and those of which a head was signed.
+select c.tenant_id, c.chain_id from (
+    select l.tenant_id, l.chain_id from vault_secure.capture_audit_log l
+    union
+    select h.tenant_id, h.chain_id from vault_secure.capture_audit_head h
+) c
+where (%(tenant_id)s::text is null or c.tenant_id = %(tenant_id)s) and (%(chain_id)s::text is null or c.chain_id = %(chain_id)s)
+order by c.tenant_id, c.chain_id;
+
+-- name: entries
+-- The next entries of a chain.
+select l.tenant_id, l.user_id, l.chain_id, l.seq, l.prev_hash, l.entry_hash, l.occurred_at, l.event_type, l.event_payload::text as event_payload, l.canonical
+from vault_secure.capture_audit_log l
+where l.tenant_id = %(tenant_id)s and l.chain_id = %(chain_id)s and l.seq > %(after)s
+order by l.seq limit %(most)s;
+
+-- name: hold_chain
+-- Waits for its turn with a chain.
+select vault_secure.hold_chain(%(tenant_id)s, %(user_id)s);
+
+-- name: head
+-- The last entry of a chain.
+select l.chain_id, l.seq, l.entry_hash from vault_secure.capture_audit_log l
+where l.tenant_id = %(tenant_id)s and l.chain_id = vault_secure.chain_of(%(user_id)s) order by l.seq desc limit 1;
+
+-- name: keep_head
+-- Keeps a signed head.
+insert into vault_secure.capture_audit_head (tenant_id, user_id, chain_id, seq, entry_hash, signed_at, canonical, public_key, signature)
+values (%(tenant_id)s, %(user_id)s, %(chain_id)s, %(seq)s, %(entry_hash)s, %(signed_at)s, %(canonical)s, %(public_key)s, %(signature)s)
+on conflict do nothing;
+
+-- name: heads
+-- The signed heads of a chain.
+select h.tenant_id, h.chain_id, h.seq, h.entry_hash, h.signed_at, h.canonical, h.public_key, h.signature
+from vault_secure.capture_audit_head h
+where h.tenant_id = %(tenant_id)s and h.chain_id = %(chain_id)s order by h.seq;
+
+-- name: to_anchor
+-- Sealed captures that a signed head covers.
+select c.id::text as capture_event_id, c.capture_id from vault_secure.capture_events c
+where c.tenant_id = %(tenant_id)s and c.user_id = %(user_id)s and c.state = 'SEALED' and c.sealed_seq <= %(seq)s
+order by c.sealed_seq limit %(most)s;
