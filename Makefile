@@ -34,8 +34,9 @@ bench: .venv/ready ## measure Ostinato and its peers side by side, print the tab
 bench-check: .venv/ready ## fail if Ostinato is more than 15 % slower than bench/baseline.json
 	@$(BIN)/python -m bench.check $(ARGS)
 
-reference: .venv/ready ## write docs/reference from the declared errors, settings, metrics, functions
+reference: .venv/ready ## write docs/reference and deploy from the declared errors, metrics, alerts …
 	@$(BIN)/python -m ostinato.cli.reference
+	@$(BIN)/python -m ostinato.cli.deploy
 
 snapshot: .venv/ready ## write the schema snapshot that the tests and reviews compare with
 	@$(BIN)/python -m tests.snapshot

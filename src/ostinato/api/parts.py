@@ -25,6 +25,8 @@ class Parts:
     settings: Settings
     apps: Sequence[App] = ()
     recorder: Recorder = field(default_factory=Recorder)
+    watches: bool = False
+    """Whether this process evaluates alerts, as workers do."""
     client: Client = field(init=False)
 
     def __post_init__(self) -> None:

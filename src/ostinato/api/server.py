@@ -22,6 +22,7 @@ from ostinato.api import docs_http, engine_http, health, metrics_http
 from ostinato.api.auth import Authenticator
 from ostinato.api.front import Front
 from ostinato.api.parts import Parts
+from ostinato.api.watching import watching
 from ostinato.base.errors import (
     InvalidInput,
     MethodRefused,
@@ -45,7 +46,7 @@ def build(parts: Parts) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        async with parts.client, authenticator:
+        async with parts.client, authenticator, watching(parts):
             yield
 
     app = FastAPI(

@@ -93,7 +93,7 @@ def _run(
         async with attach.serving(settings, cli.out, watched=link is None) as database:
             if not await process.reachable(database, wait_seconds, stop):
                 return
-            built = build(Parts(database, settings, apps=loaded))
+            built = build(Parts(database, settings, apps=loaded, watches=True))
             async with built.router.lifespan_context(built):
                 config = listening.config_of(built, settings.drain_seconds)
                 await listening.serve(config, sock, stop, started)

@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from ostinato.cli import (
+    alerts,
     api,
     capture,
     db,
@@ -96,6 +97,7 @@ dead.register(_jobs)
 capture.register(group(app, "capture", "Verify and sign the audit log of captures, and make keys."))
 queues.register(group(app, "queues", "Look at queues, and pause, resume or limit them."))
 events.register(group(app, "events", "What happened, who was told, and what is buried."))
+alerts.register(group(app, "alerts", "What is watched, what is wrong now, and what to do."))
 keys.register(group(app, "keys", "Who may ask the API: make, list, rotate and revoke keys."))
 leases.register(group(app, "leases", "Look at leases, and take one away."))
 schedules.register(group(app, "schedules", "What happens when: look at schedules, and write them."))
