@@ -18,7 +18,7 @@ from ostinato.cli import torture_app as kinds
 from ostinato.cli.torture_checks import Count
 from ostinato.cli.torture_receiver import Message, Receiver
 from ostinato.db.sqlfile import statement
-from ostinato.engine import subscriptions, webhook_work, webhooks
+from ostinato.engine import clock, subscriptions, webhook_work, webhooks
 from ostinato.runtime.client import Client
 
 __all__ = ["Telling", "counts", "evidence", "left", "mend", "open_endpoint"]
@@ -80,7 +80,7 @@ async def open_endpoint(conn: Connection, receiver: Receiver) -> None:
         retry=RETRY,
         allowed=parse_allowed(receiver.place),
     )
-    receiver.secret = made.secret
+    receiver.open(made.secret, await clock.now(conn))
 
 
 async def left(conn: Connection) -> int:
@@ -106,6 +106,7 @@ async def counts(conn: Connection, telling: Telling, receiver: Receiver) -> list
         "counts",
         acknowledged=sorted(telling.acknowledged),
         subscriptions=kinds.SUBSCRIPTIONS,
+        type=kinds.happened.name,
     )
     return [
         Count("events told", told),

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Self
@@ -41,8 +42,8 @@ class Receiver:
         self._server = _Server((HOST, 0), _Handler)
         self._server.receiver = self
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
-        self.secret = ""
-        """Of the endpoint, once it is made."""
+        self._secret = ""
+        self._began = 0.0
         self.messages: list[Message] = []
         """In the order in which they came."""
 
@@ -56,6 +57,11 @@ class Receiver:
         """Where to send messages."""
         return f"http://{self.place}/"
 
+    def open(self, secret: str, now: datetime) -> None:
+        """Take messages from now on; `now` is that of the database, whose clock signs them."""
+        self._secret = secret
+        self._began = now.timestamp() - time.monotonic()
+
     def receive(self, headers: Mapping[str, str], body: bytes) -> bool:
         """Note a message; whether to answer with success."""
         with self._lock:
@@ -67,7 +73,7 @@ class Receiver:
 
     def _signed(self, headers: Mapping[str, str], body: bytes) -> bool:
         try:
-            verify(headers, body, [self.secret], now=time.time())
+            verify(headers, body, [self._secret], now=self._began + time.monotonic())
         except SignatureRefused:
             return False
         return True

@@ -33,7 +33,7 @@ select (select count(*) from torture.fact),
        + (select count(*) from torture.fact f where not exists (select from ostinato_data.event_log l where l.event_id = f.event_id)),
        (select count(*) from torture.fact f cross join unnest(%(subscriptions)s::text[]) s (name)
         where not exists (select from torture.booked b where b.event_id = f.event_id and b.subscription = s.name)),
-       (select count(*) from ostinato_data.event e where not exists (select from torture.fact f where f.event_id = e.id))
+       (select count(*) from ostinato_data.event e where e.type = %(type)s and not exists (select from torture.fact f where f.event_id = e.id))
        + (select count(*) from torture.booked b where not exists (select from torture.fact f where f.event_id = b.event_id)),
        (select count(*) from (select from torture.booked b group by b.subscription, b.event_id having count(*) > 1) t),
        (select count(*) from (
