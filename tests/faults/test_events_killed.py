@@ -20,8 +20,8 @@ from tests.runtime.receiver import Reply, silence
 # All on one process: they share a server, and would take the machine's time from each other.
 pytestmark = [pytest.mark.xdist_group("faults"), pytest.mark.slow]
 
-EVERY = 60
-ROUNDS = 4
+EVERY = 40
+ROUNDS = 3
 
 
 @pytest.fixture(params=["direct", "pooled"])
@@ -61,8 +61,8 @@ def test_kills_of_writers_and_relays_lose_no_event_and_turn_none_around(told: Te
     say(f"seed {seed}")
     rng = random.Random(seed)
     crew = told.crew(**({"pooled": "true"} if pooled else {}))
-    site.ready(*(crew.start() for _ in range(3)))
-    for _ in range(3):
+    site.ready(*(crew.start() for _ in range(2)))
+    for _ in range(2):
         told.write(rng.getrandbits(32))
 
     for turn in range(ROUNDS):
