@@ -3,6 +3,7 @@
 from ostinato.apps.capture import APP
 from ostinato.apps.capture.model import State
 from ostinato.apps.capture.queries import Connection
+from ostinato.base import flow
 
 __all__ = ["tell"]
 
@@ -32,4 +33,8 @@ async def tell(
     }
     if reason is not None:
         payload["reason"] = reason
-    await _KINDS[state].emit(conn, payload, key=capture_event_id, tenant=tenant_id)
+    # Outside of a request or a job nothing says what it is part of: then it is a beginning.
+    part_of = flow.current_correlation() or f"capture-{capture_event_id}"
+    await _KINDS[state].emit(
+        conn, payload, key=capture_event_id, tenant=tenant_id, correlation_id=part_of
+    )

@@ -70,13 +70,12 @@ class Folder:
                 yield piece
 
     def _open(self, key: str) -> BinaryIO:
-        fault = object_key_fault(key)
+        if object_key_fault(key) is not None:
+            raise ObjectMissing
         try:
             place = (self._root / key).resolve()
             # Links may lead out of the folder, and a key is chosen by a caller.
-            if fault is not None or not place.is_relative_to(self._root.resolve()):
-                raise ObjectMissing
-            if not place.is_file():
+            if not place.is_relative_to(self._root.resolve()) or not place.is_file():
                 raise ObjectMissing
             return place.open("rb")
         except FileNotFoundError:

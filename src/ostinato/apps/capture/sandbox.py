@@ -1,7 +1,7 @@
 """The outside world of captures: a store that speaks S3, and a device.
 
-    HEAD, GET, PUT, DELETE  /s3/{bucket}/{key}      an S3 in a folder; requests must be signed
-    POST /_sandbox/capture/device                   what a device sends for some content
+    HEAD, GET, PUT  /s3/{bucket}/{key}      an S3 in a folder; requests must be signed
+    POST /_sandbox/capture/device           what a device sends for some content
 
 The device encrypts, uploads (or not, or something else) and answers with the body of a
 `POST /documents/capture`. `POST /_sandbox/faults` with the path /s3/* makes the store fail.
@@ -64,7 +64,7 @@ class CaptureWorld:
         self.router.add_api_route(
             f"{PREFIX}/{{bucket}}/{{key:path}}",
             self._object,
-            methods=["HEAD", "GET", "PUT", "DELETE"],
+            methods=["HEAD", "GET", "PUT"],
             include_in_schema=False,
         )
         self.router.post("/_sandbox/capture/device")(self._device)
@@ -151,9 +151,6 @@ def _serve(method: str, place: Path, body: bytes) -> Response:
     if method == "PUT":
         _write(place, body)
         return Response(headers={"ETag": _etag(body)})
-    if method == "DELETE":
-        place.unlink(missing_ok=True)
-        return Response(status_code=204)
     if not place.is_file():
         return _fault(404, "NoSuchKey", "The specified key does not exist.")
     content = place.read_bytes()

@@ -1,0 +1,150 @@
+"""A migrated database that is empty at the start of each test, the API on it, and the world."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+
+from ostinato.api.parts import Parts
+from ostinato.api.server import build
+from ostinato.apps.capture import APP, keyring
+from ostinato.apps.capture.sandbox import CaptureWorld
+from ostinato.apps.capture.schema import COMPONENT
+from ostinato.base.settings import Settings
+from ostinato.db import migrate
+from ostinato.db.embedded import Server
+from ostinato.engine import keys
+from ostinato.engine.schema import ENGINE
+from ostinato.runtime.client import Client
+from ostinato.runtime.database import Database
+from ostinato.sandbox.running import Running, running
+from ostinato.testing import Engine
+from tests.apps.capture.vault import KEK, TENANT, USER, Vault
+
+# Everything but what a migration made. The audit log refuses to be emptied, except by a superuser
+# who turns its triggers off.
+EMPTY = """
+set session_replication_role = replica;
+do $$
+declare
+    v_table text;
+begin
+    for v_table in
+        select c.oid::regclass::text from pg_class c
+        where c.relnamespace in ('ostinato_data'::regnamespace, 'vault_secure'::regnamespace)
+          and c.relkind in ('r', 'p') and not c.relispartition
+          and c.relname not in ('migration', 'tick', 'test_clock')
+          and c.relname not like 'machine%'
+    loop
+        execute format('delete from %s', v_table);
+    end loop;
+    update ostinato_data.test_clock set frozen = null, shift = '0';
+    update ostinato_data.tick set last = clock_timestamp(), grace_until = '-infinity';
+end
+$$;
+set session_replication_role = origin;
+"""
+
+
+@pytest.fixture(scope="session")
+def migrated(shared_server: Server) -> Database:
+    """A migrated database, with a clock to move."""
+    urls = shared_server.create_database("capture")
+    asyncio.run(migrate.migrate(urls.admin, [ENGINE, COMPONENT]))
+    with psycopg.connect(urls.admin, autocommit=True) as conn:
+        conn.execute("select ostinato.upkeep_partitions(14), ostinato.upkeep_logs(14)")
+        conn.execute("select ostinato.use_test_clock()")
+    return Database(
+        url=urls.worker, admin_url=urls.admin, listen_url=urls.worker, server=shared_server
+    )
+
+
+@pytest.fixture
+def database(migrated: Database) -> Database:
+    """That database, empty."""
+    with psycopg.connect(migrated.admin_url, autocommit=True) as conn:
+        conn.execute(EMPTY)
+    return migrated
+
+
+@pytest.fixture
+async def vault(database: Database) -> AsyncIterator[Vault]:
+    """Captures on that database."""
+    async with (
+        await psycopg.AsyncConnection.connect(database.admin_url, autocommit=True) as admin,
+        Client(database) as client,
+    ):
+        yield Vault(Engine(database, client, admin), database)
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Objects in a folder, and a keyring with one key."""
+    keyring.add_key(tmp_path / "keyring.json", KEK.id, KEK.key)
+    folder = tmp_path / "objects"
+    folder.mkdir()
+    monkeypatch.setenv("OSTINATO_CAPTURE_KEYRING_FILE", str(tmp_path / "keyring.json"))
+    monkeypatch.setenv("OSTINATO_CAPTURE_STORE", "folder")
+    monkeypatch.setenv("OSTINATO_CAPTURE_FOLDER", str(folder))
+    return folder
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[Running]:
+    """The outside world over HTTP, and this process led to it."""
+    stand_in = CaptureWorld()
+    with running(stand_in) as sandbox:
+        for name, value in stand_in.settings(sandbox.url).items():
+            monkeypatch.setenv(name, value)
+        yield sandbox
+
+
+@dataclass
+class Api:
+    """A running API, and the means to call it as anybody."""
+
+    parts: Parts
+    http: httpx.AsyncClient
+    _keys: dict[tuple[str, str, str], str] = field(default_factory=dict)
+
+    async def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        tenant: str = TENANT,
+        user: str = USER,
+        role: str = "capture",
+        headers: dict[str, str] | None = None,
+        **options: Any,  # noqa: ANN401 - as httpx
+    ) -> httpx.Response:
+        known = (tenant, user, role)
+        if known not in self._keys:
+            async with self.parts.client.connection() as conn:
+                made = await keys.create(conn, tenant_id=tenant, subject=user, roles=[role])
+            self._keys[known] = made.key
+        bearer = {"Authorization": f"Bearer {self._keys[known]}"}
+        return await self.http.request(method, path, headers=bearer | (headers or {}), **options)
+
+
+@pytest.fixture
+def api_settings() -> Settings:
+    """The settings of the API; a test module may have its own."""
+    return Settings()
+
+
+@pytest.fixture
+async def api(vault: Vault, api_settings: Settings) -> AsyncIterator[Api]:
+    """The real API, in the test's own event loop."""
+    app = build(Parts(vault.database, api_settings, apps=(APP,)))
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False, client=("192.0.2.7", 1234))
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(transport=transport, base_url="http://api.test") as http,
+    ):
+        yield Api(app.state.parts, http)

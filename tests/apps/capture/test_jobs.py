@@ -1,0 +1,341 @@
+"""The work behind the intake: durable steps from the 202 to the seal, and what gets stuck."""
+
+import base64
+import json
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from structlog.typing import EventDict
+
+from ostinato.apps.capture import APP, keyring, sealing
+from ostinato.apps.capture.device import Kek, Prepared
+from ostinato.apps.capture.model import Reason
+from ostinato.engine import machines
+from ostinato.runtime.scenario import System
+from ostinato.sandbox.running import Running
+from tests.apps.capture.conftest import Api
+from tests.apps.capture.vault import KEK, SEED, TENANT, USER, Vault, captured
+from tests.runtime.lab import Lab
+
+CONTENT = b"the plaintext that nobody may ever see " * 10
+
+
+def put(store: Path, prepared: Prepared, blob: bytes | None = None) -> None:
+    place = store / prepared.fields.upload_object_key
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_bytes(prepared.blob if blob is None else blob)
+
+
+async def states(vault: Vault, capture_event_id: str) -> list[str]:
+    past = await machines.history(vault.admin, "vault_secure.capture_events", capture_event_id)
+    return [each.to_state for each in reversed(past)]
+
+
+async def told(vault: Vault) -> list[tuple[str, str | None]]:
+    rows = await vault.rows(
+        "select type, payload ->> 'reason' from ostinato_data.event order by id"
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
+async def test_a_capture_goes_all_the_way_to_its_seal(vault: Vault, store: Path) -> None:
+    prepared = captured(CONTENT)
+    put(store, prepared)
+    taken = await vault.receive(prepared.fields)
+    await vault.run()
+
+    assert await vault.state(taken) == ("SEALED", None)
+    assert await states(vault, taken.capture_event_id) == [
+        "UPLOADING",
+        "UPLOADED",
+        "VERIFYING",
+        "SEALED",
+    ]
+    assert await vault.audited() == ["CAPTURE_ACCEPTED", "CAPTURE_SEALED"]
+    assert await told(vault) == [("capture.received", None), ("capture.sealed", None)]
+    sealed_seq = await vault.value("select sealed_seq from vault_secure.capture_events")
+    assert sealed_seq == 2
+    assert (await vault.receive(prepared.fields)).state == "SEALED"
+    assert (await vault.verified()).breaks == ()
+
+
+async def test_a_tampered_object_is_rejected_with_the_reason(vault: Vault, store: Path) -> None:
+    prepared = captured(CONTENT)
+    put(store, prepared, b"\0" + prepared.blob[1:])
+    taken = await vault.receive(prepared.fields)
+    await vault.run()
+
+    assert await vault.state(taken) == ("REJECTED", "TAG_MISMATCH")
+    assert await vault.audited() == ["CAPTURE_ACCEPTED", "CAPTURE_REJECTED"]
+    assert (await told(vault))[-1] == ("capture.rejected", "TAG_MISMATCH")
+    assert await vault.value("select count(*) from ostinato_data.dead_letter") == 0
+
+
+async def test_the_seeds_own_vector_is_taken_in_and_rejected_behind(
+    vault: Vault, store: Path
+) -> None:
+    """Its wrapped key has 13 bytes: M10 takes it as it is, M11 cannot unwrap it."""
+    place = store / SEED.upload_object_key
+    place.parent.mkdir(parents=True)
+    place.write_bytes(bytes(SEED.size_bytes))
+    taken = await vault.receive()
+    await vault.run()
+    assert await vault.state(taken) == ("REJECTED", "DEK_MALFORMED")
+
+
+async def test_an_object_that_comes_later_is_waited_for(vault: Vault, store: Path) -> None:
+    prepared = captured(CONTENT)
+    taken = await vault.receive(prepared.fields)
+    await vault.run()
+    assert await vault.state(taken) == ("UPLOADING", None)
+    put(store, prepared)
+    await vault.run()
+    assert (await vault.state(taken))[0] == "UPLOADING", "it is not time yet"
+
+    await vault.engine.clock.move(16)
+    await vault.run()
+    assert await vault.state(taken) == ("SEALED", None)
+
+
+async def test_an_object_that_never_comes_fails_the_capture(vault: Vault, store: Path) -> None:
+    taken = await vault.receive(captured(CONTENT).fields)
+    await vault.run()
+    await vault.engine.clock.move(timedelta(hours=25))
+    await vault.run()
+
+    assert await vault.state(taken) == ("FAILED", "OBJECT_MISSING")
+    assert (await vault.audited())[-1] == "CAPTURE_FAILED"
+
+
+async def test_a_key_that_comes_later_is_waited_for(vault: Vault, store: Path) -> None:
+    other = Kek("kek-late", bytes(32))
+    prepared = captured(CONTENT, kek=other)
+    put(store, prepared)
+    taken = await vault.receive(prepared.fields)
+    await vault.run()
+    assert (await vault.state(taken))[0] == "VERIFYING"
+    keyring.add_key(store.parent / "keyring.json", other.id, other.key)
+    await vault.engine.clock.move(60)
+    await vault.run()
+    assert await vault.state(taken) == ("SEALED", None)
+
+
+async def test_a_key_that_never_comes_fails_the_capture(vault: Vault, store: Path) -> None:
+    prepared = captured(CONTENT, kek=Kek("kek-never", bytes(32)))
+    put(store, prepared)
+    taken = await vault.receive(prepared.fields)
+    await vault.run(move_clock=True)
+    assert await vault.state(taken) == ("FAILED", "KEK_UNKNOWN")
+
+
+async def test_a_store_that_comes_back_is_tried_again(
+    vault: Vault, world: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import httpx  # noqa: PLC0415 - only here
+
+    order = {"user_id": USER, "timestamp_device": (await vault.now()).isoformat()}
+    async with httpx.AsyncClient(base_url=world.url) as http:
+        body: dict[str, Any] = (await http.post("/_sandbox/capture/device", json=order)).json()
+    world.order("/s3/*", "503,503,503,503")
+    fields = {name: body[name] for name in SEED.__slots__ if name != "content_hash"}
+    sent = type(SEED)(**fields, content_hash=body["hash_sha3_256"])
+    taken = await vault.receive(sent)
+    await vault.run()
+    assert await vault.state(taken) == ("UPLOADING", None)
+    errors = json.dumps(await vault.rows("select error from ostinato_data.outcome"), default=str)
+    assert "StoreUnavailable" in errors
+
+    await vault.run(move_clock=True)
+    assert await vault.state(taken) == ("SEALED", None)
+
+
+async def test_a_store_that_stays_away_fails_the_capture(vault: Vault, world: Running) -> None:
+    world.order("/s3/*", ",".join(["503"] * 200))
+    taken = await vault.receive(captured(CONTENT).fields)
+    await vault.run(move_clock=True)
+    assert await vault.state(taken) == ("FAILED", "UNAVAILABLE")
+
+
+async def test_what_was_done_before_a_crash_is_not_done_again(
+    vault: Vault, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepared = captured(CONTENT)
+    put(store, prepared)
+    taken = await vault.receive(prepared.fields)
+    looked: list[str] = []
+    real = sealing.examine
+
+    async def breaks_once(*args: Any, **options: Any) -> Any:  # noqa: ANN401 - as examine
+        looked.append("examine")
+        if len(looked) == 1:
+            raise ConnectionResetError("the process was in trouble")
+        return await real(*args, **options)
+
+    monkeypatch.setattr(sealing, "examine", breaks_once)
+    await vault.run()
+    assert (await vault.state(taken))[0] == "VERIFYING"
+    await vault.run(move_clock=True)
+    assert await vault.state(taken) == ("SEALED", None)
+    assert await states(vault, taken.capture_event_id) == [
+        "UPLOADING",
+        "UPLOADED",
+        "VERIFYING",
+        "SEALED",
+    ]
+
+
+async def dead_job(vault: Vault, store: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A capture whose job became a dead letter."""
+    prepared = captured(CONTENT)
+    put(store, prepared)
+    taken = await vault.receive(prepared.fields)
+
+    async def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sealing, "examine", broken)
+        await vault.run(move_clock=True)
+    assert await vault.value("select count(*) from ostinato_data.dead_letter") == 1
+    return taken.capture_event_id
+
+
+async def reconcile(vault: Vault) -> None:
+    await APP["capture.reconcile"].enqueue(vault.client)
+    await vault.run()
+
+
+async def test_a_capture_whose_job_is_dead_is_started_anew(
+    vault: Vault, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    capture_id = await dead_job(vault, store, monkeypatch)
+    await vault.engine.clock.move(timedelta(minutes=31))
+    await reconcile(vault)
+
+    rows = await vault.rows(
+        "select id::text, state, reconciliation_attempts, last_reconciled_at is not null"
+        " from vault_secure.capture_events"
+    )
+    assert rows == [(capture_id, "SEALED", 1, True)]
+
+
+async def test_a_capture_that_waits_is_left_alone(vault: Vault, store: Path) -> None:
+    await vault.receive(captured(CONTENT).fields)
+    await vault.run()
+    await vault.engine.clock.move(timedelta(minutes=31))
+    jobs = await vault.value("select count(*) from ostinato_data.job where kind = 'capture.verify'")
+    await reconcile(vault)
+    rows = await vault.rows(
+        "select state, reconciliation_attempts from vault_secure.capture_events"
+    )
+    assert rows == [("UPLOADING", 0)]
+    after = await vault.value(
+        "select count(*) from ostinato_data.job where kind = 'capture.verify'"
+    )
+    assert (jobs, after) == (1, 1)
+
+
+async def test_a_capture_that_was_started_too_often_has_failed(
+    vault: Vault, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OSTINATO_CAPTURE_RECONCILE_ATTEMPTS", "0")
+    await dead_job(vault, store, monkeypatch)
+    await vault.engine.clock.move(timedelta(minutes=31))
+    await reconcile(vault)
+    rows = await vault.rows("select state, reason from vault_secure.capture_events")
+    assert rows == [("FAILED", Reason.ABANDONED.value)]
+    assert (await vault.audited())[-1] == "CAPTURE_FAILED"
+    assert (await vault.verified()).breaks == ()
+
+
+async def everything(vault: Vault) -> bytes:
+    """All rows of all tables, as text."""
+    tables = await vault.rows(
+        "select c.oid::regclass::text from pg_class c where c.relkind = 'r'"
+        " and c.relnamespace in ('ostinato_data'::regnamespace, 'vault_secure'::regnamespace)"
+    )
+    found = []
+    for (name,) in tables:
+        found += await vault.rows(f"select t::text from {name} t")  # noqa: S608 - a table of ours
+    return repr(found).encode()
+
+
+@pytest.mark.parametrize("outcome", ["SEALED", "TAG_MISMATCH", "HASH_MISMATCH", "broken"])
+async def test_keys_and_content_reach_no_table_log_or_error(
+    vault: Vault,
+    store: Path,
+    logs: list[EventDict],
+    monkeypatch: pytest.MonkeyPatch,
+    outcome: str,
+) -> None:
+    chance = iter([b"\x11" * 16, b"\x77" * 32, b"\x22" * 12, b"\x33" * 12])
+    prepared = captured(CONTENT, chance=lambda _: next(chance))
+    dek = b"\x77" * 32
+    blob = prepared.blob
+    if outcome == "TAG_MISMATCH":
+        blob = b"\0" + blob[1:]
+    if outcome == "HASH_MISMATCH":
+        prepared = Prepared(
+            type(SEED)(
+                **(
+                    {n: getattr(prepared.fields, n) for n in SEED.__slots__}
+                    | {"content_hash": "0" * 64}
+                )
+            ),
+            blob,
+        )
+    if outcome == "broken":
+        real = sealing._Opening.take
+
+        def take(self: Any, piece: bytes) -> bool:  # noqa: ANN401 - as it is
+            real(self, piece)
+            raise OSError("the disk was in trouble")
+
+        monkeypatch.setattr(sealing._Opening, "take", take)
+    put(store, prepared, blob)
+    await vault.receive(prepared.fields)
+    await vault.run()
+
+    seen = await everything(vault) + repr(logs).encode()
+    assert outcome.encode() in seen or outcome == "broken"
+    for secret in (dek, KEK.key, CONTENT[:39]):
+        for form in (
+            secret,
+            base64.b64encode(secret)[:-4],
+            secret.hex().encode(),
+            repr(secret)[2:-1].encode(),
+        ):
+            assert form not in seen
+
+
+async def test_a_real_worker_takes_captures_from_their_queue(
+    vault: Vault, store: Path, api: Api
+) -> None:
+    prepared = captured(CONTENT)
+    put(store, prepared)
+    async with Lab(vault.engine, APP).worker(APP):
+        taken = await vault.receive(prepared.fields)
+        lab = Lab(vault.engine, APP)
+        await lab.until(
+            "select state = 'SEALED' from vault_secure.capture_events where id = %s::uuid",
+            taken.capture_event_id,
+        )
+
+
+async def test_the_demo_proves_what_it_says(vault: Vault, api: Api, world: Running) -> None:
+    import httpx  # noqa: PLC0415 - only here
+
+    from ostinato.apps.capture.demo import SCENARIO  # noqa: PLC0415 - as the command finds it
+
+    await api.call("GET", f"/documents/capture/{SEED.capture_id}", user="demo", role="admin")
+    bearer = {"Authorization": f"Bearer {api._keys[TENANT, 'demo', 'admin']}"}
+    api.http.headers.update(bearer)
+    async with (
+        Lab(vault.engine, APP).worker(APP),
+        httpx.AsyncClient(base_url=world.url) as sandbox,
+    ):
+        system = System(api.http, TENANT, sandbox=sandbox, database=vault.client)
+        await SCENARIO.run(system)
+    assert len(system.proofs) == 6
