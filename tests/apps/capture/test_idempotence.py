@@ -269,13 +269,15 @@ async def test_a_missed_lock_cannot_make_a_second_row(
     """Whoever writes without the lock is found by the constraint, and decides about the first."""
     wanted = await vault.wanted()
     first = await vault.receive()
-    real = service.acquire_lock_and_check_idempotence
+    real = service._decided
     decisions = [Create(compute_canonical_fingerprint(SEED))]
 
-    async def missed(conn: Connection, user_id: str, fields: object) -> Decision:
-        return decisions.pop() if decisions else await real(conn, user_id, fields)  # type: ignore[arg-type]
+    async def missed(conn: Connection, user_id: str, fields: object) -> service._Decided:
+        if not decisions:
+            return await real(conn, user_id, fields)  # type: ignore[arg-type]
+        return service._Decided(TENANT, await vault.now(), decisions.pop())
 
-    monkeypatch.setattr(service, "acquire_lock_and_check_idempotence", missed)
+    monkeypatch.setattr(service, "_decided", missed)
     async with vault.transaction() as conn:
         again = await service.take(conn, USER, wanted)
     assert again.replayed

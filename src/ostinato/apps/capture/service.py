@@ -84,11 +84,12 @@ class Taken:
     replayed: bool
 
 
-class _Here(NamedTuple):
-    """Whose transaction it is, and when."""
+class _Decided(NamedTuple):
+    """A decision, whose transaction it is, and when."""
 
     tenant_id: str
     now: datetime
+    decision: Decision
 
 
 _SETTLED = {
@@ -118,16 +119,7 @@ async def acquire_lock_and_check_idempotence(
     Meant for READ COMMITTED. In other isolation levels a caller who waited does not see what was
     committed meanwhile and gets `Create`; the unique constraint then refuses the second row.
     """
-    fingerprint = rules.compute_canonical_fingerprint(fields)
-    capture_id = rules.normalised(fields).capture_id
-    row = await one(
-        conn,
-        "find_capture",
-        user_id=user_id,
-        capture_id=capture_id,
-        tenant_id=flow.current_tenant(),
-    )
-    return rules.decide(fingerprint, None if row is None else Existing(**row))
+    return (await _decided(conn, user_id, fields)).decision
 
 
 async def take(
@@ -138,33 +130,30 @@ async def take(
     A replay is answered whatever the device's clock says, and its OCR is dropped: the first counts.
     """
     given = rules.normalised(wanted.fields)
-    decision = await acquire_lock_and_check_idempotence(conn, user_id, given)
-    here = await _here(conn)
-    created = None
+    tenant_id, now, decision = await _decided(conn, user_id, given)
     if isinstance(decision, Create):
-        skew_ms = rules.skew_ms_of(wanted.device.timestamp, here.now)
+        skew_ms = rules.skew_ms_of(wanted.device.timestamp, now)
         if rules.is_too_skewed(skew_ms, skew_seconds):
             raise _ClockOff(skew_ms)
         created = await _insert(
-            conn, user_id, wanted, decision, tenant_id=here.tenant_id, skew_ms=skew_ms
+            conn, user_id, wanted, decision, tenant_id=tenant_id, skew_ms=skew_ms
         )
-        if created is None:
-            # Somebody was first after all, without the lock: what is there now decides.
-            decision = await acquire_lock_and_check_idempotence(conn, user_id, given)
-    if created is not None:
-        await _audit(
-            conn,
-            user_id,
-            wanted,
-            AuditEvent.ACCEPTED,
-            tenant_id=here.tenant_id,
-            http_status=202,
-            capture_event_id=created,
-            payload_canonical_sha256=rules.compute_canonical_fingerprint(given),
-        )
-        await enqueue(conn, job_of(created, here.tenant_id))
-        await tell(conn, State.RECEIVED, created, given.capture_id, tenant_id=here.tenant_id)
-        return Taken(created, given.capture_id, State.RECEIVED, replayed=False)
+        if created is not None:
+            await _audit(
+                conn,
+                user_id,
+                wanted,
+                AuditEvent.ACCEPTED,
+                tenant_id=tenant_id,
+                http_status=202,
+                capture_event_id=created,
+                payload_canonical_sha256=decision.payload_canonical_sha256,
+            )
+            await enqueue(conn, job_of(created, tenant_id))
+            await tell(conn, State.RECEIVED, created, given.capture_id, tenant_id=tenant_id)
+            return Taken(created, given.capture_id, State.RECEIVED, replayed=False)
+        # Somebody was first after all, without the lock: what is there now decides.
+        decision = (await _decided(conn, user_id, given)).decision
     if not isinstance(decision, Idempotent):
         raise DatabaseUnavailable(
             "the capture was made by another transaction that this one cannot see",
@@ -175,7 +164,7 @@ async def take(
         user_id,
         wanted,
         AuditEvent.REPLAYED,
-        tenant_id=here.tenant_id,
+        tenant_id=tenant_id,
         http_status=200,
         capture_event_id=decision.existing_capture_event_id,
     )
@@ -315,10 +304,19 @@ def job_of(capture_event_id: str, tenant_id: str | None = None) -> NewJob:
     )
 
 
-async def _here(conn: Connection) -> _Here:
-    row = await one(conn, "here", tenant_id=flow.current_tenant())
-    assert row is not None  # noqa: S101 - it always has one
-    return _Here(**row)
+async def _decided(conn: Connection, user_id: str, fields: CanonicalPayloadFields) -> _Decided:
+    fingerprint = rules.compute_canonical_fingerprint(fields)
+    row = await one(
+        conn,
+        "find_capture",
+        user_id=user_id,
+        capture_id=fields.capture_id.lower(),
+        tenant_id=flow.current_tenant(),
+    )
+    assert row is not None  # noqa: S101 - there is always one
+    tenant_id, now = row.pop("tenant_id"), row.pop("now")
+    existing = None if row["id"] is None else Existing(**row)
+    return _Decided(tenant_id, now, rules.decide(fingerprint, existing))
 
 
 async def _insert(
@@ -352,8 +350,9 @@ async def _refused(
     opening: Opening, user_id: str, wanted: Wanted, event: AuditEvent, **told: str | int
 ) -> None:
     async with opening() as conn:
-        here = await _here(conn)
-        await _audit(conn, user_id, wanted, event, tenant_id=here.tenant_id, **told)
+        here = await one(conn, "here", tenant_id=flow.current_tenant())
+        assert here is not None  # noqa: S101 - there is always one
+        await _audit(conn, user_id, wanted, event, tenant_id=here["tenant_id"], **told)
 
 
 async def _audit(

@@ -1,10 +1,11 @@
 -- name: here
--- Whose transaction this is, and when.
-select ostinato.tenant(%(tenant_id)s) as tenant_id, ostinato.now() as now;
+-- Whose transaction this is.
+select ostinato.tenant(%(tenant_id)s) as tenant_id;
 
 -- name: find_capture
 -- Waits for its turn with a capture, then says whether it is there.
-select f.id::text as id, f.state, f.payload_canonical_sha256 from vault_secure.find_capture(%(user_id)s, %(capture_id)s, %(tenant_id)s) f;
+select f.tenant_id, f.now, f.id::text as id, f.state, f.payload_canonical_sha256
+from vault_secure.find_capture(%(user_id)s, %(capture_id)s, %(tenant_id)s) f;
 
 -- name: insert_capture
 -- Writes a capture down; nothing comes back when it is there already.
