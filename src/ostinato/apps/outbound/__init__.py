@@ -1,0 +1,30 @@
+"""Consented messages by WhatsApp, SMS and mail: accepted once, sent if allowed, accounted for.
+
+Seed 002. `rules` and `policy` hold the decisions, `sending` what is asked before an attempt,
+`settling` what follows from it, `callbacks` what providers tell later.
+"""
+
+from typing import Final
+
+from ostinato.apps.outbound.alerts import ALERTS
+from ostinato.engine.queues import Queue, Rate
+from ostinato.runtime.app import App
+
+__all__ = ["APP"]
+
+APP: Final = App(
+    "outbound",
+    # 80 a second for one business number (6.2), a long number of Twilio, a polite mail server.
+    queues=(
+        Queue("outbound_whatsapp", key_rate=Rate(80, 1)),
+        Queue("outbound_sms", key_rate=Rate(10, 1)),
+        Queue("outbound_email", key_rate=Rate(20, 1)),
+    ),
+    http="ostinato.apps.outbound.http:router",
+    sql="ostinato.apps.outbound.schema:COMPONENT",
+    sandbox="ostinato.apps.outbound.sandbox:Providers",
+    demo="ostinato.apps.outbound.demo:SCENARIO",
+    alerts=ALERTS,
+)
+
+from ostinato.apps.outbound import jobs as _jobs  # noqa: E402, F401 - declares the kinds

@@ -1,0 +1,82 @@
+"""Recipients as they are stored and compared: E.164 numbers and plain mail addresses (6.10)."""
+
+import re
+from typing import Final, Literal
+
+import phonenumbers
+from phonenumbers import NumberParseException, PhoneNumberFormat, PhoneNumberType
+
+from ostinato.apps.outbound.model import Channel
+from ostinato.base.errors import InvalidInput
+
+__all__ = ["Validation", "normalised", "to_email", "to_number"]
+
+Validation = Literal["possible", "valid"]
+
+_MOBILE: Final = (
+    PhoneNumberType.MOBILE,
+    PhoneNumberType.FIXED_LINE_OR_MOBILE,
+    PhoneNumberType.VOIP,
+    PhoneNumberType.PERSONAL_NUMBER,
+)
+_EMAIL = re.compile(
+    r"(?P<local>[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*)"
+    r"@(?P<host>(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z]{2,63})"
+)
+_LONGEST_EMAIL: Final = 254
+_LONGEST_LOCAL: Final = 64
+
+
+def normalised(
+    channel: Channel, raw: str, *, region: str = "FR", validation: Validation = "valid"
+) -> str:
+    """A recipient as it is stored; raises `InvalidInput` without repeating what was given."""
+    if channel is Channel.EMAIL:
+        return to_email(raw)
+    return to_number(raw, region, validation)
+
+
+def to_number(raw: str, region: str, validation: Validation = "valid") -> str:
+    """A telephone number in E.164."""
+    try:
+        number = phonenumbers.parse(raw, region)
+    except NumberParseException as error:
+        raise _refused(f"it cannot be read ({_reason(error)})") from None
+    if not phonenumbers.is_possible_number(number):
+        raise _refused("no number of that country has this length")
+    kind = phonenumbers.number_type(number)
+    if validation == "valid" and not phonenumbers.is_valid_number(number):
+        raise _refused("no such number is assigned in that country")
+    allowed = (*_MOBILE, PhoneNumberType.UNKNOWN) if validation == "possible" else _MOBILE
+    if kind not in allowed:
+        raise _refused("it is not a mobile number")
+    return phonenumbers.format_number(number, PhoneNumberFormat.E164)
+
+
+def to_email(raw: str) -> str:
+    """A mail address; its host in lower case, because hosts have no case."""
+    found = _EMAIL.fullmatch(raw.strip())
+    if found is None or len(found[0]) > _LONGEST_EMAIL or len(found["local"]) > _LONGEST_LOCAL:
+        raise InvalidInput(
+            "the recipient is no mail address", hint="Write it as name@example.org.", field="to"
+        )
+    return f"{found['local']}@{found['host'].lower()}"
+
+
+def _refused(why: str) -> InvalidInput:
+    return InvalidInput(
+        f"the recipient is no telephone number that messages can be sent to: {why}",
+        hint="Write it in international form, +33 6 …, or with the country of the organisation.",
+        field="to",
+    )
+
+
+def _reason(error: NumberParseException) -> str:
+    names = {
+        NumberParseException.INVALID_COUNTRY_CODE: "no such country code",
+        NumberParseException.NOT_A_NUMBER: "not a number",
+        NumberParseException.TOO_SHORT_AFTER_IDD: "too short after its country code",
+        NumberParseException.TOO_SHORT_NSN: "too short",
+        NumberParseException.TOO_LONG: "too long",
+    }
+    return names.get(error.error_type, "not a number")

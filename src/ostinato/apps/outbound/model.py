@@ -1,0 +1,238 @@
+"""What outbound messages are made of: plain values, no database, no network."""
+
+from dataclasses import dataclass, field
+from datetime import datetime, time
+from enum import StrEnum
+from typing import Any, Literal
+from uuid import UUID
+
+__all__ = [
+    "AttemptStatus",
+    "Category",
+    "Channel",
+    "Consent",
+    "ConsentSource",
+    "ConsentStatus",
+    "Content",
+    "Message",
+    "Mode",
+    "Organisation",
+    "Provider",
+    "Purpose",
+    "Sender",
+    "Status",
+    "Template",
+]
+
+
+class Channel(StrEnum):
+    """How a message travels."""
+
+    WHATSAPP = "WHATSAPP"
+    SMS = "SMS"
+    EMAIL = "EMAIL"
+
+
+class Provider(StrEnum):
+    """Who carries it."""
+
+    WHATSAPP = "whatsapp"
+    TWILIO = "twilio"
+    SMTP = "smtp"
+
+
+PROVIDER_OF = {
+    Channel.WHATSAPP: Provider.WHATSAPP,
+    Channel.SMS: Provider.TWILIO,
+    Channel.EMAIL: Provider.SMTP,
+}
+
+
+class Status(StrEnum):
+    """Where a message stands (seed 3.1)."""
+
+    QUEUED = "QUEUED"
+    SENDING = "SENDING"
+    SENT = "SENT"
+    DELIVERED = "DELIVERED"
+    FAILED = "FAILED"
+    CANCELLED = "CANCELLED"
+
+
+class AttemptStatus(StrEnum):
+    """Where an attempt stands (seed 3.2). One whose answer was lost stays TRYING."""
+
+    TRYING = "TRYING"
+    FAILED = "FAILED"
+    SUCCESS = "SUCCESS"
+
+
+class Purpose(StrEnum):
+    """What a message is for, and what consent is given for."""
+
+    TRANSACTIONAL = "TRANSACTIONAL"
+    MARKETING = "MARKETING"
+
+
+class Category(StrEnum):
+    """The categories of templates, as WhatsApp has them."""
+
+    MARKETING = "MARKETING"
+    UTILITY = "UTILITY"
+    AUTHENTICATION = "AUTHENTICATION"
+
+
+class ConsentStatus(StrEnum):
+    """Where a consent stands; only GRANTED lets a message go."""
+
+    PENDING = "PENDING"
+    GRANTED = "GRANTED"
+    DENIED = "DENIED"
+    REVOKED = "REVOKED"
+    EXPIRED = "EXPIRED"
+
+
+class ConsentSource(StrEnum):
+    """Where a consent, or its end, came from."""
+
+    FORM = "FORM"
+    API = "API"
+    IMPORT = "IMPORT"
+    WHATSAPP_INBOUND = "WHATSAPP_INBOUND"
+    SMS_INBOUND = "SMS_INBOUND"
+    EMAIL_LINK = "EMAIL_LINK"
+    OPERATOR = "OPERATOR"
+    PROVIDER = "PROVIDER"
+
+
+Mode = Literal["template", "text"]
+"""A template, or free text: a session message on WhatsApp."""
+
+
+@dataclass(frozen=True, slots=True)
+class Organisation:
+    """What a tenant has chosen."""
+
+    zone: str = "Europe/Paris"
+    region: str = "FR"
+    """For telephone numbers without a country."""
+    language: str = "fr"
+    notice_time: time = time(10, 0)
+    """When reminders are due, local."""
+    holidays: str = "FR"
+    """The country, or "FR-57" for a part of it."""
+    stop_covers_all: bool = False
+    """STOP ends transactional messages too, not only marketing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """A number or an address that a tenant sends from."""
+
+    id: int
+    channel: Channel
+    provider: Provider
+    provider_key: str
+    """The phone_number_id, the number, or the mail address."""
+    display: str
+    held_until: datetime | None = None
+    hold_reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A text with variables that the provider knows by a name (seed 3.3)."""
+
+    code: str
+    language: str
+    category: Category
+    provider_name: str
+    body: str
+    subject: str | None
+    variables: tuple[dict[str, Any], ...]
+    """In their order: name, kind, max_length, required."""
+    is_active: bool = True
+    held_until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """What somebody allowed, for one channel and purpose."""
+
+    id: UUID
+    subject_id: str
+    channel: Channel
+    purpose: Purpose
+    status: ConsentStatus
+    address: str
+    expires_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message to one recipient (seed 3.1)."""
+
+    tenant_id: str
+    id: UUID
+    dossier_id: str | None
+    subject_id: str
+    channel: Channel
+    purpose: Purpose
+    to_address: str
+    template_code: str | None
+    language: str
+    subject: str | None
+    payload: dict[str, Any]
+    status: Status
+    urgent: bool
+    sender_id: int
+    entity_type: str | None
+    entity_id: str | None
+    logical_event_id: str | None
+    recipient_ref: str | None
+    provider_message_id: str | None
+    attempts_used: int
+    """Of the budget; a hold or a deferral uses none."""
+    code_attempts: dict[str, int] = field(hash=False)
+    """How often each error code was met since the budget began."""
+    job_id: int | None
+    failed_attempt: int | None
+    """The attempt of the job in which the message failed for good."""
+    not_after: datetime | None
+    unknown_until: datetime | None
+    sent_at: datetime | None
+    error_code: str | None
+    dead_lettered_at: datetime | None
+    correlation_id: str | None
+    created_at: datetime
+
+    @property
+    def mode(self) -> Mode:
+        """Template or free text."""
+        return "template" if self.template_code else "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a provider is given to send."""
+
+    message_id: UUID
+    tenant_id: str
+    attempt_no: int
+    to: str
+    sender: Sender
+    text: str
+    """The text as the recipient reads it; of a WhatsApp template, for the log only."""
+    subject: str | None = None
+    template: Template | None = None
+    parameters: tuple[tuple[str, str], ...] = ()
+    """Names and values of the template's variables, in order."""
+    unsubscribe: str | None = None
+    """The one-click address, for bulk mail."""
+    reply_to: str | None = None
+    """The inbound message that a session message answers."""
+
+    @property
+    def opaque(self) -> str:
+        """What comes back in callbacks: no personal data."""
+        return f"ob:{self.message_id}:a{self.attempt_no}"

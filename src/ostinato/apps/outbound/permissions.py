@@ -1,0 +1,11 @@
+"""Who may do what with outbound messages."""
+
+from ostinato.web.permissions import Permission
+
+__all__ = ["CONSENT", "OPERATE", "READ", "SEND", "SET_UP"]
+
+SEND = Permission("outbound.send", ("agent", "ops", "admin"), "ask for messages to be sent")
+READ = Permission("outbound.read", ("agent", "auditor", "ops", "admin"), "read messages and audit")
+CONSENT = Permission("outbound.consent", ("agent", "ops", "admin"), "record and revoke consent")
+OPERATE = Permission("outbound.operate", ("ops", "admin"), "retry messages, release senders")
+SET_UP = Permission("outbound.set_up", ("admin",), "set up senders, templates and the organisation")

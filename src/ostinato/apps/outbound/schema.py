@@ -1,0 +1,7 @@
+"""The part of the database schema that outbound messages have."""
+
+from ostinato.db.bundle import Component
+
+__all__ = ["COMPONENT"]
+
+COMPONENT = Component.of("outbound", "ostinato.apps.outbound", "outbound")

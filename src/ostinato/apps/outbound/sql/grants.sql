@@ -1,0 +1,26 @@
+-- Who may do what. A tenant's session accepts messages, keeps consents, templates and the data of Coop Habitat, and reads its own; what
+-- providers told, and sending itself, is for workers. Nobody changes or deletes proofs, audit and timeline.
+grant usage on schema outbound to ostinato_worker, ostinato_tenant;
+revoke all on all tables in schema outbound from ostinato_worker, ostinato_tenant;
+revoke execute on all functions in schema outbound from public, ostinato_worker, ostinato_tenant;
+
+grant select on
+    outbound.organisation, outbound.sender, outbound.consent, outbound.consent_event, outbound.template, outbound.message, outbound.attempt,
+    outbound.inbound, outbound.audit_event, outbound.activity, outbound.coop_member, outbound.coop_contribution, outbound.pair
+to ostinato_worker, ostinato_tenant;
+grant insert on
+    outbound.organisation, outbound.sender, outbound.consent, outbound.consent_event, outbound.template, outbound.message, outbound.audit_event,
+    outbound.activity, outbound.coop_member, outbound.coop_contribution
+to ostinato_worker, ostinato_tenant;
+grant update on
+    outbound.organisation, outbound.sender, outbound.consent, outbound.template, outbound.message, outbound.coop_member, outbound.coop_contribution
+to ostinato_worker, ostinato_tenant;
+
+grant insert, update on outbound.attempt, outbound.pair to ostinato_worker;
+grant insert on outbound.inbound, outbound.callback_line to ostinato_worker;
+grant select on outbound.callback_line to ostinato_worker;
+grant select, insert, update, delete on outbound.callback, outbound.refused_callback to ostinato_worker;
+grant delete on outbound.callback_line, outbound.inbound to ostinato_worker;
+
+grant execute on all functions in schema outbound to ostinato_worker;
+grant execute on function outbound.note_message, outbound.note_audit, outbound.figures to ostinato_tenant;

@@ -1,0 +1,356 @@
+-- The plain statements of the outbound application. Each names its tenant: workers see the rows of all.
+
+-- name: organisation
+-- What a tenant has chosen.
+select zone, region, language, notice_time, holidays, stop_covers_all from outbound.organisation where tenant_id = %(tenant_id)s;
+
+-- name: put_organisation
+-- Writes what a tenant has chosen.
+insert into outbound.organisation (tenant_id, zone, region, language, notice_time, holidays, stop_covers_all, updated_at)
+values (%(tenant_id)s, %(zone)s, %(region)s, %(language)s, %(notice_time)s, %(holidays)s, %(stop_covers_all)s, ostinato.now())
+on conflict (tenant_id) do update set zone = excluded.zone, region = excluded.region, language = excluded.language, notice_time = excluded.notice_time,
+    holidays = excluded.holidays, stop_covers_all = excluded.stop_covers_all, updated_at = excluded.updated_at;
+
+-- name: put_sender
+-- Adds a sender, or changes how it is shown.
+insert into outbound.sender (tenant_id, channel, provider, provider_key, display)
+values (%(tenant_id)s, %(channel)s, %(provider)s, %(provider_key)s, %(display)s)
+on conflict (tenant_id, channel, provider_key) do update set display = excluded.display
+returning id, channel, provider, provider_key, display, held_until, hold_reason;
+
+-- name: senders
+-- The senders of a tenant.
+select id, channel, provider, provider_key, display, held_until, hold_reason from outbound.sender where tenant_id = %(tenant_id)s order by id;
+
+-- name: sender_for
+-- The sender of a channel: the one named, or the first.
+select id, channel, provider, provider_key, display, held_until, hold_reason from outbound.sender
+where tenant_id = %(tenant_id)s and channel = %(channel)s and (%(id)s::bigint is null or id = %(id)s) order by id limit 1;
+
+-- name: sender_of_provider
+-- Whose sender a provider speaks of.
+select tenant_id, id, channel, provider, provider_key, display, held_until, hold_reason from outbound.sender
+where provider = %(provider)s and provider_key = %(provider_key)s;
+
+-- name: hold_sender
+-- Lets nothing more go out by a sender for a while.
+update outbound.sender set held_until = greatest(held_until, %(until)s), hold_reason = %(reason)s, hold_code = %(code)s
+where tenant_id = %(tenant_id)s and id = %(id)s;
+
+-- name: release_sender
+-- Ends the hold of a sender, and says whether there was one to end.
+update outbound.sender set held_until = null, hold_reason = null, hold_code = null where tenant_id = %(tenant_id)s and id = %(id)s returning id;
+
+-- name: put_template
+-- Writes a template.
+insert into outbound.template (tenant_id, template_code, language, category, provider_name, body, subject, variables_schema, is_active, held_until, updated_at)
+values (%(tenant_id)s, %(template_code)s, %(language)s, %(category)s, %(provider_name)s, %(body)s, %(subject)s, %(variables)s, %(is_active)s, null, ostinato.now())
+on conflict (tenant_id, template_code, language) do update set category = excluded.category, provider_name = excluded.provider_name, body = excluded.body,
+    subject = excluded.subject, variables_schema = excluded.variables_schema, is_active = excluded.is_active, held_until = null, updated_at = excluded.updated_at;
+
+-- name: templates
+-- The templates of a tenant.
+select template_code, language, category, provider_name, body, subject, variables_schema, is_active, held_until
+from outbound.template where tenant_id = %(tenant_id)s order by template_code, language;
+
+-- name: template
+-- One template.
+select template_code, language, category, provider_name, body, subject, variables_schema, is_active, held_until
+from outbound.template where tenant_id = %(tenant_id)s and template_code = %(template_code)s and language = %(language)s;
+
+-- name: hold_template
+-- Lets nothing more go out with a template for a while.
+update outbound.template set held_until = %(until)s where tenant_id = %(tenant_id)s and template_code = %(template_code)s and language = %(language)s;
+
+-- name: deactivate_template
+-- Takes a template out of use.
+update outbound.template set is_active = false, updated_at = ostinato.now()
+where tenant_id = %(tenant_id)s and template_code = %(template_code)s and language = %(language)s;
+
+-- name: consent
+-- The consent of a subject for a channel and purpose.
+select * from outbound.consent where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s and channel = %(channel)s and purpose = %(purpose)s;
+
+-- name: lock_consent
+-- The same, held until the end of the transaction, so that nobody ends it meanwhile.
+select * from outbound.consent where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s and channel = %(channel)s and purpose = %(purpose)s for update;
+
+-- name: lock_consents_of_address
+-- The consents that were given for an address, held until the end of the transaction.
+select * from outbound.consent
+where tenant_id = %(tenant_id)s and channel = %(channel)s and address = %(address)s and purpose = any (%(purposes)s) order by id for update;
+
+-- name: consent_of_id
+-- A consent by its id, whoever's it is.
+select * from outbound.consent where id = %(id)s;
+
+-- name: consents
+-- The consents of a subject.
+select * from outbound.consent where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s order by channel, purpose;
+
+-- name: add_consent
+-- A consent nobody has given yet.
+insert into outbound.consent (tenant_id, id, subject_id, channel, purpose, address)
+values (%(tenant_id)s, %(id)s, %(subject_id)s, %(channel)s, %(purpose)s, %(address)s) on conflict do nothing;
+
+-- name: renew_consent
+-- What else a consent says: its address, its basis, until when.
+update outbound.consent set address = %(address)s, legal_basis = %(legal_basis)s, expires_at = %(expires_at)s, granted_at = %(granted_at)s,
+    version = version + 1, updated_at = ostinato.now()
+where tenant_id = %(tenant_id)s and id = %(id)s;
+
+-- name: add_consent_event
+-- Appends to the proof of a consent.
+insert into outbound.consent_event (tenant_id, consent_id, event_type, old_status, new_status, occurred_at, source, actor, proof)
+values (%(tenant_id)s, %(consent_id)s, %(event_type)s, %(old_status)s, %(new_status)s, %(occurred_at)s, %(source)s, %(actor)s, %(proof)s);
+
+-- name: consent_events
+-- The whole proof of a consent, oldest first.
+select id, event_type, old_status, new_status, occurred_at, recorded_at, source, actor, proof
+from outbound.consent_event where tenant_id = %(tenant_id)s and consent_id = %(consent_id)s order by id;
+
+-- name: was_granted
+-- Whether a consent was granted at some time.
+select exists (select from outbound.consent_event where tenant_id = %(tenant_id)s and consent_id = %(consent_id)s and new_status = 'GRANTED') as granted;
+
+-- name: expired_consents
+-- Consents whose time is over.
+select tenant_id, id from outbound.consent where status = 'GRANTED' and expires_at <= ostinato.now() order by id limit 500 for update skip locked;
+
+-- name: message_by_key
+-- The message of a key.
+select * from outbound.message where tenant_id = %(tenant_id)s and idempotency_key = %(idempotency_key)s;
+
+-- name: add_message
+-- A message, unless its key is taken.
+insert into outbound.message (tenant_id, id, dossier_id, subject_id, channel, purpose, to_address, template_code, language, subject, payload, fingerprint,
+    urgent, sender_id, idempotency_key, entity_type, entity_id, logical_event_id, recipient_ref, fallback_of, not_after, correlation_id)
+values (%(tenant_id)s, %(id)s, %(dossier_id)s, %(subject_id)s, %(channel)s, %(purpose)s, %(to_address)s, %(template_code)s, %(language)s, %(subject)s,
+    %(payload)s, %(fingerprint)s, %(urgent)s, %(sender_id)s, %(idempotency_key)s, %(entity_type)s, %(entity_id)s, %(logical_event_id)s, %(recipient_ref)s,
+    %(fallback_of)s, %(not_after)s, %(correlation_id)s)
+on conflict (tenant_id, idempotency_key) do nothing returning *;
+
+-- name: set_job
+-- Which job sends a message.
+update outbound.message set job_id = %(job_id)s where tenant_id = %(tenant_id)s and id = %(id)s;
+
+-- name: message
+-- A message.
+select * from outbound.message where tenant_id = %(tenant_id)s and id = %(id)s;
+
+-- name: lock_message
+-- A message, held until the end of the transaction.
+select * from outbound.message where tenant_id = %(tenant_id)s and id = %(id)s for update;
+
+-- name: message_of_provider
+-- The message that a provider speaks of, held until the end of the transaction.
+select * from outbound.message where tenant_id = %(tenant_id)s and provider_message_id = %(provider_message_id)s for update;
+
+-- name: tenant_of_message
+-- Whose a message is.
+select tenant_id from outbound.message where id = %(id)s;
+
+-- name: messages
+-- A page of messages, newest first.
+select * from outbound.message
+where tenant_id = %(tenant_id)s and (%(dossier_id)s::text is null or dossier_id = %(dossier_id)s) and (%(status)s::text is null or status = %(status)s)
+  and (%(before_at)s::timestamptz is null or (created_at, id) < (%(before_at)s, %(before_id)s::uuid))
+order by created_at desc, id desc limit %(most)s;
+
+-- name: attempts
+-- The attempts of a message.
+select attempt_no, status, mode, counted, unknown_since, error_code, error_class, error_message, provider_response, next_retry_at, created_at, ended_at
+from outbound.attempt where tenant_id = %(tenant_id)s and message_id = %(message_id)s order by attempt_no;
+
+-- name: waiting_messages
+-- Messages that have not been sent, to a subject on a channel.
+select id from outbound.message
+where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s and channel = %(channel)s and purpose = %(purpose)s and status = 'QUEUED'
+order by id for update;
+
+-- name: waiting_of_entity
+-- Messages about an entity that have not been sent.
+select id from outbound.message
+where tenant_id = %(tenant_id)s and entity_type = %(entity_type)s and entity_id = %(entity_id)s and status = 'QUEUED' order by id for update;
+
+-- name: for_sending
+-- Everything that decides whether a message may go now; the message is held until the end of the transaction.
+select m.*, to_jsonb(s) as sender, to_jsonb(t) as template, to_jsonb(f) as other_template, to_jsonb(o) as organisation, to_jsonb(p) as pair,
+       to_jsonb(a) as last_attempt, i.received_at as last_inbound, i.provider_message_id as last_inbound_id,
+       to_jsonb(k) as contribution, to_jsonb(b) as member, ostinato.now() as now
+from outbound.message m
+join outbound.sender s on s.tenant_id = m.tenant_id and s.id = m.sender_id
+left join outbound.template t on t.tenant_id = m.tenant_id and t.template_code = m.template_code and t.language = m.language
+left join outbound.template f on f.tenant_id = m.tenant_id and f.template_code = m.payload #>> '{fallback_template,code}' and f.language = m.language
+left join outbound.organisation o on o.tenant_id = m.tenant_id
+left join outbound.pair p on p.tenant_id = m.tenant_id and p.sender_id = m.sender_id and p.address = m.to_address
+left join lateral (
+    select x.attempt_no, x.status, x.unknown_since, x.created_at from outbound.attempt x where x.tenant_id = m.tenant_id and x.message_id = m.id
+    order by x.attempt_no desc limit 1) a on true
+left join lateral (
+    select x.received_at, x.provider_message_id from outbound.inbound x
+    where x.tenant_id = m.tenant_id and x.sender_id = m.sender_id and x.from_address = m.to_address and m.template_code is null
+    order by x.received_at desc limit 1) i on true
+left join outbound.coop_contribution k on m.entity_type = 'COOP_CONTRIBUTION' and k.tenant_id = m.tenant_id and k.id = m.entity_id
+left join outbound.coop_member b on m.entity_type like 'COOP\_%%' and b.tenant_id = m.tenant_id and b.id = m.recipient_ref
+where m.tenant_id = %(tenant_id)s and m.id = %(id)s for update of m;
+
+-- name: consent_for_sending
+-- The consent that a message needs, held against its end until the attempt is noted. Before the message: that is the order of locks.
+select c.* from outbound.message m
+join outbound.consent c on c.tenant_id = m.tenant_id and c.subject_id = m.subject_id and c.channel = m.channel and c.purpose = m.purpose
+where m.tenant_id = %(tenant_id)s and m.id = %(id)s for share of c;
+
+-- name: wait
+-- Notes until when a message waits, and for what.
+update outbound.message set next_retry_at = %(until)s, waits_for = %(waits_for)s, updated_at = ostinato.now() where tenant_id = %(tenant_id)s and id = %(id)s;
+
+-- name: take_token
+-- Notes what a pair of sender and recipient has left.
+insert into outbound.pair (tenant_id, sender_id, address, tokens, counted_at)
+values (%(tenant_id)s, %(sender_id)s, %(address)s, %(tokens)s, ostinato.now())
+on conflict (tenant_id, sender_id, address) do update set tokens = excluded.tokens, counted_at = excluded.counted_at;
+
+-- name: pause_pair
+-- Lets nothing more go to a recipient for a while.
+insert into outbound.pair (tenant_id, sender_id, address, paused_until) values (%(tenant_id)s, %(sender_id)s, %(address)s, %(until)s)
+on conflict (tenant_id, sender_id, address) do update set paused_until = greatest(outbound.pair.paused_until, excluded.paused_until);
+
+-- name: add_attempt
+-- An attempt, before the provider is called.
+insert into outbound.attempt (tenant_id, message_id, attempt_no, mode, job_id) values (%(tenant_id)s, %(message_id)s, %(attempt_no)s, %(mode)s, %(job_id)s);
+
+-- name: end_attempt
+-- How an attempt ended; one that has ended stays as it is.
+update outbound.attempt set status = %(status)s, error_code = %(error_code)s, error_class = %(error_class)s, error_message = %(error_message)s,
+    provider_response = %(provider_response)s, next_retry_at = %(next_retry_at)s, counted = %(counted)s, ended_at = ostinato.now()
+where tenant_id = %(tenant_id)s and message_id = %(message_id)s and attempt_no = %(attempt_no)s and status = 'TRYING';
+
+-- name: open_attempt
+-- Whether an attempt is still without an end.
+select attempt_no from outbound.attempt
+where tenant_id = %(tenant_id)s and message_id = %(message_id)s and attempt_no = %(attempt_no)s and status = 'TRYING';
+
+-- name: doubt_attempt
+-- Nobody knows how an attempt ended.
+update outbound.attempt set unknown_since = ostinato.now(), error_message = %(error_message)s
+where tenant_id = %(tenant_id)s and message_id = %(message_id)s and attempt_no = %(attempt_no)s and status = 'TRYING';
+
+-- name: doubt_message
+-- Until when a callback is waited for.
+update outbound.message set unknown_until = %(until)s, next_retry_at = %(until)s, waits_for = 'UNKNOWN_OUTCOME', updated_at = ostinato.now()
+where tenant_id = %(tenant_id)s and id = %(id)s;
+
+-- name: note_provider_id
+-- What the provider calls a message.
+update outbound.message set provider_message_id = %(provider_message_id)s, updated_at = ostinato.now()
+where tenant_id = %(tenant_id)s and id = %(id)s and provider_message_id is null;
+
+-- name: note_read
+-- When a message was read.
+update outbound.message set read_at = coalesce(read_at, %(at)s) where tenant_id = %(tenant_id)s and id = %(id)s;
+
+-- name: convert
+-- Makes a message one with a template.
+update outbound.message set template_code = %(template_code)s, payload = %(payload)s, updated_at = ostinato.now()
+where tenant_id = %(tenant_id)s and id = %(id)s;
+
+-- name: note_message
+-- Audit and timeline of a step of a message.
+select outbound.note_message(%(tenant_id)s, %(message_id)s, %(action)s, %(actor)s, %(status)s, %(details)s, %(note)s);
+
+-- name: note_audit
+-- Audit of something else.
+select outbound.note_audit(%(tenant_id)s, %(action)s, %(actor)s, %(consent_id)s, %(dossier_id)s, %(subject_id)s, %(details)s);
+
+-- name: audit
+-- A page of the audit, newest first.
+select id, at, action, actor, message_id, consent_id, dossier_id, subject_id, correlation_id, details from outbound.audit_event
+where tenant_id = %(tenant_id)s and (%(message_id)s::uuid is null or message_id = %(message_id)s) and (%(dossier_id)s::text is null or dossier_id = %(dossier_id)s)
+  and (%(action)s::text is null or action = %(action)s) and (%(before)s::bigint is null or id < %(before)s)
+order by id desc limit %(most)s;
+
+-- name: timeline
+-- A page of a dossier's timeline, newest first.
+select id, at, activity_code, message_id, channel, template_code, status, note from outbound.activity
+where tenant_id = %(tenant_id)s and dossier_id = %(dossier_id)s and (%(before)s::bigint is null or id < %(before)s)
+order by id desc limit %(most)s;
+
+-- name: add_callback
+-- The bytes of a callback.
+insert into outbound.callback (provider, url, content_type, body) values (%(provider)s, %(url)s, %(content_type)s, %(body)s) returning id;
+
+-- name: callback
+-- A callback.
+select provider, url, content_type, body, received_at, processed_at from outbound.callback where id = %(id)s;
+
+-- name: end_callback
+-- A callback was worked through.
+update outbound.callback set processed_at = ostinato.now(), lines = %(lines)s, ignored = %(ignored)s where id = %(id)s;
+
+-- name: add_callback_line
+-- A line of a callback, unless it came before.
+insert into outbound.callback_line (tenant_id, provider, provider_message_id, status, at, error_code)
+values (%(tenant_id)s, %(provider)s, %(provider_message_id)s, %(status)s, %(at)s, %(error_code)s) on conflict do nothing returning status;
+
+-- name: refuse_callback
+-- Counts a callback that was refused.
+insert into outbound.refused_callback (provider, reason, minute) values (%(provider)s, %(reason)s, date_trunc('minute', ostinato.now()))
+on conflict (provider, reason, minute) do update set times = outbound.refused_callback.times + 1;
+
+-- name: add_inbound
+-- An inbound message, unless it came before.
+insert into outbound.inbound (tenant_id, sender_id, provider, provider_message_id, from_address, kind, body, asked, received_at)
+values (%(tenant_id)s, %(sender_id)s, %(provider)s, %(provider_message_id)s, %(from_address)s, %(kind)s, %(body)s, %(asked)s, %(received_at)s)
+on conflict (tenant_id, provider, provider_message_id) do nothing returning id;
+
+-- name: last_inbound
+-- When somebody last wrote to a sender.
+select max(received_at) as received_at from outbound.inbound where tenant_id = %(tenant_id)s and sender_id = %(sender_id)s and from_address = %(address)s;
+
+-- name: prune
+-- Forgets the bytes of callbacks and what guards against their repetition, when no provider repeats them any more.
+with a as (delete from outbound.callback where processed_at < ostinato.now() - make_interval(days => %(days)s) returning 1),
+     b as (delete from outbound.callback_line where recorded_at < ostinato.now() - make_interval(days => %(days)s) returning 1),
+     c as (delete from outbound.refused_callback where minute < ostinato.now() - make_interval(days => %(days)s) returning 1)
+select (select count(*) from a) + (select count(*) from b) + (select count(*) from c) as forgotten;
+
+-- name: figures
+-- Figures of a tenant.
+select name, label, value from outbound.figures(%(tenant_id)s, %(minutes)s);
+
+-- name: put_member
+-- Writes a member of a coop group.
+insert into outbound.coop_member (tenant_id, id, group_id, subject_id, dossier_id, name, channel, address, language, status, updated_at)
+values (%(tenant_id)s, %(id)s, %(group_id)s, %(subject_id)s, %(dossier_id)s, %(name)s, %(channel)s, %(address)s, %(language)s, %(status)s, ostinato.now())
+on conflict (tenant_id, id) do update set group_id = excluded.group_id, subject_id = excluded.subject_id, dossier_id = excluded.dossier_id, name = excluded.name,
+    channel = excluded.channel, address = excluded.address, language = excluded.language, status = excluded.status, updated_at = excluded.updated_at;
+
+-- name: member
+-- A member.
+select * from outbound.coop_member where tenant_id = %(tenant_id)s and id = %(id)s;
+
+-- name: active_members
+-- The active members of a group.
+select * from outbound.coop_member where tenant_id = %(tenant_id)s and group_id = %(group_id)s and status = 'ACTIVE' order by id;
+
+-- name: contribution
+-- A contribution, held until the end of the transaction.
+select * from outbound.coop_contribution where tenant_id = %(tenant_id)s and id = %(id)s for update;
+
+-- name: put_contribution
+-- Writes a contribution.
+insert into outbound.coop_contribution (tenant_id, id, member_id, plan_id, plan_version, due_date, amount_due, currency, penalty, status, paid_date, updated_at)
+values (%(tenant_id)s, %(id)s, %(member_id)s, %(plan_id)s, %(plan_version)s, %(due_date)s, %(amount_due)s, %(currency)s, %(penalty)s, %(status)s, %(paid_date)s,
+    ostinato.now())
+on conflict (tenant_id, id) do update set member_id = excluded.member_id, plan_id = excluded.plan_id, plan_version = excluded.plan_version,
+    due_date = excluded.due_date, amount_due = excluded.amount_due, currency = excluded.currency, penalty = excluded.penalty, status = excluded.status,
+    paid_date = excluded.paid_date, updated_at = excluded.updated_at;
+
+-- name: set_late
+-- A contribution that was not paid by its date.
+update outbound.coop_contribution set status = 'LATE', updated_at = ostinato.now() where tenant_id = %(tenant_id)s and id = %(id)s and status = 'PENDING';
+
+-- name: local_instant
+-- The instant of a local time, by the engine's rule for days on which clocks are moved.
+select ostinato.local_instant(%(local)s, %(zone)s, 'shift', 'first') as at, ostinato.now() as now;

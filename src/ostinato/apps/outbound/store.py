@@ -1,0 +1,199 @@
+"""Rows to values and back: the named statements of `sql/queries.sql`, and nothing that decides."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from datetime import datetime, time
+from typing import Any, Final
+from uuid import UUID
+
+from psycopg import AsyncConnection
+from psycopg.rows import dict_row
+from psycopg.types.json import Jsonb
+
+from ostinato.apps.outbound.model import (
+    Category,
+    Channel,
+    Consent,
+    ConsentStatus,
+    Message,
+    Organisation,
+    Provider,
+    Purpose,
+    Sender,
+    Status,
+    Template,
+)
+from ostinato.db.sqlfile import statement
+
+__all__ = [
+    "Connection",
+    "Row",
+    "consent_from",
+    "fetch",
+    "message_from",
+    "moment",
+    "note_audit",
+    "note_message",
+    "one",
+    "organisation",
+    "organisation_from",
+    "run",
+    "sender_from",
+    "template_from",
+]
+
+Connection = AsyncConnection[Any]
+Row = dict[str, Any]
+
+_MESSAGE: Final = tuple(field.name for field in fields(Message))
+
+
+async def fetch(conn: Connection, name: str, /, **values: object) -> list[Row]:
+    """The rows of a named statement."""
+    text = statement("ostinato.apps.outbound", "sql/queries.sql", name)
+    bound = {key: Jsonb(value) if key in _JSON else value for key, value in values.items()}
+    async with conn.cursor(row_factory=dict_row) as cursor:
+        await cursor.execute(text, bound)
+        return await cursor.fetchall() if cursor.description else []
+
+
+_JSON: Final = frozenset({"payload", "proof", "details", "provider_response", "variables"})
+
+
+async def one(conn: Connection, name: str, /, **values: object) -> Row | None:
+    """The first row of a named statement, if there is one."""
+    rows = await fetch(conn, name, **values)
+    return rows[0] if rows else None
+
+
+async def run(conn: Connection, name: str, /, **values: object) -> None:
+    """A named statement whose rows do not matter."""
+    await fetch(conn, name, **values)
+
+
+async def note_message(
+    conn: Connection,
+    message: Message,
+    action: str,
+    actor: str,
+    *,
+    status: str | None = None,
+    note: str | None = None,
+    details: Mapping[str, object] | None = None,
+) -> None:
+    """Audit a step of a message, and with a status put it on the dossier's timeline."""
+    await run(
+        conn,
+        "note_message",
+        tenant_id=message.tenant_id,
+        message_id=message.id,
+        action=action,
+        actor=actor,
+        status=status,
+        note=note,
+        details=dict(details or {}),
+    )
+
+
+async def note_audit(
+    conn: Connection,
+    tenant_id: str,
+    action: str,
+    actor: str,
+    *,
+    consent_id: UUID | None = None,
+    dossier_id: str | None = None,
+    subject_id: str | None = None,
+    details: Mapping[str, object] | None = None,
+) -> None:
+    """Audit something that is no step of a stored message."""
+    await run(
+        conn,
+        "note_audit",
+        tenant_id=tenant_id,
+        action=action,
+        actor=actor,
+        consent_id=consent_id,
+        dossier_id=dossier_id,
+        subject_id=subject_id,
+        details=dict(details or {}),
+    )
+
+
+async def organisation(conn: Connection, tenant_id: str) -> Organisation:
+    """What a tenant has chosen, or the defaults."""
+    row = await one(conn, "organisation", tenant_id=tenant_id)
+    return Organisation() if row is None else Organisation(**row)
+
+
+def organisation_from(row: Row | None) -> Organisation:
+    """From JSON, as a join brings it."""
+    if row is None:
+        return Organisation()
+    return Organisation(
+        zone=row["zone"],
+        region=row["region"],
+        language=row["language"],
+        notice_time=time.fromisoformat(row["notice_time"]),
+        holidays=row["holidays"],
+        stop_covers_all=row["stop_covers_all"],
+    )
+
+
+def sender_from(row: Row) -> Sender:
+    """A sender."""
+    return Sender(
+        id=row["id"],
+        channel=Channel(row["channel"]),
+        provider=Provider(row["provider"]),
+        provider_key=row["provider_key"],
+        display=row["display"],
+        held_until=moment(row["held_until"]),
+        hold_reason=row["hold_reason"],
+    )
+
+
+def template_from(row: Row) -> Template:
+    """A template."""
+    return Template(
+        code=row["template_code"],
+        language=row["language"],
+        category=Category(row["category"]),
+        provider_name=row["provider_name"],
+        body=row["body"],
+        subject=row["subject"],
+        variables=tuple(row["variables_schema"]),
+        is_active=row["is_active"],
+        held_until=moment(row["held_until"]),
+    )
+
+
+def consent_from(row: Row) -> Consent:
+    """A consent."""
+    return Consent(
+        id=row["id"],
+        subject_id=row["subject_id"],
+        channel=Channel(row["channel"]),
+        purpose=Purpose(row["purpose"]),
+        status=ConsentStatus(row["status"]),
+        address=row["address"],
+        expires_at=row["expires_at"],
+    )
+
+
+def message_from(row: Row) -> Message:
+    """A message."""
+    values = {name: row[name] for name in _MESSAGE}
+    return Message(
+        **{
+            **values,
+            "channel": Channel(row["channel"]),
+            "purpose": Purpose(row["purpose"]),
+            "status": Status(row["status"]),
+        }
+    )
+
+
+def moment(value: str | datetime | None) -> datetime | None:
+    """A time as a join brings it: JSON has only text."""
+    return datetime.fromisoformat(value) if isinstance(value, str) else value

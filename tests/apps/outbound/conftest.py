@@ -1,0 +1,238 @@
+"""Outbound on a real database and over real HTTP: the API on a socket, the providers as sandbox."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+
+from ostinato.api.parts import Parts
+from ostinato.apps.outbound import APP
+from ostinato.apps.outbound.sandbox import Providers
+from ostinato.apps.outbound.schema import COMPONENT
+from ostinato.base.settings import Settings
+from ostinato.db import migrate
+from ostinato.db.call import call
+from ostinato.db.embedded import Server, Urls
+from ostinato.engine import keys
+from ostinato.engine.schema import ENGINE
+from ostinato.runtime.client import Client
+from ostinato.runtime.database import Database
+from ostinato.sandbox.running import Running, running
+from ostinato.testing import Engine, Report
+from tests.api.live import serving
+from tests.conftest import note_called_functions
+from tests.db.waiting import until_async
+
+API = "/api/v1/outbound"
+NOON = datetime(2026, 6, 10, 10, 0, tzinfo=UTC)  # a Wednesday, 12:00 in Paris
+PHONE_NUMBER_ID = "100200300"
+EMPTY = """
+do $$
+declare v_table text;
+begin
+    for v_table in
+        select c.relname from pg_class c
+        where c.relnamespace = 'ostinato_data'::regnamespace and c.relkind in ('r', 'p')
+        and not c.relispartition and c.relname not in
+            ('migration', 'tick', 'test_clock', 'machine', 'machine_transition', 'machine_table')
+    loop execute format('delete from ostinato_data.%I', v_table); end loop;
+    set local session_replication_role = replica;
+    for v_table in select t.tablename from pg_tables t where t.schemaname = 'outbound'
+    loop execute format('delete from outbound.%I', v_table); end loop;
+end $$
+"""
+
+
+@dataclass
+class World:
+    """A tenant's world: its API, its database, the providers."""
+
+    engine: Engine
+    http: httpx.AsyncClient
+    providers: Providers
+    sandbox: Running
+    url: str
+    _keys: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict)
+    _count: int = 0
+
+    async def key(self, tenant: str, *roles: str) -> str:
+        if (tenant, roles) not in self._keys:
+            async with self.engine.client.connection() as conn:
+                made = await keys.create(conn, tenant_id=tenant, subject="tester", roles=roles)
+            self._keys[tenant, roles] = made.key
+        return self._keys[tenant, roles]
+
+    async def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        status: int = 200,
+        tenant: str = "acme",
+        roles: tuple[str, ...] = ("admin",),
+        headers: dict[str, str] | None = None,
+        **options: Any,  # noqa: ANN401 - as httpx
+    ) -> Any:  # noqa: ANN401 - whatever it answers
+        sent = {"Authorization": f"Bearer {await self.key(tenant, *roles)}"} | (headers or {})
+        answer = await self.http.request(method, f"{API}{path}", headers=sent, **options)
+        assert answer.status_code == status, (answer.status_code, answer.text)
+        return answer.json()
+
+    async def consent(self, to: str = "+33639980001", **more: Any) -> dict[str, Any]:  # noqa: ANN401
+        given = {
+            "subjectId": "s-1",
+            "channel": "WHATSAPP",
+            "purpose": "TRANSACTIONAL",
+            "status": "GRANTED",
+            "address": to,
+            "proof": {"wording": "J'accepte", "version": "1"},
+        } | more
+        tenant = given.pop("tenant", "acme")
+        found: dict[str, Any] = await self.call("PUT", "/consents", json=given, tenant=tenant)
+        return found
+
+    def next_key(self) -> str:
+        self._count += 1
+        return f"key-{self._count}"
+
+    async def message(
+        self,
+        to: str = "+33639980001",
+        *,
+        status: int = 201,
+        key: str | None = None,
+        **more: Any,  # noqa: ANN401
+    ) -> dict[str, Any]:
+        body = {
+            "channel": "WHATSAPP",
+            "to": to,
+            "subjectId": "s-1",
+            "dossierId": "D-1",
+            "templateCode": "welcome",
+            "variables": {"name": "Camille"},
+        } | more
+        tenant = body.pop("tenant", "acme")
+        body = {name: value for name, value in body.items() if value is not None}
+        headers = {"Idempotency-Key": key or self.next_key()}
+        found: dict[str, Any] = await self.call(
+            "POST", "/messages", status=status, json=body, headers=headers, tenant=tenant
+        )
+        return found
+
+    async def show(self, message: dict[str, Any], tenant: str = "acme") -> dict[str, Any]:
+        found: dict[str, Any] = await self.call("GET", f"/messages/{message['id']}", tenant=tenant)
+        return found
+
+    async def work(self, *, move_clock: bool = False) -> Report:
+        """Run what can run now; with `move_clock`, what waits for its time too."""
+        return await self.engine.run_until_idle(APP, move_clock=move_clock)
+
+    async def settled(self) -> None:
+        """Wait until the providers have made their callbacks, and work through them."""
+        while self.providers._told:
+            await asyncio.wait({asyncio.ensure_future(self._quiet())})
+        await self.work()
+
+    async def _quiet(self) -> None:
+        await until_async(self._is_quiet)
+
+    async def _is_quiet(self) -> bool:
+        return not self.providers._told
+
+    async def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        cursor = await self.engine.admin.execute(statement.encode(), values or None)
+        return await cursor.fetchall() if cursor.description else []
+
+    async def value(self, statement: str, *values: object) -> Any:  # noqa: ANN401 - whatever SQL says
+        ((value,),) = await self.rows(statement, *values)
+        return value
+
+    async def set_up(self, tenant: str = "acme", phone: str = PHONE_NUMBER_ID) -> None:
+        senders = (
+            ("WHATSAPP", phone),
+            ("SMS", "+33639980099"),
+            ("EMAIL", f"{tenant}@example.test"),
+        )
+        for channel, key in senders:
+            if channel == "SMS" and tenant != "acme":
+                continue
+            sender = {"channel": channel, "providerKey": key, "display": "Atlas"}
+            await self.call("PUT", "/senders", json=sender, tenant=tenant)
+        template = {
+            "category": "UTILITY",
+            "providerName": "welcome",
+            "body": "Bonjour {{name}}",
+            "subject": "Bonjour {{name}}",
+            "variables": [{"name": "name", "maxLength": 50}],
+        }
+        await self.call("PUT", "/templates/welcome/fr", json=template, tenant=tenant)
+
+
+@pytest.fixture(scope="session")
+def outbound_urls(shared_server: Server) -> Urls:
+    found = shared_server.create_database("outbound")
+    asyncio.run(migrate.migrate(found.admin, [ENGINE, COMPONENT]))
+    with psycopg.connect(found.admin, autocommit=True) as conn:
+        conn.execute("select ostinato.use_test_clock()")
+    return found
+
+
+@pytest.fixture(scope="session")
+def providers() -> Iterator[Providers]:
+    made = Providers(smtp_port=0)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def sandbox(providers: Providers) -> Iterator[Running]:
+    with running(providers) as found:
+        yield found
+
+
+@pytest.fixture
+async def world(
+    shared_server: Server,
+    outbound_urls: Urls,
+    providers: Providers,
+    sandbox: Running,
+    monkeypatch: pytest.MonkeyPatch,
+) -> AsyncIterator[World]:
+    """An empty database at noon, a running API, and providers that know where it is."""
+    database = Database(
+        url=outbound_urls.worker,
+        admin_url=outbound_urls.admin,
+        listen_url=outbound_urls.worker,
+        server=shared_server,
+    )
+    for name, value in providers.settings(sandbox.url).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("OSTINATO_OUTBOUND_TIMEOUT_SECONDS", "0.4")
+    providers.reset()
+    sandbox.sandbox.reset()
+    async with (
+        await psycopg.AsyncConnection.connect(outbound_urls.admin, autocommit=True) as admin,
+        Client(database) as client,
+    ):
+        await admin.execute(EMPTY)
+        engine = Engine(database, client, admin)
+        await set_clock(engine, NOON)
+        with serving(Parts(database, Settings(), apps=(APP,))) as url:
+            monkeypatch.setenv("OSTINATO_OUTBOUND_PUBLIC_URL", url)
+            providers.api = url
+            async with httpx.AsyncClient(base_url=url, trust_env=False, timeout=30) as http:
+                made = World(engine, http, providers, sandbox, url)
+                await made.set_up()
+                yield made
+        await note_called_functions(admin)
+
+
+async def set_clock(engine: Engine, at: datetime) -> None:
+    """Move the engine's clock to an instant, forward or back."""
+    now = await engine.clock.now()
+    await call(engine.admin, "move_test_clock", by=at - now)
