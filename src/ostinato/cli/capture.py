@@ -41,6 +41,10 @@ def verify_audit(
         list[Path] | None,
         typer.Option(metavar="FILE", help="A signed head that was kept elsewhere; repeatable."),
     ] = None,
+    public_key: Annotated[
+        str | None,
+        typer.Option(metavar="KEY", help="Only heads that this key signed are valid (base64)."),
+    ] = None,
 ) -> None:
     """Recompute the hash chains of the audit log, and name the first break of each.
 
@@ -52,7 +56,9 @@ def verify_audit(
     kept = [_head_of(path) for path in head or []]
 
     async def look(conn: Connection) -> Report:
-        return await audit.verify(conn, tenant_id=tenant, user_id=user, kept=kept)
+        return await audit.verify(
+            conn, tenant_id=tenant, user_id=user, kept=kept, public_key=public_key
+        )
 
     report = attach.ask(cli, look)
     breaks = [

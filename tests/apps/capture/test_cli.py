@@ -88,6 +88,8 @@ def test_a_head_is_signed_exported_and_compared(shell: Shell, tmp_path: Path) ->
     assert (head["seq"], head["public_key"], head["algorithm"]) == (1, public, "Ed25519")
     told = shell.json("verify-audit", "--head", str(file))
     assert (told["holds"], told["heads"]) == (True, 2)
+    shell.run("verify-audit", "--public-key", public)
+    shell.run("verify-audit", "--public-key", "A" * 43 + "=", code=1)
     file.write_text(json.dumps(head | {"entry_hash": "0" * 64}))
     shell.run("verify-audit", "--head", str(file), code=1)
     file.write_text("{")

@@ -64,8 +64,10 @@ class Head:
             }
         )
 
-    def is_signed(self) -> bool:
-        """Whether the signature is that of its public key."""
+    def is_signed(self, by: str | None = None) -> bool:
+        """Whether the signature is that of its public key, and that key the expected one."""
+        if by is not None and self.public_key != by:
+            return False
         try:
             key = Ed25519PublicKey.from_public_bytes(base64.b64decode(self.public_key))
             key.verify(base64.b64decode(self.signature), self.canonical())
@@ -130,11 +132,13 @@ async def verify(
     tenant_id: str | None = None,
     user_id: str | None = None,
     kept: Sequence[Head] = (),
+    public_key: str | None = None,
 ) -> Report:
     """Recompute chains, all or some, and compare them with the signed heads.
 
     `kept` are heads that were exported and stayed elsewhere: against them even an owner of the
-    database who writes everything anew is found out.
+    database who writes everything anew is found out. With `public_key` (base64), only heads that
+    this key signed are valid.
     """
     chain_id = None if user_id is None else chain_of(user_id)
     found = await rows(conn, "chains", tenant_id=tenant_id, chain_id=chain_id)
@@ -145,7 +149,7 @@ async def verify(
     for tenant, chain in sorted(places):
         own = [Head(**row) for row in await _heads(conn, tenant, chain)]
         own += [head for head in kept if (head.tenant_id, head.chain_id) == (tenant, chain)]
-        forged = next((head for head in own if not head.is_signed()), None)
+        forged = next((head for head in own if not head.is_signed(public_key)), None)
         if forged is not None:
             breaks.append(Break(tenant, chain, forged.seq, "the signature of a head is not valid"))
             continue
