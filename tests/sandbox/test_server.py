@@ -5,6 +5,7 @@ import time
 
 import httpx
 import pytest
+from fastapi import APIRouter, Response
 
 from ostinato.base.webhooks import make_secret, signed_headers
 from ostinato.sandbox.hooks import Hooks
@@ -170,3 +171,23 @@ def test_a_caller_that_stalls_does_not_keep_the_sandbox() -> None:
         sandbox.order("/x", "stall")
         with pytest.raises(httpx.ReadTimeout):
             http.get("/x")
+
+
+def test_a_stand_in_may_ask_for_a_fault_itself() -> None:
+    class Cutting:
+        name = "cutting"
+        router = APIRouter()
+
+        def reset(self) -> None:
+            """Forget nothing."""
+
+    standing = Cutting()
+
+    @standing.router.get("/cut")
+    async def cut() -> Response:
+        return Response(headers={"x-sandbox-fault": "reset"})
+
+    with running(standing) as sandbox, pytest.raises(httpx.ReadError):
+        httpx.get(f"{sandbox.url}/cut", trust_env=False)
+
+    assert [(call.fault, call.status) for call in sandbox.faults.calls] == [("reset", None)]

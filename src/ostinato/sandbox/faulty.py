@@ -1,4 +1,8 @@
-"""What stands in front of the stand-ins: notes every call, and plays the fault that is its turn."""
+"""What stands in front of the stand-ins: notes every call, and plays the fault that is its turn.
+
+A stand-in may ask for a fault itself, by a word of `faults` in the header `x-sandbox-fault` of its
+answer: a connection that is reset, for one path or one caller.
+"""
 
 import asyncio
 import json
@@ -10,12 +14,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ostinato.base.redact import redact_value
-from ostinato.sandbox.faults import Fault, Faults
+from ostinato.sandbox.faults import Fault, Faults, parse
 
 __all__ = ["CONTROL", "Faulty", "Lines", "protocol"]
 
 CONTROL = "/_sandbox"
 """Where the sandbox itself is told and asked; never faulty, never noted."""
+ASKED = b"x-sandbox-fault"
 MOST_BODY = 10 * 1024 * 1024
 GARBAGE = b"<!doctype html><title>It works!</title>"
 HALF = b'{"half": '
@@ -102,13 +107,21 @@ class Faulty:
         if fault.delay:
             await asyncio.sleep(fault.delay)
 
+        asked: list[Fault] = []
+
         async def noting(message: Message) -> None:
             if message["type"] == "http.response.start":
-                call.status = message["status"]
-            await send(message)
+                word = dict(message["headers"]).get(ASKED)
+                asked.extend([] if word is None else [parse(word.decode("latin-1"))[0][0]])
+                call.status = None if asked else message["status"]
+            if not asked:
+                await send(message)
 
         if fault.what == "ok":
             await self._app(scope, _replayed(body, receive), noting)
+            for instead in asked:
+                call.fault = instead.text
+                await self._play(instead, scope, receive, send)
         else:
             await self._play(fault, scope, receive, noting)
 
