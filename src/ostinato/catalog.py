@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from ostinato.apps import capture, outbound
+from ostinato.apps import capture, enrichment, outbound
 from ostinato.runtime.app import App
 
 __all__ = ["APPS"]
 
-APPS: Final[tuple[App, ...]] = (capture.APP, outbound.APP)
+APPS: Final[tuple[App, ...]] = (capture.APP, outbound.APP, enrichment.APP)

@@ -1,0 +1,15 @@
+"""Enrichment: what three official sources say about a French company, merged and kept (M3)."""
+
+from ostinato.runtime.app import App
+
+__all__ = ["APP"]
+
+APP = App(
+    "enrichment",
+    http="ostinato.apps.enrichment.http:router",
+    sql="ostinato.apps.enrichment.schema:COMPONENT",
+    demo="ostinato.apps.enrichment.demo:SCENARIO",
+    sandbox="ostinato.apps.enrichment.sandbox:Registers",
+)
+
+from ostinato.apps.enrichment import jobs  # noqa: E402, F401 - registers kinds and schedules

@@ -1,0 +1,101 @@
+"""The four events of M3C, with exactly their minimum payloads, told by the producer `M3`."""
+
+import dataclasses
+from collections.abc import Iterable
+from typing import Any, Final, Literal, TypeVar
+
+from psycopg import AsyncConnection
+from pydantic.dataclasses import dataclass
+
+from ostinato.apps.enrichment import APP
+from ostinato.apps.enrichment.model import ErrorCode, SourceApi
+from ostinato.engine import outbox
+from ostinato.runtime.events import EventKind
+
+__all__ = ["COMPLETED", "FETCHED", "REQUESTED", "STARTED", "tell", "tell_each"]
+
+M = TypeVar("M")
+PRODUCER: Final = "M3"
+
+
+@dataclass(frozen=True)
+class Requested:
+    """Somebody asked for a company."""
+
+    request_id: str
+    company_siren: str
+    company_siret: str | None
+    trigger: Literal["REQUEST_CREATED", "REQUEST_OPENED", "MANUAL_REFRESH"]
+
+
+@dataclass(frozen=True)
+class Started:
+    """The lock of a company was acquired."""
+
+    job_id: int
+    company_siren: str
+    attempt: int
+
+
+@dataclass(frozen=True)
+class SourceFetched:
+    """A call to a source has ended."""
+
+    job_id: int
+    company_siren: str
+    source_api: SourceApi
+    status: Literal["SUCCESS", "FAILED"]
+    http_status: int | None
+    error_code: ErrorCode | None
+    duration_ms: int
+
+
+@dataclass(frozen=True)
+class Completed:
+    """A run has ended, and what came of it is kept."""
+
+    job_id: int
+    company_siren: str
+    enrichment_status: Literal["SUCCESS", "PARTIAL", "FAILED"]
+    sources_success_count: int
+    sources_failed_count: int
+    core_identity_present: bool
+    required_sources_failed_count: int
+    optional_sources_failed_count: int
+
+
+REQUESTED: Final = APP.event("CompanyEnrichmentRequested", payload=Requested)
+STARTED: Final = APP.event("CompanyEnrichmentStarted", payload=Started)
+FETCHED: Final = APP.event("CompanyEnrichmentSourceFetched", payload=SourceFetched)
+COMPLETED: Final = APP.event("CompanyEnrichmentCompleted", payload=Completed)
+
+
+async def tell(  # noqa: PLR0917 - an envelope
+    conn: AsyncConnection[Any],
+    kind: EventKind[M],
+    payload: M,
+    siren: str,
+    tenant: str | None = None,
+    correlation_id: str | None = None,
+) -> None:
+    """Tell an event in the transaction of a connection, in the order of its company."""
+    await tell_each(conn, kind, payload, siren, [(tenant, correlation_id)])
+
+
+async def tell_each(
+    conn: AsyncConnection[Any],
+    kind: EventKind[M],
+    payload: M,
+    siren: str,
+    to: Iterable[tuple[str | None, str | None]],
+) -> None:
+    """Tell several tenants the same, each as part of what it asked for."""
+    await outbox.emit_many(
+        conn,
+        [
+            dataclasses.replace(
+                kind.new(payload, siren, tenant, correlation_id, None), producer=PRODUCER
+            )
+            for tenant, correlation_id in to
+        ],
+    )

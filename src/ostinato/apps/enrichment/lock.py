@@ -1,0 +1,125 @@
+"""The lock of a company: `company_enrichment:{siren}`, 120 seconds, renewed every 30 (M3C, D).
+
+It is a lease of all tenants together, because a company is. Whoever takes it over after it expired
+has a greater token, and the one before can write nothing any more: every transaction of a run
+guards with the lease, and ends with the fence of the job. An attempt that fails does not give the
+lock back: the next attempt of the same job takes it, and until then the company is RUNNING with it.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from psycopg import AsyncConnection
+
+from ostinato.apps.enrichment import queries
+from ostinato.apps.enrichment.rules import lock_name
+from ostinato.apps.enrichment.settings import EnrichmentSettings
+from ostinato.base.errors import LeaseHeld, LeaseLost
+from ostinato.base.log import FilteringBoundLogger
+from ostinato.engine import leases
+from ostinato.engine.leases import Lease
+from ostinato.runtime.context import Context
+
+__all__ = ["LOCK_TENANT", "Lock", "locked"]
+
+LOCK_TENANT = "@enrichment"
+"""Whose the locks are: nobody's, so that two tenants who ask for the same company meet."""
+
+
+class Lock:
+    """A lock that is held."""
+
+    def __init__(self, lease: Lease) -> None:
+        self.lease = lease
+        self.lost = False
+        self._beat: asyncio.Task[None] | None = None
+
+    def check(self) -> None:
+        """Raise `LeaseLost` if a heartbeat found that another one has it: call nobody any more."""
+        if self.lost:
+            raise LeaseLost(
+                f"lease {self.lease.name!r} with token {self.lease.token} was taken over",
+                name=self.lease.name,
+                token=self.lease.token,
+            )
+
+    async def guard(self, conn: AsyncConnection[object]) -> None:
+        """Hold it until the end of the transaction, or raise `LeaseLost`."""
+        await leases.guard(conn, self.lease)
+
+    async def give_back(self, conn: AsyncConnection[object]) -> None:
+        """Release it in the transaction that ends the run."""
+        await self.rest()
+        await leases.release(conn, self.lease)
+
+    def beat(self, ctx: Context, seconds: float, log: FilteringBoundLogger) -> None:
+        """Renew it from now on, beside the run."""
+        self._beat = asyncio.create_task(self._renew(ctx, seconds, log))
+
+    async def rest(self) -> None:
+        """Renew it no more."""
+        if self._beat is not None:
+            self._beat.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._beat
+            self._beat = None
+
+    async def _renew(self, ctx: Context, seconds: float, log: FilteringBoundLogger) -> None:
+        while not self.lost:
+            await asyncio.sleep(seconds)
+            try:
+                async with ctx.fenced() as conn:
+                    await leases.renew(conn, self.lease)
+                log.debug("lock_renewed", lease=self.lease.name)
+            except LeaseLost:
+                self.lost = True
+                log.warning("lock_lost", lease=self.lease.name)
+            except Exception as error:  # noqa: BLE001 - the database is away: the next beat tells
+                log.warning("lock_not_renewed", error_message=type(error).__name__)
+
+
+@asynccontextmanager
+async def locked(
+    ctx: Context, siren: str, settings: EnrichmentSettings, log: FilteringBoundLogger
+) -> AsyncIterator[Lock]:
+    """Hold the lock of a company, or raise `LeaseHeld`; a run that ends well gives it back."""
+    await _take_from_our_own(ctx, siren)
+    holder = f"{ctx.job.kind} {ctx.job.id} attempt {ctx.job.attempt}"
+    held: LeaseHeld | None = None
+    lease: Lease | None = None
+    async with ctx.fenced() as conn:
+        try:
+            lease = await leases.acquire(
+                conn,
+                lock_name(siren),
+                holder=holder,
+                ttl=settings.lock_ttl_seconds,
+                job_id=ctx.job.id,
+                tenant=LOCK_TENANT,
+            )
+        except LeaseHeld as error:  # that we asked is noted, so this transaction commits
+            held = error
+    if lease is None:
+        raise held or LeaseHeld(f"lease {lock_name(siren)!r} is held")
+    lock = Lock(lease)
+    lock.beat(ctx, settings.lock_heartbeat_seconds, log)
+    try:
+        yield lock
+    finally:
+        await lock.rest()
+
+
+async def _take_from_our_own(ctx: Context, siren: str) -> None:
+    """End the lock of an earlier attempt of this very job: the engine has declared it over.
+
+    Whoever it was cannot commit any more, and nobody has to wait until its lock expires.
+    """
+    if ctx.job.attempt == 1:
+        return
+    async with ctx.fenced() as conn:
+        status, job_id, token = await queries.one(conn, "run_of_company", siren=siren)
+        if (status, job_id) == ("RUNNING", ctx.job.id) and token is not None:
+            name = lock_name(siren)
+            await leases.release(conn, Lease(name, LOCK_TENANT, token, 0, None, "time"))

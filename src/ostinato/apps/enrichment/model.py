@@ -1,0 +1,193 @@
+"""The words of enrichment: the canonical enumerations of M3A, and what passes between the parts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final
+
+__all__ = [
+    "DOC_TYPES",
+    "OPTIONAL",
+    "REQUIRED",
+    "SOURCES",
+    "DocType",
+    "ErrorCode",
+    "Fetched",
+    "Identifiers",
+    "SourceApi",
+    "SourceError",
+    "Status",
+    "Trigger",
+    "Verdict",
+]
+
+
+class Status(StrEnum):
+    """`enrichment_status`."""
+
+    PENDING = "PENDING"
+    RUNNING = "RUNNING"
+    SUCCESS = "SUCCESS"
+    PARTIAL = "PARTIAL"
+    FAILED = "FAILED"
+    STALE = "STALE"
+
+
+class SourceApi(StrEnum):
+    """`source_api`, in the order in which they are called (M3C, pipeline 6)."""
+
+    SEARCH = "API_RECHERCHE_ENTREPRISES"
+    INPI = "INPI_RNE"
+    RCS = "API_ENTREPRISE_RCS"
+
+
+class ErrorCode(StrEnum):
+    """`error_code`."""
+
+    MISSING_COMPANY_IDENTIFIER = "MISSING_COMPANY_IDENTIFIER"
+    INVALID_SIREN_FORMAT = "INVALID_SIREN_FORMAT"
+    INVALID_SIRET_FORMAT = "INVALID_SIRET_FORMAT"
+    SIREN_SIRET_MISMATCH = "SIREN_SIRET_MISMATCH"
+    AUTH_ERROR = "AUTH_ERROR"
+    FORBIDDEN = "FORBIDDEN"
+    NOT_FOUND = "NOT_FOUND"
+    RATE_LIMIT = "RATE_LIMIT"
+    TIMEOUT = "TIMEOUT"
+    UPSTREAM_5XX = "UPSTREAM_5XX"
+    SOURCE_UNAVAILABLE = "SOURCE_UNAVAILABLE"
+    INTERNAL_ERROR = "INTERNAL_ERROR"
+
+
+class DocType(StrEnum):
+    """`doc_type`."""
+
+    ENTERPRISE_SEARCH = "ENTERPRISE_SEARCH"
+    RNE_FORMALITY = "RNE_FORMALITY"
+    RCS_EXTRACT = "RCS_EXTRACT"
+
+
+class Trigger(StrEnum):
+    """What asked for an enrichment; the last one is ours, and tells no event."""
+
+    REQUEST_CREATED = "REQUEST_CREATED"
+    REQUEST_OPENED = "REQUEST_OPENED"
+    MANUAL_REFRESH = "MANUAL_REFRESH"
+    CATCH_UP = "CATCH_UP"
+
+
+SOURCES: Final = (SourceApi.SEARCH, SourceApi.INPI, SourceApi.RCS)
+REQUIRED: Final = (SourceApi.SEARCH,)
+OPTIONAL: Final = (SourceApi.INPI, SourceApi.RCS)
+DOC_TYPES: Final[Mapping[SourceApi, DocType]] = {
+    SourceApi.SEARCH: DocType.ENTERPRISE_SEARCH,
+    SourceApi.INPI: DocType.RNE_FORMALITY,
+    SourceApi.RCS: DocType.RCS_EXTRACT,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Identifiers:
+    """A company as a request names it, normalised, and as it was typed."""
+
+    siren: str | None
+    siret: str | None
+    company_siren: str
+    siren_raw: str | None = None
+    siret_raw: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceError:
+    """What went wrong with a source: the internal error format of M3C (E)."""
+
+    error_code: ErrorCode
+    source_api: SourceApi
+    http_status: int | None
+    message: str
+    retryable: bool
+    retry_after: float | None = None
+    """Seconds that the source asks to be left alone for."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Exactly the five fields."""
+        return {
+            "error_code": str(self.error_code),
+            "source_api": str(self.source_api),
+            "http_status": self.http_status,
+            "message": self.message,
+            "retryable": self.retryable,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What came of one source, retries included: a result that a step can keep."""
+
+    source_api: SourceApi
+    http_status: int | None
+    duration_ms: int
+    error: SourceError | None = None
+    values: Mapping[str, str] = field(default_factory=dict)
+    """Of the company's fields, those that the source knows."""
+    masked: tuple[str, ...] = ()
+    """Fields that the source withholds."""
+    payload: Any = None
+    """What it answered; None also when that is larger than what may be kept."""
+    checksum: str | None = None
+    """Of the answer without what changes from call to call."""
+    called: bool = True
+    """Whether it was called at all; not while it is paused."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As a step keeps it."""
+        return {
+            "source_api": str(self.source_api),
+            "http_status": self.http_status,
+            "duration_ms": self.duration_ms,
+            "error": None if self.error is None else self.error.to_json(),
+            "values": dict(self.values),
+            "masked": list(self.masked),
+            "payload": self.payload,
+            "checksum": self.checksum,
+            "called": self.called,
+        }
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any]) -> "Fetched":
+        """As a step gives it back."""
+        told = kept["error"]
+        error = told and SourceError(
+            ErrorCode(told["error_code"]),
+            SourceApi(told["source_api"]),
+            told["http_status"],
+            told["message"],
+            told["retryable"],
+        )
+        return cls(
+            SourceApi(kept["source_api"]),
+            kept["http_status"],
+            kept["duration_ms"],
+            error,
+            kept["values"],
+            tuple(kept["masked"]),
+            kept["payload"],
+            kept["checksum"],
+            kept["called"],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How a run ended: the state machine's input."""
+
+    status: Status
+    core_identity_present: bool
+    sources_success_count: int
+    required_sources_failed_count: int
+    optional_sources_failed_count: int
+    error: str | None
+
+    @property
+    def sources_failed_count(self) -> int:
+        """Of all sources (M3C, required and optional sources, 3)."""
+        return self.required_sources_failed_count + self.optional_sources_failed_count

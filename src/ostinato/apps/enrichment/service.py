@@ -1,0 +1,352 @@
+"""What happens to requests and companies, one transaction each; the connection is the caller's.
+
+As a tenant: `create`, `ask`. As a worker, within a run: `begin_run`, `keep_fetch`, `end_run`.
+"""
+
+import hashlib
+import json
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, cast
+
+from psycopg import AsyncConnection
+from psycopg.types.json import Json
+
+from ostinato.apps.enrichment import queries
+from ostinato.apps.enrichment.events import (
+    COMPLETED,
+    FETCHED,
+    REQUESTED,
+    STARTED,
+    Completed,
+    Requested,
+    SourceFetched,
+    Started,
+    tell,
+    tell_each,
+)
+from ostinato.apps.enrichment.lock import Lock
+from ostinato.apps.enrichment.machine import COMPANY, ENTITY
+from ostinato.apps.enrichment.merge import Merged, Stored, merge
+from ostinato.apps.enrichment.model import (
+    DOC_TYPES,
+    Fetched,
+    Identifiers,
+    SourceApi,
+    Status,
+    Trigger,
+    Verdict,
+)
+from ostinato.apps.enrichment.rules import cooldown_left, core_identity, evaluate, idempotency_key
+from ostinato.apps.enrichment.settings import EnrichmentSettings
+from ostinato.base.canonical import Declaration
+from ostinato.base.flow import current
+from ostinato.engine import clock, idempotency, machines
+from ostinato.engine.jobs import added_queues
+
+__all__ = [
+    "QUEUE",
+    "Asked",
+    "Cooling",
+    "Run",
+    "ask",
+    "begin_run",
+    "create",
+    "end_run",
+    "keep_fetch",
+]
+
+Connection = AsyncConnection[Any]
+
+QUEUE: Final = "enrichment"
+ACTOR: Final = "enrichment"
+RUN_SCOPE: Final = "enrichment.run"
+ENDINGS: Final = {
+    Status.SUCCESS: "succeed",
+    Status.PARTIAL: "end_partly",
+    Status.FAILED: "fail",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What came of asking for a company."""
+
+    decision: Literal["cached", "attached", "started", "repeated"]
+    """`repeated`: the same was asked for, and run, in this day or minute already."""
+    job_id: int | None = None
+
+
+class Cooling(Exception):
+    """A company was refreshed by hand a moment ago."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(seconds)
+        self.seconds = seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run of the pipeline: who started it, for whom, and under which lock."""
+
+    siren: str
+    job_id: int
+    request_id: str
+    trigger: Trigger
+    tenant_id: str
+    correlation_id: str
+    lock: Lock
+    settings: EnrichmentSettings
+
+
+async def create(
+    conn: Connection,
+    found: Identifiers,
+    *,
+    metadata: Mapping[str, object],
+    created_by: str,
+    key: str | None,
+    settings: EnrichmentSettings,
+) -> str:
+    """Add a request of the transaction's tenant; its id."""
+    tenant, correlation = current()
+    request_id = str(uuid.uuid4())
+    await queries.run(
+        conn,
+        "open_company",
+        siren=found.company_siren,
+        freshness_days=settings.freshness_ttl_days,
+    )
+    await queries.run(
+        conn,
+        "add_request",
+        tenant_id=tenant,
+        id=request_id,
+        siren=found.siren,
+        siret=found.siret,
+        siren_raw=found.siren_raw,
+        siret_raw=found.siret_raw,
+        company_siren=found.company_siren,
+        metadata=Json(dict(metadata)),
+        created_by=created_by,
+        correlation_id=correlation or f"request-{request_id}",
+        idempotency_key=key,
+    )
+    return request_id
+
+
+async def ask(
+    conn: Connection,
+    request_id: str,
+    siret: str | None,
+    trigger: Trigger,
+    settings: EnrichmentSettings,
+) -> Asked:
+    """Ask for the company of a request: from the cache, with the job that is at it, or a new one.
+
+    Told as `CompanyEnrichmentRequested`, except what the schedule asks for, and a request that is
+    opened again in the same bucket. Raises `Cooling`.
+    """
+    again = trigger is Trigger.MANUAL_REFRESH
+    days = settings.freshness_ttl_days
+    # The company first, then the key of the events: as runs do.
+    decision, siren, status, refreshed_at, now = await queries.one(
+        conn, "look_at", request_id=request_id, again=again, freshness_days=days
+    )
+    asked = Asked(decision)
+    if decision == "needed":
+        if again and (left := cooldown_left(refreshed_at, now, settings.cooldown_seconds)) > 0:
+            raise Cooling(left)
+        # A run that never ended is no effect that a key could stand for.
+        unended = status in (Status.PENDING, Status.RUNNING)
+        key = idempotency_key(siren, trigger, now)
+        asked = await _start_once(conn, request_id, trigger, key, unended=unended)
+    if trigger is Trigger.CATCH_UP or (trigger is Trigger.REQUEST_OPENED and not asked.job_id):
+        return asked
+    payload = Requested(request_id, siren, siret, cast("Any", str(trigger)))
+    await tell(conn, REQUESTED, payload, siren)
+    return asked
+
+
+async def _start_once(
+    conn: Connection, request_id: str, trigger: Trigger, key: str, *, unended: bool
+) -> Asked:
+    """Start a run, once for each key (domain.md 5.8, 9 and 11)."""
+    asked = {"key": key}
+    begun = await idempotency.begin(conn, RUN_SCOPE, key, asked, Declaration())
+    if not isinstance(begun, idempotency.New) and not unended:
+        return Asked("repeated")
+    (job_id,) = await queries.one(conn, "start_run", request_id=request_id, trigger=str(trigger))
+    if isinstance(begun, idempotency.New):
+        await idempotency.finish(conn, begun, {"job_id": job_id})
+    queues = added_queues.get()
+    if queues is not None:
+        queues.add(QUEUE)
+    return Asked("started", job_id)
+
+
+async def begin_run(conn: Connection, run: Run) -> int | None:
+    """Make the company RUNNING under the lock and tell it; the attempt, None: nothing is to do."""
+    await run.lock.guard(conn)
+    status, _, attempt, _, fresh = await queries.one(
+        conn, "company_for_run", siren=run.siren, days=run.settings.freshness_ttl_days
+    )
+    event, number = "start", max(1, run.lock.lease.attempt)
+    if status == Status.RUNNING:  # its holder before us is gone: M3C-lock-5
+        event, number = "take_over", attempt + 1
+    elif status == Status.SUCCESS and run.trigger is Trigger.MANUAL_REFRESH:
+        event = "refresh"
+    elif status == Status.SUCCESS and fresh:
+        return None
+    elif status == Status.SUCCESS:
+        days = {"freshness_days": run.settings.freshness_ttl_days}
+        await _move(conn, run, "expire", days)
+    changes = {
+        "job_id": run.job_id,
+        "run_trigger": str(run.trigger),
+        "lock_token": run.lock.lease.token,
+        "attempt": number,
+        "enrichment_error": None,
+    }
+    await _move(conn, run, event, changes)
+    await tell(conn, STARTED, Started(run.job_id, run.siren, number), run.siren)
+    return number
+
+
+async def keep_fetch(conn: Connection, run: Run, fetched: Fetched) -> str | None:
+    """Keep what a source answered, and tell that it did; the id of the document."""
+    await run.lock.guard(conn)
+    error = fetched.error
+    document = None
+    if error is None:
+        (document,) = await queries.one(
+            conn,
+            "keep_document",
+            siren=run.siren,
+            doc_type=str(DOC_TYPES[fetched.source_api]),
+            source_api=str(fetched.source_api),
+            payload=None if fetched.payload is None else Json(fetched.payload),
+            checksum=fetched.checksum,
+        )
+    await queries.run(
+        conn,
+        "note_retrieval",
+        siren=run.siren,
+        source_api=str(fetched.source_api),
+        status="SUCCESS" if error is None else "FAILED",
+        http_status=fetched.http_status,
+        error=None if error is None else json.dumps(error.to_json()),
+    )
+    payload = SourceFetched(
+        run.job_id,
+        run.siren,
+        fetched.source_api,
+        "SUCCESS" if error is None else "FAILED",
+        fetched.http_status,
+        None if error is None else error.error_code,
+        fetched.duration_ms,
+    )
+    await tell(conn, FETCHED, payload, run.siren)
+    return None if document is None else str(document)
+
+
+async def end_run(
+    conn: Connection, run: Run, fetched: Sequence[Fetched], documents: Mapping[SourceApi, str]
+) -> Verdict:
+    """Merge, evaluate, tell, and give the lock back: steps 7 to 10 of the pipeline, at once."""
+    await run.lock.guard(conn)
+    before, sources = await queries.one(conn, "company_fields", siren=run.siren)
+    stored = {
+        field: Stored(str(before[field]), SourceApi(source))
+        for field, source in sources.items()
+        if before.get(field) is not None
+    }
+    merged = merge(stored, fetched)
+    core = core_identity(run.siren, merged.values, merged.masked)
+    verdict = evaluate(
+        fetched,
+        core=core,
+        optional_not_found_fails=run.settings.optional_not_found_counts_as_failure,
+    )
+    now = (await clock.now(conn)).isoformat()
+    changes = _counters(verdict) | {"enrichment_last_run_at": now}
+    if (
+        verdict.status is not Status.FAILED
+    ):  # a failed run takes nothing away, and makes nothing new
+        changes |= dict(merged.values) | {
+            "masked_fields": list(merged.masked),
+            "updated_at": now,
+            "freshness_days": run.settings.freshness_ttl_days,
+        }
+        await _note_provenance(conn, run.siren, merged, documents)
+    await _move(conn, run, ENDINGS[verdict.status], changes)
+    await tell_completed(conn, run.siren, run.job_id, verdict, (run.tenant_id, run.correlation_id))
+    await run.lock.give_back(conn)
+    return verdict
+
+
+async def tell_completed(
+    conn: Connection,
+    siren: str,
+    job_id: int,
+    verdict: Verdict,
+    by: tuple[str, str] | None = None,
+) -> None:
+    """Tell each tenant that waits for a job that it ended, once, and nothing of the others."""
+    waiting = dict(await queries.rows(conn, "attached_tenants", siren=siren, job_id=job_id))
+    if by is not None:
+        waiting[by[0]] = by[1]
+    payload = Completed(
+        job_id,
+        siren,
+        cast("Any", str(verdict.status)),
+        verdict.sources_success_count,
+        verdict.sources_failed_count,
+        verdict.core_identity_present,
+        verdict.required_sources_failed_count,
+        verdict.optional_sources_failed_count,
+    )
+    await tell_each(conn, COMPLETED, payload, siren, sorted(waiting.items()))
+
+
+def _counters(verdict: Verdict) -> dict[str, object]:
+    return {
+        "enrichment_error": verdict.error,
+        "core_identity_present": verdict.core_identity_present,
+        "sources_success_count": verdict.sources_success_count,
+        "required_sources_failed_count": verdict.required_sources_failed_count,
+        "optional_sources_failed_count": verdict.optional_sources_failed_count,
+        "job_id": None,
+        "lock_token": None,
+    }
+
+
+async def _move(conn: Connection, run: Run, event: str, changes: Mapping[str, object]) -> None:
+    await machines.transition(
+        conn,
+        COMPANY,
+        ENTITY,
+        run.siren,
+        event,
+        by=ACTOR,
+        why=str(run.trigger),
+        correlation_id=run.correlation_id,
+        changes=changes,
+    )
+
+
+async def _note_provenance(
+    conn: Connection, siren: str, merged: Merged, documents: Mapping[SourceApi, str]
+) -> None:
+    fields = list(merged.sources)
+    values = [merged.values[field] or "" for field in fields]
+    await queries.run(
+        conn,
+        "note_provenance",
+        siren=siren,
+        fields=fields,
+        sources=[str(merged.sources[field]) for field in fields],
+        documents=[documents.get(merged.sources[field]) for field in fields],
+        hashes=[hashlib.sha256(value.encode()).hexdigest() for value in values],
+    )

@@ -1,0 +1,109 @@
+-- Asking for a company: is it known, is somebody at it, or does a run have to start?
+--
+--   open_company   makes the row that everything else refers to
+--   look_at        locks the company and says: cached, attached (a job is at it), or needed
+--   start_run      adds the job, in the same transaction
+--
+-- As the owner, because a company is shared by tenants who cannot see each other: whose request it is, is checked first, and nothing
+-- about others comes back. The lock on the company makes one of those who ask at the same time the first; all others join its job.
+
+-- Makes the row of a company, unless it is there: never fresh, so that a first run that fails leaves nothing that looks like data.
+create function enrichment.open_company(siren text, freshness_days integer) returns void language sql security definer
+set search_path = enrichment, pg_catalog, pg_temp as $$
+    insert into company (siren, freshness_days) values ($1, $2) on conflict do nothing
+$$;
+
+-- The company of a request of the transaction's tenant; raises OS404 for any other.
+create function enrichment.siren_of(request_id uuid) returns text language plpgsql stable
+set search_path = enrichment, pg_catalog, pg_temp as $$
+declare
+    v_siren text;
+begin
+    select r.company_siren into v_siren from request r
+    where r.tenant_id = nullif(current_setting('app.tenant_id', true), '') and r.id = request_id;
+    if not found then
+        raise exception using errcode = 'OS404', message = format('there is no request %s', request_id),
+            detail = json_build_object('request_id', request_id), hint = 'Check the id, and whose it is.';
+    end if;
+    return v_siren;
+end
+$$;
+
+-- Whether a job is still to run, or runs.
+create function enrichment.is_live(job_id bigint) returns boolean language sql stable
+set search_path = enrichment, pg_catalog, pg_temp as $$
+    select coalesce(ostinato.job_state($1) in ('ready', 'scheduled', 'running'), false)
+$$;
+
+-- How a company stands for a request, which is told; the company stays locked until the end of the transaction. `again`: a refresh by
+-- hand, for which being fresh is no reason. A snapshot that is past its time becomes STALE here, before anything runs (M3C-cache-4).
+create function enrichment.look_at(request_id uuid, again boolean, freshness_days integer)
+returns table (decision text, siren text, status text, refreshed_at timestamptz, at timestamptz) language plpgsql security definer
+set search_path = enrichment, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+    v_siren   constant text := enrichment.siren_of(request_id);
+    v_now     constant timestamptz := ostinato.now();
+    v_company company;
+    v_fresh   boolean;
+begin
+    -- Not `for update`: whoever adds a request holds its company by the foreign key, and must not wait for this.
+    select c.* into v_company from company c where c.siren = v_siren for no key update;
+    v_fresh := v_company.updated_at > v_now - make_interval(days => look_at.freshness_days);
+    siren := v_siren;
+    refreshed_at := v_company.refreshed_at;
+    at := v_now;
+    if v_company.job_id is not null and enrichment.is_live(v_company.job_id) then
+        decision := 'attached';
+    elsif v_fresh and not again then
+        decision := 'cached';
+    else
+        decision := 'needed';
+        if v_company.enrichment_status in ('SUCCESS', 'PARTIAL') and not v_fresh then
+            perform ostinato.transition('company_enrichment', 'enrichment.company', v_siren, 'expire', 'enrichment', 'its time to live is over',
+                                        changes => json_build_object('freshness_days', look_at.freshness_days));
+            v_company.enrichment_status := 'STALE';
+        end if;
+    end if;
+    status := v_company.enrichment_status;
+    perform enrichment.tell_request(request_id, v_company, case when decision = 'attached' then v_company.job_id end);
+    return next;
+end
+$$;
+
+-- Tells one request how its company stands. With a job that is still to run it waits: PENDING, unless there is a snapshot to be shown.
+create function enrichment.tell_request(request_id uuid, told enrichment.company, job bigint) returns void language sql
+set search_path = enrichment, pg_catalog, pg_temp as $$
+    update request r set
+        enrichment_status = case when $3 is not null and s.waits then 'PENDING' else ($2).enrichment_status end,
+        enrichment_error = case when $3 is not null and s.waits then null else ($2).enrichment_error end,
+        enrichment_last_run_at = ($2).enrichment_last_run_at,
+        job_id = coalesce($3, r.job_id),
+        correlation_id = case when $3 is null then r.correlation_id else coalesce(ostinato.correlation(null), r.correlation_id) end
+    from (select ($2).enrichment_status in ('PENDING', 'FAILED') as waits) s
+    where r.tenant_id = nullif(current_setting('app.tenant_id', true), '') and r.id = $1
+$$;
+
+-- Adds the job that enriches the company of a request; returns its id. Only after look_at said `needed`, in the same transaction.
+create function enrichment.start_run(request_id uuid, trigger text) returns bigint language plpgsql security definer
+set search_path = enrichment, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+    v_siren   constant text := enrichment.siren_of(request_id);
+    v_company company;
+    v_job     bigint;
+begin
+    select c.* into v_company from company c where c.siren = v_siren for no key update;
+    if v_company.job_id is not null and enrichment.is_live(v_company.job_id) then
+        return v_company.job_id;
+    end if;
+    v_job := ostinato.enqueue_job('enrichment.enrich', json_build_object('siren', v_siren, 'request_id', request_id, 'trigger', trigger),
+                                  queue => 'enrichment', priority => case when trigger = 'CATCH_UP' then 100 else 0 end);
+    update company c set job_id = v_job, run_trigger = trigger,
+        refreshed_at = case when trigger = 'MANUAL_REFRESH' then ostinato.now() else c.refreshed_at end
+    where c.siren = v_siren
+    returning c.* into v_company;
+    perform enrichment.tell_request(request_id, v_company, v_job);
+    return v_job;
+end
+$$;

@@ -1,0 +1,166 @@
+-- The plain statements of enrichment.
+
+-- name: add_request
+-- Adds a request, as its tenant.
+insert into enrichment.request (
+    tenant_id, id, siren, siret, siren_raw, siret_raw, company_siren, metadata, created_at, created_by, correlation_id, idempotency_key
+) values (
+    %(tenant_id)s, %(id)s, %(siren)s, %(siret)s, %(siren_raw)s, %(siret_raw)s, %(company_siren)s, %(metadata)s, ostinato.now(), %(created_by)s,
+    %(correlation_id)s, %(idempotency_key)s
+);
+
+-- name: request_of_key
+-- The request that an interrupted call with this key has made.
+select r.id from enrichment.request r
+where r.idempotency_key = %(idempotency_key)s and r.created_at > ostinato.now() - interval '1 day'
+order by r.created_at desc limit 1;
+
+-- name: open_company
+-- Makes the row of a company.
+select enrichment.open_company(%(siren)s, %(freshness_days)s);
+
+-- name: look_at
+-- How a company stands for a request.
+select decision, siren, status, refreshed_at, at from enrichment.look_at(%(request_id)s, %(again)s, %(freshness_days)s);
+
+-- name: start_run
+-- Adds the job of a run.
+select enrichment.start_run(%(request_id)s, %(trigger)s);
+
+-- name: show_request
+-- A request and its company, as the tenant may see them.
+select r.id::text as id, r.created_at, r.created_by, r.siren, r.siret, r.company_siren, r.enrichment_status, r.enrichment_last_run_at,
+       r.enrichment_error, c.job_id is not null as running, ostinato.now() as at, to_jsonb(c) as company,
+       case when c.updated_at > '-infinity' then c.updated_at end as updated_at,
+       c.updated_at > ostinato.now() - make_interval(days => %(days)s) as fresh
+from enrichment.request r join enrichment.company c on c.siren = r.company_siren
+where r.id = %(request_id)s;
+
+-- name: show_provenance
+-- Who said what about a company, and when.
+select p.field, p.source_api, p.observed_at from enrichment.company_field_provenance p where p.company_siren = %(siren)s order by p.field;
+
+-- name: show_documents
+-- The documents of a company without their content, newest first.
+select d.id::text as id, d.doc_type, d.source_api, d.retrieved_at, d.checksum from enrichment.company_document d
+where d.company_siren = %(siren)s order by d.retrieved_at desc, d.doc_type limit 100;
+
+-- name: show_retrievals
+-- What came last of each source.
+select s.source_api, s.last_retrieved_at, s.last_status, s.last_http_status, s.last_error from enrichment.company_source_retrieval s
+where s.company_siren = %(siren)s order by s.source_api;
+
+-- name: newest_payloads
+-- The newest answer of each source, for the directors that it names.
+select distinct on (d.source_api) d.source_api, d.payload_json from enrichment.company_document d
+where d.company_siren = %(siren)s and d.payload_json is not null order by d.source_api, d.retrieved_at desc;
+
+-- name: ended
+-- Which of some requests have left PENDING and RUNNING.
+select r.tenant_id, r.id::text from enrichment.request r
+join unnest(%(tenants)s::text[], %(ids)s::uuid[]) w (tenant_id, id) on (w.tenant_id, w.id) = (r.tenant_id, r.id)
+join enrichment.company c on c.siren = r.company_siren
+where r.enrichment_status not in ('PENDING', 'RUNNING') and c.job_id is null;
+
+-- name: company_for_run
+-- A company, locked for the transaction.
+select c.enrichment_status, c.job_id, c.attempt, c.lock_token, c.updated_at > ostinato.now() - make_interval(days => %(days)s)
+from enrichment.company c where c.siren = %(siren)s for no key update;
+
+-- name: run_of_company
+-- The job and the lock of a company's run, not locked.
+select c.enrichment_status, c.job_id, c.lock_token from enrichment.company c where c.siren = %(siren)s;
+
+-- name: company_fields
+-- A company's fields and who said so.
+select to_jsonb(c), coalesce((select jsonb_object_agg(p.field, p.source_api) from enrichment.company_field_provenance p
+                              where p.company_siren = c.siren), '{}')
+from enrichment.company c where c.siren = %(siren)s for no key update;
+
+-- name: keep_document
+-- Keeps an answer; the same one again is only seen again.
+insert into enrichment.company_document as d (company_siren, doc_type, source_api, retrieved_at, payload_json, checksum)
+values (%(siren)s, %(doc_type)s, %(source_api)s, ostinato.now(), %(payload)s, %(checksum)s)
+on conflict (company_siren, doc_type, checksum) do update set retrieved_at = excluded.retrieved_at,
+    payload_json = coalesce(d.payload_json, excluded.payload_json)
+returning d.id::text;
+
+-- name: note_retrieval
+-- Notes what came of a source.
+insert into enrichment.company_source_retrieval as s (company_siren, source_api, last_retrieved_at, last_status, last_http_status, last_error)
+values (%(siren)s, %(source_api)s, ostinato.now(), %(status)s, %(http_status)s, %(error)s)
+on conflict (company_siren, source_api) do update set last_retrieved_at = excluded.last_retrieved_at, last_status = excluded.last_status,
+    last_http_status = excluded.last_http_status, last_error = excluded.last_error;
+
+-- name: note_provenance
+-- Notes who said so, for many fields.
+insert into enrichment.company_field_provenance as p (company_siren, field, source_api, document_id, value_hash, observed_at)
+select %(siren)s, n.field, n.source_api, n.document_id, n.value_hash, ostinato.now()
+from unnest(%(fields)s::text[], %(sources)s::text[], %(documents)s::uuid[], %(hashes)s::text[]) n (field, source_api, document_id, value_hash)
+on conflict (company_siren, field) do update set source_api = excluded.source_api, document_id = excluded.document_id,
+    value_hash = excluded.value_hash, observed_at = excluded.observed_at;
+
+-- name: attached_tenants
+-- The tenants that wait for a job, each with the correlation id of its newest request.
+select distinct on (r.tenant_id) r.tenant_id, r.correlation_id from enrichment.request r
+where r.company_siren = %(siren)s and r.job_id = %(job_id)s order by r.tenant_id, r.created_at desc;
+
+-- name: end_run
+-- A company without a job.
+update enrichment.company c set job_id = null, lock_token = null where c.siren = %(siren)s and c.job_id = %(job_id)s;
+
+-- name: take_turn
+-- A turn at a source.
+select verdict, wait, probe, reason from enrichment.take_turn(%(source)s, %(per_second)s, %(per_day)s, %(look_only)s);
+
+-- name: note_fetch
+-- Notes what came of a fetch, for the breaker.
+select enrichment.note_fetch(%(source)s, %(failed)s, %(error)s, %(pause_seconds)s, %(most_failures)s, %(breaker_seconds)s);
+
+-- name: ask_token
+-- INPI's token, or who is to log in.
+select verdict, token from enrichment.ask_token(%(refused)s);
+
+-- name: keep_token
+-- Keeps INPI's token.
+select enrichment.keep_token(%(token)s, %(seconds)s);
+
+-- name: stale_companies
+-- Companies that are past their time and that nobody is at, each with its newest request.
+select c.siren, r.tenant_id, r.id::text, r.correlation_id
+from enrichment.company c
+join lateral (
+    select q.tenant_id, q.id, q.correlation_id from enrichment.request q where q.company_siren = c.siren order by q.created_at desc limit 1
+) r on true
+where c.enrichment_status in ('SUCCESS', 'PARTIAL', 'STALE') and c.job_id is null
+  and c.updated_at <= ostinato.now() - make_interval(days => %(days)s)
+order by c.updated_at limit %(most)s;
+
+-- name: abandoned_companies
+-- Companies whose job is over without having ended their run.
+select c.siren, c.job_id, c.enrichment_status from enrichment.company c where c.job_id is not null and not enrichment.is_live(c.job_id)
+order by c.siren limit 500 for no key update skip locked;
+
+-- name: purge_documents
+-- Lets go of the content of old documents; checksum and dates stay.
+with old as (
+    select d.id from enrichment.company_document d
+    where d.payload_json is not null and d.retrieved_at < ostinato.now() - make_interval(days => %(days)s)
+    order by d.retrieved_at limit 1000 for update skip locked
+)
+update enrichment.company_document d set payload_json = null from old where d.id = old.id;
+
+-- name: count_by_status
+-- Requests by state, as the reader may see them.
+select r.enrichment_status, count(*) from enrichment.request r group by 1;
+
+-- name: source_health
+-- How the sources are.
+select s.source_api, s.failures, s.paused_until > ostinato.now() as paused, s.paused_until, s.paused_for, s.last_ok_at, s.last_error_at, s.last_error
+from enrichment.source s order by s.source_api;
+
+-- name: last_errors
+-- The newest failures, as the reader may see them.
+select c.siren, t.source_api, t.last_retrieved_at, t.last_http_status, t.last_error
+from enrichment.company_source_retrieval t join enrichment.company c on c.siren = t.company_siren
+where t.last_status = 'FAILED' order by t.last_retrieved_at desc limit 10;

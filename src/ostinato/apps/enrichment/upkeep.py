@@ -1,0 +1,75 @@
+"""What the schedules do: rerun what is stale, end what nobody ends, let go of old documents."""
+
+from typing import Any, Final
+
+from psycopg import AsyncConnection
+
+from ostinato.apps.enrichment import queries, service
+from ostinato.apps.enrichment.machine import COMPANY, ENTITY
+from ostinato.apps.enrichment.model import SourceApi, Status, Trigger, Verdict
+from ostinato.apps.enrichment.settings import EnrichmentSettings
+from ostinato.base.flow import flow
+from ostinato.engine import clock, machines, tenants
+
+__all__ = ["ask_again", "end_abandoned", "purge", "stale"]
+
+Connection = AsyncConnection[Any]
+
+LOST: Final = f"{SourceApi.SEARCH}:-:INTERNAL_ERROR"
+
+
+async def stale(conn: Connection, settings: EnrichmentSettings) -> list[tuple[Any, ...]]:
+    """Companies to be run again tonight: siren, and tenant, id and correlation of a request."""
+    return await queries.rows(
+        conn,
+        "stale_companies",
+        days=settings.freshness_ttl_days,
+        most=settings.catch_up_most,
+    )
+
+
+async def ask_again(
+    conn: Connection, tenant_id: str, request_id: str, settings: EnrichmentSettings
+) -> bool:
+    """Ask for the company of a request on behalf of its tenant; whether a run was added."""
+    with flow(tenant=tenant_id):
+        await tenants.enter_flow(conn)
+        asked = await service.ask(conn, request_id, None, Trigger.CATCH_UP, settings)
+    return asked.decision == "started"
+
+
+async def end_abandoned(conn: Connection) -> list[str]:
+    """End the runs whose job is over (dead, or cancelled) without having ended them.
+
+    RUNNING must not outlive its lock (M3A): such a run has failed, for a reason of ours.
+    """
+    found = await queries.rows(conn, "abandoned_companies")
+    for siren, job_id, status in found:
+        if status == Status.RUNNING:
+            await _fail(conn, siren, job_id)
+        else:
+            await queries.run(conn, "end_run", siren=siren, job_id=job_id)
+    return [siren for siren, _, _ in found]
+
+
+async def purge(conn: Connection, settings: EnrichmentSettings) -> int:
+    """Let go of the content of documents past their retention; how many."""
+    return await queries.run(conn, "purge_documents", days=settings.document_days)
+
+
+async def _fail(conn: Connection, siren: str, job_id: int) -> None:
+    verdict = Verdict(Status.FAILED, False, 0, 1, 0, LOST)  # noqa: FBT003 - no core identity
+    changes: dict[str, object] = {
+        "enrichment_error": LOST,
+        "enrichment_last_run_at": (await clock.now(conn)).isoformat(),
+        "required_sources_failed_count": 1,
+        "optional_sources_failed_count": 0,
+        "sources_success_count": 0,
+        "core_identity_present": False,
+        "job_id": None,
+        "lock_token": None,
+    }
+    await machines.transition(
+        conn, COMPANY, ENTITY, siren, "fail", by="enrichment.sweep", changes=changes
+    )
+    await service.tell_completed(conn, siren, job_id, verdict)

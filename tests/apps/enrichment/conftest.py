@@ -1,0 +1,90 @@
+"""Enrichment as it runs: the API, a worker and the sandbox of the sources, on an empty database."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import httpx
+import psycopg
+import pytest
+
+from ostinato.api.parts import Parts
+from ostinato.api.server import build
+from ostinato.apps.enrichment import APP
+from ostinato.apps.enrichment.sandbox import Registers
+from ostinato.apps.enrichment.schema import COMPONENT
+from ostinato.base.settings import Settings
+from ostinato.db import migrate
+from ostinato.db.embedded import Server, Urls
+from ostinato.engine.schema import ENGINE
+from ostinato.runtime.database import Database
+from ostinato.sandbox.running import Running, running
+from ostinato.testing import Engine
+from tests.api.conftest import Api
+from tests.apps.enrichment.place import Place
+from tests.conftest import note_called_functions
+from tests.runtime.lab import Lab
+
+EMPTY = Path(__file__).with_name("empty.sql").read_bytes()
+
+QUICKLY = {
+    "TIMEOUT_MS": "400",
+    "BACKOFF_MS": "5,10",
+    "SEARCH_PER_SECOND": "1000",
+    "INPI_PER_SECOND": "1000",
+    "RCS_PER_SECOND": "1000",
+}
+
+
+@pytest.fixture(scope="session")
+def enrichment_urls(shared_server: Server) -> Urls:
+    """The addresses of a migrated database."""
+    found = shared_server.create_database("enrichment")
+    asyncio.run(migrate.migrate(found.admin, [ENGINE, COMPONENT]))
+    with psycopg.connect(found.admin, autocommit=True) as conn:
+        conn.execute("select ostinato.upkeep_partitions(14), ostinato.upkeep_logs(14)")
+        conn.execute("select ostinato.use_test_clock()")
+    return found
+
+
+@pytest.fixture(scope="session")
+def registers() -> Iterator[Running]:
+    """The sources, in a thread; quick, and not limited."""
+    with running(Registers(scale=0.05, limits=(100_000, 100_000))) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def sources(registers: Running, monkeypatch: pytest.MonkeyPatch) -> Running:
+    """The sources, which have forgotten everything, and settings that lead there."""
+    registers.sandbox.reset()
+    (standing,) = registers.sandbox.standing
+    assert isinstance(standing, Registers)
+    for name, value in standing.settings(registers.url).items():
+        monkeypatch.setenv(name, value)
+    for name, value in QUICKLY.items():
+        monkeypatch.setenv(f"OSTINATO_ENRICHMENT_{name}", value)
+    return registers
+
+
+@pytest.fixture
+async def place(
+    shared_server: Server, enrichment_urls: Urls, sources: Running
+) -> AsyncIterator[Place]:
+    """Everything but a worker, which a test starts when it wants one."""
+    urls = enrichment_urls
+    database = Database(
+        url=urls.worker, admin_url=urls.admin, listen_url=urls.worker, server=shared_server
+    )
+    parts = Parts(database, Settings(api_rate_per_minute=1_000_000), apps=(APP,))
+    app = build(parts)
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+    async with (
+        await psycopg.AsyncConnection.connect(urls.admin, autocommit=True) as admin,
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(transport=transport, base_url="http://api.test") as http,
+    ):
+        await admin.execute(EMPTY)
+        engine = Engine(database, parts.client, admin)
+        yield Place(Api(app, parts, admin, http), Lab(engine, APP), sources)
+        await note_called_functions(admin)

@@ -1,0 +1,24 @@
+-- Everything that a test left behind, but the machine and the rows of the sources, which are made by the migration.
+do $$
+declare
+    v_table text;
+begin
+    delete from enrichment.company_field_provenance;
+    delete from enrichment.company_source_retrieval;
+    delete from enrichment.company_document;
+    delete from enrichment.request;
+    delete from enrichment.company;
+    update enrichment.source set next_at = '-infinity', day = null, day_calls = 0, failures = 0, paused_until = null, paused_for = null,
+        probing_until = null, last_ok_at = null, last_error_at = null, last_error = null, token = null, token_until = null,
+        login_until = null, logins = '{}';
+    for v_table in
+        select c.relname from pg_class c
+        where c.relnamespace = 'ostinato_data'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+          and c.relname not in ('migration', 'tick', 'test_clock', 'machine', 'machine_table', 'machine_transition')
+    loop
+        execute format('delete from ostinato_data.%I', v_table);
+    end loop;
+    -- Time goes on from test to test: ids are made of it, and never go back.
+    update ostinato_data.tick set last = ostinato.now(), grace_until = '-infinity';
+end
+$$

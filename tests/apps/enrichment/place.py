@@ -1,0 +1,133 @@
+"""What the tests of enrichment speak: ask for companies, run what is to run, look at what came."""
+
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import httpx
+
+from ostinato import Worker
+from ostinato.sandbox.running import Running
+from tests.api.conftest import Api
+from tests.runtime.lab import Lab
+
+ALL_FINE = "999000003"
+
+
+@dataclass
+class Place:
+    """A running API, a database, and the sources."""
+
+    api: Api
+    lab: Lab
+    sources: Running
+
+    def worker(self, **settings: float) -> AbstractAsyncContextManager[Worker]:
+        """A worker that runs enrichment."""
+        return self.lab.worker(queues=None, **settings)
+
+    async def post(
+        self,
+        siren: str | None = None,
+        *,
+        tenant: str = "acme",
+        roles: tuple[str, ...] = ("agency_user",),
+        headers: dict[str, str] | None = None,
+        **body: Any,  # noqa: ANN401 - JSON
+    ) -> httpx.Response:
+        """Ask for a company."""
+        given = ({} if siren is None else {"siren": siren}) | body
+        return await self.api.call(
+            "POST", "/v1/requests", tenant=tenant, roles=roles, headers=headers, json=given
+        )
+
+    async def get(
+        self,
+        request_id: str,
+        *,
+        tenant: str = "acme",
+        roles: tuple[str, ...] = ("agency_user",),
+        query: str = "",
+    ) -> httpx.Response:
+        """Open a request."""
+        path = f"/v1/requests/{request_id}{query}"
+        return await self.api.call("GET", path, tenant=tenant, roles=roles)
+
+    async def refresh(
+        self,
+        request_id: str,
+        *,
+        tenant: str = "acme",
+        roles: tuple[str, ...] = ("agency_user",),
+        headers: dict[str, str] | None = None,
+    ) -> httpx.Response:
+        """Refresh the company of a request by hand."""
+        path = f"/v1/requests/{request_id}:refresh-company"
+        return await self.api.call("POST", path, tenant=tenant, roles=roles, headers=headers)
+
+    async def made(
+        self,
+        siren: str = ALL_FINE,
+        *,
+        tenant: str = "acme",
+        **body: Any,  # noqa: ANN401 - JSON
+    ) -> str:
+        """The id of a request that was just made."""
+        answer = await self.post(siren, tenant=tenant, **body)
+        assert answer.status_code in (201, 202), answer.text
+        request_id: str = answer.json()["request"]["id"]
+        return request_id
+
+    async def ended(self, siren: str = ALL_FINE) -> str:
+        """Wait until nobody is at a company; its state."""
+        await self.lab.until(
+            "select job_id is null from enrichment.company where siren = %s", siren
+        )
+        return await self.status(siren)
+
+    async def enriched(self, siren: str = ALL_FINE, *, tenant: str = "acme") -> str:
+        """Ask for a company and wait for it; the id of the request."""
+        async with self.worker():
+            request_id = await self.made(siren, tenant=tenant)
+            await self.ended(siren)
+        return request_id
+
+    async def status(self, siren: str = ALL_FINE) -> str:
+        found: str = await self.lab.value(
+            "select enrichment_status from enrichment.company where siren = %s", siren
+        )
+        return found
+
+    async def company(self, siren: str = ALL_FINE) -> dict[str, Any]:
+        found: dict[str, Any] = await self.lab.value(
+            "select to_jsonb(c) from enrichment.company c where siren = %s", siren
+        )
+        return found
+
+    async def events(self, *columns: str, siren: str | None = None) -> list[tuple[Any, ...]]:
+        """What was told, in order: type and payload, or these columns."""
+        shown = ", ".join(columns or ("type", "payload"))
+        return await self.lab.rows(
+            f"select {shown} from ostinato_data.event"  # noqa: S608 - names of columns
+            " where %s::text is null or payload ->> 'company_siren' = %s order by id",
+            siren,
+            siren,
+        )
+
+    async def types(self, siren: str | None = None) -> list[str]:
+        return [row[0].removeprefix("CompanyEnrichment") for row in await self.events(siren=siren)]
+
+    async def jobs(self) -> int:
+        found: int = await self.lab.value(
+            "select count(*) from ostinato_data.job where kind = 'enrichment.enrich'"
+        )
+        return found
+
+    async def pass_days(self, days: float) -> None:
+        """Let the engine's time pass."""
+        await self.lab.engine.clock.move(timedelta(days=days))
+
+    def calls(self, pattern: str = "") -> list[str]:
+        """The paths that the sources were asked at."""
+        return [call.path for call in self.sources.faults.calls if pattern in call.path]
