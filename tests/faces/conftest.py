@@ -14,6 +14,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from ostinato.base import log
+from ostinato.base.settings import CONFIG
 from ostinato.cli.main import app
 from ostinato.db.embedded import Server, Urls
 from ostinato.db.migrate import migrate
@@ -45,7 +46,10 @@ class Shell:
 
     def run(self, *args: str, code: int = 0, env: dict[str, str] | None = None) -> Result:
         """Run a command, which must end with this exit code."""
-        result = CliRunner().invoke(app, list(args), env=self.env | (env or {}))
+        # --config names its file in the environment, for processes that a command starts: with a
+        # value of ours here, the runner takes that back after the command.
+        given = {CONFIG: None} | self.env | (env or {})
+        result = CliRunner().invoke(app, list(args), env=given)
         assert result.exit_code == code, f"{args}: {result.stdout}\n{result.stderr}"
         return result
 
