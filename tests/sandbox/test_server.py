@@ -181,6 +181,10 @@ def test_a_stand_in_may_ask_for_a_fault_itself() -> None:
         def reset(self) -> None:
             """Forget nothing."""
 
+        def settings(self, url: str) -> dict[str, str]:
+            """Nobody calls it."""
+            return {"CUTTING_URL": url}
+
     standing = Cutting()
 
     @standing.router.get("/cut")

@@ -1,11 +1,13 @@
 """What the tests of enrichment speak: ask for companies, run what is to run, look at what came."""
 
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
 import httpx
+import psycopg
 
 from ostinato import Worker
 from ostinato.sandbox.running import Running
@@ -92,6 +94,22 @@ class Place:
             request_id = await self.made(siren, tenant=tenant)
             await self.ended(siren)
         return request_id
+
+    @asynccontextmanager
+    async def gate(self, source: str = "INPI_RNE") -> AsyncIterator[None]:
+        """While the block runs, no run gets its turn at a source: it stops right before that."""
+        url = self.lab.engine.database.admin_url
+        async with await psycopg.AsyncConnection.connect(url) as conn:
+            await conn.execute(
+                "select from enrichment.source where source_api = %s for update", [source]
+            )
+            yield
+
+    async def running(self, siren: str = ALL_FINE) -> None:
+        """Wait until a company runs."""
+        await self.lab.until(
+            "select enrichment_status = 'RUNNING' from enrichment.company where siren = %s", siren
+        )
 
     async def status(self, siren: str = ALL_FINE) -> str:
         found: str = await self.lab.value(

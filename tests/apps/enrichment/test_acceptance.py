@@ -117,10 +117,10 @@ async def test_s09_an_old_snapshot_is_stale_and_then_runs(place: Place) -> None:
     await place.pass_days(31)
 
     stale = (await place.get(request_id)).json()
-    place.sources.order("/registers/search", "ok@0.3")
     async with place.worker():
-        await place.lab.until("select enrichment_status = 'RUNNING' from enrichment.company")
-        running = (await place.get(request_id)).json()
+        async with place.gate():
+            await place.running()
+            running = (await place.get(request_id)).json()
         await place.ended()
 
     assert stale["request"]["enrichment_status"] == "STALE"
@@ -134,12 +134,12 @@ async def test_s10_two_requests_at_once_are_one_job(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OSTINATO_ENRICHMENT_SYNC_MS", "0")
-    place.sources.order("/registers/search", "ok@0.3")
     async with place.worker():
-        first = await place.made()
-        await place.lab.until("select enrichment_status = 'RUNNING' from enrichment.company")
-        leases = await place.lab.rows("select tenant_id, name from ostinato_data.lease")
-        second = await place.made()
+        async with place.gate():
+            first = await place.made()
+            await place.running()
+            leases = await place.lab.rows("select tenant_id, name from ostinato_data.lease")
+            second = await place.made()
         await place.ended()
 
     assert leases == [("@enrichment", f"company_enrichment:{ALL_FINE}")]

@@ -65,7 +65,7 @@ async def _refreshed(system: System, request_id: str) -> None:
     answer = await system.call("POST", path, status=CONFLICT)
     system.check(
         "a refresh by hand runs once a minute",
-        0 < int(answer.headers["Retry-After"]),
+        int(answer.headers["Retry-After"]) > 0,
         answer.text,
     )
 
