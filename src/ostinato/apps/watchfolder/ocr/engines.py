@@ -1,0 +1,78 @@
+"""Which engine reads: Tesseract where it is installed with the languages, else RapidOCR."""
+
+import shutil
+import subprocess
+from dataclasses import dataclass
+
+from ostinato.apps.watchfolder.ocr import rapid
+from ostinato.base.errors import NotConfigured
+
+__all__ = ["CHOICES", "Engine", "call_order", "choose"]
+
+CHOICES = ("auto", "tesseract", "rapid")
+PRIMARY = "fra"
+
+
+@dataclass(frozen=True)
+class Engine:
+    """What reads the pages."""
+
+    name: str
+    """tesseract (with pages that it cannot read going to RapidOCR), or rapid."""
+    version: str
+    langs: tuple[str, ...]
+    has_osd: bool = False
+    """Whether Tesseract can tell which way is up."""
+    escalates: bool = False
+    """Whether pages that Tesseract cannot read go to RapidOCR."""
+
+
+def call_order(lang: str) -> list[str]:
+    """The languages as Tesseract is to be told: the primary one first, then by name.
+
+    The order matters to Tesseract, and must not depend on how a person wrote it.
+    """
+    tokens = sorted({token.strip() for token in lang.split("+")} - {""})
+    return [token for token in tokens if token == PRIMARY] + [t for t in tokens if t != PRIMARY]
+
+
+def choose(wanted: str = "auto", lang: str = "fra+eng") -> Engine:
+    """The engine of this machine."""
+    found = _tesseract()
+    if wanted in {"auto", "tesseract"} and found is not None:
+        missing = set(call_order(lang)) - set(found.langs)
+        if not missing:
+            return found
+        if wanted == "tesseract":
+            raise NotConfigured(
+                f"Tesseract has no data for {', '.join(sorted(missing))}",
+                hint=f"Install tesseract-ocr-{min(missing)}, or use --engine rapid.",
+            )
+    if wanted == "tesseract":
+        raise NotConfigured("there is no tesseract here", hint="Install tesseract-ocr.")
+    if not rapid.is_installed():
+        raise NotConfigured(
+            "there is nothing that could read text",
+            hint='pip install "ostinato[ocr]", or install tesseract-ocr and tesseract-ocr-fra.',
+        )
+    from importlib.metadata import version  # noqa: PLC0415 - asked once
+
+    return Engine("rapid", version("rapidocr"), ("latin",))
+
+
+def _tesseract() -> Engine | None:
+    program = shutil.which("tesseract")
+    if program is None:
+        return None
+    try:
+        told = subprocess.run([program, "--version"], capture_output=True, check=True, timeout=20)  # noqa: S603 - found on the PATH
+        langs = subprocess.run(  # noqa: S603 - as above
+            [program, "--list-langs"], capture_output=True, check=True, timeout=20
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    first = (told.stdout or told.stderr).decode("utf-8", "replace").split()
+    names = tuple(langs.stdout.decode("utf-8", "replace").split("\n")[1:])
+    known = tuple(sorted(name.strip() for name in names if name.strip()))
+    number = first[1].removeprefix("v") if len(first) > 1 else "unknown"
+    return Engine("tesseract", number, known, "osd" in known, rapid.is_installed())

@@ -1,0 +1,227 @@
+"""The work of OCR, in a caged child: `raw.pdf` becomes a PDF that can be searched, PDF/A if it can.
+
+A PDF whose every page has text already is not read again, only made PDF/A. One that OCRmyPDF
+stumbles over is drawn page by page and tried once more as pictures.
+"""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ostinato.apps.watchfolder.ocr.engines import Engine, call_order
+from ostinato.apps.watchfolder.station.refused import Refused
+from ostinato.apps.watchfolder.utils import atomic_write_json
+
+__all__ = ["preload", "run", "text_of"]
+
+LOOK_DPI = 72
+SKEWED_DEGREES = 1.5
+RASTER_DPI = 300
+PLUGIN = "ostinato.apps.watchfolder.ocr.plugin"
+
+
+def preload() -> None:
+    """Load what every child needs, once; no model: its threads would not be forked."""
+    import numpy as np  # noqa: F401, PLC0415 - for its effect
+    import ocrmypdf  # noqa: F401, PLC0415 - as above
+    import pikepdf.pdfa  # noqa: F401, PLC0415 - as above
+    import pypdfium2  # type: ignore[import-untyped] # noqa: F401, PLC0415 - as above
+
+    import ostinato.apps.watchfolder.ocr.plugin  # noqa: F401, PLC0415 - as above
+
+
+def run(task: dict[str, Any], tell: Callable[[int, int], None]) -> dict[str, Any]:
+    """Make the PDF; raises `Refused` with the reason when that cannot be."""
+    source, part = Path(task["inputPath"]), Path(task["part"])
+    pages, with_text, skewed = _look(source)
+    tell(0, pages)
+    notes: list[str] = []
+    facts: dict[str, Any] = {"engine": task["engine"]["name"]}
+    if with_text == pages:
+        _only_pdfa(source, part)
+        facts["engine"] = "none"
+        notes.append("every page had text already")
+    else:
+        facts |= _read(
+            task,
+            source,
+            part,
+            lambda done: tell(min(done, pages), pages),
+            skewed=skewed,
+            notes=notes,
+        )
+    texts = text_of(part)
+    if len(texts) != pages:
+        raise Refused("WORKER_CRASHED", f"{len(texts)} pages came out of {pages}")
+    chars = sum(len(text.strip()) for text in texts)
+    if chars == 0:
+        notes.append("no_text")
+    folder = Path(task["folder"])
+    (folder / "text.txt").write_text("\f".join(texts), "utf-8", "replace")
+    with part.open("rb+") as file:
+        os.fsync(file.fileno())
+    facts |= {"pages": pages, "pdfa": _pdfa(part), "textChars": chars, "notes": notes}
+    atomic_write_json(folder / "ocr.json", facts, durable=False)
+    tell(pages, pages)
+    return facts
+
+
+def _look(path: Path) -> tuple[int, int, bool]:
+    """How many pages there are, how many have text, and whether one is askew."""
+    import pypdfium2 as pdfium  # noqa: PLC0415 - in children only
+
+    from ostinato.apps.watchfolder.ocr import skew  # noqa: PLC0415 - as above
+
+    with_text, skewed = 0, False
+    try:
+        document = pdfium.PdfDocument(path)
+    except pdfium.PdfiumError as error:
+        raise Refused("CORRUPT", f"the PDF cannot be opened: {error}") from None
+    try:
+        for page in document:
+            if page.get_textpage().get_text_range().strip():
+                with_text += 1
+            elif not skewed:
+                picture = page.render(scale=LOOK_DPI / 72, grayscale=True).to_pil()
+                skewed = abs(skew.angle_of(picture)) >= SKEWED_DEGREES
+        return len(document), with_text, skewed
+    finally:
+        document.close()
+
+
+def text_of(path: Path) -> list[str]:
+    """The text of every page, as somebody who searches finds it."""
+    import pypdfium2 as pdfium  # noqa: PLC0415 - in children only
+
+    document = pdfium.PdfDocument(path)
+    try:
+        return [page.get_textpage().get_text_range().replace("\r\n", "\n") for page in document]
+    finally:
+        document.close()
+
+
+def _only_pdfa(source: Path, part: Path) -> None:
+    import pikepdf  # noqa: PLC0415 - in children only
+    from pikepdf import pdfa  # noqa: PLC0415 - as above
+
+    with pikepdf.open(source) as pdf:
+        try:
+            pdfa.save(pdf, part, "2b")
+        except (pdfa.PdfaError, ValueError, TypeError):
+            with pikepdf.open(source) as plain:
+                plain.save(part)
+
+
+def _read(
+    task: dict[str, Any],
+    source: Path,
+    part: Path,
+    told: Callable[[int], None],
+    *,
+    skewed: bool,
+    notes: list[str],
+) -> dict[str, Any]:
+    from ostinato.apps.watchfolder.ocr.plugin import Run, begin  # noqa: PLC0415 - in children only
+
+    engine = Engine(**{**task["engine"], "langs": tuple(task["engine"]["langs"])})
+    kept = Path(task["folder"]) / "pages"
+    kept.mkdir(exist_ok=True)
+    done = 0
+
+    def page_done() -> None:
+        nonlocal done
+        done += 1
+        told(done)
+
+    threads = int(task.get("threads", 1))
+    made = Run(engine, kept, page_done, threads)
+    begin(made)
+    if skewed:
+        notes.append("straightened")
+    try:
+        _ocrmypdf(source, part, task, skewed=skewed)
+    except Refused:
+        raise
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 - it stumbles over damaged files in many ways
+        notes.append(f"drawn anew, because: {type(error).__name__}")
+        done = 0
+        _ocrmypdf(_rastered(source, Path(os.environ["TMPDIR"])), part, task, skewed=skewed)
+    if made.resumed:
+        notes.append(f"{made.resumed} pages had been read before")
+    return {"escalated": made.escalated, "lang": "+".join(call_order(task["lang"]))}
+
+
+def _ocrmypdf(source: Path, part: Path, task: dict[str, Any], *, skewed: bool) -> None:
+    import ocrmypdf  # noqa: PLC0415 - in children only
+    from ocrmypdf import exceptions  # noqa: PLC0415 - as above
+
+    threads = int(task.get("threads", 1))
+    made = part.with_name(f"{part.name}.pdf")
+    try:
+        code = ocrmypdf.ocr(
+            source,
+            made,
+            language=call_order(task["lang"]),
+            plugins=[PLUGIN],
+            mode="skip",
+            rotate_pages=True,
+            deskew=skewed,
+            output_type="auto",
+            pdfa_backend="internal",
+            rasterizer="pypdfium",
+            optimize=0,
+            jobs=threads,
+            use_threads=True,
+            max_image_mpixels=float(task.get("megapixels", 200)),
+            invalidate_digital_signatures=True,
+            progress_bar=False,
+        )
+    except exceptions.EncryptedPdfError:
+        raise Refused("ENCRYPTED", "the PDF is locked with a password") from None
+    except (exceptions.InputFileError, exceptions.UnsupportedImageFormatError) as error:
+        raise Refused("CORRUPT", f"the PDF cannot be read: {str(error)[:300]}") from None
+    if code not in OK:
+        raise RuntimeError(f"OCRmyPDF ended with {code!r}")
+    made.replace(part)
+
+
+OK = (0, 4, 10)
+"""Done; done, with a doubt about its structure; done, but not PDF/A."""
+
+
+def _rastered(source: Path, folder: Path) -> Path:
+    """The pages as pictures, for a PDF that only a viewer can make sense of."""
+    import io  # noqa: PLC0415 - in children only
+
+    import pypdfium2 as pdfium  # noqa: PLC0415 - as above
+
+    from ostinato.apps.watchfolder.prep.images import Pages, write_pdf  # noqa: PLC0415 - as above
+    from ostinato.apps.watchfolder.prep.limits import PrepLimits  # noqa: PLC0415 - as above
+
+    pages = Pages(folder, PrepLimits())
+    document = pdfium.PdfDocument(source)
+    try:
+        for page in document:
+            drawn = io.BytesIO()
+            picture = page.render(scale=RASTER_DPI / 72).to_pil().convert("RGB")
+            picture.save(drawn, "PNG", compress_level=1, dpi=(RASTER_DPI, RASTER_DPI))
+            pages.add(drawn.getvalue())
+    except pdfium.PdfiumError as error:
+        raise Refused("CORRUPT", f"the PDF cannot be drawn: {error}") from None
+    finally:
+        document.close()
+    target = folder / "drawn.pdf"
+    write_pdf(pages, target)
+    return target
+
+
+def _pdfa(path: Path) -> str | None:
+    """Which PDF/A it declares: "2b", or None."""
+    import pikepdf  # noqa: PLC0415 - in children only
+
+    with pikepdf.open(path) as pdf, pdf.open_metadata() as metadata:
+        status = str(metadata.pdfa_status or "")
+    return status.lower() or None

@@ -1,0 +1,113 @@
+"""A PDF becomes one that is safe to work on: repaired, unlocked, without scripts or attachments."""
+
+import contextlib
+from pathlib import Path
+from typing import Any
+
+import pikepdf
+
+from ostinato.apps.watchfolder.prep.limits import PrepLimits
+from ostinato.apps.watchfolder.station.refused import Refused
+
+__all__ = ["count_pages", "rewrite"]
+
+ACTIONS = ("/OpenAction", "/AA", "/AF", "/Collection")
+NAMES = ("/JavaScript", "/EmbeddedFiles")
+MOST_IMAGES = 10_000
+
+
+def rewrite(source: Path, target: Path, limits: PrepLimits) -> tuple[int, list[str]]:
+    """Write the PDF anew; returns its pages, and what is worth knowing."""
+    notes: list[str] = []
+    try:
+        with pikepdf.open(source) as pdf:
+            pages = len(pdf.pages)
+            _check_pages(pages, limits)
+            _check_sizes(pdf, limits)
+            if pdf.is_encrypted:
+                notes.append("an owner's password was removed; the original is kept")
+            if _is_signed(pdf):
+                notes.append("signed: the original is kept as it is")
+            _disarm(pdf)
+            pdf.save(target, encryption=False)
+            return pages, notes
+    except pikepdf.PasswordError:
+        raise Refused("ENCRYPTED", "the PDF is locked with a password") from None
+    except (pikepdf.PdfError, ValueError, TypeError, KeyError, RecursionError) as error:
+        raise Refused("CORRUPT", f"the PDF cannot be repaired: {str(error)[:200]}") from None
+
+
+def count_pages(path: Path) -> int:
+    """How many pages a PDF has; raises when it does not open."""
+    with pikepdf.open(path) as pdf:
+        return len(pdf.pages)
+
+
+def _check_pages(pages: int, limits: PrepLimits) -> None:
+    if pages == 0:
+        raise Refused("NO_PAGES", "the PDF has no page")
+    if pages > limits.pages:
+        raise Refused("PAGES", f"{pages:,} pages, more than {limits.pages:,} (pages)")
+
+
+def _check_sizes(pdf: pikepdf.Pdf, limits: PrepLimits) -> None:
+    """Refuse pages and images that would take all memory when they are drawn."""
+    most = limits.megapixels * 1_000_000
+    seen = 0
+    for number, page in enumerate(pdf.pages, 1):
+        left, low, right, high = (float(each) for each in page.mediabox)
+        unit = float(page.obj.get("/UserUnit", 1))
+        width, height = abs(right - left) * unit, abs(high - low) * unit
+        if max(width, height) > limits.page_points:
+            raise Refused(
+                "PIXELS",
+                f"page {number} is {width:,.0f} x {height:,.0f} points, more"
+                f" than {limits.page_points:,} (page_points)",
+            )
+        scale = limits.ocr_dpi / 72
+        if width * scale * height * scale > most:
+            raise Refused(
+                "PIXELS",
+                f"page {number} is more than {limits.megapixels} million pixels"
+                f" at {limits.ocr_dpi} dpi (megapixels)",
+            )
+        for image in _images(page):
+            seen += 1
+            area = int(image.get("/Width", 0)) * int(image.get("/Height", 0))
+            if area > most:
+                raise Refused(
+                    "PIXELS",
+                    f"an image on page {number} has {area:,} pixels, more than"
+                    f" {limits.megapixels} million (megapixels)",
+                )
+            if seen > MOST_IMAGES:
+                return
+
+
+def _images(page: pikepdf.Page) -> list[Any]:
+    with contextlib.suppress(AttributeError, ValueError, TypeError, KeyError):
+        found = page.get_images() if hasattr(page, "get_images") else page.images
+        return list(found.values())
+    return []
+
+
+def _is_signed(pdf: pikepdf.Pdf) -> bool:
+    form = pdf.Root.get("/AcroForm")
+    with contextlib.suppress(TypeError, ValueError, AttributeError):
+        return form is not None and int(form.get("/SigFlags", 0)) & 1 == 1
+    return False
+
+
+def _disarm(pdf: pikepdf.Pdf) -> None:
+    for name in ACTIONS:
+        if name in pdf.Root:
+            del pdf.Root[name]
+    names = pdf.Root.get("/Names")
+    if isinstance(names, pikepdf.Dictionary):
+        for name in NAMES:
+            if name in names:
+                del names[name]
+    for page in pdf.pages:
+        for name in ("/AA", "/Trans"):
+            if name in page.obj:
+                del page.obj[name]

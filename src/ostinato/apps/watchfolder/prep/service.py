@@ -1,0 +1,63 @@
+"""PREP as a service: what it is made of, and its application."""
+
+from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI
+
+from ostinato.apps.watchfolder.prep.kinds import ACCEPTS
+from ostinato.apps.watchfolder.prep.limits import PrepLimits
+from ostinato.apps.watchfolder.station.jail import Limits, level
+from ostinato.apps.watchfolder.station.jobs import Station
+from ostinato.apps.watchfolder.station.records import Plan
+from ostinato.apps.watchfolder.station.server import build
+
+__all__ = ["application", "plan", "version_of"]
+
+VERSION = "1"
+PACKAGES = ("pikepdf", "img2pdf", "pillow", "pillow-heif")
+
+
+def plan(
+    *, concurrency: int = 2, limits: PrepLimits | None = None, page_seconds: float = 120.0
+) -> Plan:
+    """PREP with these limits."""
+    return Plan(
+        name="prep",
+        work="ostinato.apps.watchfolder.prep.work",
+        output="raw.pdf",
+        limits=Limits(memory_bytes=3 << 30, cpu_seconds=3_600, file_bytes=4 << 30),
+        concurrency=concurrency,
+        page_seconds=page_seconds,
+        options={"limits": asdict(limits or PrepLimits())},
+    )
+
+
+def application(work_dir: Path, chosen: Plan | None = None, *, drain: float = 0.0) -> FastAPI:
+    """The application of PREP for the jobs below a folder."""
+    made = chosen or plan()
+    cage = level()
+
+    def info() -> dict[str, Any]:
+        return {
+            "service": "prep",
+            "apiVersion": 1,
+            "version": VERSION,
+            "tools": {name: version_of(name) for name in PACKAGES},
+            "params": {"version": VERSION, "fallbackPage": "A4"},
+            "limits": made.options["limits"],
+            "accepts": list(ACCEPTS),
+            "sandbox": cage,
+        }
+
+    return build(Station(made, work_dir), info, drain=drain)
+
+
+def version_of(package: str) -> str:
+    """The version of a package, or that there is none."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "none"

@@ -1,0 +1,69 @@
+"""The work of PREP, in a caged child: an input of any kind becomes `raw.pdf`."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ostinato.apps.watchfolder.prep.archives import add_archive
+from ostinato.apps.watchfolder.prep.images import Pages, add_image, write_pdf
+from ostinato.apps.watchfolder.prep.kinds import ACCEPTS, HEAD, kind_of
+from ostinato.apps.watchfolder.prep.limits import PrepLimits
+from ostinato.apps.watchfolder.prep.pdfs import count_pages, rewrite
+from ostinato.apps.watchfolder.station.refused import Refused
+from ostinato.apps.watchfolder.utils import Changed, sha256_file
+
+__all__ = ["preload", "run"]
+
+
+def preload() -> None:
+    """Load what every child needs, once."""
+    import pikepdf.codec  # noqa: F401, PLC0415 - for its effect
+    from PIL import Image  # noqa: PLC0415 - as above
+
+    Image.init()
+
+
+def run(task: dict[str, Any], tell: Callable[[int, int], None]) -> dict[str, Any]:
+    """Make the PDF; raises `Refused` with the reason when that cannot be."""
+    limits = PrepLimits(**task.get("limits", {}))
+    source, part = Path(task["inputPath"]), Path(task["part"])
+    kind = _checked(source, task.get("inputSha256"), limits)
+    tell(0, 0)
+    if kind == "pdf":
+        pages, notes = rewrite(source, part, limits)
+    else:
+        made = Pages(Path(os.environ["TMPDIR"]), limits)
+        if kind in {"zip", "tar"}:
+            add_archive(made, source, kind)
+        else:
+            add_image(made, source, kind)
+        tell(len(made.paths), len(made.paths))
+        write_pdf(made, part)
+        pages, notes = count_pages(part), made.notes
+    with part.open("rb+") as file:
+        os.fsync(file.fileno())
+    tell(pages, pages)
+    return {"pages": pages, "kind": kind, "notes": notes}
+
+
+def _checked(source: Path, wanted: str | None, limits: PrepLimits) -> str:
+    size = source.stat().st_size
+    if size == 0:
+        raise Refused("EMPTY", "the file is empty")
+    if size > limits.input_bytes:
+        raise Refused("TOO_BIG", f"{size:,} bytes, more than {limits.input_bytes:,} (input_bytes)")
+    try:
+        found = sha256_file(source)
+    except Changed:
+        found = None
+    if wanted is not None and found != wanted:
+        raise Refused("INPUT_CHANGED", "the file was written to after it had been taken")
+    with source.open("rb") as file:
+        kind = kind_of(file.read(HEAD))
+    if kind is None:
+        raise Refused("UNSUPPORTED", f"not a kind that is known: {', '.join(ACCEPTS)}")
+    if kind in {"rar", "7z"}:
+        hint = "unpack it, or make a ZIP of it"
+        raise Refused("UNSUPPORTED", f"{kind.upper()} archives are not read: {hint}")
+    return kind

@@ -1,0 +1,98 @@
+"""What a child does around the work itself: beats, runs it, and writes down how it ended."""
+
+import json
+import os
+import threading
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ostinato.apps.watchfolder.station.refused import Refused
+from ostinato.apps.watchfolder.utils import atomic_write_json, now_iso
+
+__all__ = ["Beat", "Work", "outcome_name", "run_task"]
+
+Work = Callable[[dict[str, Any], Callable[[int, int], None]], dict[str, Any]]
+"""The work: the task and a way to tell the page, to the result."""
+
+
+def outcome_name(service: str, attempt: int) -> str:
+    """The file in which a child says how it ended."""
+    return f"{service}.outcome.a{attempt}.json"
+
+
+class Beat:
+    """A heartbeat from a thread of the child: it proves that the child lives."""
+
+    def __init__(self, path: Path, attempt: int, seconds: float) -> None:
+        self._path = path
+        self._attempt = attempt
+        self._seconds = seconds
+        self._page = self._pages = 0
+        self._over = threading.Event()
+        self._lock = threading.Lock()
+        self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
+
+    def start(self) -> None:
+        """Begin to beat."""
+        self.beat()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Beat no more."""
+        self._over.set()
+
+    def tell(self, page: int, pages: int) -> None:
+        """Say how far the work is."""
+        self._page, self._pages = page, pages
+        self.beat()
+
+    def beat(self) -> None:
+        """Touch the file, with what is known."""
+        said = {
+            "attempt": self._attempt,
+            "pid": os.getpid(),
+            "page": self._page,
+            "pages": self._pages,
+            "at": now_iso(),
+        }
+        with self._lock:
+            temporary = self._path.with_name(f".{self._path.name}.a{self._attempt}")
+            temporary.write_text(json.dumps(said), encoding="ascii")
+            temporary.replace(self._path)
+
+    def _run(self) -> None:
+        while not self._over.wait(self._seconds):
+            self.beat()
+
+
+def run_task(work: Work, task: dict[str, Any]) -> None:
+    """Do the work of a task, and write its outcome; raises nothing."""
+    folder, service, attempt = Path(task["folder"]), task["service"], int(task["attempt"])
+    beat = Beat(folder / f"{service}.heartbeat", attempt, float(task["beatSeconds"]))
+    outcome: dict[str, Any]
+    try:
+        beat.start()
+        outcome = {"result": work(task, beat.tell)}
+    except Refused as error:
+        outcome = {"error": error.told()}
+    except MemoryError:
+        limit = task.get("memoryBytes", 0)
+        outcome = {"error": Refused("MEMORY", f"needs more than {limit:,} bytes").told()}
+    except OSError as error:
+        code = "DISK_FULL" if error.errno in {28, 122} else "IO"
+        outcome = {"error": Refused(code, f"{type(error).__name__}: {error}").told()}
+    except Exception as error:  # noqa: BLE001 - whatever a library raises about a strange file
+        traceback.print_exc()
+        outcome = {"error": _crashed(error)}
+    beat.stop()
+    outcome["cage"] = task.get("cage")
+    atomic_write_json(folder / outcome_name(service, attempt), outcome)
+
+
+def _crashed(error: Exception) -> dict[str, Any]:
+    said = f"{type(error).__name__}: {error}"
+    if "bad_alloc" in said or "allocate" in said:
+        return Refused("MEMORY", said[:500]).told()
+    return Refused("WORKER_CRASHED", said[:500]).told()

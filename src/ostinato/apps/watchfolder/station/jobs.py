@@ -1,0 +1,345 @@
+"""The jobs of a service: accepted once, queued, worked on by a caged child, kept until fetched.
+
+    accepted   `<service>.job.json` is on the disk before the caller hears 202
+    running    a child at a time for each slot; a job that waits is heartbeated, too
+    done       the child wrote `<output>.a<attempt>.part`; only the current attempt is renamed
+    restarted  what has its `done.json` is DONE, what has not is ERROR SERVICE_RESTARTED
+
+A higher attempt of a job kills the child of the one before: two never write one output.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import shutil
+import sys
+import time
+from asyncio.subprocess import PIPE, Process
+from collections import deque
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from ostinato.apps.watchfolder.station.child import outcome_name
+from ostinato.apps.watchfolder.station.records import Conflict, Job, Plan, Unavailable, crash
+from ostinato.apps.watchfolder.station.refused import Refused
+from ostinato.apps.watchfolder.utils import (
+    atomic_write_json,
+    fsync_dir,
+    now_iso,
+    read_json,
+    sha256_file,
+)
+from ostinato.base.log import get_logger
+
+__all__ = ["Station"]
+
+log = get_logger("watchfolder.station")
+
+
+class Station:
+    """The jobs of one service below one folder."""
+
+    def __init__(self, plan: Plan, work_dir: Path) -> None:
+        self.plan = plan
+        self.work_dir = Path(os.path.realpath(work_dir))
+        self.counts = {"accepted": 0, "done": 0, "error": 0}
+        self._jobs: dict[str, Job] = {}
+        self._queue: deque[Job] = deque()
+        self._running: dict[str, Job] = {}
+        self._nursery: Process | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+        self._closing = False
+        self._idle = asyncio.Event()
+
+    async def open(self) -> None:
+        """Start the nursery, and look what a process before us left."""
+        self.work_dir.mkdir(parents=True, exist_ok=True)
+        for path in sorted(self.work_dir.glob(f"*/{self.plan.name}.job.json")):
+            with contextlib.suppress(ValueError, KeyError, OSError):
+                job = self._found(path)
+                self._jobs[job.job_key] = job
+        await self._start_nursery()
+        self._tasks.append(asyncio.create_task(self._watch()))
+
+    async def close(self, drain_seconds: float = 0.0) -> None:
+        """Take no more; let what runs end for a while, then end it."""
+        self._closing = True
+        if self._running and drain_seconds > 0:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._emptied(), drain_seconds)
+        for task in self._tasks:
+            task.cancel()
+        nursery = self._nursery
+        if nursery is not None and nursery.returncode is None:
+            assert nursery.stdin is not None  # noqa: S101 - a pipe was asked for
+            nursery.stdin.close()
+            try:
+                await asyncio.wait_for(nursery.wait(), 5)
+            except TimeoutError:
+                nursery.kill()
+                await nursery.wait()
+
+    async def _emptied(self) -> None:
+        while self._running:
+            self._idle.clear()
+            await self._idle.wait()
+
+    def submit(self, body: dict[str, Any]) -> tuple[Job, bool]:
+        """Take a job, or know it again: the job, and whether it is new."""
+        job_key, attempt = body["jobKey"], int(body["attempt"])
+        known = self.find(job_key)
+        if known is not None:
+            if attempt < known.attempt:
+                raise Conflict("OLD_ATTEMPT", known.attempt)
+            if attempt == known.attempt:
+                if known.body != body:
+                    raise Conflict("PAYLOAD_MISMATCH", known.attempt)
+                return known, False
+        if self._closing:
+            raise Unavailable(503)
+        if len(self._queue) >= self.plan.queue_length:
+            raise Unavailable(429)
+        if known is not None and known.state == "RUNNING":
+            self._end(known, Refused("CANCELLED", "a later attempt came"))
+        folder = self.work_dir / job_key
+        for name in (f"{self.plan.name}.done.json", f"{self.plan.name}.error.json"):
+            (folder / name).unlink(missing_ok=True)
+        (folder / self._heartbeat).unlink(missing_ok=True)
+        atomic_write_json(folder / f"{self.plan.name}.job.json", body)
+        job = Job(job_key, attempt, body)
+        self._jobs[job_key] = job
+        self._queue.append(job)
+        self.counts["accepted"] += 1
+        self._beat(job)
+        self._fill()
+        return job, True
+
+    def find(self, job_key: str) -> Job | None:
+        """The job, if it is known and its folder is still there."""
+        job = self._jobs.get(job_key)
+        if job is not None and not (self.work_dir / job_key).is_dir():
+            self._forget(job)
+            return None
+        return job
+
+    def cancel(self, job_key: str, attempt: int | None) -> Job | None:
+        """Stop a job; one that has ended, or a later attempt, is left as it is."""
+        job = self.find(job_key)
+        if job is not None and job.state == "RUNNING" and attempt in (None, job.attempt):
+            self._end(job, Refused("CANCELLED", "somebody asked for it"))
+        return job
+
+    def told(self, job: Job) -> dict[str, Any]:
+        """A job as the answer to a poll."""
+        beat = self._last_beat(job) if job.state == "RUNNING" else {}
+        page, pages = beat.get("page", job.page[0]), beat.get("pages", job.page[1])
+        return {
+            "jobKey": job.job_key,
+            "attempt": job.attempt,
+            "state": job.state,
+            "progress": {"page": page, "pages": pages},
+            "startedAt": job.started_at,
+            "heartbeatAt": beat.get("at"),
+            "result": job.result,
+            "error": job.error,
+        }
+
+    @property
+    def load(self) -> dict[str, int]:
+        """How much there is to do."""
+        return {"queued": len(self._queue), "running": len(self._running)}
+
+    @property
+    def alive(self) -> bool:
+        """Whether children can be started."""
+        return self._nursery is not None and self._nursery.returncode is None
+
+    @property
+    def _heartbeat(self) -> str:
+        return f"{self.plan.name}.heartbeat"
+
+    def _found(self, path: Path) -> Job:
+        """A job that a process before us had accepted."""
+        body = read_json(path)
+        job = Job(body["jobKey"], int(body["attempt"]), body)
+        done = read_json(path.parent / f"{self.plan.name}.done.json")
+        failed = read_json(path.parent / f"{self.plan.name}.error.json")
+        output = path.parent / self.plan.output
+        if done and done["attempt"] == job.attempt:
+            gone = not output.exists()  # handed on already
+            if gone or sha256_file(output) == done["sha256"]:
+                job.state, job.result = "DONE", done
+                return job
+        job.state = "ERROR"
+        if failed and failed.get("attempt") == job.attempt:
+            job.error = failed["error"]
+        else:
+            job.error = Refused("SERVICE_RESTARTED", "the service was restarted").told()
+        return job
+
+    async def _start_nursery(self) -> None:
+        environment = os.environ | {
+            "ORT_DISABLE_TELEMETRY": "1",
+            "OMP_THREAD_LIMIT": os.environ.get("OMP_THREAD_LIMIT", "1"),
+        }
+        self._nursery = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "ostinato.apps.watchfolder.station.nursery",
+            self.plan.work,
+            stdin=PIPE,
+            stdout=PIPE,
+            env=environment,
+            start_new_session=True,
+        )
+        assert self._nursery.stdout is not None  # noqa: S101 - a pipe was asked for
+        line = await self._nursery.stdout.readline()
+        if b"ready" not in line:
+            raise RuntimeError("the nursery did not start")
+        self._tasks.append(asyncio.create_task(self._listen(self._nursery)))
+
+    async def _listen(self, nursery: Process) -> None:
+        assert nursery.stdout is not None  # noqa: S101 - a pipe was asked for
+        while line := await nursery.stdout.readline():
+            told = json.loads(line)
+            if "ended" in told:
+                job = self._running.pop(told["id"], None)
+                if job is not None:
+                    self._settle(job, told["ended"])
+                self._fill()
+        if not self._closing:
+            log.error("nursery_died", service=self.plan.name)
+            for job in list(self._running.values()):
+                del self._running[job.id]
+                self._fail(job, Refused("SERVICE_RESTARTED", "the nursery died"))
+            await self._start_nursery()
+            self._fill()
+
+    def _fill(self) -> None:
+        """Start as many children as there are slots for."""
+        self._idle.set()
+        while (
+            self._queue and len(self._running) < self.plan.concurrency and self.alive
+        ) and not self._closing:
+            job = self._queue.popleft()
+            if job.state == "RUNNING":
+                self._order_child(job)
+
+    def _order_child(self, job: Job) -> None:
+        plan, folder = self.plan, self.work_dir / job.job_key
+        for stale in folder.glob(f"{plan.output}.a*.part"):
+            stale.unlink(missing_ok=True)
+        (folder / outcome_name(plan.name, job.attempt)).unlink(missing_ok=True)
+        task = {
+            **plan.options,
+            **job.body,
+            "service": plan.name,
+            "folder": str(folder),
+            "part": str(folder / f"{plan.output}.a{job.attempt}.part"),
+            "beatSeconds": plan.beat_seconds,
+            "memoryBytes": plan.limits.memory_bytes,
+        }
+        job.child, job.moved = True, time.monotonic()
+        self._running[job.id] = job
+        self._say({"start": job.id, "task": task, "limits": asdict(plan.limits)})
+
+    def _say(self, order: dict[str, Any]) -> None:
+        assert self._nursery is not None  # noqa: S101 - started first
+        assert self._nursery.stdin is not None  # noqa: S101 - a pipe was asked for
+        self._nursery.stdin.write(json.dumps(order).encode() + b"\n")
+
+    def _settle(self, job: Job, ended: dict[str, Any]) -> None:
+        """A child has ended: keep what it made, if it is still wanted."""
+        folder = self.work_dir / job.job_key
+        shutil.rmtree(folder / f"tmp-{self.plan.name}", ignore_errors=True)
+        if self._jobs.get(job.job_key) is not job or job.state != "RUNNING":
+            return
+        try:
+            outcome = read_json(folder / outcome_name(self.plan.name, job.attempt), {})
+        except ValueError:
+            outcome = {}
+        if job.doom is not None:
+            self._fail(job, job.doom)
+        elif "result" in outcome:
+            self._keep(job, outcome)
+        elif "error" in outcome:
+            self._fail(job, Refused(outcome["error"]["code"], outcome["error"]["message"]))
+        else:
+            self._fail(job, crash(folder / f"{self.plan.name}.log", ended))
+
+    def _keep(self, job: Job, outcome: dict[str, Any]) -> None:
+        folder = self.work_dir / job.job_key
+        part = folder / f"{self.plan.output}.a{job.attempt}.part"
+        output = folder / self.plan.output
+        try:
+            done = {
+                "attempt": job.attempt,
+                "sha256": sha256_file(part),
+                "path": str(output),
+                "bytes": part.stat().st_size,
+                "cage": outcome.get("cage"),
+                **outcome["result"],
+            }
+            part.replace(output)
+            fsync_dir(folder)
+            atomic_write_json(folder / f"{self.plan.name}.done.json", done)
+        except OSError as error:
+            self._fail(job, Refused("IO", f"{type(error).__name__}: {error}"))
+            return
+        job.state, job.result = "DONE", done
+        self.counts["done"] += 1
+
+    def _fail(self, job: Job, why: Refused) -> None:
+        job.state, job.error = "ERROR", why.told()
+        self.counts["error"] += 1
+        with contextlib.suppress(OSError):
+            folder = self.work_dir / job.job_key
+            told = {"attempt": job.attempt, "error": job.error}
+            atomic_write_json(folder / f"{self.plan.name}.error.json", told)
+        log.info("job_failed", service=self.plan.name, job_key=job.job_key, code=why.code)
+
+    def _end(self, job: Job, why: Refused) -> None:
+        """End a job now, its child included."""
+        if job.id in self._running:
+            job.doom = why
+            self._say({"kill": job.id})
+        self._fail(job, why)
+
+    def _forget(self, job: Job) -> None:
+        if job.id in self._running:
+            self._say({"kill": job.id})
+        job.state = "ERROR"
+        self._jobs.pop(job.job_key, None)
+
+    async def _watch(self) -> None:
+        """Beat for those that wait, end those that stand still, forget those that were fetched."""
+        while True:
+            await asyncio.sleep(min(1.0, self.plan.beat_seconds))
+            for job in self._queue:
+                self._beat(job)
+            for job in list(self._running.values()):
+                beat = self._last_beat(job)
+                page = (int(beat.get("page", 0)), int(beat.get("pages", 0)))
+                if page != job.page:
+                    job.page, job.moved = page, time.monotonic()
+                elif time.monotonic() - job.moved > self.plan.page_seconds and job.doom is None:
+                    seconds = self.plan.page_seconds
+                    why = f"no new page within {seconds:g} s, at page {page[0]} of {page[1]}"
+                    job.doom = Refused("TIMEOUT", f"{why} (page_timeout_s)")
+                    self._say({"kill": job.id})
+            for job_key in list(self._jobs):
+                self.find(job_key)
+
+    def _beat(self, job: Job) -> None:
+        said = {"attempt": job.attempt, "pid": os.getpid(), "page": 0, "pages": 0, "at": now_iso()}
+        with contextlib.suppress(OSError):
+            atomic_write_json(self.work_dir / job.job_key / self._heartbeat, said, durable=False)
+
+    def _last_beat(self, job: Job) -> dict[str, Any]:
+        with contextlib.suppress(ValueError, OSError):
+            said = read_json(self.work_dir / job.job_key / self._heartbeat, {})
+            if said.get("attempt") == job.attempt:
+                return dict(said)
+        return {}

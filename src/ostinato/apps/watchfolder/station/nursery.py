@@ -1,0 +1,154 @@
+"""The process that children are forked from, with everything loaded: a fork is 100 times cheaper
+than a start, and the server itself, which has threads, never forks.
+
+It reads orders, one line of JSON each, and tells what became of the children:
+
+    {"start": id, "task": {…}, "limits": {…}}      {"id": id, "pid": …}
+    {"kill": id}                                   {"id": id, "ended": {"code": …, "signal": …}}
+
+When its line closes it kills all children and ends; when it dies, so do they (PDEATHSIG).
+"""  # noqa: D205 - one sentence
+
+import contextlib
+import gc
+import importlib
+import json
+import os
+import select
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+from ostinato.apps.watchfolder.station.child import run_task
+from ostinato.apps.watchfolder.station.jail import Limits, cage
+
+__all__ = ["main"]
+
+READ = 1 << 16
+
+
+class Nursery:
+    """The children, and the line to the server."""
+
+    def __init__(self, work: str) -> None:
+        self._work = importlib.import_module(work)
+        preload = getattr(self._work, "preload", None)
+        if preload is not None:
+            preload()
+        gc.collect()
+        gc.freeze()  # so that children share what was loaded
+        self._children: dict[int, str] = {}
+        self._buffer = b""
+
+    def serve(self) -> None:
+        """Take orders until the line closes."""
+        reading, writing = os.pipe()
+        os.set_blocking(writing, False)
+        signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        _say({"ready": os.getpid()})
+        while True:
+            with contextlib.suppress(InterruptedError):
+                ready, _, _ = select.select([0, reading], [], [])
+                if reading in ready:
+                    os.read(reading, READ)
+                    self._reap()
+                if 0 in ready and not self._take_orders():
+                    break
+        self._kill_all()
+
+    def _take_orders(self) -> bool:
+        data = os.read(0, READ)
+        if not data:
+            return False
+        *lines, self._buffer = (self._buffer + data).split(b"\n")
+        for line in lines:
+            order = json.loads(line)
+            if "start" in order:
+                self._start(order)
+            elif "kill" in order:
+                self._kill(order["kill"])
+        return True
+
+    def _start(self, order: dict[str, Any]) -> None:
+        us = os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            try:
+                _become_child(order, us)
+                run_task(self._work.run, order["task"])
+                os._exit(0)
+            except BaseException:  # noqa: BLE001 - this process must end here, whatever happens
+                os._exit(70)
+        self._children[pid] = order["start"]
+        _say({"id": order["start"], "pid": pid})
+
+    def _reap(self) -> None:
+        while True:
+            try:
+                pid, status, used = os.wait4(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            name = self._children.pop(pid, None)
+            if name is not None:
+                with contextlib.suppress(OSError):
+                    os.killpg(pid, signal.SIGKILL)  # what it started must not outlive it
+                code = os.waitstatus_to_exitcode(status)
+                ended = {
+                    "code": code if code >= 0 else None,
+                    "signal": -code if code < 0 else None,
+                    "rssKb": used.ru_maxrss,
+                    "cpu": round(used.ru_utime + used.ru_stime, 3),
+                }
+                _say({"id": name, "ended": ended})
+
+    def _kill(self, name: str) -> None:
+        for pid, known in self._children.items():
+            if known == name:
+                _kill_group(pid)
+
+    def _kill_all(self) -> None:
+        for pid in self._children:
+            _kill_group(pid)
+
+
+def _kill_group(pid: int) -> None:
+    try:
+        os.killpg(pid, signal.SIGKILL)
+    except OSError:  # it has no group of its own yet
+        with contextlib.suppress(OSError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def _become_child(order: dict[str, Any], parent: int) -> None:
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    task = order["task"]
+    folder = Path(task["folder"])
+    temporary = folder / f"tmp-{task['service']}"
+    temporary.mkdir(exist_ok=True)
+    os.environ.update({"TMPDIR": str(temporary), "HOME": str(temporary)})
+    os.chdir(folder)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    log = os.open(folder / f"{task['service']}.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    for number, target in ((nothing, 0), (log, 1), (log, 2)):
+        os.dup2(number, target)
+    limits = Limits(**order["limits"])
+    task["cage"] = cage(limits, [folder], parent=parent)
+
+
+def _say(told: dict[str, Any]) -> None:
+    os.write(1, json.dumps(told).encode() + b"\n")
+
+
+def main() -> None:
+    """`python -m ostinato.apps.watchfolder.station.nursery MODULE`."""
+    Nursery(sys.argv[1]).serve()
+
+
+if __name__ == "__main__":
+    main()

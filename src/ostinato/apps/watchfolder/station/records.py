@@ -1,0 +1,86 @@
+"""What a service knows of itself and of its jobs."""
+
+import contextlib
+import re
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ostinato.apps.watchfolder.station.jail import Limits
+from ostinato.apps.watchfolder.station.refused import Refused
+from ostinato.apps.watchfolder.utils import now_iso
+
+__all__ = ["JOB_KEY", "Conflict", "Job", "Plan", "Unavailable", "crash"]
+
+JOB_KEY = re.compile(r"[0-9a-f]{64}__[0-9a-f]{8,64}")
+LOG_SHOWN = 600
+
+
+class Conflict(Exception):
+    """The request contradicts what is known of the job."""
+
+    def __init__(self, code: str, attempt: int) -> None:
+        super().__init__(code)
+        self.code = code
+        self.attempt = attempt
+
+
+class Unavailable(Exception):
+    """No more work is taken, now (429) or at all (503)."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a service is."""
+
+    name: str
+    work: str
+    """The module whose `run` does the work, in a child."""
+    output: str
+    limits: Limits
+    concurrency: int = 1
+    queue_length: int = 1000
+    beat_seconds: float = 5.0
+    page_seconds: float = 120.0
+    """Longest time without a new page."""
+    options: dict[str, Any] = field(default_factory=dict)
+    """Handed to every task."""
+
+
+@dataclass
+class Job:
+    """A job, as it is answered for."""
+
+    job_key: str
+    attempt: int
+    body: dict[str, Any]
+    state: str = "RUNNING"
+    started_at: str = field(default_factory=now_iso)
+    result: dict[str, Any] | None = None
+    error: dict[str, Any] | None = None
+    page: tuple[int, int] = (0, 0)
+    moved: float = field(default_factory=time.monotonic)
+    """When the page changed last."""
+    child: bool = False
+    doom: Refused | None = None
+    """Why its child was killed."""
+
+    @property
+    def id(self) -> str:
+        """Its name in the nursery."""
+        return f"{self.job_key}.{self.attempt}"
+
+
+def crash(log_path: Path, ended: dict[str, Any]) -> Refused:
+    """A child that said nothing: killed by a limit, or by what it read."""
+    how = f"signal {ended['signal']}" if ended["signal"] else f"code {ended['code']}"
+    used = f"{ended['rssKb'] // 1024} MB, {ended['cpu']:g} s of processor time"
+    with contextlib.suppress(OSError):
+        shown = log_path.read_text("utf-8", "replace")[-LOG_SHOWN:].strip()
+        used = f"{used}; it said: {shown}" if shown else used
+    return Refused("WORKER_CRASHED", f"the child ended with {how}, having used {used}")
