@@ -8,6 +8,8 @@ from tests.sql.engine import Row, Session, Sessions, refused
 
 # Tables with a tenant_id that tenants are not let into at all: each with its reason.
 CLOSED = {
+    "alert": "declared by applications; tenant_id says who is told, own_alerts shows it to them",
+    "alert_firing": "what fired, of all tenants; own_firings shows each its own",
     "api_key": "what keys are known by: looked up before anybody is a tenant",
     "event_kept": "copies of buried events, for whoever redelivers them",
     "job_wait": "what the engine looks up when an event comes; the job itself is open",
@@ -20,7 +22,11 @@ PARTITION = "exists (select from pg_inherits i where i.inhrelid = c.oid)"
 # Unique keys of tables with a tenant_id that do not start with it: none of their values is chosen
 # by a caller, so they tell no tenant what another one has.
 ENGINE_KEYS = {"id", "job_id", "event_id", "seq", "schedule_id", "endpoint_id"}
-ENTITY_KEYS = {"subscription_pkey": "the name of a subscription is the application's"}
+ENTITY_KEYS = {
+    "alert_pkey": "the name of an alert is the application's",
+    "alert_firing_open": "as alert_pkey; the label is what its source tells",
+    "subscription_pkey": "the name of a subscription is the application's",
+}
 
 # Functions that run with the rights of the owner: each with its reason.
 DEFINERS = {
@@ -30,6 +36,8 @@ DEFINERS = {
     "open_pass": "only the owner writes passes, so that nobody can forge one",
     "close_pass": "as open_pass",
     # What operators of one tenant see and do (operators.sql): each checks whose it is by itself.
+    "own_alerts": "reads the tenant from the transaction; the table is closed to tenants",
+    "own_firings": "as own_alerts",
     **dict.fromkeys(
         (
             *("own_jobs", "own_job", "own_attempts", "own_steps", "own_why", "own_dead_letters"),
