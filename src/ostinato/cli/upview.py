@@ -1,5 +1,6 @@
 """What `ostinato up` says when everything answers: a table of where things are, and one line."""
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ __all__ = ["TOUR", "Standing", "show"]
 
 TOUR = "ostinato.cli.tour:app"
 TOUR_EXAMPLE = "tour.greet name=Ada"
+KINDS_SHOWN = 6
 
 
 @dataclass(frozen=True)
@@ -100,8 +102,16 @@ def _rows(cli: Cli, standing: Standing) -> list[tuple[str, str]]:
     rows += _places(cli, standing.database).items()
     if standing.workers:
         rows += [("workers", str(len(standing.workers))), ("app", ", ".join(standing.apps))]
-        rows.append(("kinds", ", ".join(standing.kinds) or "none: services only"))
+        rows.append(("kinds", _kinds(standing.kinds)))
     return rows
+
+
+def _kinds(kinds: list[str]) -> str:
+    """The kinds, by name as long as one line holds them; else how many each application has."""
+    if len(kinds) <= KINDS_SHOWN:
+        return ", ".join(kinds) or "none: services only"
+    counts = Counter(kind.partition(".")[0] for kind in kinds)
+    return ", ".join(f"{app} ({count})" for app, count in sorted(counts.items()))
 
 
 def _tries(cli: Cli, standing: Standing) -> list[str]:

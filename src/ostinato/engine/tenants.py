@@ -31,9 +31,7 @@ async def enter(
     """
     _in_transaction(conn, "enter")
     part_of = flow.current_correlation() if correlation_id is None else correlation_id
-    await call(
-        conn, "enter_tenant", tenant_id=tenant_id, correlation_id=part_of, user_id=user_id
-    )
+    await call(conn, "enter_tenant", tenant_id=tenant_id, correlation_id=part_of, user_id=user_id)
 
 
 async def enter_flow(
