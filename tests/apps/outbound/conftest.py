@@ -134,15 +134,20 @@ class World:
 
     async def settled(self) -> None:
         """Wait until the providers have made their callbacks, and work through them."""
-        while self.providers._told:
-            await asyncio.wait({asyncio.ensure_future(self._quiet())})
+
+        async def quiet() -> bool:
+            return not self.providers._told
+
+        await until_async(quiet)
         await self.work()
 
-    async def _quiet(self) -> None:
-        await until_async(self._is_quiet)
+    async def until_told(self, path: str, times: int) -> None:
+        """Wait until a provider has called back so often."""
 
-    async def _is_quiet(self) -> bool:
-        return not self.providers._told
+        async def told() -> bool:
+            return len([each for each in self.providers.told if each[0] == path]) >= times
+
+        await until_async(told)
 
     async def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         cursor = await self.engine.admin.execute(statement.encode(), values or None)

@@ -162,7 +162,7 @@ async def _run_now(system: System, message: dict[str, Any]) -> None:
         return True if job["state"] in ("scheduled", "dead") else None
 
     await system.until("the job waits", look)
-    await system.call("POST", f"/api/v1/engine/jobs/{message['jobId']}/retry", status=202)
+    await system.call("POST", f"/api/v1/engine/jobs/{message['jobId']}/retry")
 
 
 async def _dead(system: System, job_id: int) -> None:

@@ -1,0 +1,259 @@
+"""Messages over HTTP: accepted once, refused by policy, shown, retried (seed 1.1, 4.1, 6.1)."""
+
+import asyncio
+
+import pytest
+
+from ostinato.apps.outbound.machine import CONSENT, MESSAGE
+from ostinato.engine import machines
+from tests.apps.outbound.conftest import World
+
+TO = "+33639980001"
+
+
+async def test_without_consent_it_is_refused_and_audited(world: World) -> None:
+    """1.1: 422 with an explicit problem, and BLOCKED_BY_POLICY in the audit."""
+    refused = await world.message(status=422)
+
+    audit = await world.call("GET", "/audit", params={"dossierId": "D-1"})
+    assert refused["code"] == "consent_required"
+    assert refused["values"]["reason"] == "CONSENT_MISSING"
+    assert [each["action"] for each in audit] == ["BLOCKED_BY_POLICY"]
+    assert TO not in str(audit)
+    assert await world.value("select count(*) from outbound.message") == 0
+
+
+@pytest.mark.parametrize("status", ["DENIED", "REVOKED", "PENDING"])
+async def test_any_other_status_than_granted_refuses(world: World, status: str) -> None:
+    await world.consent(status=status)
+
+    refused = await world.message(status=422)
+
+    assert refused["code"] == "consent_required"
+
+
+async def test_consent_is_for_a_channel_a_purpose_and_an_address(world: World) -> None:
+    await world.consent()
+    await world.message()
+
+    await world.message(status=422, purpose="MARKETING")
+    await world.message(status=422, channel="SMS")
+    await world.message("+33639980002", status=422)
+
+
+async def test_granted_needs_a_proof(world: World) -> None:
+    refused = await world.call(
+        "PUT",
+        "/consents",
+        status=422,
+        json={"subjectId": "s", "channel": "SMS", "status": "GRANTED", "address": TO},
+    )
+
+    assert refused["code"] == "consent_proof_required"
+
+
+async def test_a_consent_is_shown_with_its_whole_proof(world: World) -> None:
+    await world.consent(status="PENDING", proof={})
+    await world.consent()
+    await world.consent(proof={"wording": "2"})
+    await world.consent(status="REVOKED", source="OPERATOR")
+
+    (shown,) = await world.call("GET", "/consents", params={"subjectId": "s-1"})
+
+    assert shown["status"] == "REVOKED"
+    assert shown["revokedAt"]
+    kinds = [event["eventType"] for event in shown["events"]]
+    assert kinds == ["REQUESTED", "GRANTED", "RENEWED", "REVOKED"]
+    assert shown["events"][2]["proof"] == {"wording": "2"}
+
+
+@pytest.mark.parametrize("table", ["consent_event", "audit_event", "activity"])
+async def test_proofs_audit_and_timeline_are_append_only(world: World, table: str) -> None:
+    await world.consent()
+    await world.message()
+
+    for statement in (f"update outbound.{table} set at = at", f"delete from outbound.{table}"):
+        wanted = (
+            statement.replace("set at = at", "set recorded_at = recorded_at")
+            if table == "consent_event"
+            else statement
+        )
+        with pytest.raises(Exception, match="append-only"):
+            await world.rows(wanted)
+
+
+async def test_the_same_key_is_the_same_message(world: World) -> None:
+    """4.1."""
+    await world.consent()
+    first = await world.message(key="k")
+    again = await world.message(key="k", status=200)
+
+    assert again == first
+    assert await world.value("select count(*) from outbound.message") == 1
+    assert (
+        await world.value("select count(*) from ostinato_data.ready where kind = 'outbound.send'")
+        == 1
+    )
+
+
+async def test_the_same_key_for_something_else_is_a_conflict_that_names_the_fields(
+    world: World,
+) -> None:
+    await world.consent()
+    await world.message(key="k")
+
+    refused = await world.message(key="k", status=409, variables={"name": "Ana"}, urgent=True)
+
+    assert refused["code"] == "idempotency_conflict"
+    assert refused["values"]["fields"] == ["urgent", "variables"]
+
+
+async def test_many_at_once_with_one_key_make_one_message(world: World) -> None:
+    await world.consent()
+
+    async def ask() -> str:
+        answer = await world.http.post(
+            "/api/v1/outbound/messages",
+            json={
+                "channel": "WHATSAPP",
+                "to": TO,
+                "subjectId": "s-1",
+                "templateCode": "welcome",
+                "variables": {"name": "A"},
+            },
+            headers={
+                "Authorization": f"Bearer {await world.key('acme', 'admin')}",
+                "Idempotency-Key": "one",
+            },
+        )
+        assert answer.status_code in (200, 201), answer.text
+        return str(answer.json()["id"])
+
+    ids = await asyncio.gather(*(ask() for _ in range(12)))
+
+    assert len(set(ids)) == 1
+    assert await world.value("select count(*) from outbound.message") == 1
+
+
+async def test_the_key_is_required_and_belongs_to_its_organisation(world: World) -> None:
+    await world.set_up("other", phone="100200301")
+    await world.consent()
+    await world.consent(tenant="other")
+    first = await world.message(key="k")
+    second = await world.message(key="k", tenant="other")
+
+    await world.call(
+        "POST", "/messages", status=422, json={"channel": "SMS", "to": TO, "subjectId": "s-1"}
+    )
+
+    assert first["id"] != second["id"]
+
+
+async def test_another_organisations_message_is_not_there(world: World) -> None:
+    await world.consent()
+    made = await world.message()
+
+    await world.call("GET", f"/messages/{made['id']}", status=404, tenant="other")
+    await world.call("POST", f"/messages/{made['id']}/retry", status=404, tenant="other")
+    assert (await world.call("GET", "/messages", tenant="other"))["items"] == []
+    assert await world.call("GET", "/audit", tenant="other") == []
+    assert await world.call("GET", "/timeline?dossierId=D-1", tenant="other") == []
+
+
+async def test_a_senders_number_belongs_to_one_organisation(world: World) -> None:
+    sender = {"channel": "WHATSAPP", "providerKey": "100200300"}
+
+    await world.call("PUT", "/senders", status=409, json=sender, tenant="other")
+
+
+async def test_messages_of_a_dossier_come_in_pages(world: World) -> None:
+    await world.consent()
+    made = [(await world.message(dossierId=f"D-{n % 2}"))["id"] for n in range(7)]
+
+    first = await world.call("GET", "/messages", params={"dossierId": "D-0", "limit": 3})
+    rest = await world.call(
+        "GET", "/messages", params={"dossierId": "D-0", "limit": 3, "cursor": first["nextCursor"]}
+    )
+
+    seen = [each["id"] for each in first["items"] + rest["items"]]
+    assert len(first["items"]) == 3
+    assert sorted(seen) == sorted(made[0::2])
+    assert rest["nextCursor"] is None
+    await world.call("GET", "/messages", status=422, params={"cursor": "nonsense"})
+
+
+async def test_only_a_failed_message_can_be_retried_and_only_by_operators(world: World) -> None:
+    await world.consent()
+    made = await world.message()
+
+    refused = await world.call("POST", f"/messages/{made['id']}/retry", status=409)
+    await world.call("POST", f"/messages/{made['id']}/retry", status=403, roles=("agent",))
+
+    assert refused["code"] == "message_wrong_state"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"templateCode": "nothing"},
+        {"variables": {}},
+        {"variables": {"name": "a\nb"}},
+        {"language": "en"},
+        {"text": "both"},
+        {"templateCode": None},
+        {"to": "12"},
+        {"channel": "PIGEON"},
+        {"channel": "EMAIL", "to": "nobody"},
+        {"sender_id": 999_999},
+        {"surprise": 1},
+    ],
+)
+async def test_what_cannot_be_sent_is_refused_before_it_is_stored(
+    world: World, wrong: dict[str, object]
+) -> None:
+    await world.consent()
+
+    await world.message(**{"status": 422, **wrong})
+
+    assert await world.value("select count(*) from outbound.message") == 0
+
+
+async def test_free_text_on_whatsapp_needs_an_open_window(world: World) -> None:
+    """5: the window of 24 hours."""
+    await world.consent()
+
+    refused = await world.message(status=422, templateCode=None, variables={}, text="Bonjour")
+
+    assert refused["code"] == "window_closed"
+
+
+async def test_the_database_has_the_machines_that_the_code_declares(world: World) -> None:
+    for machine in (MESSAGE, CONSENT):
+        assert await machines.install(world.engine.admin, machine) is False
+    assert await machines.gaps(world.engine.admin) == []
+
+
+async def test_a_status_cannot_be_written_past_the_machine(world: World) -> None:
+    await world.consent()
+    await world.message()
+
+    for status in ("SENT", "DELIVERED", "FAILED"):
+        with pytest.raises(Exception, match="cannot be written|needs"):
+            await world.rows("update outbound.message set status = %s", status)
+
+
+async def test_what_an_organisation_chooses_is_kept(world: World) -> None:
+    chosen = {
+        "zone": "Africa/Casablanca",
+        "region": "MA",
+        "language": "fr",
+        "noticeTime": "09:30:00",
+        "holidays": "MA",
+        "stopCoversAll": True,
+    }
+
+    await world.call("PUT", "/organisation", json=chosen)
+
+    assert await world.call("GET", "/organisation") == chosen
+    await world.call("PUT", "/organisation", status=422, json={"zone": "Mars/Base"})
+    await world.call("PUT", "/organisation", status=422, json={"holidays": "XX"})

@@ -1,0 +1,499 @@
+"""The decisions, without a database: seed 002 sections 1.1, 4 and 5; domain.md 6, 7 and 10."""
+
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from random import Random
+from uuid import UUID, uuid4
+
+import pytest
+
+from ostinato.apps.outbound import coop_rules, parsing, quiet, rules, signatures, texts
+from ostinato.apps.outbound.address import Validation, normalised, to_email, to_number
+from ostinato.apps.outbound.errors import TemplateRefused
+from ostinato.apps.outbound.http_consent import is_one_click
+from ostinato.apps.outbound.model import (
+    Category,
+    Channel,
+    Consent,
+    ConsentStatus,
+    Organisation,
+    Provider,
+    Purpose,
+    Status,
+    Template,
+)
+from ostinato.apps.outbound.policy import ERROR_CLASSES, TABLE, Kind, Ruling, ruling_of
+from ostinato.apps.outbound.providers import safe, sanitised
+from ostinato.apps.outbound.words import Asked, asked
+from ostinato.base.errors import InvalidInput
+
+NOW = datetime(2026, 6, 10, 10, 0, tzinfo=UTC)
+TO = "+33639980001"
+PARIS = Organisation()
+
+# domain.md 6.4, by class
+EXPECTED = {
+    Kind.HOLD: [
+        *(0, 190, 3, 10, 200, 250, 299, 131005, 33, 368, 131031, 131037, 131042, 131045, 131048),
+        *(133000, 133005, 133006, 133008, 133009, 133010, 133015, 133016),
+    ],
+    Kind.RETRY: [1, 2, 4, 80007, 130429, 131000, 131016, 131057, 132069, 133004, 987654],
+    Kind.PERMANENT: [
+        *(100, 130472, 130497, 131008, 131009, 131021, 131026, 131030, 131049, 131050, 131051),
+        *(131052, 131053, 132000, 132001, 132005, 132007, 132012, 132016, 132068, 135000),
+    ],
+    Kind.CONVERT: [131047],
+    Kind.PAIR: [131056],
+    Kind.HOLD_TEMPLATE: [132015],
+}
+
+
+@pytest.mark.parametrize(("kind", "code"), [(k, c) for k, codes in EXPECTED.items() for c in codes])
+def test_every_code_of_the_table_has_its_class(kind: Kind, code: int) -> None:
+    assert ruling_of(Provider.WHATSAPP, str(code)).kind is kind
+
+
+def test_the_table_lists_no_code_that_is_not_expected_here() -> None:
+    known = {str(code) for codes in EXPECTED.values() for code in codes}
+    known |= {str(code) for code in range(200, 300)}
+
+    assert set(TABLE[Provider.WHATSAPP]) <= known
+
+
+def test_every_ruling_has_a_class_of_the_metrics() -> None:
+    used = {ruling.error_class for codes in TABLE.values() for ruling in codes.values()}
+
+    assert used <= set(ERROR_CLASSES)
+
+
+@pytest.mark.parametrize(
+    ("provider", "code", "kind"),
+    [
+        (Provider.TWILIO, "20003", Kind.HOLD),
+        (Provider.TWILIO, "20429", Kind.RETRY),
+        (Provider.TWILIO, "21211", Kind.PERMANENT),
+        (Provider.TWILIO, "21610", Kind.PERMANENT),
+        (Provider.TWILIO, "30003", Kind.RETRY),
+        (Provider.TWILIO, "99999", Kind.RETRY),
+        (Provider.SMTP, "451", Kind.RETRY),
+        (Provider.SMTP, "4.2.2", Kind.RETRY),
+        (Provider.SMTP, "5.2.2", Kind.RETRY),
+        (Provider.SMTP, "550", Kind.PERMANENT),
+        (Provider.SMTP, "5.1.1", Kind.PERMANENT),
+        (Provider.SMTP, "5.7.1", Kind.PERMANENT),
+        (Provider.SMTP, "535", Kind.HOLD),
+        (Provider.WHATSAPP, "HTTP_503", Kind.RETRY),
+        (Provider.WHATSAPP, "HTTP_400", Kind.PERMANENT),
+        (Provider.WHATSAPP, "HTTP_401", Kind.HOLD),
+        (Provider.WHATSAPP, "NETWORK", Kind.RETRY),
+    ],
+)
+def test_other_providers_and_statuses_have_their_classes(
+    provider: Provider, code: str, kind: Kind
+) -> None:
+    assert ruling_of(provider, code).kind is kind
+
+
+def test_a_code_that_nobody_knows_is_retried_and_told_about() -> None:
+    found = ruling_of(Provider.WHATSAPP, "987654")
+
+    assert (found.kind, found.alert, found.error_class) == (Kind.RETRY, True, "unknown")
+
+
+def test_the_delays_are_those_of_the_seed_with_five_attempts() -> None:
+    """6.6: t0, +1 m, +6 m, +21 m, +1 h 21 m, then FAILED; 6 h only with six attempts."""
+    plain = Ruling(Kind.RETRY, "upstream")
+    still = Random(1)
+    still.uniform = lambda _a, _b: 0.0  # type: ignore[method-assign]
+
+    five = [rules.judge(plain, rules.Budget(used), still) for used in range(5)]
+    sixth = rules.judge(plain, rules.Budget(4, most=6), still)
+
+    delays = [each.seconds for each in five if isinstance(each, rules.Retry)]
+    assert delays == [60, 300, 900, 3600]
+    assert five[4] == rules.Fail(dead=True, reason="5 attempts used up")
+    assert sixth == rules.Retry(21_600)
+
+
+def test_delays_are_moved_by_a_tenth_and_a_longer_retry_after_wins() -> None:
+    plain = Ruling(Kind.RETRY, "upstream")
+
+    moved = [rules.judge(plain, rules.Budget(0), Random(seed)) for seed in range(50)]
+    asked_for = rules.judge(plain, rules.Budget(0), Random(1), retry_after=500)
+
+    seconds = [each.seconds for each in moved if isinstance(each, rules.Retry)]
+    assert all(54 <= each <= 66 for each in seconds)
+    assert len(set(seconds)) > 10
+    assert asked_for == rules.Retry(500)
+
+
+def test_some_codes_are_tried_less_often() -> None:
+    twice = ruling_of(Provider.WHATSAPP, "131000")
+
+    first = rules.judge(twice, rules.Budget(0, 0), Random(1))
+    second = rules.judge(twice, rules.Budget(1, 1), Random(1))
+
+    assert isinstance(first, rules.Retry)
+    assert isinstance(second, rules.Fail)
+    assert second.dead
+
+
+def test_a_hold_uses_up_no_attempt_however_many_there_were() -> None:
+    assert isinstance(
+        rules.judge(ruling_of(Provider.WHATSAPP, "190"), rules.Budget(4), Random(1)), rules.Hold
+    )
+
+
+def test_a_closed_window_is_a_template_or_the_end() -> None:
+    closed = ruling_of(Provider.WHATSAPP, "131047")
+
+    other = rules.judge(closed, rules.Budget(), Random(1), has_template=True)
+    none = rules.judge(closed, rules.Budget(), Random(1))
+
+    assert other == rules.Convert()
+    assert none == rules.Fail(dead=False, reason="window closed")
+
+
+def consent(**more: object) -> Consent:
+    plain = Consent(
+        uuid4(), "s", Channel.WHATSAPP, Purpose.TRANSACTIONAL, ConsentStatus.GRANTED, TO
+    )
+    return replace(plain, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("given", "refusal"),
+    [
+        (None, "CONSENT_MISSING"),
+        (consent(), None),
+        (consent(status=ConsentStatus.PENDING), "CONSENT_MISSING"),
+        (consent(status=ConsentStatus.DENIED), "CONSENT_DENIED"),
+        (consent(status=ConsentStatus.REVOKED), "CONSENT_REVOKED"),
+        (consent(status=ConsentStatus.EXPIRED), "CONSENT_EXPIRED"),
+        (consent(expires_at=NOW), "CONSENT_EXPIRED"),
+        (consent(expires_at=NOW + timedelta(seconds=1)), None),
+        (consent(address="+33639980002"), "CONSENT_OTHER_ADDRESS"),
+    ],
+)
+def test_nothing_goes_without_a_granted_consent(given: Consent | None, refusal: str | None) -> None:
+    assert rules.consent_refusal(given, TO, NOW) == refusal
+
+
+def test_the_window_is_24_hours_less_a_margin() -> None:
+    assert not rules.window_is_open(None, NOW)
+    assert rules.window_is_open(NOW - timedelta(hours=23, minutes=54), NOW)
+    assert not rules.window_is_open(NOW - timedelta(hours=23, minutes=55), NOW)
+
+
+@pytest.mark.parametrize(
+    ("status", "told", "event"),
+    [
+        (Status.SENDING, "sent", "accept"),
+        (Status.QUEUED, "sent", "accept"),
+        (Status.SENT, "sent", None),
+        (Status.DELIVERED, "sent", None),
+        (Status.FAILED, "sent", None),
+        (Status.SENT, "delivered", "deliver"),
+        (Status.SENDING, "delivered", "deliver"),
+        (Status.FAILED, "delivered", "deliver"),
+        (Status.SENT, "read", "deliver"),
+        (Status.DELIVERED, "read", None),
+        (Status.SENT, "failed", "judge"),
+        (Status.DELIVERED, "failed", None),
+        (Status.FAILED, "failed", None),
+        (Status.CANCELLED, "delivered", None),
+    ],
+)
+def test_statuses_only_go_up(status: Status, told: parsing.Told, event: str | None) -> None:
+    assert rules.callback_event(status, told) == event
+
+
+def test_what_failed_because_its_outcome_was_unknown_may_turn_out_to_be_sent() -> None:
+    assert rules.callback_event(Status.FAILED, "sent", "UNKNOWN_OUTCOME") == "accept"
+
+
+def test_a_pair_has_a_burst_of_45_and_then_one_in_six_seconds() -> None:
+    tokens, taken = 45.0, 0
+    while (left := rules.take_token(tokens, 0.0)).wait_seconds == 0:
+        tokens, taken = left.tokens, taken + 1
+
+    assert taken == 45
+    assert left.wait_seconds == pytest.approx(6)
+    assert rules.take_token(0.0, 6.0).wait_seconds == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "wish"),
+    [
+        *((word, Asked.STOP) for word in ("STOP", "stop", " Stop ! ", "Arrêt", "arrêter", "STOP.")),
+        *((word, Asked.STOP) for word in ("Désabonner", "désinscription", "unsubscribe", "OptOut")),
+        *((word, Asked.STOP) for word in ("stop svp merci", "END", "quit", "Cancel", "revoke")),
+        *((word, Asked.STOP_ALL) for word in ("STOPALL", "stop tout", "Stop, tout !")),
+        *((word, Asked.START) for word in ("start", "UNSTOP", "Oui")),
+        *((word, Asked.HELP) for word in ("aide", "HELP", "info")),
+        *((word, None) for word in ("", "ne stop pas", "oui merci", "stopper", "bonjour", "👍")),
+    ],
+)
+def test_stop_and_its_kin(text: str, wish: Asked | None) -> None:
+    assert asked(text) is wish
+
+
+def at(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
+@pytest.mark.parametrize(
+    ("now", "purpose", "opening"),
+    [
+        ("2026-06-10T10:00Z", Purpose.MARKETING, None),
+        ("2026-06-10T18:30Z", Purpose.TRANSACTIONAL, None),  # 20:30 in Paris
+        ("2026-06-10T18:30Z", Purpose.MARKETING, "2026-06-11T06:00Z"),
+        ("2026-06-10T19:00Z", Purpose.TRANSACTIONAL, "2026-06-11T06:00Z"),  # 21:00
+        ("2026-06-10T05:59Z", Purpose.TRANSACTIONAL, "2026-06-10T06:00Z"),
+        ("2026-06-14T10:00Z", Purpose.MARKETING, "2026-06-15T06:00Z"),  # a Sunday
+        ("2026-06-14T10:00Z", Purpose.TRANSACTIONAL, None),
+        ("2026-05-14T10:00Z", Purpose.MARKETING, "2026-05-15T06:00Z"),  # Ascension
+        ("2026-04-06T10:00Z", Purpose.MARKETING, "2026-04-07T06:00Z"),  # Easter Monday
+        ("2026-03-28T20:30Z", Purpose.TRANSACTIONAL, "2026-03-29T06:00Z"),  # the clock moves
+        ("2027-03-27T20:00Z", Purpose.MARKETING, "2027-03-30T06:00Z"),  # Easter, and the clock
+    ],
+)
+def test_quiet_hours_put_off_to_the_next_opening(
+    now: str, purpose: Purpose, opening: str | None
+) -> None:
+    found = quiet.next_opening(at(now), purpose, PARIS)
+
+    assert found == (None if opening is None else at(opening))
+
+
+def test_urgent_is_not_put_off_unless_it_is_marketing() -> None:
+    night = at("2026-06-10T23:00Z")
+
+    assert quiet.next_opening(night, Purpose.TRANSACTIONAL, PARIS, urgent=True) is None
+    assert quiet.next_opening(night, Purpose.MARKETING, PARIS, urgent=True) is not None
+
+
+@pytest.mark.parametrize(
+    "day",
+    [
+        *("2026-01-01", "2026-04-06", "2026-05-01", "2026-05-08", "2026-05-14", "2026-05-25"),
+        *("2026-07-14", "2026-08-15", "2026-11-01", "2026-11-11", "2026-12-25", "2027-03-29"),
+        *("2027-05-06", "2027-05-17", "2028-04-17", "2028-05-25", "2028-06-05"),
+    ],
+)
+def test_public_holidays(day: str) -> None:
+    assert quiet.is_holiday(date.fromisoformat(day), "FR")
+
+
+def test_alsace_moselle_has_two_more() -> None:
+    assert quiet.is_holiday(date(2026, 12, 26), "FR-57")
+    assert not quiet.is_holiday(date(2026, 12, 26), "FR")
+
+
+@pytest.mark.parametrize(
+    ("raw", "region", "validation", "number"),
+    [
+        *(
+            (raw, "FR", "possible", TO)
+            for raw in (
+                *("06 39 98 00 01", "0033639980001", "33639980001", "+330639980001"),
+                "+33 (0)6 39 98 00 01",
+            )
+        ),
+        ("06 12 34 56 78;ext=5", "FR", "valid", "+33612345678"),
+        ("0692 12 34 56", "RE", "valid", "+262692123456"),
+    ],
+)
+def test_numbers_become_e164(raw: str, region: str, validation: Validation, number: str) -> None:
+    assert to_number(raw, region, validation) == number
+
+
+@pytest.mark.parametrize(
+    ("raw", "validation"),
+    [
+        ("06 39 98 00 01", "valid"),
+        ("0692 12 34 56", "valid"),
+        ("0800123456", "possible"),
+        ("01 99 00 12 34", "valid"),
+        *((raw, "possible") for raw in ("15", "38200", "06399800", "abc", "", "+")),
+    ],
+)
+def test_what_is_no_number_to_write_to_is_refused_without_being_repeated(
+    raw: str, validation: Validation
+) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        normalised(Channel.SMS, raw, validation=validation)
+
+    assert not raw or len(raw) < 3 or raw not in str(refused.value)
+
+
+def test_mail_addresses_keep_their_name_and_lose_the_case_of_their_host() -> None:
+    assert to_email(" Ana.Roy+x@Example.ORG ") == "Ana.Roy+x@example.org"
+    for wrong in (
+        "a@b",
+        "a b@c.org",
+        "a@@c.org",
+        "a@c..org",
+        f"{'a' * 65}@c.org",
+        "a@c.org\nBcc: x",
+    ):
+        with pytest.raises(InvalidInput):
+            to_email(wrong)
+
+
+TEMPLATE = Template(
+    "t",
+    "fr",
+    Category.UTILITY,
+    "t",
+    "Bonjour {{ name }}, {{amount}}",
+    None,
+    ({"name": "name", "max_length": 10}, {"name": "amount", "required": False}),
+)
+
+
+def test_variables_are_checked_and_filled_in_in_their_order() -> None:
+    values = texts.parameters(TEMPLATE, {"amount": "1 250,00 EUR", "name": "Camille"})
+
+    assert values == (("name", "Camille"), ("amount", "1 250,00 EUR"))
+    assert texts.filled_in(TEMPLATE.body, values) == "Bonjour Camille, 1 250,00 EUR"
+    assert texts.parameters(TEMPLATE, {"name": "A"})[1] == ("amount", "-")
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {"name": "a\nb"}, {"name": "a     b"}, {"name": "a" * 11}, {"name": "a", "x": 1}]
+)
+def test_variables_that_a_provider_would_refuse_are_refused_here(given: dict[str, str]) -> None:
+    with pytest.raises(TemplateRefused):
+        texts.parameters(TEMPLATE, given)
+
+
+def test_a_template_uses_what_it_declares() -> None:
+    texts.check_declared("a {{b}}", None, [{"name": "b"}])
+    for body, names in (("a {{b}}", []), ("a", ["b"]), ("{{b}}", ["b", "b"])):
+        with pytest.raises(TemplateRefused):
+            texts.check_declared(body, None, [{"name": name} for name in names])
+
+
+def test_an_sms_has_parts_by_its_letters() -> None:
+    assert texts.segments("é" * 160) == 1
+    assert texts.segments("é" * 161) == 2
+    assert texts.segments("ê" * 70) == 1
+    assert texts.segments("ê" * 71) == 2
+    assert texts.segments("€" * 81) == 2
+
+
+def test_signatures_of_meta_are_over_the_bytes() -> None:
+    secret = "app-secret-example"
+    empty = b'{"object":"whatsapp_business_account","entry":[]}'
+    accents = rb'{"t":"\u00e9t\u00e9"}'
+
+    assert signatures.meta_signature(secret, empty) == (
+        "sha256=6c957c4f986b25135337b7da0baf9a0341f32c395dec049e0fe15c294df2842b"
+    )
+    assert signatures.meta_signature(secret, accents) == (
+        "sha256=e9cb7079c9296e389ea089a6b31a11336681c8b39320684bdc3cd2ed43951252"
+    )
+    assert not signatures.meta_is_valid(
+        secret, '{"t":"été"}'.encode(), signatures.meta_signature(secret, accents)
+    )
+    assert not signatures.meta_is_valid("", b"", signatures.meta_signature("", b""))
+    assert not signatures.meta_is_valid(secret, empty, None)
+
+
+def test_signatures_of_twilio_are_over_address_and_parameters() -> None:
+    first = {
+        "CallSid": "CA1234567890ABCDE",
+        "Caller": "+14158675309",
+        "Digits": "1234",
+        "From": "+14158675309",
+        "To": "+18005551212",
+    }
+    second = {
+        "AccountSid": "AC" + "0" * 32,
+        "ApiVersion": "2010-04-01",
+        "From": "+33639980099",
+        "MessageSid": "SM" + "0" * 32,
+        "MessageStatus": "delivered",
+        "To": TO,
+    }
+
+    assert (
+        signatures.twilio_signature(
+            "12345", "https://mycompany.com/myapp.php?foo=1&bar=2", first.items()
+        )
+        == "RSOYDt4T1cUTdK1PDd93/VVr8B8="
+    )
+    assert (
+        signatures.twilio_signature(
+            "12345", "https://example.test/api/v1/webhooks/twilio/status?org=7", second.items()
+        )
+        == "3ylIr8VbBoajPT12tCLkZ+BgMxk="
+    )
+
+
+def test_tokens_name_one_thing_and_are_made_by_nobody_else() -> None:
+    some = uuid4()
+    token, back = signatures.unsubscribe_token("s", some), signatures.bounce_token("s", some)
+
+    assert signatures.read_unsubscribe_token("s", token) == some
+    assert signatures.read_bounce_token("s", back) == some
+    for wrong in ("", "x", token[:-2] + "AA", "é", "=" * 8):
+        assert signatures.read_unsubscribe_token("s", wrong) is None
+        assert signatures.read_bounce_token("s", wrong) is None
+    assert signatures.read_unsubscribe_token("other", token) is None
+    assert signatures.read_unsubscribe_token("", signatures.unsubscribe_token("", some)) is None
+
+
+def test_the_key_of_the_seed_and_the_recipient_in_it() -> None:
+    """10.3: the vector of the five parts; with a recipient every member has a key of his own."""
+    parts = (
+        "org-7",
+        "EVT_COOP_PAYMENT_REMINDER",
+        "COOP_CONTRIBUTION",
+        "c-1001",
+        "J-3:2026-06-15:v2",
+    )
+
+    assert coop_rules.composed_key(*parts) == (
+        "49302d15f767ad0be01b037bc4809dc34ed98c6676541c07ebb86fa99fb8e1b7"
+    )
+    keys = {coop_rules.composed_key(*parts, Channel.WHATSAPP, f"m-{n}") for n in range(40)}
+    assert len(keys) == 40
+
+
+def test_amounts_and_dates_as_french_readers_know_them() -> None:
+    assert coop_rules.amount_text(Decimal("1250"), "EUR") == "1\u202f250,00 EUR"
+    assert coop_rules.date_text(date(2026, 6, 15)) == "15/06/2026"
+
+
+def test_what_is_stored_of_an_answer_has_no_recipient_and_no_text() -> None:
+    told = safe({"to": TO, "messages": [{"id": "wamid.1", "wa_id": "33639980001"}], "body": "x"})
+
+    assert told == {"to": "***", "messages": [{"id": "wamid.1", "wa_id": "***"}], "body": "***"}
+    assert TO not in sanitised(f"cannot reach {TO} or ana.roy@example.org")
+
+
+def test_callbacks_that_cannot_be_read_are_counted_not_raised() -> None:
+    for body in (b"", b"[]", b"{", b'{"entry":[1,{"changes":[2]}]}', b"\xff"):
+        assert parsing.of_whatsapp(body) == ([], 0)
+    odd = b'{"entry":[{"changes":[{"value":{"statuses":[{}, {"id":"x","status":"sent","timestamp":"no"}]}}]}]}'
+    assert parsing.of_whatsapp(odd) == ([], 2)
+    assert parsing.of_twilio("/x", b"\xff=1", NOW) == ([], 1)
+
+
+def test_our_own_reference_is_read_strictly() -> None:
+    some = UUID(int=7)
+    assert parsing.read_opaque(f"ob:{some}:a2") == (some, 2)
+    for wrong in (None, "", f"ob:{some}", f"ob:{some}:a2x", f"x{some}:a2"):
+        assert parsing.read_opaque(wrong) == (None, None)
+
+
+def test_one_click_comes_as_a_form_of_either_kind() -> None:
+    multipart = b'--x\r\nContent-Disposition: form-data; name="List-Unsubscribe"\r\n\r\nOne-Click\r\n--x--\r\n'
+
+    assert is_one_click(b"List-Unsubscribe=One-Click", "application/x-www-form-urlencoded")
+    assert is_one_click(multipart, "multipart/form-data; boundary=x")
+    assert not is_one_click(b"", "")
+    assert not is_one_click(b"List-Unsubscribe=no", "application/x-www-form-urlencoded")

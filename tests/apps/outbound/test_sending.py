@@ -1,0 +1,462 @@
+"""The worker: what each answer of a provider leads to, over real HTTP (seed 4.2, domain.md 6.4)."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from ostinato.apps.outbound.model import Provider
+from ostinato.apps.outbound.policy import TABLE, Kind
+from tests.apps.outbound.conftest import NOON, PHONE_NUMBER_ID, World, set_clock
+
+TO = "+33639981234"
+
+
+async def sent(world: World, to: str = TO, **more: Any) -> dict[str, Any]:  # noqa: ANN401 - as message
+    await world.consent(to, subjectId=f"s{to}")
+    return await world.message(to, subjectId=f"s{to}", **more)
+
+
+async def test_every_code_of_the_policy_table_does_what_its_class_says(world: World) -> None:
+    """Each of them once as the answer of the provider: the table of domain.md 6.4."""
+    codes = [code for code in TABLE[Provider.WHATSAPP] if not 201 <= int(code) <= 298] + ["987654"]
+    found: dict[str, str] = {}
+    for number, code in enumerate(codes):
+        to = f"+3363998{2000 + number}"
+        world.providers.script(to, code)
+        made = await sent(world, to)
+        await world.work()
+        shown = await world.show(made)
+        held = await world.rows(
+            "select held_until from outbound.sender where held_until is not null"
+        )
+        template = (await world.rows("select is_active, held_until from outbound.template"))[0]
+        found[code] = what(shown, held=bool(held), active=template[0], template_held=template[1])
+        await world.rows("update outbound.sender set held_until = null")
+        await world.rows("update outbound.template set held_until = null, is_active = true")
+        assert shown["attempts"][0]["errorCode"] == code
+        assert shown["attempts"][0]["status"] == "FAILED"
+
+    expected = {
+        code: {
+            Kind.HOLD: "held",
+            Kind.RETRY: "retry",
+            Kind.PAIR: "retry",
+            Kind.PERMANENT: "deactivated" if code == "132016" else "failed",
+            Kind.CONVERT: "failed",
+            Kind.HOLD_TEMPLATE: "template held",
+        }[ruling.kind]
+        for code, ruling in TABLE[Provider.WHATSAPP].items()
+        if code in codes
+    } | {"987654": "retry"}
+    assert found == expected
+
+
+def what(shown: dict[str, Any], *, held: bool, active: bool, template_held: object) -> str:
+    if held:
+        assert (shown["status"], shown["attemptsUsed"]) == ("QUEUED", 0)
+        return "held"
+    if template_held:
+        assert (shown["status"], shown["attemptsUsed"]) == ("QUEUED", 0)
+        return "template held"
+    if shown["status"] == "QUEUED":
+        assert shown["attemptsUsed"] == 1
+        return "retry"
+    assert shown["status"] == "FAILED"
+    assert shown["deadLetteredAt"] is None
+    return "failed" if active else "deactivated"
+
+
+async def test_retries_follow_the_seed_and_end_among_the_dead_letters(world: World) -> None:
+    """4.2: 1 m, 5 m, 15 m, 1 h; five attempts; then FAILED with its reason, and a dead letter."""
+    world.providers.script(TO, *["131016"] * 9)
+    made = await sent(world, urgent=True)
+
+    await world.work(move_clock=True)
+
+    shown = await world.show(made)
+    began = [datetime.fromisoformat(each["createdAt"]) for each in shown["attempts"]]
+    gaps = [(b - a).total_seconds() for a, b in zip(began, began[1:], strict=False)]
+    assert [round(gap / base, 1) for gap, base in zip(gaps, (60, 300, 900, 3600), strict=True)] == [
+        pytest.approx(1, abs=0.1)
+    ] * 4
+    assert (shown["status"], shown["errorCode"]) == ("FAILED", "131016")
+    assert shown["deadReason"] == "5 attempts used up"
+    assert await world.value("select ostinato.job_state(%s)", shown["jobId"]) == "dead"
+    audit = await world.call("GET", "/audit", params={"messageId": made["id"]})
+    assert audit[0]["action"] == "NOTIFICATION_FAILED"
+    assert audit[0]["details"]["dead_letter"] is True
+
+
+@pytest.mark.parametrize("how", ["api", "redrive"])
+async def test_a_dead_letter_begins_anew_and_keeps_its_history(world: World, how: str) -> None:
+    world.providers.script(TO, *["131000"] * 2)
+    made = await sent(world, urgent=True)
+    await world.work(move_clock=True)
+    dead = await world.show(made)
+    assert dead["status"] == "FAILED"
+
+    if how == "api":
+        again = await world.call("POST", f"/messages/{made['id']}/retry", status=202)
+        assert again["status"] == "QUEUED"
+    else:
+        await world.rows("select ostinato.redrive_jobs(kind => 'outbound.send')")
+    await world.work()
+
+    shown = await world.show(made)
+    assert shown["status"] in ("SENT", "DELIVERED")
+    assert [each["status"] for each in shown["attempts"]] == ["FAILED", "FAILED", "SUCCESS"]
+    assert shown["deadLetteredAt"] is None
+    assert await world.value("select count(*) from ostinato_data.dead_letter") == 0
+
+
+async def test_a_message_that_failed_for_good_can_be_retried_too(world: World) -> None:
+    world.providers.script(TO, "132001")
+    made = await sent(world)
+    await world.work()
+    assert (await world.show(made))["deadLetteredAt"] is None
+
+    await world.call("POST", f"/messages/{made['id']}/retry", status=202)
+    await world.work()
+
+    assert (await world.show(made))["status"] in ("SENT", "DELIVERED")
+
+
+async def test_a_lost_answer_is_resolved_by_its_callback_and_not_sent_again(world: World) -> None:
+    """Magic recipient 0006: taken, no answer, but callbacks with our own reference."""
+    made = await sent(world, "+33639980006")
+
+    await world.work()
+    doubt = await world.show(made)
+    await world.settled()
+    await world.work(move_clock=True)
+
+    shown = await world.show(made)
+    assert doubt["status"] in ("SENDING", "SENT", "DELIVERED")
+    assert shown["status"] == "DELIVERED"
+    assert len(world.providers.sent) == 1
+    assert [each["status"] for each in shown["attempts"]] == ["SUCCESS"]
+
+
+async def test_a_lost_answer_without_a_callback_is_sent_again_after_the_hold(world: World) -> None:
+    world.providers.script(TO, "lost")
+    made = await sent(world)
+    await world.work()
+    held = await world.show(made)
+    assert (held["status"], held["waitsFor"]) == ("SENDING", "UNKNOWN_OUTCOME")
+    assert len(world.providers.sent) == 1
+
+    await world.work(move_clock=True)
+
+    shown = await world.show(made)
+    assert [each["errorCode"] for each in shown["attempts"]] == ["UNKNOWN_OUTCOME", None]
+    assert shown["attempts"][0]["unknownSince"]
+    assert len(world.providers.sent) == 2
+    waited = datetime.fromisoformat(shown["attempts"][1]["createdAt"]) - datetime.fromisoformat(
+        shown["attempts"][0]["unknownSince"]
+    )
+    assert waited >= timedelta(seconds=5)
+
+
+async def test_a_provider_that_cannot_be_reached_is_no_unknown_outcome(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OSTINATO_OUTBOUND_WHATSAPP_URL", "http://127.0.0.1:9")
+    made = await sent(world)
+
+    await world.work()
+
+    shown = await world.show(made)
+    assert (shown["status"], shown["errorCode"]) == ("QUEUED", "NETWORK")
+    assert shown["attempts"][0]["unknownSince"] is None
+
+
+async def test_faults_of_the_network_and_odd_answers(world: World) -> None:
+    """Scripted by the sandbox in front of the stand-in: what was written may have been taken."""
+    path = f"/whatsapp/{PHONE_NUMBER_ID}/messages"
+    for number, (script, code, status) in enumerate(
+        [
+            ("503:120", "HTTP_503", "QUEUED"),
+            ("429:7", "HTTP_429", "QUEUED"),
+            ("401", "HTTP_401", "QUEUED"),
+            ("400", "HTTP_400", "FAILED"),
+            ("reset", None, "SENDING"),
+            ("close", None, "SENDING"),
+            ("truncated", None, "SENDING"),
+            ("empty", None, "SENDING"),
+            ("garbage", None, "SENDING"),
+        ]
+    ):
+        to = f"+3363998{3000 + number}"
+        world.sandbox.order(path, script)
+        made = await sent(world, to)
+        await world.work()
+        shown = await world.show(made)
+        assert (shown["errorCode"], shown["status"]) == (code, status), (script, shown)
+        if script == "503:120":
+            wait = datetime.fromisoformat(shown["nextRetryAt"]) - datetime.fromisoformat(
+                shown["attempts"][0]["createdAt"]
+            )
+            assert wait >= timedelta(seconds=119)
+        await world.rows("update outbound.sender set held_until = null")
+
+
+async def test_a_revoked_consent_stops_the_next_attempt(world: World) -> None:
+    """1.1: asked again just before each attempt; CANCELLED, never sent."""
+    world.providers.script(TO, "131016")
+    made = await sent(world, urgent=True)
+    await world.work()
+    assert (await world.show(made))["status"] == "QUEUED"
+
+    await world.consent(TO, subjectId=f"s{TO}", status="REVOKED")
+
+    shown = await world.show(made)
+    assert (shown["status"], shown["cancelReason"]) == ("CANCELLED", "CONSENT_REVOKED")
+    await world.work(move_clock=True)
+    assert world.providers.asked[TO] == 1
+    audit = await world.call("GET", "/audit", params={"messageId": made["id"]})
+    assert "BLOCKED_BY_POLICY" in [each["action"] for each in audit]
+
+
+async def test_a_consent_that_expires_or_moves_stops_it_in_the_worker(world: World) -> None:
+    await set_clock(world.engine, datetime(2026, 6, 10, 21, 0, tzinfo=UTC))
+    made = await sent(world)
+    await world.work()
+    assert (await world.show(made))["waitsFor"] == "QUIET_HOURS"
+
+    await world.consent("+33639985555", subjectId=f"s{TO}")
+    await world.work(move_clock=True)
+
+    shown = await world.show(made)
+    assert (shown["status"], shown["cancelReason"]) == ("CANCELLED", "CONSENT_OTHER_ADDRESS")
+    assert TO not in world.providers.asked
+
+
+async def test_consents_expire_by_themselves(world: World) -> None:
+    await world.consent(expiresAt="2026-06-10T10:30:00Z")
+    await set_clock(world.engine, NOON + timedelta(hours=1))
+
+    await world.work()
+
+    (shown,) = await world.call("GET", "/consents", params={"subjectId": "s-1"})
+    assert shown["status"] == "EXPIRED"
+    await world.message(status=422)
+
+
+async def test_quiet_hours_put_off_without_using_up_an_attempt(world: World) -> None:
+    await set_clock(world.engine, datetime(2026, 6, 10, 20, 0, tzinfo=UTC))  # 22:00 in Paris
+    made = await sent(world)
+
+    await world.work()
+    waiting = await world.show(made)
+    await world.work(move_clock=True)
+    shown = await world.show(made)
+
+    assert (waiting["waitsFor"], waiting["attempts"]) == ("QUIET_HOURS", [])
+    assert waiting["nextRetryAt"] == "2026-06-11T06:00:00Z"
+    assert shown["status"] in ("SENT", "DELIVERED")
+    assert len(shown["attempts"]) == 1
+
+
+async def test_a_held_sender_holds_all_its_messages_until_it_is_released(world: World) -> None:
+    """Magic recipient 0012: 190."""
+    first = await sent(world, "+33639980012")
+    await world.work()
+    second = await sent(world)
+    await world.work()
+
+    assert (await world.show(first))["waitsFor"] == "HOLD"
+    assert (await world.show(second))["waitsFor"] == "SENDER_HELD"
+    (held, *_) = await world.call("GET", "/senders")
+    assert held["holdReason"] == "auth"
+    await world.call("POST", f"/senders/{held['id']}/release")
+    world.providers.script("+33639980012")
+    await world.work(move_clock=True)
+    assert (await world.show(second))["status"] in ("SENT", "DELIVERED")
+    assert (await world.show(first))["attemptsUsed"] == 0
+
+
+async def test_a_recipient_is_paused_and_others_are_not(world: World) -> None:
+    """Magic recipient 0005: 131056."""
+    first = await sent(world, "+33639980005")
+    await world.work()
+    behind = await world.message("+33639980005", subjectId="s+33639980005")
+    other = await sent(world)
+    await world.work()
+
+    assert (await world.show(first))["waitsFor"] == "RETRY"
+    assert (await world.show(behind))["waitsFor"] == "RECIPIENT_PAUSED"
+    assert (await world.show(other))["status"] in ("SENT", "DELIVERED")
+    await world.work(move_clock=True)
+    assert (await world.show(first))["status"] in ("SENT", "DELIVERED")
+    assert (await world.show(behind))["status"] in ("SENT", "DELIVERED")
+
+
+async def test_free_text_goes_within_the_window_and_becomes_a_template_outside(
+    world: World,
+) -> None:
+    now = await world.engine.clock.now()
+    await world.rows(
+        "insert into outbound.inbound (tenant_id, sender_id, provider, provider_message_id,"
+        " from_address, kind, received_at) select tenant_id, id, 'whatsapp', 'w1', %s, 'text', %s"
+        " from outbound.sender where channel = 'WHATSAPP'",
+        TO,
+        now,
+    )
+    other = {"code": "welcome", "variables": {"name": "A"}}
+    text = {"templateCode": None, "variables": {}, "text": "Bonjour"}
+    inside = await sent(world, **text)
+    await world.work()
+    outside = await sent(world, **text, fallbackTemplate=other, urgent=True)
+    await set_clock(world.engine, now + timedelta(hours=24))
+    await world.work()
+    magic = await sent(world, "+33639980004", **text, fallbackTemplate=other, urgent=True)
+    await world.rows(
+        "update outbound.inbound set from_address = '+33639980004', received_at = ostinato.now()"
+    )
+    await world.work()
+
+    documents = [each.document for each in world.providers.sent]
+    assert [each["type"] for each in documents] == ["text", "template", "template"]
+    assert documents[0]["context"] == {"message_id": "w1"}
+    assert documents[1]["template"]["name"] == "welcome"
+    for made in (inside, outside, magic):
+        assert (await world.show(made))["status"] in ("SENT", "DELIVERED")
+    modes = [each["mode"] for each in (await world.show(magic))["attempts"]]
+    assert modes == ["text", "template"]
+
+
+async def test_who_is_not_on_whatsapp_is_tried_on_the_other_channel(world: World) -> None:
+    """Magic recipient 0002: fails later with 131026; consent decides there as everywhere."""
+    to = "+33639980002"
+    await world.consent(to, subjectId=f"s{to}", channel="SMS")
+    made = await sent(world, to, fallback={"channel": "SMS"})
+
+    await world.work()
+    await world.settled()
+    await world.settled()
+
+    assert (await world.show(made))["errorCode"] == "131026"
+    page = await world.call("GET", "/messages")
+    other = next(each for each in page["items"] if each["channel"] == "SMS")
+    assert other["fallbackOf"] == made["id"]
+    assert [each.provider for each in world.providers.sent] == ["whatsapp", "twilio"]
+
+
+async def test_the_request_to_whatsapp_is_as_its_documents_say(world: World) -> None:
+    made = await sent(world)
+    await world.work()
+
+    (taken,) = world.providers.sent
+    assert taken.document == {
+        "messaging_product": "whatsapp",
+        "recipient_type": "individual",
+        "to": TO.removeprefix("+"),
+        "type": "template",
+        "biz_opaque_callback_data": f"ob:{made['id']}:a1",
+        "template": {
+            "name": "welcome",
+            "language": {"code": "fr"},
+            "components": [
+                {
+                    "type": "body",
+                    "parameters": [{"type": "text", "parameter_name": "name", "text": "Camille"}],
+                }
+            ],
+        },
+    }
+
+
+async def test_an_sms_goes_by_twilio_and_its_status_comes_back(world: World) -> None:
+    await world.consent(TO, channel="SMS")
+    made = await world.message(TO, channel="SMS")
+    await world.work()
+    await world.settled()
+
+    shown = await world.show(made)
+    assert shown["status"] == "DELIVERED"
+    assert world.providers.sent[0].document["Body"] == "Bonjour Camille"
+
+
+async def test_twilio_errors_have_their_classes_and_21610_ends_the_consent(world: World) -> None:
+    expected = {
+        "20003": "QUEUED",
+        "20429": "QUEUED",
+        "21211": "FAILED",
+        "21408": "FAILED",
+        "21610": "FAILED",
+        "21612": "FAILED",
+        "21614": "FAILED",
+        "21617": "FAILED",
+        "30001": "QUEUED",
+        "30002": "QUEUED",
+        "30003": "QUEUED",
+        "30004": "FAILED",
+        "30005": "FAILED",
+        "30006": "FAILED",
+        "30007": "FAILED",
+        "30008": "QUEUED",
+    }
+    found = {}
+    for number, code in enumerate(expected):
+        to = f"+3363998{4000 + number}"
+        world.providers.script(to, code)
+        await world.consent(to, channel="SMS", subjectId=to)
+        made = await world.message(to, channel="SMS", subjectId=to)
+        await world.work()
+        shown = await world.show(made)
+        found[code] = shown["status"]
+        assert to not in str(shown["attempts"])
+        await world.rows("update outbound.sender set held_until = null")
+        if code == "21610":
+            (consent,) = await world.call("GET", "/consents", params={"subjectId": to})
+            assert (consent["status"], consent["events"][-1]["source"]) == ("REVOKED", "PROVIDER")
+
+    assert found == expected
+
+
+async def test_mail_goes_by_smtp_with_a_message_id_of_its_own(world: World) -> None:
+    await world.consent("ok@example.test", channel="EMAIL", purpose="MARKETING")
+    made = await world.message("ok@example.test", channel="EMAIL", purpose="MARKETING")
+
+    await world.work()
+
+    shown = await world.show(made)
+    (taken,) = world.providers.sent
+    text = taken.document["text"]
+    assert shown["status"] == "SENT", shown
+    assert shown["providerMessageId"] == f"<{made['id']}@example.test>"
+    assert f"Message-ID: <{made['id']}@example.test>" in text
+    assert "Auto-Submitted: auto-generated" in text
+    assert "List-Unsubscribe-Post: List-Unsubscribe=One-Click" in text
+    assert taken.document["from"].startswith("bounce+")
+    assert taken.opaque == made["id"]
+
+
+async def test_mail_is_deferred_refused_bounced_and_complained_about(world: World) -> None:
+    made = {}
+    for name in ("defer-451", "reject-511", "bounce-511", "complaint"):
+        to = f"{name}@example.test"
+        await world.consent(to, channel="EMAIL", subjectId=to)
+        made[name] = await world.message(to, channel="EMAIL", subjectId=to, urgent=True)
+
+    await world.work()
+    deferred = await world.show(made["defer-451"])
+    await world.settled()
+    await world.rows("select 1")
+    await world.until_told("/api/v1/webhooks/email/bounces", 2)
+    await world.work(move_clock=True)
+
+    assert (deferred["status"], deferred["errorCode"]) == ("QUEUED", "4.3.0")
+    shown = {name: await world.show(each) for name, each in made.items()}
+    assert shown["defer-451"]["status"] == "SENT"
+    assert [each["status"] for each in shown["defer-451"]["attempts"]] == ["FAILED"] * 2 + [
+        "SUCCESS"
+    ]
+    assert (shown["reject-511"]["status"], shown["reject-511"]["errorCode"]) == ("FAILED", "5.1.1")
+    assert (shown["bounce-511"]["status"], shown["bounce-511"]["errorCode"]) == ("FAILED", "5.1.1")
+    assert shown["complaint"]["errorCode"] == "complaint"
+    (consent,) = await world.call(
+        "GET", "/consents", params={"subjectId": "complaint@example.test"}
+    )
+    assert consent["status"] == "REVOKED"
