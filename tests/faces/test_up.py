@@ -14,6 +14,8 @@ import httpx
 import psutil  # type: ignore[import-untyped]
 import pytest
 
+from ostinato.catalog import APPS
+from ostinato.sandbox.server import stand_ins
 from tests.db.waiting import until
 from tests.faces.conftest import Place, Shell
 from tests.faces.processes import Running, running
@@ -96,7 +98,7 @@ def test_ready_means_that_everything_answers(demo: Demo) -> None:
     sandbox = httpx.get(f"{demo.ready['sandbox']}/_sandbox", trust_env=False)
 
     assert health.json()["status"] == "ok"
-    assert sandbox.json() == {"sandbox": ["hooks"]}
+    assert sandbox.json() == {"sandbox": [each.name for each in stand_ins(APPS)]}
     assert len(demo.ready["workers"]) == 1
 
 
