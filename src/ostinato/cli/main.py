@@ -24,6 +24,7 @@ from ostinato.cli import (
     leases,
     metrics,
     queues,
+    rounds,
     sandbox,
     schedules,
     serve,
@@ -100,6 +101,7 @@ events.register(group(app, "events", "What happened, who was told, and what is b
 alerts.register(group(app, "alerts", "What is watched, what is wrong now, and what to do."))
 keys.register(group(app, "keys", "Who may ask the API: make, list, rotate and revoke keys."))
 leases.register(group(app, "leases", "Look at leases, and take one away."))
+rounds.register(group(app, "rounds", "When the rounds of a group open."))
 schedules.register(group(app, "schedules", "What happens when: look at schedules, and write them."))
 webhooks.register(group(app, "webhooks", "Who is told of events by HTTP, and what became of it."))
 workers.register(app)

@@ -1,0 +1,96 @@
+"""`python -m bench.rounds [groups]`: how many groups a minute are opened at the same drop time.
+
+A real worker, its own schedules and clock: 100,000 groups have a round at 14:30 in Paris, the clock
+stands a few seconds before it, and the schedule fires. Prints groups a second for each of the three
+jobs, and how late the last group's round was opened and closed.
+"""
+
+import asyncio
+import sys
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from psycopg import AsyncConnection
+
+from ostinato import Worker, testing
+from ostinato.apps.rounds import APP
+from ostinato.apps.rounds.schema import COMPONENT
+from ostinato.base.settings import Settings
+from ostinato.db import migrate
+from ostinato.db.call import call
+from ostinato.db.pool import connect
+from ostinato.engine import clock, upkeep
+from ostinato.engine.schema import ENGINE
+
+GROUPS = 100_000
+PROMPTS, MEMBERS, TENANTS = 3, 3, 100
+CREATES = datetime(2026, 6, 1, 9, 59, 57, tzinfo=UTC)
+OPENS = datetime(2026, 6, 2, 12, 30, tzinfo=UTC)
+WARNING = timedelta(seconds=3)
+
+SEED = """
+    insert into rounds.groups (tenant_id, name)
+    select 'tenant-' || n % {tenants}, 'group ' || n from generate_series(1, {groups}) n;
+    insert into rounds.group_settings (tenant_id, group_id, drop_time, zone)
+    select tenant_id, id, '14:30', 'Europe/Paris' from rounds.groups;
+    insert into rounds.members (tenant_id, group_id, user_id)
+    select tenant_id, id, 'user-' || m from rounds.groups, generate_series(1, {members}) m;
+    insert into rounds.group_prompts (tenant_id, group_id, type, title)
+    select tenant_id, id, 'question', 'prompt ' || p
+    from rounds.groups, generate_series(1, {prompts}) p;
+    analyze rounds.groups, rounds.group_settings, rounds.members, rounds.group_prompts;
+"""
+RUN = """
+    select r.groups, extract(epoch from r.ended_at - r.started_at), r.worst_lateness, r.failed
+    from rounds.runs r where r.job = %s and r.groups > 0 order by r.id desc limit 1
+"""
+
+
+async def go_to(admin: AsyncConnection[Any], at: datetime) -> None:
+    """Let the engine's clock run on from a time."""
+    await call(admin, "set_test_clock", frozen=None, shift=timedelta(0))
+    now = await clock.now(admin)
+    await call(admin, "set_test_clock", frozen=None, shift=at - now)
+
+
+async def ended(admin: AsyncConnection[Any], job: str, count: int) -> None:
+    """Wait for the run, and print what it did."""
+    while True:
+        found = await (await admin.execute(RUN, [job])).fetchone()
+        if found is not None and found[0] >= count:
+            break
+        await asyncio.sleep(0.1)
+    groups, seconds, late, failed = found
+    rate = groups / float(seconds)
+    print(
+        f"{job:<7} {groups:>8,} groups in {seconds:>6.1f} s {rate:>8,.0f}/s {60 * rate:>10,.0f}/min"
+        f"   worst lateness {late:.1f} s   failed {failed}",
+        flush=True,
+    )
+
+
+async def main(groups: int) -> None:
+    async with testing.engine() as engine:
+        await migrate.migrate(engine.database.admin_url, [ENGINE, COMPONENT])
+        admin = engine.admin
+        await go_to(admin, CREATES)
+        sizes = {"groups": groups, "tenants": TENANTS, "members": MEMBERS, "prompts": PROMPTS}
+        await admin.execute(SEED.format(**sizes).encode())
+        for job, at in (
+            ("create", CREATES),
+            ("open", OPENS - WARNING),
+            ("close", OPENS + timedelta(days=1) - WARNING),
+        ):
+            await go_to(admin, at)
+            async with await connect(engine.database.admin_url, role="migrate") as conn:
+                await upkeep.run(conn, 14)
+            worker = Worker([APP], engine.database, Settings(log_level="warning"))
+            running = asyncio.create_task(worker.run())
+            await worker.started.wait()
+            await ended(admin, job, groups)
+            worker.stop()
+            await running
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main(int(sys.argv[1]) if len(sys.argv) > 1 else GROUPS)))

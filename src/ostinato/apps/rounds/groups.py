@@ -1,0 +1,309 @@
+"""Groups: their settings, members and prompts. One transaction each, as the tenant."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, time
+from typing import Any
+
+from psycopg import AsyncConnection
+from psycopg.types.json import Jsonb
+
+from ostinato.apps.rounds.model import Timing
+from ostinato.apps.rounds.rules import parse_drop_time, zone_of
+from ostinato.apps.rounds.service import query, retime_set, rows, value
+from ostinato.apps.rounds.settings import RoundsSettings
+from ostinato.base.errors import Conflict, Forbidden, NotFound
+
+__all__ = [
+    "Group",
+    "Member",
+    "Person",
+    "Prompt",
+    "add",
+    "add_prompt",
+    "change",
+    "change_prompt",
+    "change_settings",
+    "find",
+    "list_",
+    "list_prompts",
+    "members",
+    "put_member",
+    "remove_member",
+    "show",
+    "show_prompt",
+    "timing_of",
+]
+
+Connection = AsyncConnection[Any]
+PAGE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Who acts, for which tenant, and whether over all groups of it."""
+
+    tenant_id: str
+    user_id: str
+    manages: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group with its settings; None: as the installation says."""
+
+    id: int
+    name: str
+    is_active: bool
+    created_at: datetime
+    drop_time: time | None
+    zone: str | None
+    notifications_enabled: bool | None
+    members: int
+    is_member: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A member and its preferences."""
+
+    user_id: str
+    mute: bool
+    push: bool
+    joined_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A prompt of a group."""
+
+    id: int
+    type: str
+    title: str
+    body: str
+    metadata: dict[str, Any]
+    tags: list[str]
+    is_active: bool
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A group that an operator named."""
+
+    tenant_id: str
+    id: int
+    name: str
+    is_active: bool
+    drop_time: time | None
+    zone: str | None
+
+
+def timing_of(group: Group | Found, settings: RoundsSettings) -> Timing:
+    """What the rounds of a group are timed by."""
+    return Timing(group.drop_time or settings.default_drop_time, group.zone or settings.zone)
+
+
+async def find(conn: Connection, group: str, tenant_id: str | None = None) -> Found:
+    """A group by its id or name, for operators."""
+    found = await rows(conn, Found, "find_group", group=group, tenant_id=tenant_id)
+    if not found:
+        raise NotFound(f"there is no group {group[:100]!r}", hint="Give its id or its whole name.")
+    if len(found) > 1 and str(found[0].id) != group:
+        raise Conflict(
+            f"several groups are named {group[:100]!r}", hint="Give the id, or the --tenant."
+        )
+    return found[0]
+
+
+async def add(conn: Connection, who: Person, name: str, settings: Mapping[str, object]) -> Group:
+    """Add a group; whoever does becomes its first member."""
+    group_id = await value(conn, "add_group", tenant_id=who.tenant_id, name=name, by=who.user_id)
+    await _write_settings(conn, who, group_id, {"notifications_enabled": True} | dict(settings))
+    await _put(conn, who, group_id, who.user_id)
+    return await show(conn, who, group_id)
+
+
+async def list_(conn: Connection, who: Person, after: int = 0, most: int = PAGE) -> list[Group]:
+    """The groups of the tenant, or those that the person is a member of."""
+    return await rows(
+        conn,
+        Group,
+        "groups",
+        group_id=None,
+        user_id=who.user_id,
+        everybody=who.manages,
+        after=after,
+        most=most,
+    )
+
+
+async def show(conn: Connection, who: Person, group_id: int) -> Group:
+    """One group; one that the person has nothing to do with is not there."""
+    found = await rows(
+        conn,
+        Group,
+        "groups",
+        group_id=group_id,
+        user_id=who.user_id,
+        everybody=who.manages,
+        after=0,
+        most=1,
+    )
+    if not found:
+        raise NotFound(
+            f"there is no group {group_id}",
+            hint="Check the id, and whether you are a member.",
+            group_id=group_id,
+        )
+    return found[0]
+
+
+async def change(
+    conn: Connection, who: Person, group_id: int, *, name: str | None, is_active: bool | None
+) -> Group:
+    """Give a group another name, or let it rest; what is None stays."""
+    await show(conn, who, group_id)
+    await value(conn, "change_group", group_id=group_id, name=name, is_active=is_active)
+    return await show(conn, who, group_id)
+
+
+async def change_settings(
+    conn: Connection,
+    who: Person,
+    group_id: int,
+    changes: Mapping[str, object],
+    settings: RoundsSettings,
+) -> Group:
+    """Change settings; what is scheduled is timed anew in the same transaction.
+
+    A round that is open keeps its times.
+    """
+    await value(conn, "lock_group", group_id=group_id)  # as the jobs, before any of its rounds
+    group = await show(conn, who, group_id)
+    now: dict[str, object] = {
+        "drop_time": group.drop_time,
+        "zone": group.zone,
+        "notifications_enabled": group.notifications_enabled is not False,
+    }
+    await _write_settings(conn, who, group_id, now | dict(changes))
+    stale = await conn.execute(query("stale_of_group"), {"group_id": group_id})
+    await retime_set(conn, [row[0] for row in await stale.fetchall()], settings, wait=True)
+    return await show(conn, who, group_id)
+
+
+async def members(conn: Connection, who: Person, group_id: int) -> list[Member]:
+    """The members of a group."""
+    await show(conn, who, group_id)
+    return await rows(conn, Member, "members", group_id=group_id)
+
+
+async def put_member(
+    conn: Connection,
+    who: Person,
+    group_id: int,
+    user_id: str,
+    *,
+    mute: bool | None = None,
+    push: bool | None = None,
+    most: int = 2000,
+) -> Member:
+    """Add a member, or change its preferences: those of others only as somebody who manages."""
+    group = await show(conn, who, group_id)
+    if not who.manages and (user_id != who.user_id or not group.is_member):
+        raise Forbidden("members change their own preferences only", needs=["organizer", "admin"])
+    await value(conn, "lock_group", group_id=group_id)
+    known = {member.user_id for member in await members(conn, who, group_id)}
+    if user_id not in known and len(known) >= most:
+        raise Conflict(
+            f"group {group_id} has {most} members already",
+            hint="Make another group, or raise max_members.",
+        )
+    return await _put(conn, who, group_id, user_id, mute=mute, push=push)
+
+
+async def remove_member(conn: Connection, who: Person, group_id: int, user_id: str) -> None:
+    """Remove a member; what it said stays."""
+    await show(conn, who, group_id)
+    if await value(conn, "remove_member", group_id=group_id, user_id=user_id) is None:
+        raise NotFound(f"group {group_id} has no such member", group_id=group_id)
+
+
+async def list_prompts(
+    conn: Connection, who: Person, group_id: int, after: int = 0, most: int = PAGE
+) -> list[Prompt]:
+    """The prompts of a group."""
+    await show(conn, who, group_id)
+    return await rows(
+        conn, Prompt, "prompts", group_id=group_id, prompt_id=None, after=after, most=most
+    )
+
+
+async def show_prompt(conn: Connection, group_id: int, prompt_id: int) -> Prompt:
+    """One prompt."""
+    found = await rows(
+        conn, Prompt, "prompts", group_id=group_id, prompt_id=prompt_id, after=0, most=1
+    )
+    if not found:
+        raise NotFound(f"group {group_id} has no prompt {prompt_id}", prompt_id=prompt_id)
+    return found[0]
+
+
+async def add_prompt(
+    conn: Connection, who: Person, group_id: int, given: Mapping[str, Any]
+) -> Prompt:
+    """Add a prompt; it may be chosen from now on."""
+    await show(conn, who, group_id)
+    values = dict(given) | {"metadata": Jsonb(given["metadata"], _dump)}
+    made = await value(conn, "add_prompt", tenant_id=who.tenant_id, group_id=group_id, **values)
+    return await show_prompt(conn, group_id, made)
+
+
+async def change_prompt(
+    conn: Connection, who: Person, group_id: int, prompt_id: int, given: Mapping[str, Any]
+) -> Prompt:
+    """Change a prompt; rounds that were opened with it stay as they are."""
+    await show(conn, who, group_id)
+    names = ("type", "title", "body", "metadata", "tags", "is_active")
+    values = {name: given.get(name) for name in names}
+    if values["metadata"] is not None:
+        values["metadata"] = Jsonb(values["metadata"], _dump)
+    await value(conn, "change_prompt", group_id=group_id, prompt_id=prompt_id, **values)
+    return await show_prompt(conn, group_id, prompt_id)
+
+
+async def _write_settings(
+    conn: Connection, who: Person, group_id: int, wanted: Mapping[str, object]
+) -> None:
+    drop_time, zone = wanted.get("drop_time"), wanted.get("zone")
+    if isinstance(drop_time, str):
+        drop_time = parse_drop_time(drop_time)
+    if isinstance(zone, str):
+        zone_of(zone)
+    params = {
+        "tenant_id": who.tenant_id,
+        "group_id": group_id,
+        "drop_time": drop_time,
+        "zone": zone,
+        "notifications_enabled": wanted["notifications_enabled"],
+    }
+    await conn.execute(query("write_settings"), params)
+
+
+async def _put(
+    conn: Connection,
+    who: Person,
+    group_id: int,
+    user_id: str,
+    *,
+    mute: bool | None = None,
+    push: bool | None = None,
+) -> Member:
+    params = {"tenant_id": who.tenant_id, "group_id": group_id, "user_id": user_id}
+    found = await rows(conn, Member, "put_member", **params, mute=mute, push=push)
+    return found[0]
+
+
+def _dump(document: object) -> str:
+    return json.dumps(document, ensure_ascii=False)

@@ -1,0 +1,323 @@
+"""Rounds over HTTP: groups, settings, members, prompts, rounds, and what is said in them.
+
+Roles: `member` reads the groups that it is in and takes part; `organizer` and `admin` keep all
+groups of the tenant; `ops` and `admin` see the figures. What is not one's business is a 404.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import date, timedelta
+from typing import Annotated, Any
+
+from fastapi import Path, Query, Response
+from psycopg import AsyncConnection
+
+from ostinato.apps.rounds import groups, metrics, playing, rules, service, shapes
+from ostinato.apps.rounds.groups import Person
+from ostinato.apps.rounds.settings import RoundsSettings
+from ostinato.base.errors import Conflict, NotFound
+from ostinato.engine import clock
+from ostinato.web.caller import Caller, Who
+from ostinato.web.idempotent import IDEMPOTENT, Key
+from ostinato.web.permissions import Permission
+from ostinato.web.routes import Router
+
+__all__ = ["router"]
+
+MANAGERS = ("organizer", "admin")
+READ = Permission("rounds.read", ("member", *MANAGERS), "see groups and rounds")
+TAKE_PART = Permission("rounds.take_part", ("member", *MANAGERS), "submit, comment and vote")
+MANAGE = Permission("rounds.manage", MANAGERS, "keep groups, members and prompts")
+FIGURES = Permission("rounds.figures", ("ops", "admin"), "see what the jobs do")
+
+LAST_HOUR = timedelta(hours=1)
+PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
+
+router = Router(prefix="/api/v1/rounds", tags=["rounds"])
+
+Id = Annotated[int, Path(ge=1, le=2**53 - 1)]
+UserId = Annotated[str, Path(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f\x7f]+$")]
+After = Annotated[int, Query(ge=0, le=2**53 - 1, description="The last id of the page before.")]
+Most = Annotated[int, Query(ge=1, le=100, description="At most so many.")]
+Count = Annotated[int, Query(ge=1, le=100, description="How many.")]
+Before = Annotated[date | None, Query(description="Rounds of days before this one.")]
+
+
+def _person(caller: Caller) -> Person:
+    return Person(caller.tenant_id, caller.subject, not caller.roles.isdisjoint(MANAGERS))
+
+
+@asynccontextmanager
+async def _acting(caller: Caller) -> AsyncIterator[tuple[AsyncConnection[Any], Person]]:
+    async with caller.transaction() as conn:
+        yield conn, _person(caller)
+
+
+@router.post(
+    "/groups",
+    needs=MANAGE,
+    status_code=201,
+    raises=IDEMPOTENT,
+    responses={201: {"model": shapes.GroupView}},
+)
+async def add_group(caller: Who, key: Key, body: shapes.NewGroup) -> Response:
+    """Make a group. Its first round is that of the next local day."""
+    async with key.once(caller) as once:
+        if once.is_new:
+            wanted = body.model_dump(exclude={"name"})
+            made = await groups.add(once.conn, _person(caller), body.name, wanted)
+            once.reply(201, shapes.GroupView.model_validate(made))
+    return once.response()
+
+
+@router.get("/groups", needs=READ, response_model=list[shapes.GroupView])
+async def list_groups(caller: Who, after: After = 0, most: Most = 100) -> Any:  # noqa: ANN401 - see the model
+    """The groups of the tenant; for a member, those that it is in."""
+    async with _acting(caller) as (conn, who):
+        return await groups.list_(conn, who, after, most)
+
+
+@router.get("/groups/{group_id}", needs=READ, raises=(NotFound,), response_model=shapes.GroupView)
+async def show_group(caller: Who, group_id: Id) -> Any:  # noqa: ANN401 - see the model
+    """One group with its settings."""
+    async with _acting(caller) as (conn, who):
+        return await groups.show(conn, who, group_id)
+
+
+@router.patch(
+    "/groups/{group_id}", needs=MANAGE, raises=(NotFound,), response_model=shapes.GroupView
+)
+async def change_group(caller: Who, group_id: Id, body: shapes.GroupChange) -> Any:  # noqa: ANN401 - see the model
+    """Rename a group, or let it rest: one that is not active gets no more rounds."""
+    async with _acting(caller) as (conn, who):
+        return await groups.change(conn, who, group_id, name=body.name, is_active=body.is_active)
+
+
+@router.patch(
+    "/groups/{group_id}/settings", needs=MANAGE, raises=(NotFound,), response_model=shapes.GroupView
+)
+async def change_settings(caller: Who, group_id: Id, body: shapes.SettingsChange) -> Any:  # noqa: ANN401 - see the model
+    """Change drop time, zone and notifications; scheduled rounds are timed anew, open ones stay."""
+    changes = body.model_dump(exclude_unset=True)
+    async with _acting(caller) as (conn, who):
+        return await groups.change_settings(conn, who, group_id, changes, RoundsSettings.load())
+
+
+@router.get(
+    "/groups/{group_id}/openings",
+    needs=READ,
+    raises=(NotFound,),
+    response_model=list[shapes.OpeningView],
+)
+async def list_openings(caller: Who, group_id: Id, count: Count = 14) -> Any:  # noqa: ANN401 - see the model
+    """When the next rounds open, in local time and UTC, with what is unusual about the days."""
+    async with _acting(caller) as (conn, who):
+        group = await groups.show(conn, who, group_id)
+        now = await clock.now(conn)
+    return rules.openings(now, groups.timing_of(group, RoundsSettings.load()), count)
+
+
+@router.get(
+    "/groups/{group_id}/members",
+    needs=READ,
+    raises=(NotFound,),
+    response_model=list[shapes.MemberView],
+)
+async def list_members(caller: Who, group_id: Id) -> Any:  # noqa: ANN401 - see the model
+    """The members of a group."""
+    async with _acting(caller) as (conn, who):
+        return await groups.members(conn, who, group_id)
+
+
+@router.put(
+    "/groups/{group_id}/members/{user_id}",
+    needs=TAKE_PART,
+    raises=(NotFound, Conflict),
+    response_model=shapes.MemberView,
+)
+async def put_member(caller: Who, group_id: Id, user_id: UserId, body: shapes.Preferences) -> Any:  # noqa: ANN401 - see the model
+    """Add a member (organizers), or change preferences (members: their own)."""
+    most = RoundsSettings.load().max_members
+    async with _acting(caller) as (conn, who):
+        return await groups.put_member(
+            conn, who, group_id, user_id, mute=body.mute, push=body.push, most=most
+        )
+
+
+@router.delete(
+    "/groups/{group_id}/members/{user_id}", needs=MANAGE, status_code=204, raises=(NotFound,)
+)
+async def remove_member(caller: Who, group_id: Id, user_id: UserId) -> None:
+    """Remove a member; what it said stays."""
+    async with _acting(caller) as (conn, who):
+        await groups.remove_member(conn, who, group_id, user_id)
+
+
+@router.get(
+    "/groups/{group_id}/prompts",
+    needs=MANAGE,
+    raises=(NotFound,),
+    response_model=list[shapes.PromptView],
+)
+async def list_prompts(caller: Who, group_id: Id, after: After = 0, most: Most = 100) -> Any:  # noqa: ANN401 - see the model
+    """The prompts of a group: for those who keep it, members see each in its time."""
+    async with _acting(caller) as (conn, who):
+        return await groups.list_prompts(conn, who, group_id, after, most)
+
+
+@router.post(
+    "/groups/{group_id}/prompts",
+    needs=MANAGE,
+    status_code=201,
+    raises=(NotFound, *IDEMPOTENT),
+    responses={201: {"model": shapes.PromptView}},
+)
+async def add_prompt(caller: Who, key: Key, group_id: Id, body: shapes.NewPrompt) -> Response:
+    """Add a prompt to a group; it may be chosen from now on."""
+    async with key.once(caller) as once:
+        if once.is_new:
+            given = body.model_dump()
+            made = await groups.add_prompt(once.conn, _person(caller), group_id, given)
+            once.reply(201, shapes.PromptView.model_validate(made))
+    return once.response()
+
+
+@router.patch(
+    "/groups/{group_id}/prompts/{prompt_id}",
+    needs=MANAGE,
+    raises=(NotFound,),
+    response_model=shapes.PromptView,
+)
+async def change_prompt(caller: Who, group_id: Id, prompt_id: Id, body: shapes.PromptChange) -> Any:  # noqa: ANN401 - see the model
+    """Change or retire a prompt; rounds that were opened with it stay as they are."""
+    async with _acting(caller) as (conn, who):
+        return await groups.change_prompt(conn, who, group_id, prompt_id, body.model_dump())
+
+
+@router.get(
+    "/groups/{group_id}/rounds/current",
+    needs=READ,
+    raises=(NotFound,),
+    response_model=shapes.RoundView,
+)
+async def show_current(caller: Who, group_id: Id) -> Any:  # noqa: ANN401 - see the model
+    """The round that is open."""
+    async with _acting(caller) as (conn, who):
+        return await playing.current(conn, who, group_id)
+
+
+@router.get(
+    "/groups/{group_id}/rounds",
+    needs=READ,
+    raises=(NotFound,),
+    response_model=list[shapes.RoundView],
+)
+async def list_rounds(caller: Who, group_id: Id, before: Before = None, most: Most = 100) -> Any:  # noqa: ANN401 - see the model
+    """The rounds of a group, newest first; closed ones can only be read."""
+    async with _acting(caller) as (conn, who):
+        return await playing.history(conn, who, group_id, before, most)
+
+
+@router.get("/rounds/{round_id}", needs=READ, raises=(NotFound,), response_model=shapes.RoundView)
+async def show_round(caller: Who, round_id: Id) -> Any:  # noqa: ANN401 - see the model
+    """One round."""
+    async with _acting(caller) as (conn, who):
+        return await playing.show(conn, who, round_id)
+
+
+@router.get(
+    "/rounds/{round_id}/submissions",
+    needs=READ,
+    raises=(NotFound,),
+    response_model=list[shapes.SubmissionView],
+)
+async def list_submissions(caller: Who, round_id: Id, after: After = 0, most: Most = 100) -> Any:  # noqa: ANN401 - see the model
+    """What was submitted: one's own, and that of others after taking part or closing."""
+    async with _acting(caller) as (conn, who):
+        return await playing.submissions(conn, who, round_id, after, most)
+
+
+@router.put(
+    "/rounds/{round_id}/submission",
+    needs=TAKE_PART,
+    raises=(NotFound, Conflict),
+    response_model=shapes.SubmissionView,
+)
+async def submit(caller: Who, round_id: Id, body: shapes.NewSubmission) -> Any:  # noqa: ANN401 - see the model
+    """Submit, or change what was submitted, while the round is open."""
+    async with _acting(caller) as (conn, who):
+        return await playing.submit(conn, who, round_id, body.body)
+
+
+@router.get(
+    "/rounds/{round_id}/comments",
+    needs=READ,
+    raises=(NotFound,),
+    response_model=list[shapes.CommentView],
+)
+async def list_comments(caller: Who, round_id: Id, after: After = 0, most: Most = 100) -> Any:  # noqa: ANN401 - see the model
+    """What was commented, as far as the caller may see it."""
+    async with _acting(caller) as (conn, who):
+        return await playing.comments(conn, who, round_id, after, most)
+
+
+@router.post(
+    "/rounds/{round_id}/comments",
+    needs=TAKE_PART,
+    status_code=201,
+    raises=(NotFound, Conflict, *IDEMPOTENT),
+    responses={201: {"model": shapes.CommentView}},
+)
+async def add_comment(caller: Who, key: Key, round_id: Id, body: shapes.NewComment) -> Response:
+    """Comment on a round, or on a submission in it, while it is open."""
+    async with key.once(caller) as once:
+        if once.is_new:
+            made = await playing.comment(
+                once.conn, _person(caller), round_id, body.body, body.submission_id
+            )
+            once.reply(201, shapes.CommentView.model_validate(made))
+    return once.response()
+
+
+@router.get(
+    "/rounds/{round_id}/votes",
+    needs=READ,
+    raises=(NotFound,),
+    response_model=list[shapes.TallyView],
+)
+async def list_votes(caller: Who, round_id: Id) -> Any:  # noqa: ANN401 - see the model
+    """How the votes stand, as far as the caller may see it."""
+    async with _acting(caller) as (conn, who):
+        return await playing.votes(conn, who, round_id)
+
+
+@router.put(
+    "/rounds/{round_id}/vote", needs=TAKE_PART, status_code=204, raises=(NotFound, Conflict)
+)
+async def vote(caller: Who, round_id: Id, body: shapes.Vote) -> None:
+    """Vote for a submission or a member, or change the vote, while the round is open."""
+    async with _acting(caller) as (conn, who):
+        await playing.vote(
+            conn, who, round_id, submission_id=body.submission_id, member_id=body.member_id
+        )
+
+
+@router.get("/figures", needs=FIGURES, response_model=list[shapes.FiguresView])
+async def show_figures(caller: Who) -> Any:  # noqa: ANN401 - see the model
+    """What the jobs did in the last hour, for all tenants together."""
+    async with caller.client.transaction() as conn:
+        return await service.figures(conn, LAST_HOUR)
+
+
+@router.get(
+    "/metrics",
+    needs=FIGURES,
+    response_class=Response,
+    responses={200: {"content": {PROMETHEUS: {"schema": {"type": "string"}}}}},
+)
+async def show_metrics(caller: Who) -> Response:
+    """The same for Prometheus: no label holds what belongs to a tenant."""
+    async with caller.client.transaction() as conn:
+        found = await service.figures(conn, LAST_HOUR)
+        failures = await service.failures_by_type(conn, LAST_HOUR)
+    return Response(metrics.render(found, failures), media_type=PROMETHEUS)

@@ -1,0 +1,81 @@
+"""The values of rounds: what rules decide on, and what services hand back."""
+
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from enum import StrEnum
+
+__all__ = [
+    "Choice",
+    "JobName",
+    "Opening",
+    "Plan",
+    "PromptType",
+    "Status",
+    "Timing",
+]
+
+
+class Status(StrEnum):
+    """Where a round is."""
+
+    SCHEDULED = "scheduled"
+    OPEN = "open"
+    CLOSED = "closed"
+
+
+class JobName(StrEnum):
+    """The three jobs."""
+
+    CREATE = "create"
+    OPEN = "open"
+    CLOSE = "close"
+
+
+class PromptType(StrEnum):
+    """What a prompt asks for."""
+
+    QUESTION = "question"
+    VOTE = "vote"
+    CHALLENGE = "challenge"
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """When the rounds of a group change over: a wall-clock time in a zone."""
+
+    drop_time: time
+    zone: str
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a prompt is chosen from."""
+
+    active: tuple[int, ...]
+    """The active prompts of the group."""
+    recent: tuple[int, ...]
+    """Those of its last rounds, newest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What becomes of a round that is due."""
+
+    missed: bool
+    """Its whole time has passed: opened and closed at once, and nobody is told."""
+    prompt_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """An opening to come."""
+
+    local_date: date
+    open_at: datetime
+    close_at: datetime
+    local: datetime
+    """The wall clock at `open_at`, with its offset."""
+    hours: float
+    """How long the round lasts."""
+    note: str
+    """What is unusual about the day, if something is."""

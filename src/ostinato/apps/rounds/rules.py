@@ -1,0 +1,175 @@
+"""What is decided about rounds, from plain values alone.
+
+Instants are computed here and nowhere else, with Python's zone data: a wall-clock time that does
+not exist is shifted later by the length of the gap, one that comes twice means its first instant,
+as `ZonedDateTime.of` of Java does, which the seed names. What is stored was computed here.
+"""
+
+import contextlib
+import random
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, time, timedelta
+from functools import lru_cache
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from ostinato.apps.rounds.model import Choice, Opening, Plan, Timing
+from ostinato.base.errors import InvalidInput
+
+__all__ = [
+    "LAST_PROMPTS",
+    "choose_prompt",
+    "is_missed",
+    "local_date",
+    "next_local_date",
+    "openings",
+    "parse_drop_time",
+    "plan_opening",
+    "round_instants",
+    "sees_others",
+    "wants_notice",
+    "zone_of",
+]
+
+LAST_PROMPTS = 7
+"""How many of a group's last prompts are not chosen again."""
+DAY = timedelta(days=1)
+USUAL_HOURS = 24.0
+
+
+def round_instants(local_date: date, drop_time: time, zone: str) -> tuple[datetime, datetime]:
+    """The instants, in UTC, at which the round of a local day opens and closes.
+
+    It opens on the day at `drop_time` and closes on the next day at `drop_time`, on the wall clock
+    of `zone`: 23 or 25 hours later when the clock is moved in between.
+    """
+    return _instant(local_date, drop_time, zone), _instant(local_date + DAY, drop_time, zone)
+
+
+def zone_of(name: str) -> ZoneInfo:
+    """The zone of an IANA name; abbreviations such as CET have no summer time and are refused."""
+    if name == "UTC" or ("/" in name and name[0].isupper()):
+        with contextlib.suppress(ZoneInfoNotFoundError, ValueError, OSError):
+            return ZoneInfo(name)
+    raise InvalidInput(
+        f"there is no time zone {name[:100]!r}",
+        hint="Use a name of the IANA database, such as Europe/Paris or UTC.",
+        zone=name[:100],
+    )
+
+
+def parse_drop_time(text: str) -> time:
+    """A wall-clock time from "14:30" or "14:30:00"."""
+    try:
+        found = time.fromisoformat(text)
+    except ValueError:
+        found = None
+    if found is None or found.tzinfo is not None or found.microsecond or len(text) not in (5, 8):
+        raise InvalidInput(
+            f"{text[:40]!r} is no time of the day", hint="Write it as 14:30.", drop_time=text[:40]
+        )
+    return found
+
+
+def local_date(now: datetime, zone: str) -> date:
+    """The date on the wall clock of a zone."""
+    return now.astimezone(zone_of(zone)).date()
+
+
+def next_local_date(now: datetime, zone: str) -> date:
+    """The day whose round is created now: the one after the present local day."""
+    return local_date(now, zone) + DAY
+
+
+def is_missed(now: datetime, close_at: datetime) -> bool:
+    """Whether the whole time of a round has passed."""
+    return now >= close_at
+
+
+def choose_prompt(choice: Choice, rng: random.Random) -> int | None:
+    """A prompt at random: an active one that is not among the group's last seven.
+
+    A group whose active prompts were all used of late gets any of them again; one without active
+    prompts gets none.
+    """
+    recent = set(choice.recent[:LAST_PROMPTS])
+    fresh = [prompt for prompt in choice.active if prompt not in recent]
+    eligible = fresh or choice.active
+    return rng.choice(eligible) if eligible else None
+
+
+def plan_opening(
+    now: datetime, close_at: datetime, chosen: int | None, choice: Choice, rng: random.Random
+) -> Plan:
+    """What becomes of a round that is due.
+
+    `chosen` is the prompt of its creation if that is still active; without one, another choice is
+    made now. A round that is missed keeps what it has: nobody will see it.
+    """
+    if is_missed(now, close_at):
+        return Plan(missed=True, prompt_id=chosen)
+    prompt = choose_prompt(choice, rng) if chosen is None else chosen
+    return Plan(missed=False, prompt_id=prompt)
+
+
+def wants_notice(*, mute: bool, push: bool) -> bool:
+    """Whether a member is told of an opening; `rounds.tell_opened` in SQL says the same."""
+    return push and not mute
+
+
+def sees_others(*, is_closed: bool, took_part: bool, manages: bool) -> bool:
+    """Whether somebody sees what others said: who took part, and everybody when it is closed."""
+    return is_closed or took_part or manages
+
+
+def openings(now: datetime, timing: Timing, count: int) -> list[Opening]:
+    """The next openings of a group after now, with what is unusual about their days."""
+    found: list[Opening] = []
+    for day in _days_from(local_date(now, timing.zone) - DAY):
+        if len(found) == count:
+            break
+        opening = _opening(day, timing)
+        if opening.open_at > now:
+            found.append(opening)
+    return found
+
+
+def _days_from(first: date) -> Iterator[date]:
+    while True:
+        yield first
+        first += DAY
+
+
+def _opening(day: date, timing: Timing) -> Opening:
+    open_at, close_at = round_instants(day, timing.drop_time, timing.zone)
+    zone = zone_of(timing.zone)
+    hours = (close_at - open_at) / timedelta(hours=1)
+    local = open_at.astimezone(zone)
+    return Opening(day, open_at, close_at, local, hours, "; ".join(_notes(day, timing, hours)))
+
+
+def _notes(day: date, timing: Timing, hours: float) -> Iterator[str]:
+    zone, wall = zone_of(timing.zone), datetime.combine(day, timing.drop_time)
+    first, second = (wall.replace(tzinfo=zone, fold=fold).utcoffset() for fold in (0, 1))
+    if first != second:
+        there = _instant(day, timing.drop_time, timing.zone).astimezone(zone)
+        if there.replace(tzinfo=None) != wall:
+            yield f"gap: {wall:%H:%M} does not exist, {there:%H:%M} instead"
+        else:
+            yield f"overlap: {wall:%H:%M} comes twice, the first counts"
+    if hours != USUAL_HOURS:
+        yield f"the clock changes before it closes: {hours:g} h"
+    elif _offset(day, zone) != _offset(day + DAY, zone):
+        yield "the clock changes on this day"
+
+
+def _offset(day: date, zone: ZoneInfo) -> timedelta | None:
+    """The offset at the beginning of a day."""
+    return datetime.combine(day, time()).replace(tzinfo=zone).utcoffset()
+
+
+@lru_cache(maxsize=4096)
+def _instant(day: date, drop_time: time, zone: str) -> datetime:
+    # With fold=0 the offset from before a change is taken: in a gap that shifts the time later, in
+    # an overlap it is the first of the two. No arithmetic on aware datetimes: that is wall-clock.
+    wall = datetime.combine(day, drop_time.replace(fold=0), tzinfo=zone_of(zone))
+    return wall.astimezone(UTC)

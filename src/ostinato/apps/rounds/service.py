@@ -1,0 +1,358 @@
+"""The verbs of the jobs: sets of rounds created, timed anew, opened and closed, a transaction each.
+
+The caller brings the transaction. Every verb looks again, under the locks of the groups, at what is
+to be done, so it may be repeated at any time; it returns what it did. `sql/functions/opening.sql`
+has the lock order and what may go wrong.
+"""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any, LiteralString, NamedTuple, TypeVar
+
+from psycopg import AsyncConnection
+from psycopg.rows import class_row, tuple_row
+
+from ostinato.apps.rounds.model import Choice, JobName
+from ostinato.apps.rounds.rules import (
+    LAST_PROMPTS,
+    choose_prompt,
+    next_local_date,
+    plan_opening,
+    round_instants,
+)
+from ostinato.apps.rounds.settings import RoundsSettings
+from ostinato.base.flow import current_correlation
+from ostinato.db.sqlfile import statement
+from ostinato.db.sqlstate import translated
+from ostinato.engine import clock
+
+__all__ = [
+    "Days",
+    "Due",
+    "Figures",
+    "Opened",
+    "close_set",
+    "create_set",
+    "days",
+    "failures_by_type",
+    "figures",
+    "note_failure",
+    "note_run",
+    "open_set",
+    "page",
+    "query",
+    "retime_set",
+    "rows",
+    "soonest",
+    "value",
+]
+
+Connection = AsyncConnection[Any]
+T = TypeVar("T")
+
+BEGINNING = datetime(1900, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A group, or a round of it, that a job has to look at."""
+
+    tenant_id: str
+    group_id: int
+    round_id: int | None
+    at: datetime | None
+    place: int
+
+    @property
+    def id(self) -> int:
+        """What the verbs of the job take."""
+        return self.group_id if self.round_id is None else self.round_id
+
+
+class Days(NamedTuple):
+    """Which day comes next, by zone."""
+
+    zones: list[str]
+    dates: list[date]
+
+
+class Opened(NamedTuple):
+    """A round that was opened, or got its prompt."""
+
+    round_id: int
+    missed: bool
+    told: bool
+    lateness: float
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What a job did of late."""
+
+    job: str
+    runs: int
+    groups: int
+    failed: int
+    seconds: float
+    """How long a run took, on average."""
+    worst_seconds: float
+    worst_lateness: float
+    """Between when something was due and when it was done, at worst."""
+    groups_per_minute: float
+    last_ended_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class _ToCreate:
+    tenant_id: str
+    group_id: int
+    local_date: date
+    drop_time: time
+    zone: str
+    prompts: list[int]
+    recently: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class _ToRetime:
+    round_id: int
+    group_id: int
+    local_date: date
+    drop_time: time
+    zone: str
+
+
+@dataclass(frozen=True, slots=True)
+class _ToOpen:
+    round_id: int
+    group_id: int
+    status: str
+    close_at: datetime
+    prompt_id: int | None
+    prompts: list[int]
+    recently: list[int]
+
+
+def query(name: str) -> LiteralString:
+    """A statement of `sql/queries.sql`."""
+    return statement("ostinato.apps.rounds", "sql/queries.sql", name)
+
+
+async def rows(conn: Connection, kind: type[T], name: str, /, **params: object) -> list[T]:
+    """The rows of a statement, each as a value of a type."""
+    async with conn.cursor(row_factory=class_row(kind)) as cursor:
+        await cursor.execute(query(name), params)
+        return await cursor.fetchall()
+
+
+async def value(conn: Connection, name: str, /, **params: object) -> Any:  # noqa: ANN401 - what SQL returns
+    """The first value of the first row of a statement; None when there is no row."""
+    async with conn.cursor(row_factory=tuple_row) as cursor:
+        await cursor.execute(query(name), params)
+        found = await cursor.fetchone()
+        return None if found is None else found[0]
+
+
+async def days(conn: Connection, settings: RoundsSettings) -> Days:
+    """Which day comes next in the zones of all active groups."""
+    now = await clock.now(conn)
+    async with conn.cursor(row_factory=tuple_row) as cursor:
+        await cursor.execute(query("zones"), {"default_zone": settings.zone})
+        zones = [str(zone) for (zone,) in await cursor.fetchall()]
+    return Days(zones, [next_local_date(now, zone) for zone in zones])
+
+
+async def page(
+    conn: Connection, name: str, after: Due | None, most: int, **params: object
+) -> list[Due]:
+    """The next things to look at, behind the last one of the page before."""
+    place = {
+        "after_id": 0 if after is None else after.place,
+        "after_at": BEGINNING if after is None or after.at is None else after.at,
+        "most": most,
+    }
+    with translated():
+        return await rows(conn, Due, name, **place, **params)
+
+
+async def create_set(
+    conn: Connection,
+    group_ids: Sequence[int],
+    next_days: Days,
+    settings: RoundsSettings,
+    rng: random.Random,
+    *,
+    wait: bool,
+) -> list[int]:
+    """Create the rounds of the next day for groups that have none; the groups that got one."""
+    found = await rows(
+        conn,
+        _ToCreate,
+        "begin_creation",
+        ids=list(group_ids),
+        zones=next_days.zones,
+        dates=next_days.dates,
+        default_zone=settings.zone,
+        default_time=settings.default_drop_time,
+        recent=LAST_PROMPTS,
+        wait=wait,
+    )
+    if not found:
+        return []
+    instants = [round_instants(each.local_date, each.drop_time, each.zone) for each in found]
+    choices = [Choice(tuple(each.prompts), tuple(each.recently)) for each in found]
+    made = await rows(
+        conn,
+        _Id,
+        "apply_creation",
+        tenant_ids=[each.tenant_id for each in found],
+        group_ids=[each.group_id for each in found],
+        dates=[each.local_date for each in found],
+        drop_times=[each.drop_time for each in found],
+        zones=[each.zone for each in found],
+        open_ats=[open_at for open_at, _ in instants],
+        close_ats=[close_at for _, close_at in instants],
+        prompt_ids=[choose_prompt(choice, rng) for choice in choices],
+    )
+    return [each.group_id for each in made]
+
+
+async def retime_set(
+    conn: Connection, round_ids: Sequence[int], settings: RoundsSettings, *, wait: bool
+) -> list[int]:
+    """Time scheduled rounds anew whose group has other settings now; which these were."""
+    found = await rows(
+        conn,
+        _ToRetime,
+        "begin_retiming",
+        ids=list(round_ids),
+        default_zone=settings.zone,
+        default_time=settings.default_drop_time,
+        wait=wait,
+    )
+    if not found:
+        return []
+    instants = [round_instants(each.local_date, each.drop_time, each.zone) for each in found]
+    await rows(
+        conn,
+        _Round,
+        "apply_retiming",
+        round_ids=[each.round_id for each in found],
+        drop_times=[each.drop_time for each in found],
+        zones=[each.zone for each in found],
+        open_ats=[open_at for open_at, _ in instants],
+        close_ats=[close_at for _, close_at in instants],
+    )
+    return [each.round_id for each in found]
+
+
+async def open_set(
+    conn: Connection, round_ids: Sequence[int], rng: random.Random, *, by: str, wait: bool
+) -> list[Opened]:
+    """Open rounds whose time has come, give open ones the prompt that they wait for, and tell."""
+    found = await rows(
+        conn, _ToOpen, "begin_opening", ids=list(round_ids), recent=LAST_PROMPTS, wait=wait
+    )
+    if not found:
+        return []
+    now = await clock.now(conn)
+    plans = [
+        plan_opening(
+            now,
+            each.close_at,
+            each.prompt_id,
+            Choice(tuple(each.prompts), tuple(each.recently)),
+            rng,
+        )
+        for each in found
+    ]
+    return await rows(
+        conn,
+        Opened,
+        "apply_opening",
+        round_ids=[each.round_id for each in found],
+        prompt_ids=[plan.prompt_id for plan in plans],
+        missed=[plan.missed for plan in plans],
+        by=by,
+        correlation_id=current_correlation() or by,
+    )
+
+
+async def close_set(
+    conn: Connection, round_ids: Sequence[int], *, by: str, wait: bool
+) -> dict[int, float]:
+    """Close rounds whose time is over; each with how late that was, in seconds."""
+    async with conn.cursor(row_factory=tuple_row) as cursor:
+        params = {
+            "ids": list(round_ids),
+            "wait": wait,
+            "by": by,
+            "correlation_id": current_correlation() or by,
+        }
+        await cursor.execute(query("close_rounds"), params)
+        return dict(await cursor.fetchall())
+
+
+async def soonest(conn: Connection, job: JobName, within: timedelta) -> datetime | None:
+    """When the next round is due, if that is within some time."""
+    name = "next_opening" if job is JobName.OPEN else "next_closing"
+    found: datetime | None = await value(conn, name, within=within)
+    return found
+
+
+async def note_run(
+    conn: Connection,
+    job: JobName,
+    started_at: datetime,
+    *,
+    groups: int,
+    failed: int,
+    worst_lateness: float,
+    keep: timedelta,
+) -> None:
+    """Note the end of a run, and forget old ones."""
+    await value(
+        conn,
+        "note_run",
+        job=job.value,
+        started_at=started_at,
+        groups=groups,
+        failed=failed,
+        worst_lateness=worst_lateness,
+        keep=keep,
+    )
+
+
+async def note_failure(conn: Connection, job: JobName, due: Due, error: str) -> None:
+    """Note that a group failed, and with what."""
+    params = {
+        "tenant_id": due.tenant_id,
+        "job": job.value,
+        "group_id": due.group_id,
+        "round_id": due.round_id,
+        "error": error,
+    }
+    await conn.execute(query("note_failure"), params)
+
+
+async def figures(conn: Connection, period: timedelta) -> list[Figures]:
+    """What the jobs did within a period."""
+    return await rows(conn, Figures, "figures", period=period)
+
+
+async def failures_by_type(conn: Connection, period: timedelta) -> list[Mapping[str, Any]]:
+    """Which errors the jobs met within a period, and how often."""
+    async with conn.cursor(row_factory=tuple_row) as cursor:
+        await cursor.execute(query("failures_by_type"), {"period": period})
+        found = await cursor.fetchall()
+    return [{"job": job, "error": error, "count": count} for job, error, count in found]
+
+
+class _Id(NamedTuple):
+    group_id: int
+
+
+class _Round(NamedTuple):
+    round_id: int

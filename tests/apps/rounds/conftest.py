@@ -1,0 +1,62 @@
+"""One database for all tests of rounds, on a clock to move; each test finds it empty."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from ostinato import Client
+from ostinato.apps.rounds.schema import COMPONENT
+from ostinato.db import migrate
+from ostinato.db.embedded import Server, Urls
+from ostinato.engine.schema import ENGINE
+from ostinato.runtime.database import Database
+from ostinato.testing import Engine
+from tests.apps.rounds.town import Town
+from tests.conftest import note_called_functions
+
+# The machine is part of the schema here, not of what a test leaves behind.
+EMPTY = (
+    (Path(__file__).parents[2] / "runtime" / "empty.sql")
+    .read_bytes()
+    .replace(b"'migration', ", b"'migration', 'machine', 'machine_table', 'machine_transition', ")
+)
+EMPTY_ROUNDS = b"""
+    truncate rounds.groups, rounds.group_settings, rounds.members, rounds.group_prompts,
+        rounds.daily_rounds, rounds.submissions, rounds.comments, rounds.votes, rounds.runs,
+        rounds.failures;
+    update rounds.job_state set known_since = ostinato.now(), last_ended_at = null;
+"""
+
+
+@pytest.fixture(scope="session")
+def rounds_urls(shared_server: Server) -> Urls:
+    """The addresses of a migrated database whose sessions read the clock in the table."""
+    found = shared_server.create_database("rounds")
+    asyncio.run(migrate.migrate(found.admin, [ENGINE, COMPONENT]))
+    with psycopg.connect(found.admin, autocommit=True) as conn:
+        conn.execute("select ostinato.use_test_clock()")
+    return found
+
+
+@pytest.fixture
+async def town(shared_server: Server, rounds_urls: Urls) -> AsyncIterator[Town]:
+    """Groups of a tenant, jobs to run, and a clock."""
+    database = Database(
+        url=rounds_urls.worker,
+        admin_url=rounds_urls.admin,
+        listen_url=rounds_urls.worker,
+        server=shared_server,
+    )
+    async with (
+        await psycopg.AsyncConnection.connect(rounds_urls.admin, autocommit=True) as admin,
+        Client(database) as client,
+    ):
+        await admin.execute(EMPTY)
+        made = Town(Engine(database, client, admin), rounds_urls)
+        await made.at("2026-06-01T10:00:00Z")
+        await admin.execute(EMPTY_ROUNDS)
+        yield made
+        await note_called_functions(admin)

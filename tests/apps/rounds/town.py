@@ -1,0 +1,173 @@
+"""What the tests of rounds speak: groups, runs of the jobs at a time, and a look at what became."""
+
+import random
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from typing import Any
+
+from psycopg import AsyncConnection
+
+from ostinato.apps.rounds.jobs import Run, work_through
+from ostinato.apps.rounds.model import JobName
+from ostinato.apps.rounds.settings import RoundsSettings
+from ostinato.base.flow import flow
+from ostinato.base.log import FilteringBoundLogger, get_logger
+from ostinato.db.embedded import Urls
+from ostinato.db.pool import transaction
+from ostinato.testing import Engine
+
+TENANT = "acme"
+
+
+def moment(text: str) -> datetime:
+    return datetime.fromisoformat(text).astimezone(UTC)
+
+
+@dataclass
+class Bare:
+    """The context of a run without a job: plain transactions."""
+
+    engine: Engine
+    conn: AsyncConnection[Any] | None = None
+
+    @property
+    def log(self) -> FilteringBoundLogger:
+        return get_logger("test")
+
+    @asynccontextmanager
+    async def fenced(self) -> AsyncIterator[AsyncConnection[Any]]:
+        if self.conn is not None:
+            async with transaction(self.conn) as conn:
+                yield conn
+            return
+        async with self.engine.client.transaction() as conn:
+            yield conn
+
+
+@dataclass
+class Town:
+    """Groups of a tenant, jobs to run, and a clock."""
+
+    engine: Engine
+    urls: Urls
+    settings: RoundsSettings = field(default_factory=lambda: RoundsSettings(set_size=50))
+
+    async def at(self, text: str) -> None:
+        """Stop the clock at a time."""
+        await self.engine.clock.freeze(moment(text))
+
+    async def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        cursor = await self.engine.admin.execute(statement.encode(), values or None)
+        return await cursor.fetchall() if cursor.description else []
+
+    async def value(self, statement: str, *values: object) -> Any:  # noqa: ANN401 - whatever SQL says
+        ((value,),) = await self.rows(statement, *values)
+        return value
+
+    async def group(
+        self,
+        *,
+        drop_time: str | None = "14:30",
+        zone: str | None = "Europe/Paris",
+        prompts: int = 10,
+        members: Sequence[str] = ("ana", "ben"),
+        tenant: str = TENANT,
+        notifications: bool = True,
+    ) -> int:
+        """A group with its prompts and members."""
+        group = int(
+            await self.value(
+                "insert into rounds.groups (tenant_id, name) values (%s, 'one') returning id",
+                tenant,
+            )
+        )
+        await self.rows(
+            "insert into rounds.group_settings (tenant_id, group_id, drop_time, zone,"
+            " notifications_enabled) values (%s, %s, %s, %s, %s)",
+            tenant,
+            group,
+            drop_time,
+            zone,
+            notifications,
+        )
+        for number in range(prompts):
+            await self.prompt(group, f"prompt {number}", tenant=tenant)
+        for member in members:
+            await self.rows(
+                "insert into rounds.members (tenant_id, group_id, user_id) values (%s, %s, %s)",
+                tenant,
+                group,
+                member,
+            )
+        return group
+
+    async def prompt(self, group: int, title: str, *, tenant: str = TENANT) -> int:
+        return int(
+            await self.value(
+                "insert into rounds.group_prompts (tenant_id, group_id, type, title)"
+                " values (%s, %s, 'question', %s) returning id",
+                tenant,
+                group,
+                title,
+            )
+        )
+
+    async def run(
+        self,
+        *jobs: str,
+        seed: int = 0,
+        conn: AsyncConnection[Any] | None = None,
+    ) -> list[Run]:
+        """Runs of jobs, without the engine around them."""
+        runs = []
+        for job in jobs:
+            run = Run(JobName(job), Bare(self.engine, conn), self.settings, random.Random(seed))
+            with flow(correlation=f"run-{job}"):
+                await work_through(run)
+            runs.append(run)
+        return runs
+
+    async def create(self, **options: Any) -> Run:  # noqa: ANN401 - as run
+        return (await self.run("create", **options))[0]
+
+    async def open(self, **options: Any) -> Run:  # noqa: ANN401 - as run
+        return (await self.run("open", **options))[0]
+
+    async def close(self, **options: Any) -> Run:  # noqa: ANN401 - as run
+        return (await self.run("close", **options))[0]
+
+    async def rounds(self, group: int) -> dict[date, str]:
+        found = await self.rows(
+            "select scheduled_for_local_date, status from rounds.daily_rounds"
+            " where group_id = %s order by 1",
+            group,
+        )
+        return dict(found)
+
+    async def round_id(self, group: int, day: str) -> int:
+        return int(
+            await self.value(
+                "select id from rounds.daily_rounds"
+                " where group_id = %s and scheduled_for_local_date = %s",
+                group,
+                day,
+            )
+        )
+
+    async def events(self, type_: str = "rounds.opened") -> list[dict[str, Any]]:
+        """The payloads of the events of a type, in order."""
+        found = await self.rows(
+            "select payload from ostinato_data.event where type = %s order by id", type_
+        )
+        return [payload for (payload,) in found]
+
+    async def opened_round(self, **options: Any) -> tuple[int, int]:  # noqa: ANN401 - as group
+        """A group whose round of 2 June is open; the clock stands at its opening."""
+        await self.at("2026-06-01T10:00:00Z")
+        group = await self.group(**options)
+        await self.create()
+        await self.at("2026-06-02T12:30:00Z")
+        await self.open()
+        return group, await self.round_id(group, "2026-06-02")
