@@ -6,7 +6,7 @@ from typing import Any
 
 from structlog.typing import EventDict
 
-from ostinato import Cancel, Context, Retry, SyncContext
+from ostinato import Cancel, Context, Retry, Snooze, SyncContext
 from ostinato.base.metrics import FENCED_WRITES
 from ostinato.engine import claims, jobs
 from tests.runtime.lab import Lab, counted, forever, running, until
@@ -455,3 +455,20 @@ async def test_jobs_behind_stuck_lanes_are_given_back_for_others(lab: Lab) -> No
 
     assert await lab.rows("select distinct outcome from ostinato_data.outcome") == [("done",)]
     assert await lab.value("select max(attempt) from ostinato_data.outcome") > 1
+
+
+async def test_a_handler_that_goes_on_and_on_hears_that_its_worker_stops(lab: Lab) -> None:
+    begun = asyncio.Event()
+
+    @lab.app.job()
+    async def tend(ctx: Context) -> Snooze | None:
+        begun.set()
+        while not ctx.stopping:  # noqa: ASYNC110 - as such a handler does
+            await asyncio.sleep(0.01)  # noqa: TID251 - as above
+        return Snooze(0)
+
+    job_id = await tend.enqueue(lab.client)
+    async with lab.worker(drain_seconds=60):
+        await begun.wait()
+
+    assert await lab.state(job_id) in {"scheduled", "ready"}

@@ -77,6 +77,7 @@ class Context:
         "settled",
         "started",
         "steps",
+        "stopping",
     )
 
     def __init__(self, job: Job, services: Services) -> None:
@@ -84,6 +85,8 @@ class Context:
         """The job: id, kind, queue, tenant_id, correlation_id, attempt, failures."""
         self.cancelled = False
         """Somebody asked for this job to be cancelled; a handler that sees it should stop soon."""
+        self.stopping = False
+        """The worker drains: a handler that goes on and on should return `Snooze(0)` soon."""
         self.result: object = None
         """Set it before the end of `transaction()` to keep a result with the completion."""
         self.settled = False
@@ -289,6 +292,8 @@ class SyncContext:
     cancelled = property(
         lambda self: self._ctx.cancelled, doc="Whether the job is to be cancelled."
     )
+
+    stopping = property(lambda self: self._ctx.stopping, doc="Whether the worker drains.")
 
     @contextmanager
     def transaction(self, result: Callable[[], object] | None = None) -> Iterator[Connection[Any]]:

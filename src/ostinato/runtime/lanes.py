@@ -157,6 +157,8 @@ class Lanes:
         self._stopping = True
         self.give_back()
         self._wake_lanes()
+        for ctx in self._running:
+            ctx.stopping = True
         waiting = list(self._running.values())
         if waiting:
             await asyncio.wait(waiting, timeout=seconds)
