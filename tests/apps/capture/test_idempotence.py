@@ -263,31 +263,35 @@ async def test_64_callers_at_repeatable_read_make_one_row(vault: Vault) -> None:
     assert await count(vault) == 1
 
 
-async def test_a_missed_lock_cannot_make_a_second_row(
-    vault: Vault, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whoever writes without the lock is found by the constraint, and decides about the first."""
-    wanted = await vault.wanted()
-    first = await vault.receive()
-    real = service._decided
-    decisions = [Create(compute_canonical_fingerprint(SEED))]
+@pytest.mark.parametrize("size", [SEED.size_bytes, 7])
+async def test_a_missed_lock_cannot_make_a_second_row(vault: Vault, size: int) -> None:
+    """Who writes without the lock is met at the constraint; what is there then decides."""
+    await vault.receive()
+    copied = "create table public.written as table vault_secure.capture_events"
+    await vault.admin.execute(copied)
+    await vault.admin.execute("set session_replication_role = replica")
+    await vault.admin.execute("delete from vault_secure.capture_events")
+    await vault.admin.execute("set session_replication_role = origin")
+    try:
+        async with await psycopg.AsyncConnection.connect(vault.database.admin_url) as careless:
+            await careless.execute(
+                "insert into vault_secure.capture_events select * from public.written"
+            )
+            sending = asyncio.create_task(vault.receive(changed(SEED, size_bytes=size)))
 
-    async def missed(conn: Connection, user_id: str, fields: object) -> service._Decided:
-        if not decisions:
-            return await real(conn, user_id, fields)  # type: ignore[arg-type]
-        return service._Decided(TENANT, await vault.now(), decisions.pop())
+            async def waits() -> bool:
+                asked = "select count(*) from pg_locks where locktype = 'transactionid'"
+                return bool(await vault.value(f"{asked} and not granted"))
 
-    monkeypatch.setattr(service, "_decided", missed)
-    async with vault.transaction() as conn:
-        again = await service.take(conn, USER, wanted)
-    assert again.replayed
-    assert again.capture_event_id == first.capture_event_id
-
-    other = changed(SEED, size_bytes=7)
-    decisions.append(Create(compute_canonical_fingerprint(other)))
-    with pytest.raises(IdempotencyConflict):
-        async with vault.transaction() as conn:
-            await service.take(conn, USER, replace(wanted, fields=other))
+            await until_async(waits)
+            await careless.commit()
+        if size == SEED.size_bytes:
+            assert (await sending).replayed
+        else:
+            with pytest.raises(IdempotencyConflict):
+                await sending
+    finally:
+        await vault.admin.execute("drop table public.written")
     assert await count(vault) == 1
 
 

@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 from structlog.typing import EventDict
 
-from ostinato.apps.capture import APP, keyring, sealing
+from ostinato.apps.capture import APP, keyring
 from ostinato.apps.capture.device import Kek, Prepared
 from ostinato.apps.capture.model import Reason
 from ostinato.engine import machines
 from ostinato.runtime.scenario import System
 from ostinato.sandbox.running import Running
 from tests.apps.capture.conftest import Api
+from tests.apps.capture.kms import TROUBLED, TroubledKms
 from tests.apps.capture.vault import KEK, SEED, TENANT, USER, Vault, captured
 from tests.runtime.lab import Lab
 
@@ -164,16 +165,8 @@ async def test_what_was_done_before_a_crash_is_not_done_again(
     prepared = captured(CONTENT)
     put(store, prepared)
     taken = await vault.receive(prepared.fields)
-    looked: list[str] = []
-    real = sealing.examine
-
-    async def breaks_once(*args: Any, **options: Any) -> Any:  # noqa: ANN401 - as examine
-        looked.append("examine")
-        if len(looked) == 1:
-            raise ConnectionResetError("the process was in trouble")
-        return await real(*args, **options)
-
-    monkeypatch.setattr(sealing, "examine", breaks_once)
+    monkeypatch.setenv("OSTINATO_CAPTURE_KEYRING", TROUBLED)
+    TroubledKms.break_(1)
     await vault.run()
     assert (await vault.state(taken))[0] == "VERIFYING"
     await vault.run(move_clock=True)
@@ -192,11 +185,9 @@ async def dead_job(vault: Vault, store: Path, monkeypatch: pytest.MonkeyPatch) -
     put(store, prepared)
     taken = await vault.receive(prepared.fields)
 
-    async def broken(*_: object, **__: object) -> None:
-        raise ZeroDivisionError
-
     with monkeypatch.context() as patch:
-        patch.setattr(sealing, "examine", broken)
+        patch.setenv("OSTINATO_CAPTURE_KEYRING", TROUBLED)
+        TroubledKms.break_(1000)
         await vault.run(move_clock=True)
     assert await vault.value("select count(*) from ostinato_data.dead_letter") == 1
     return taken.capture_event_id
@@ -287,19 +278,14 @@ async def test_keys_and_content_reach_no_table_log_or_error(
             blob,
         )
     if outcome == "broken":
-        real = sealing._Opening.take
-
-        def take(self: Any, piece: bytes) -> bool:  # noqa: ANN401 - as it is
-            real(self, piece)
-            raise OSError("the disk was in trouble")
-
-        monkeypatch.setattr(sealing._Opening, "take", take)
+        monkeypatch.setenv("OSTINATO_CAPTURE_KEYRING", TROUBLED)
+        TroubledKms.break_(1000)
     put(store, prepared, blob)
     await vault.receive(prepared.fields)
     await vault.run()
 
     seen = await everything(vault) + repr(logs).encode()
-    assert outcome.encode() in seen or outcome == "broken"
+    assert (b"ConnectionResetError" if outcome == "broken" else outcome.encode()) in seen
     for secret in (dek, KEK.key, CONTENT[:39]):
         for form in (
             secret,
