@@ -29,6 +29,7 @@ from ostinato.cli import (
     schedules,
     serve,
     trail,
+    watch,
     webhooks,
     workers,
 )
@@ -91,6 +92,7 @@ serve.register(app)
 api.register(app)
 sandbox.register(app)
 demo.register(app)
+watch.register(app)
 enqueue.register(app)
 _jobs = group(app, "jobs", "Look at jobs, and retry, cancel or redrive them.")
 jobs.register(_jobs)

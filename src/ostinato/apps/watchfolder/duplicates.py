@@ -9,9 +9,12 @@ A decision is done file by file, each with one atomic move, and decision.json go
 crash it is simply done again.
 """
 
+import contextlib
 import copy
 import itertools
 import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +40,19 @@ from ostinato.apps.watchfolder.utils import (
     timestamp,
     unlink,
 )
+from ostinato.base.errors import InvalidInput, NotFound
 
-__all__ = ["Undecidable", "apply_decisions", "archive_path", "held_files", "hold", "mend"]
+__all__ = [
+    "Held",
+    "Undecidable",
+    "apply_decisions",
+    "archive_path",
+    "decide",
+    "held",
+    "held_files",
+    "hold",
+    "mend",
+]
 
 PENDING = {"state": "DUPLICATE_PENDING"}
 PATIENCE = 10  # ticks that an unreadable decision may be just being written
@@ -108,6 +122,65 @@ def held_files(place: Path) -> list[Path]:
         for path in place.iterdir()
         if path.is_file() and path.name not in OURS and not path.name.startswith(".")
     )
+
+
+@dataclass(frozen=True)
+class Held:
+    """A jobKey with files that wait for a decision."""
+
+    job_key: str
+    state: str
+    message: str | None
+    detected_at: str | None
+    files: list[str]
+    existing_state: str | None
+    existing_name: str | None
+    decided: bool
+    """A decision was written, and waits for the next tick."""
+
+
+def held(folders: Folders) -> list[Held]:
+    """What waits for a decision."""
+    found = []
+    for place in sorted(folders.hold.iterdir()) if folders.hold.is_dir() else ():
+        if not place.is_dir() or not (files := held_files(place)):
+            continue
+        report, status = {}, {}
+        with contextlib.suppress(ValueError, OSError):
+            report = read_json(folders.reports / f"{place.name}.json", {})
+            status = read_json(place / "status.json", {})
+        existing = report.get("existing") or {}
+        found.append(
+            Held(
+                place.name,
+                status.get("state", PENDING["state"]),
+                status.get("message"),
+                report.get("detectedAt"),
+                [path.name for path in files],
+                existing.get("state"),
+                existing.get("fileName"),
+                (place / "decision.json").exists(),
+            )
+        )
+    return found
+
+
+def decide(
+    folders: Folders, job_key: str, action: str, by: str, files: Sequence[str] | None = None
+) -> None:
+    """Write a decision about duplicates that are held; the next tick carries it out."""
+    place = folders.hold / job_key
+    if action not in ACTIONS:
+        raise InvalidInput(f"there is no action {action!r}", hint=f"One of: {', '.join(ACTIONS)}.")
+    there = [path.name for path in held_files(place)] if place.is_dir() else []
+    if not there or "/" in job_key:
+        raise NotFound(f"no duplicate of {job_key} is held", hint="See what is: `ostinato held`.")
+    unknown = set(files or ()) - set(there)
+    if unknown:
+        raise NotFound(f"{', '.join(sorted(unknown))} is not held for {job_key}")
+    # The files are named: one that comes later was not decided about.
+    decision = {"action": action, "decidedBy": by, "decidedAt": now_iso()}
+    atomic_write_json(place / "decision.json", {**decision, "files": list(files or there)})
 
 
 def mend(tick: Tick) -> None:

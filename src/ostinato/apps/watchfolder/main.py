@@ -279,7 +279,9 @@ def process_loop(config: Config | None = None, stop: threading.Event | None = No
         memory: Memory = chosen["memory"]
         try:
             while not halt.is_set():
-                process_tick(in_flight, index, index_path, profile.get(), chosen)
+                done = process_tick(in_flight, index, index_path, profile.get(), chosen)
+                if chosen.get("on_tick") is not None:
+                    chosen["on_tick"](done, in_flight)
                 busy = in_flight or memory.staged
                 pause = float(chosen.get("tick_s", TICK_SECONDS))
                 halt.wait(min(pause, BUSY_TICK_SECONDS) if busy else pause)

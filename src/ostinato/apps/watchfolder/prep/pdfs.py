@@ -34,7 +34,8 @@ def rewrite(source: Path, target: Path, limits: PrepLimits) -> tuple[int, list[s
     except pikepdf.PasswordError:
         raise Refused("ENCRYPTED", "the PDF is locked with a password") from None
     except (pikepdf.PdfError, ValueError, TypeError, KeyError, RecursionError) as error:
-        raise Refused("CORRUPT", f"the PDF cannot be repaired: {str(error)[:200]}") from None
+        said = str(error).replace(f"{source}: ", "")[:200]
+        raise Refused("CORRUPT", f"the PDF cannot be repaired: {said}") from None
 
 
 def count_pages(path: Path) -> int:

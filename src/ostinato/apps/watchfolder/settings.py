@@ -1,0 +1,61 @@
+"""The settings of watchfolder, for the engine; `python -m …main` reads the seed's variables."""
+
+from pathlib import Path
+
+from ostinato.apps.watchfolder.folders import Folders
+from ostinato.apps.watchfolder.main import config_from
+from ostinato.apps.watchfolder.model import Config
+from ostinato.base import settings
+from ostinato.base.sections import Section, section, setting
+
+__all__ = ["WatchfolderSettings"]
+
+
+@section("watchfolder")
+class WatchfolderSettings(Section):
+    """How folders are tended."""
+
+    root: str = setting(
+        "", "Where the folders of tenants are made. Empty: `watch` in the data folder."
+    )
+    prep_url: str = setting("", "PREP to use. Empty: one is started beside the worker.")
+    ocr_url: str = setting("", "OCR to use. Empty: one is started beside the worker.")
+    ocr_engine: str = setting(
+        "auto", "What reads: auto, tesseract or rapid.", choices=("auto", "tesseract", "rapid")
+    )
+    ocr_lang: str = setting("fra+eng", "Languages of what is scanned.")
+    stable_seconds: float = setting(
+        5.0, "A file that has not changed for this long is finished.", low=0, high=3600
+    )
+    tick_seconds: float = setting(1.0, "Longest time between two ticks.", low=0.05, high=600)
+    job_timeout_seconds: int = setting(
+        120, "A service that was silent for this long is retried.", low=1, high=86_400
+    )
+    max_jobs_in_flight: int = setting(10, "Jobs in hand at once.", low=1, high=10_000)
+    prep_concurrency: int = setting(2, "Jobs that PREP has at once.", low=1, high=1000)
+    ocr_concurrency: int = setting(1, "Jobs that OCR has at once.", low=1, high=1000)
+    max_attempts: int = setting(3, "Attempts of each step.", low=1, high=100)
+    min_free_bytes: int = setting(
+        1 << 30, "Nothing new is taken when less than this is free.", low=0, high=1 << 50
+    )
+
+    def folders(self, tenant_id: str, name: str) -> Folders:
+        """Where the folder of a tenant is."""
+        root = Path(self.root or Path(settings.load({}).data_dir) / "watch")
+        return Folders.below(root.absolute() / tenant_id / name)
+
+    def config(self, folders: Folders, lang: str) -> Config:
+        """What a tick is told."""
+        config = config_from({}, folders)
+        return config | {
+            "ocr_lang": lang or self.ocr_lang,
+            "stable_s": self.stable_seconds,
+            "tick_s": self.tick_seconds,
+            "job_timeout_s": self.job_timeout_seconds,
+            "max_jobs_in_flight": self.max_jobs_in_flight,
+            "prep_concurrency": self.prep_concurrency,
+            "ocr_concurrency": self.ocr_concurrency,
+            "max_attempts_prep": self.max_attempts,
+            "max_attempts_ocr": self.max_attempts,
+            "min_free_bytes": self.min_free_bytes,
+        }
