@@ -26,7 +26,8 @@ class Place:
     sources: Running
 
     def worker(self, **settings: float) -> AbstractAsyncContextManager[Worker]:
-        """A worker that runs enrichment."""
+        """A worker that runs enrichment; it is patient, because this machine may be busy."""
+        settings = {"expiry_seconds": 20.0, "beat_seconds": 1.0} | settings
         return self.lab.worker(queues=None, **settings)
 
     async def post(

@@ -27,7 +27,7 @@ __all__ = ["catch_up", "enrich", "sweep"]
 
 LONGEST_TURN: Final = 2.0
 """Seconds that a run waits for its turn in the worker; a longer wait leaves it to others."""
-HELD_SECONDS: Final = 5.0
+HELD_SECONDS: Final = 1.0
 
 
 @APP.job(queue=QUEUE, retry=Retry(delays=(1, 5, 15, 30)))

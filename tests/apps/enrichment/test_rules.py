@@ -1,0 +1,418 @@
+"""The decisions of enrichment: identifiers, merge, verdicts, retries, keys, checksums."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from ostinato.apps.enrichment.extract import directors, extract
+from ostinato.apps.enrichment.identifiers import Refused, fails_luhn, read
+from ostinato.apps.enrichment.inpi import life_of
+from ostinato.apps.enrichment.merge import FIELDS, MATRIX, Stored, merge
+from ostinato.apps.enrichment.model import (
+    ErrorCode,
+    Fetched,
+    Identifiers,
+    SourceApi,
+    SourceError,
+    Status,
+    Trigger,
+)
+from ostinato.apps.enrichment.rules import (
+    cooldown_left,
+    core_identity,
+    enrichment_error,
+    error_of_status,
+    evaluate,
+    idempotency_key,
+    is_fresh,
+    is_retryable,
+    next_pause,
+    retry_after,
+    stable_checksum,
+    stale_fields,
+)
+from ostinato.apps.enrichment.sandbox_data import invented, rcs, record
+from ostinato.apps.enrichment.sandbox_search import unit
+
+NOW = datetime(2026, 2, 23, 12, 30, 15, tzinfo=UTC)
+A, INPI, R = SourceApi.SEARCH, SourceApi.INPI, SourceApi.RCS
+
+
+def error(
+    source: SourceApi = INPI,
+    code: ErrorCode = ErrorCode.TIMEOUT,
+    status: int | None = None,
+    *,
+    after: float | None = None,
+) -> SourceError:
+    return SourceError(code, source, status, "it failed", is_retryable(code, status), after)
+
+
+def said(source: SourceApi, **values: str) -> Fetched:
+    return Fetched(source, 200, 1, None, values)
+
+
+def failed(source: SourceApi, code: ErrorCode = ErrorCode.TIMEOUT) -> Fetched:
+    return Fetched(source, None, 1, error(source, code))
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "552032534",
+        " 552 032 534 ",
+        "552.032.534",
+        "552-032-534",
+        "552\u00a0032\u202f534",
+        "552\u2009032 534",
+        "５５２０３２５３４",  # noqa: RUF001 - full-width digits are the point
+        "FR 27 552032534",
+        "RCS PARIS 552 032 534",
+        "RCS Paris B 552 032 534",
+    ],
+)
+def test_a_siren_is_read_as_people_type_it(typed: str) -> None:
+    found = read(typed, None)
+
+    assert isinstance(found, Identifiers)
+    assert (found.siren, found.company_siren, found.siren_raw) == ("552032534", "552032534", typed)
+
+
+def test_a_siret_alone_says_its_siren_also_in_the_wrong_box() -> None:
+    for given in ((None, "73282932000074"), ("732 829 320 00074", None)):
+        found = read(*given)
+
+        assert isinstance(found, Identifiers)
+        assert (found.siret, found.company_siren) == ("73282932000074", "732829320")
+
+
+@pytest.mark.parametrize(
+    ("siren", "siret", "code"),
+    [
+        (None, None, "MISSING_COMPANY_IDENTIFIER"),
+        ("", "  ", "MISSING_COMPANY_IDENTIFIER"),
+        ("5572466", None, "INVALID_SIREN_FORMAT"),  # zeros that Excel dropped are not put back
+        ("55203253A", None, "INVALID_SIREN_FORMAT"),
+        (552032534, None, "INVALID_SIREN_FORMAT"),
+        ("5" * 200, None, "INVALID_SIREN_FORMAT"),
+        ("552032534", "5520325340001", "INVALID_SIRET_FORMAT"),
+        (None, ["x"], "INVALID_SIRET_FORMAT"),
+        ("12345", "98765432100012", "INVALID_SIREN_FORMAT"),
+        ("123456789", "98765432100012", "SIREN_SIRET_MISMATCH"),
+    ],
+)
+def test_identifiers_are_refused_in_order(siren: object, siret: object, code: str) -> None:
+    found = read(siren, siret, "enforce")
+
+    assert isinstance(found, Refused)
+    assert found.code == code
+
+
+def test_a_wrong_check_digit_is_refused_only_when_that_is_asked_for() -> None:
+    warned, enforced = read("552032535", None, "warn"), read("552032535", None, "enforce")
+
+    assert isinstance(warned, Identifiers)
+    assert fails_luhn(warned) == ["siren"]
+    assert isinstance(enforced, Refused)
+    assert enforced.reason == "luhn_check_failed"
+
+
+@pytest.mark.parametrize("siret", ["35600000000048", "35600000009075", "35600000049837"])
+def test_the_establishments_of_la_poste_have_a_rule_of_their_own(siret: str) -> None:
+    found = read("356000000", siret, "enforce")
+
+    assert isinstance(found, Identifiers)
+
+
+def test_merge_takes_the_first_source_in_the_order_of_each_field() -> None:
+    values = {source: dict.fromkeys(FIELDS, str(source)) for source in (A, INPI, R)}
+    for one in values.values():
+        one["creation_date"] = "2014-05-02"
+
+    merged = merge({}, [said(source, **found) for source, found in values.items()])
+
+    assert merged.sources == {field: order[0] for field, order in MATRIX.items()}
+
+
+def test_the_matrix_is_the_contracts() -> None:
+    orders = {
+        field: "".join({A: "A", INPI: "I", R: "R"}[s] for s in o) for field, o in MATRIX.items()
+    }
+
+    assert orders == {
+        "legal_name": "AIR",
+        "trade_name": "AI",
+        "brand_name": "AI",
+        "legal_form": "IAR",
+        "creation_date": "IAR",
+        "active_status": "AIR",
+        "address_line1": "AIR",
+        "address_line2": "AI",
+        "postal_code": "AIR",
+        "city": "AIR",
+        "country_code": "IA",
+        "naf_code": "AI",
+        "naf_label": "A",
+        "headcount_range": "A",
+        "rcs_city": "RI",
+        "registry_name": "RI",
+    }
+
+
+@pytest.mark.parametrize("empty", ["", "   "])
+def test_nothing_empty_replaces_something(empty: str) -> None:
+    stored = {"legal_name": Stored("OLD", A)}
+
+    merged = merge(stored, [said(A, legal_name=empty), said(INPI), said(R)])
+
+    assert merged.values["legal_name"] == "OLD"
+    assert "legal_name" not in merged.sources
+
+
+def test_a_value_of_a_source_that_is_down_gives_way_to_a_better_one_only() -> None:
+    stored = {"legal_form": Stored("SAS (INPI)", INPI), "legal_name": Stored("BY INPI", INPI)}
+
+    merged = merge(stored, [said(A, legal_form="SAS (A)", legal_name="BY A"), failed(INPI)])
+
+    assert merged.values["legal_form"] == "SAS (INPI)"  # INPI is before the search here
+    assert merged.values["legal_name"] == "BY A"  # and behind it there
+
+
+def test_a_better_source_that_comes_back_replaces_a_worse_one() -> None:
+    stored = {"legal_form": Stored("SAS (A)", A)}
+
+    merged = merge(stored, [said(A, legal_form="SAS (A)"), said(INPI, legal_form="SAS (INPI)")])
+
+    assert merged.values["legal_form"] == "SAS (INPI)"
+    assert merged.sources["legal_form"] is INPI
+
+
+def test_an_invalid_date_is_passed_over() -> None:
+    found = [said(INPI, creation_date="31/12/2014"), said(A, creation_date="2014-05-02")]
+
+    merged = merge({}, found)
+
+    assert merged.values["creation_date"] == "2014-05-02"
+
+
+def test_a_masked_field_is_filled_by_no_other_source() -> None:
+    masked = Fetched(A, 200, 1, None, {"city": "LYON"}, ("legal_name",))
+
+    merged = merge({}, [masked, said(INPI, legal_name="CLAUDE DURAND")])
+
+    assert merged.values["legal_name"] is None
+    assert merged.masked == ("legal_name",)
+
+
+@pytest.mark.parametrize(
+    ("siren", "fields"),
+    [
+        ("999000060", {"legal_name", "trade_name", "address_line1", "postal_code"}),
+        ("999000078", {"brand_name", "address_line1", "postal_code"}),
+    ],
+)
+def test_masked_persons_and_companies_have_a_core_identity(siren: str, fields: set[str]) -> None:
+    company = invented(siren)
+    assert company is not None
+
+    found = extract(A, {"results": [unit(company)]})
+
+    assert fields <= set(found.masked)
+    assert not any("NON-DIFFUSIBLE" in value for value in found.values.values())
+    assert found.values["city"] == "LYON 3EME"
+    assert core_identity(siren, found.values, found.masked)
+
+
+def test_the_three_shapes_are_read() -> None:
+    company = invented("999000011")
+    assert company is not None
+
+    of_a = extract(A, {"results": [unit(company)]}).values
+    of_i = extract(INPI, record(company)).values
+    of_r = extract(R, rcs(company)).values
+
+    assert (of_a["naf_code"], of_a["headcount_range"], of_a["country_code"]) == (
+        "62.01Z",
+        "12",
+        "FR",
+    )
+    assert (of_i["naf_code"], of_i["country_code"]) == ("62.01Z", "FR")
+    assert (of_i["creation_date"], of_i["address_line1"]) == ("2014-04-18", "12 B RUE DES EXEMPLES")
+    assert (of_r["rcs_city"], of_r["registry_name"]) == ("LYON", "RCS LYON")
+    assert of_r["creation_date"] == "2014-05-02"
+    assert "city" not in of_r
+
+
+@pytest.mark.parametrize("payload", [{}, {"results": [{}]}, {"formality": None}, {"data": None}, 7])
+@pytest.mark.parametrize("source", [A, INPI, R])
+def test_an_incomplete_answer_is_no_error(source: SourceApi, payload: object) -> None:
+    assert extract(source, payload).masked == ()
+
+
+def test_directors_are_named_without_births_and_homes() -> None:
+    company = invented("999000011")
+    assert company is not None
+
+    found = directors({INPI: record(company)})
+
+    assert [one["nom"] for one in found] == ["CAMILLE ANNE EXEMPLE", "AUDIT IMAGINAIRE"]
+    assert all(set(one) == {"nom", "qualite", "type_dirigeant", "siren"} for one in found)
+    assert directors({R: rcs(company)})[0]["nom"] == "Camille EXEMPLE"
+
+
+@pytest.mark.parametrize(
+    ("fetched", "core", "expected"),
+    [
+        ([said(A), said(INPI), said(R)], True, (Status.SUCCESS, 3, 0, 0)),
+        ([said(A), failed(INPI), said(R)], True, (Status.PARTIAL, 2, 0, 1)),
+        ([said(A), failed(INPI), failed(R)], True, (Status.PARTIAL, 1, 0, 2)),
+        ([failed(A), said(INPI), said(R)], True, (Status.FAILED, 2, 1, 0)),
+        ([failed(A, ErrorCode.NOT_FOUND), said(INPI), said(R)], True, (Status.FAILED, 2, 1, 0)),
+        ([said(A), said(INPI), said(R)], False, (Status.FAILED, 3, 0, 0)),
+    ],
+)
+def test_a_run_ends_as_the_machine_says(
+    fetched: list[Fetched],
+    core: bool,  # noqa: FBT001 - a case
+    expected: tuple[Status, int, int, int],
+) -> None:
+    found = evaluate(fetched, core=core)
+
+    assert (
+        found.status,
+        found.sources_success_count,
+        found.required_sources_failed_count,
+        found.optional_sources_failed_count,
+    ) == expected
+    assert (found.error is None) is (found.status is Status.SUCCESS)
+    assert found.sources_failed_count == 3 - found.sources_success_count
+
+
+def test_an_optional_source_that_knows_nothing_may_be_no_failure() -> None:
+    fetched = [said(A), said(INPI), failed(R, ErrorCode.NOT_FOUND)]
+
+    assert evaluate(fetched, core=True).status is Status.PARTIAL
+    assert evaluate(fetched, core=True, optional_not_found_fails=False).status is Status.SUCCESS
+
+
+def test_errors_are_joined_and_cut_at_a_boundary() -> None:
+    two = [error(INPI), error(R, ErrorCode.RATE_LIMIT, 429)]
+    many = enrichment_error(two * 100)
+
+    assert enrichment_error(two) == "INPI_RNE:-:TIMEOUT|API_ENTREPRISE_RCS:429:RATE_LIMIT"
+    assert many is not None
+    assert 1900 < len(many) <= 2000
+    assert set(many.split("|")) == {"INPI_RNE:-:TIMEOUT", "API_ENTREPRISE_RCS:429:RATE_LIMIT"}
+
+
+@pytest.mark.parametrize(
+    ("source", "status", "code", "expected", "again"),
+    [
+        (A, 400, None, "INTERNAL_ERROR", False),
+        (A, 401, None, "AUTH_ERROR", False),
+        (A, 403, None, "FORBIDDEN", False),
+        (A, 404, None, "INTERNAL_ERROR", False),
+        (A, 429, None, "RATE_LIMIT", True),
+        (A, 500, None, "UPSTREAM_5XX", True),
+        (INPI, 401, None, "AUTH_ERROR", False),
+        (INPI, 404, None, "NOT_FOUND", False),
+        (INPI, 503, None, "UPSTREAM_5XX", True),
+        (R, 404, "02003", "NOT_FOUND", False),
+        (R, 409, "00015", "SOURCE_UNAVAILABLE", False),
+        (R, 422, "00201", "INTERNAL_ERROR", False),
+        (R, 451, None, "FORBIDDEN", False),
+        (R, 502, "02999", "UPSTREAM_5XX", True),
+        (R, 503, "02020", "SOURCE_UNAVAILABLE", True),
+        (R, 504, "02002", "TIMEOUT", True),
+    ],
+)
+def test_statuses_have_their_canonical_codes(
+    source: SourceApi,
+    status: int,
+    code: str | None,
+    expected: str,
+    again: bool,  # noqa: FBT001 - a case
+) -> None:
+    found = error_of_status(source, status, code)
+
+    assert found == expected
+    assert is_retryable(found, status) is again
+
+
+def test_a_source_is_tried_again_twice_after_250_and_500_ms() -> None:
+    backoff = (0.25, 0.5)
+
+    assert [next_pause(error(), tries, backoff, 5) for tries in (1, 2, 3)] == [0.25, 0.5, None]
+    assert next_pause(error(code=ErrorCode.NOT_FOUND, status=404), 1, backoff, 5) is None
+    assert next_pause(error(code=ErrorCode.SOURCE_UNAVAILABLE), 1, backoff, 5) is None
+
+
+def test_a_short_retry_after_is_waited_for_and_a_long_one_ends_the_source() -> None:
+    limited = [error(code=ErrorCode.RATE_LIMIT, status=429, after=s) for s in (3.0, 5.0, 30.0)]
+
+    assert [next_pause(one, 1, (0.25, 0.5), 5) for one in limited] == [3.0, 5.0, None]
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        (None, None),
+        ("7", 7.0),
+        (" 30 ", 30.0),
+        ("Mon, 23 Feb 2026 12:31:15 GMT", 60.0),
+        ("Mon, 23 Feb 2026 12:00:00 GMT", 0.0),
+        ("soon", None),
+        ("-1", None),
+    ],
+)
+def test_retry_after_is_a_number_or_a_date(header: str | None, seconds: float | None) -> None:
+    assert retry_after(header, NOW) == seconds
+
+
+def test_the_idempotency_key_has_a_bucket() -> None:
+    keys = {trigger: idempotency_key("999000003", trigger, NOW) for trigger in Trigger}
+
+    assert keys[Trigger.REQUEST_CREATED] == "999000003:REQUEST_CREATED:2026-02-23"
+    assert keys[Trigger.REQUEST_OPENED] == "999000003:REQUEST_OPENED:2026-02-23"
+    assert keys[Trigger.MANUAL_REFRESH] == "999000003:MANUAL_REFRESH:2026-02-23T12:30"
+
+
+def test_fresh_is_younger_than_thirty_days() -> None:
+    assert is_fresh(NOW - timedelta(days=29), NOW, 30)
+    assert not is_fresh(NOW - timedelta(days=30), NOW, 30)
+    assert cooldown_left(None, NOW, 60) == 0
+    assert cooldown_left(NOW - timedelta(seconds=20), NOW, 60) == 40
+
+
+def test_active_status_is_stale_after_a_week() -> None:
+    observed = dict.fromkeys(("active_status", "city"), NOW - timedelta(days=8))
+
+    assert stale_fields(observed, NOW) == ["active_status"]
+
+
+def test_a_checksum_does_not_change_with_what_is_volatile() -> None:
+    company = invented("999000011")
+    assert company is not None
+    first, again = {"results": [unit(company)]}, {"results": [unit(company) | {"score": 1.0}]}
+    extract_1, extract_2 = rcs(company), rcs(company)
+    extract_2["data"]["date_extrait"] = "2026-03-01"
+    extract_2["meta"] = {"at": 7}
+
+    assert stable_checksum(A, first) == stable_checksum(A, again)
+    assert stable_checksum(R, extract_1) == stable_checksum(R, extract_2)
+    assert stable_checksum(A, first) != stable_checksum(A, {"results": []})
+
+
+def test_an_error_has_exactly_the_five_fields() -> None:
+    assert error().to_json() == {
+        "error_code": "TIMEOUT",
+        "source_api": "INPI_RNE",
+        "http_status": None,
+        "message": "it failed",
+        "retryable": True,
+    }
+
+
+def test_a_token_lives_as_long_as_it_says() -> None:
+    assert life_of("e30.eyJleHAiOiAxMDAwfQ.x", 0) == 940
+    assert life_of("opaque", 0) == 3000

@@ -1,0 +1,233 @@
+"""The sources over real HTTP: retries, limits, the breaker, the token of INPI, what is masked."""
+
+import pytest
+
+from ostinato.apps.enrichment.sandbox import Registers
+from ostinato.sandbox.running import running
+from tests.apps.enrichment.place import ALL_FINE, Place
+
+SEARCH, INPI, RCS = "/registers/search", "/registers/api/companies/*", "/registers/v3/*"
+
+
+async def error_of(place: Place, siren: str = ALL_FINE) -> str | None:
+    found: str | None = (await place.company(siren))["enrichment_error"]
+    return found
+
+
+async def test_inpi_that_fails_twice_and_then_answers_is_a_success(place: Place) -> None:
+    await place.enriched("999000045")
+
+    assert await place.status("999000045") == "SUCCESS"
+    assert len(place.calls("/companies/999000045")) == 3
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
+async def test_errors_of_ours_are_not_tried_again(place: Place, status: int) -> None:
+    place.sources.order(RCS, f"{status}*")
+
+    await place.enriched()
+
+    assert await place.status() == "PARTIAL"
+    assert len(place.calls("/extrait_kbis")) == 1
+
+
+@pytest.mark.parametrize("word", ["429:0", "500", "503", "stall"])
+async def test_timeouts_429_and_5xx_are_tried_three_times(place: Place, word: str) -> None:
+    place.sources.order(RCS, f"{word}*")
+
+    await place.enriched()
+
+    assert await place.status() == "PARTIAL"
+    assert len(place.calls("/extrait_kbis")) == 3
+
+
+@pytest.mark.parametrize("word", ["reset", "close", "garbage", "empty", "truncated"])
+async def test_a_source_that_speaks_no_sense_is_unavailable(place: Place, word: str) -> None:
+    place.sources.order(RCS, f"{word}*")
+
+    await place.enriched()
+
+    error = await error_of(place)
+    assert error is not None
+    assert error.endswith(":SOURCE_UNAVAILABLE")
+    assert len(place.calls("/extrait_kbis")) == 1
+
+
+async def test_one_failed_source_does_not_keep_the_next_from_being_called(place: Place) -> None:
+    place.sources.order(INPI, "500*")
+
+    await place.enriched()
+
+    assert await place.status() == "PARTIAL"
+    assert len(place.calls("/extrait_kbis")) == 1
+    assert (await place.company())["rcs_city"] == "LYON"
+
+
+async def test_a_required_source_that_fails_is_failed_and_the_others_are_asked(
+    place: Place,
+) -> None:
+    await place.enriched("999000052")
+
+    assert await place.status("999000052") == "FAILED"
+    assert await error_of(place, "999000052") == "API_RECHERCHE_ENTREPRISES:503:UPSTREAM_5XX"
+    assert len(place.calls("/extrait_kbis")) == 1
+
+
+@pytest.mark.parametrize("siren", ["000000000", "999000110"])
+async def test_an_unknown_company_and_another_one_are_not_found(place: Place, siren: str) -> None:
+    await place.enriched(siren)
+
+    assert await place.status(siren) == "FAILED"
+    error = await error_of(place, siren)
+    assert error is not None
+    assert error.startswith("API_RECHERCHE_ENTREPRISES:200:NOT_FOUND")
+
+
+async def test_a_cut_connection_fails_at_once(place: Place) -> None:
+    await place.enriched("999000136")
+
+    assert await error_of(place, "999000136") == (
+        "API_RECHERCHE_ENTREPRISES:-:SOURCE_UNAVAILABLE|INPI_RNE:-:SOURCE_UNAVAILABLE"
+        "|API_ENTREPRISE_RCS:-:SOURCE_UNAVAILABLE"
+    )
+    assert len(place.calls("/search")) == 1
+
+
+async def test_a_refused_connection_is_unavailable(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OSTINATO_ENRICHMENT_RCS_URL", "http://127.0.0.1:1")
+
+    await place.enriched()
+
+    assert await error_of(place) == "API_ENTREPRISE_RCS:-:SOURCE_UNAVAILABLE"
+
+
+async def test_three_failed_fetches_pause_a_source_and_a_probe_opens_it_again(place: Place) -> None:
+    place.sources.order(RCS, "reset*3")
+    async with place.worker():
+        for number in range(4):
+            await place.made(f"99800000{number}")
+            await place.ended(f"99800000{number}")
+        called = len(place.calls("/extrait_kbis"))
+        await place.lab.rows("update enrichment.source set paused_until = ostinato.now()")
+        await place.made("998000009")
+        await place.ended("998000009")
+
+    assert called == 3  # the fourth company was not even asked for
+    assert await error_of(place, "998000003") == "API_ENTREPRISE_RCS:-:SOURCE_UNAVAILABLE"
+    assert await place.status("998000009") == "SUCCESS"
+    assert len(place.calls("/ping/infogreffe/rcs")) == 1
+
+
+async def test_a_long_retry_after_keeps_everybody_away_from_the_source(place: Place) -> None:
+    await place.enriched("999000029")
+    called = len(place.calls("/extrait_kbis"))
+
+    await place.enriched()
+
+    assert called == 1
+    assert len(place.calls("/extrait_kbis")) == 1
+    assert await error_of(place) == "API_ENTREPRISE_RCS:-:RATE_LIMIT"
+
+
+async def test_calls_keep_to_the_rate_of_a_source(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Twelve companies at once against a search that allows seven calls a second."""
+    strict = Registers()
+    monkeypatch.setenv("OSTINATO_ENRICHMENT_SYNC_MS", "0")
+    with running(strict) as sandbox:
+        for name, value in strict.settings(sandbox.url).items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setenv("OSTINATO_ENRICHMENT_SEARCH_PER_SECOND", "6")
+        async with place.worker():
+            sirens = [f"9980000{number:02}" for number in range(12)]
+            for siren in sirens:
+                await place.made(siren)
+            for siren in sirens:
+                await place.ended(siren)
+        refused = [call for call in sandbox.faults.calls if call.status == 429]
+
+    assert refused == []
+
+
+async def test_inpis_token_is_got_once_and_renewed_once_on_401(place: Place) -> None:
+    async with place.worker():
+        for siren in (ALL_FINE, "999000094", "999000011"):
+            await place.made(siren)
+            await place.ended(siren)
+
+    assert [await place.status(s) for s in (ALL_FINE, "999000094", "999000011")] == ["SUCCESS"] * 3
+    assert len(place.calls("/sso/login")) == 2
+    assert len(place.calls("/companies/999000094")) == 2
+
+
+async def test_a_wrong_password_is_an_auth_error_and_is_not_tried_again(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OSTINATO_ENRICHMENT_INPI_PASSWORD", "wrong")
+
+    await place.enriched()
+
+    assert await error_of(place) == "INPI_RNE:401:AUTH_ERROR"
+    assert len(place.calls("/sso/login")) == 1
+
+
+async def test_a_sixth_login_in_thirty_seconds_is_never_tried(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OSTINATO_ENRICHMENT_INPI_PASSWORD", "wrong")
+    async with place.worker():
+        for number in range(6):
+            await place.made(f"99800001{number}")
+            await place.ended(f"99800001{number}")
+
+    assert len(place.calls("/sso/login")) == 5
+    assert await error_of(place, "998000015") == "INPI_RNE:-:RATE_LIMIT"
+
+
+async def test_no_credentials_are_an_auth_error_without_a_call(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OSTINATO_ENRICHMENT_INPI_USERNAME")
+    monkeypatch.delenv("OSTINATO_ENRICHMENT_RCS_TOKEN")
+
+    await place.enriched()
+
+    assert await error_of(place) == "INPI_RNE:-:AUTH_ERROR|API_ENTREPRISE_RCS:-:AUTH_ERROR"
+    assert place.calls("/sso/login") == place.calls("/extrait_kbis") == []
+
+
+async def test_the_search_and_the_rcs_are_asked_as_they_want_to_be(place: Place) -> None:
+    await place.enriched()
+
+    search = next(call for call in place.sources.faults.calls if call.path == SEARCH)
+    extract = next(call for call in place.sources.faults.calls if "extrait" in call.path)
+    assert f"q={ALL_FINE}&minimal=true&include=siege" in search.query
+    assert search.headers["user-agent"].startswith("ostinato-enrichment")
+    assert all(f"{name}=" in extract.query for name in ("context", "object", "recipient"))
+
+
+@pytest.mark.parametrize("siren", ["999000060", "999000078"])
+async def test_what_is_masked_is_neither_kept_nor_shown(place: Place, siren: str) -> None:
+    request_id = await place.enriched(siren)
+
+    told = (await place.get(request_id)).json()["company"]
+    assert await place.status(siren) == "SUCCESS"
+    assert told["data_masked"] is True
+    assert told["address_line1"] is None
+    assert "NON-DIFFUSIBLE" not in str(told)
+    assert (told["legal_name"] is None) is (siren == "999000060")
+
+
+async def test_a_company_that_was_masked_later_is_shown_no_more(place: Place) -> None:
+    request_id = await place.enriched()
+    await place.lab.rows(
+        "update enrichment.company set masked_fields = '{address_line1}' where siren = %s", ALL_FINE
+    )
+
+    told = (await place.get(request_id)).json()["company"]
+
+    assert told["address_line1"] is None
+    assert (await place.company())["address_line1"] is not None
