@@ -4,17 +4,22 @@ import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import httpx
 import psycopg
 import pytest
 
 from ostinato import Client
+from ostinato.api.parts import Parts
+from ostinato.api.server import build
+from ostinato.apps.rounds import APP
 from ostinato.apps.rounds.schema import COMPONENT
+from ostinato.base.settings import Settings
 from ostinato.db import migrate
 from ostinato.db.embedded import Server, Urls
 from ostinato.engine.schema import ENGINE
 from ostinato.runtime.database import Database
 from ostinato.testing import Engine
-from tests.apps.rounds.town import Town
+from tests.apps.rounds.town import Api, Town
 from tests.conftest import note_called_functions
 
 # The machine is part of the schema here, not of what a test leaves behind.
@@ -60,3 +65,15 @@ async def town(shared_server: Server, rounds_urls: Urls) -> AsyncIterator[Town]:
         await admin.execute(EMPTY_ROUNDS)
         yield made
         await note_called_functions(admin)
+
+
+@pytest.fixture
+async def api(town: Town) -> AsyncIterator[Api]:
+    """The real API with rounds, in the test's own event loop."""
+    app = build(Parts(town.engine.database, Settings(), apps=(APP,)))
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(transport=transport, base_url="http://api.test") as http,
+    ):
+        yield Api(town, app.state.parts, http)

@@ -1,10 +1,29 @@
 """Create, open and close: at the right moment, once, whatever happens in between."""
 
-from datetime import date
+import asyncio
+from datetime import date, time, timedelta
 
-from tests.apps.rounds.town import Town, moment
+import pytest
+from structlog.typing import EventDict
+
+from ostinato.apps.rounds import APP, groups
+from ostinato.apps.rounds.groups import Person
+from ostinato.apps.rounds.settings import RoundsSettings
+from tests.apps.rounds.test_rules import TABLE
+from tests.apps.rounds.town import TENANT, Town, moment
 
 DAY = date(2026, 6, 2)
+ORGANIZER = Person(TENANT, "olga", manages=True)
+REFUSE_ONE = """
+    create function public.refuse_one() returns trigger language plpgsql as $$
+    begin
+        if new.group_id = {group} then raise exception 'planted for group {group}'; end if;
+        return new;
+    end $$;
+    create trigger refuse_one before insert or update on rounds.daily_rounds
+        for each row execute function public.refuse_one();
+"""
+REFUSE_NONE = "drop trigger refuse_one on rounds.daily_rounds; drop function public.refuse_one()"
 
 
 async def test_a_round_is_created_for_the_next_local_day(town: Town) -> None:
@@ -24,22 +43,363 @@ async def test_a_round_is_created_for_the_next_local_day(town: Town) -> None:
     )
 
 
+async def test_the_next_day_is_that_of_each_group(town: Town) -> None:
+    await town.at("2026-06-01T23:00:00Z")  # the second of June in Paris, the first in New York
+    paris = await town.group()
+    york = await town.group(zone="America/New_York")
+
+    await town.create()
+
+    assert list(await town.rounds(paris)) == [date(2026, 6, 3)]
+    assert list(await town.rounds(york)) == [date(2026, 6, 2)]
+
+
+async def test_a_group_without_settings_follows_the_installation(town: Town) -> None:
+    group = await town.group(drop_time=None, zone=None)
+    town.settings = RoundsSettings(drop_time="09:00", zone="Asia/Tokyo")
+
+    await town.create()
+
+    found = await town.value("select open_at from rounds.daily_rounds where group_id = %s", group)
+    assert found == moment("2026-06-02T00:00:00Z")
+
+
+async def test_a_group_that_rests_gets_no_round(town: Town) -> None:
+    group = await town.group()
+    await town.rows("update rounds.groups set is_active = false")
+
+    assert (await town.create()).done == 0
+    assert await town.rounds(group) == {}
+
+
 async def test_a_round_goes_scheduled_open_closed_at_its_instants(town: Town) -> None:
     group = await town.group()
     await town.create()
+    for at, status in (
+        ("2026-06-02T12:29:59Z", "scheduled"),
+        ("2026-06-02T12:30:00Z", "open"),
+        ("2026-06-03T12:29:59Z", "open"),
+        ("2026-06-03T12:30:00Z", "closed"),
+    ):
+        await town.at(at)
+        await town.run("open", "close")
+        assert await town.rounds(group) == {DAY: status}, at
 
-    await town.at("2026-06-02T12:29:59Z")
-    await town.run("open", "close")
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: f"{row[0]}-{row[1]}")
+async def test_on_days_with_a_moved_clock_rounds_open_at_the_exact_instant(
+    town: Town, row: tuple[str, str, str, str, int]
+) -> None:
+    """domain.md 9.4: the literal condition of the seed opens too early, twice, or a day late."""
+    day, drop, opens, closes, _ = row
+    group = await town.group(drop_time=drop)
+    await town.at(f"{date.fromisoformat(day) - timedelta(days=1)}T12:00Z")
+    await town.create()
+    second = timedelta(seconds=1)
+    seen = []
+    for at in (moment(opens) - second, moment(opens), moment(closes) - second, moment(closes)):
+        await town.engine.clock.freeze(at)
+        await town.run("open", "close")
+        seen.append((await town.rounds(group))[date.fromisoformat(day)])
+    assert seen == ["scheduled", "open", "open", "closed"]
+
+
+async def test_runs_may_be_repeated_without_effect(town: Town) -> None:
+    """Seed: idempotence."""
+    _, round_id = await town.opened_round()
+
+    again = [run.done for run in await town.run("create", "create", "open", "open", "close")]
+
+    assert again == [1, 0, 0, 0, 0]  # the one is the round of the day after
+    assert len(await town.events()) == 1
+    assert await town.value("select count(*) from ostinato_data.transition") == 1
+    assert (await town.events())[0]["round_id"] == round_id
+
+
+async def test_two_runs_at_once_never_collide(town: Town) -> None:
+    many = 120
+    for _ in range(many):
+        await town.group(prompts=1, members=())
+    town.settings = RoundsSettings(set_size=7, sets_at_once=3)
+
+    created = await asyncio.gather(*(town.create() for _ in range(3)))
+    await town.at("2026-06-02T12:30:00Z")
+    opened = await asyncio.gather(*(town.open() for _ in range(3)))
+    await town.at("2026-06-03T12:30:00Z")
+    closed = await asyncio.gather(*(town.close() for _ in range(3)))
+
+    for runs in (created, opened, closed):
+        assert sum(run.done for run in runs) == many
+        assert not any(run.failed for run in runs)
+    assert len(await town.events()) == many
+    assert await town.rows("select status, count(*) from rounds.daily_rounds group by 1") == [
+        ("closed", many)
+    ]
+
+
+async def test_a_group_that_somebody_has_in_hands_is_waited_for(town: Town) -> None:
+    busy, free = await town.group(), await town.group()
+    await town.create()
+    await town.at("2026-06-02T12:30:00Z")
+    async with town.engine.client.transaction() as conn:
+        await conn.execute("select from rounds.groups where id = %s for update", [busy])
+        opening = asyncio.create_task(town.open())
+        while (await town.rounds(free))[DAY] != "open":
+            await asyncio.wait({opening}, timeout=0.01)
+        assert (await town.rounds(busy))[DAY] == "scheduled"
+
+    assert (await opening).done == 2
+    assert (await town.rounds(busy))[DAY] == "open"
+
+
+@pytest.mark.parametrize("job", ["create", "open", "close"])
+async def test_the_failure_of_one_group_is_its_own(
+    town: Town, logs: list[EventDict], job: str
+) -> None:
+    """Seed: isolation, retry, logs."""
+    all_ = [await town.group(prompts=1) for _ in range(9)]
+    bad = all_[4]
+    times = {
+        "create": "2026-06-01T10:00:00Z",
+        "open": "2026-06-02T12:30:00Z",
+        "close": "2026-06-03T12:30:00Z",
+    }
+    for before in ("create", "open", "close"):
+        await town.at(times[before])
+        if before == job:
+            break
+        await town.run(before)
+    await town.rows(REFUSE_ONE.format(group=bad))
+    try:
+        (run,) = await town.run(job)
+    finally:
+        await town.rows(REFUSE_NONE)
+
+    assert (run.done, [due.group_id for due in run.failed]) == (8, [bad])
+    (line,) = [line for line in logs if line["event"] == "group_failed"]
+    assert (line["group_id"], line["job"], line["group_tenant_id"]) == (bad, job, TENANT)
+    assert await town.rows("select job, group_id from rounds.failures") == [(job, bad)]
+    (again,) = await town.run(job)
+    assert (again.done, again.failed) == (1, [])
+
+
+async def test_a_group_that_failed_is_tried_again_by_a_job_of_its_own(town: Town) -> None:
+    group = await town.group()
+    await town.at("2026-06-01T10:00:01Z")
+    await town.rows(REFUSE_ONE.format(group=group))
+    await APP["rounds.create"].enqueue(town.engine.client)
+    await town.engine.run_until_idle(APP, move_clock=False)
+    assert await town.rounds(group) == {}
+    await town.rows(REFUSE_NONE)
+
+    report = await town.engine.run_until_idle(APP)
+
+    assert ("rounds.mend", 2) in report.runs
     assert await town.rounds(group) == {DAY: "scheduled"}
 
-    await town.at("2026-06-02T12:30:00Z")
-    await town.run("open", "close")
-    assert await town.rounds(group) == {DAY: "open"}
 
-    await town.at("2026-06-03T12:29:59Z")
-    await town.run("open", "close")
-    assert await town.rounds(group) == {DAY: "open"}
+async def test_after_an_outage_over_midnight_a_round_opens_at_once(town: Town) -> None:
+    """domain.md 9.4 (c): the literal condition would wait until its close_at."""
+    group = await town.group()
+    await town.create()
+    await town.at("2026-06-02T22:05:00Z")  # 00:05 of the third, in Paris
 
+    run = await town.open()
+
+    assert await town.rounds(group) == {DAY: "open"}
+    assert run.worst_lateness == pytest.approx(9 * 3600 + 35 * 60)
+    assert len(await town.events()) == 1
+
+
+async def test_a_round_whose_whole_time_was_missed_is_closed_and_nobody_is_told(town: Town) -> None:
+    group = await town.group()
+    await town.create()
     await town.at("2026-06-03T12:30:00Z")
-    await town.run("open", "close")
+
+    await town.open()
+
+    found = await town.rows("select status, missed from rounds.daily_rounds")
+    assert found == [("closed", True)]
+    assert await town.events() == []
+    log = "select event from ostinato_data.transition order by id"
+    assert await town.rows(log) == [("open",), ("close",)]
     assert await town.rounds(group) == {DAY: "closed"}
+
+
+async def test_a_new_drop_time_moves_what_is_scheduled(town: Town) -> None:
+    group = await town.group()
+    await town.create()
+    async with town.engine.client.for_tenant(TENANT, "olga").transaction() as conn:
+        await groups.change_settings(conn, ORGANIZER, group, {"drop_time": "09:00"}, town.settings)
+
+    ((opens, closes, stale),) = await town.rows(
+        "select open_at, close_at, stale from rounds.daily_rounds"
+    )
+    assert (opens, closes) == (moment("2026-06-02T07:00Z"), moment("2026-06-03T07:00Z"))
+    assert not stale
+    await town.at("2026-06-02T07:00:00Z")
+    assert (await town.open()).worst_lateness == 0
+
+
+@pytest.mark.parametrize("change", ["drop_time = '09:00'", "zone = 'Europe/Moscow'"])
+async def test_new_settings_count_whoever_wrote_them(town: Town, change: str) -> None:
+    """Recomputed before opening, even if somebody changed the settings in psql."""
+    group = await town.group()
+    await town.create()
+    await town.rows("update rounds.group_settings set " + change)  # noqa: S608
+    await town.at("2026-06-02T06:59:59Z")
+    await town.open()
+    assert await town.rounds(group) == {DAY: "scheduled"}
+
+    await town.at("2026-06-02T11:30:00Z")
+    await town.open()
+
+    assert await town.rounds(group) == {DAY: "open"}
+
+
+async def test_a_drop_time_that_has_passed_today_opens_now_and_is_not_late(town: Town) -> None:
+    await town.group()
+    await town.create()
+    await town.at("2026-06-02T11:00:00Z")
+    await town.rows("update rounds.group_settings set drop_time = '09:00'")
+
+    run = await town.open()
+
+    assert (run.done, run.worst_lateness) == (1, 0)
+
+
+async def test_an_open_round_keeps_its_times(town: Town) -> None:
+    _, round_id = await town.opened_round()
+    await town.rows("update rounds.group_settings set drop_time = '09:00'")
+    await town.open()
+
+    found = await town.value("select close_at from rounds.daily_rounds where id = %s", round_id)
+    assert found == moment("2026-06-03T12:30Z")
+
+
+async def test_no_prompt_of_the_last_seven_rounds_is_chosen_again(town: Town) -> None:
+    group = await town.group(prompts=9)
+    for day in range(1, 26):
+        await town.at(f"2026-06-{day:02}T10:00:00Z")
+        await town.create(seed=day)
+
+    used = [
+        row[0]
+        for row in await town.rows(
+            "select source_prompt_id from rounds.daily_rounds where group_id = %s"
+            " order by scheduled_for_local_date",
+            group,
+        )
+    ]
+    assert len(used) == 25
+    assert all(used[n] not in used[max(0, n - 7) : n] for n in range(25))
+
+
+async def test_few_prompts_are_used_again(town: Town) -> None:
+    group = await town.group(prompts=2)
+    for day in range(1, 6):
+        await town.at(f"2026-06-{day:02}T10:00:00Z")
+        await town.create()
+    assert (
+        await town.value(
+            "select count(source_prompt_id) from rounds.daily_rounds where group_id = %s", group
+        )
+        == 5
+    )
+
+
+async def test_without_a_prompt_nobody_is_told_until_there_is_one(town: Town) -> None:
+    """domain.md 9.5."""
+    group, round_id = await town.opened_round(prompts=0)
+    assert (await town.rounds(group))[DAY] == "open"
+    assert await town.events() == []
+
+    await town.at("2026-06-02T13:00:00Z")
+    await town.prompt(group, "at last")
+    await town.open()
+    await town.open()
+
+    (event,) = await town.events()
+    assert (event["round_id"], event["title"]) == (round_id, "at last")
+
+
+async def test_a_prompt_that_was_retired_before_opening_is_replaced(town: Town) -> None:
+    await town.group(prompts=1)
+    await town.create()
+    group = await town.value("select id from rounds.groups")
+    await town.rows("update rounds.group_prompts set is_active = false")
+    other = await town.prompt(group, "another")
+    await town.at("2026-06-02T12:30:00Z")
+
+    await town.open()
+
+    found = await town.rows("select source_prompt_id, resolved_title from rounds.daily_rounds")
+    assert found == [(other, "another")]
+
+
+async def test_the_prompt_is_frozen_as_it_was_at_opening(town: Town) -> None:
+    _, round_id = await town.opened_round(prompts=1)
+    await town.rows("update rounds.group_prompts set title = 'changed'")
+
+    title = "select resolved_title from rounds.daily_rounds where id = %s"
+    assert await town.value(title, round_id) == "prompt 0"
+
+
+async def test_the_event_of_an_opening_names_those_who_want_to_be_told(town: Town) -> None:
+    group = await town.group(members=("ana", "ben", "cleo", "dan"))
+    await town.rows("update rounds.members set mute = true where user_id = 'ben'")
+    await town.rows("update rounds.members set push = false where user_id = 'cleo'")
+    await town.create()
+    await town.at("2026-06-02T12:30:00Z")
+    await town.open()
+
+    (event,) = await town.events()
+    assert event["recipients"] == ["ana", "dan"]
+    assert event["group_id"] == group
+    assert (event["open_at"], event["close_at"]) == (
+        "2026-06-02T12:30:00Z",
+        "2026-06-03T12:30:00Z",
+    )
+    ((key, tenant),) = await town.rows("select ordering_key, tenant_id from ostinato_data.event")
+    assert (key, tenant) == (f"group-{group}", TENANT)
+
+
+async def test_where_notifications_are_off_nobody_is_named(town: Town) -> None:
+    await town.opened_round(notifications=False)
+    assert [event["recipients"] for event in await town.events()] == [[]]
+
+
+async def test_the_schedules_do_it_all(town: Town) -> None:
+    """Three schedules on the engine, every five minutes, and what they note."""
+    group = await town.group(drop_time="14:32")
+    await town.at("2026-06-01T10:00:00Z")
+    await town.engine.run_until_idle(APP, move_clock=False)
+    for at in ("2026-06-01T10:05:00Z", "2026-06-02T12:30:00Z", "2026-06-02T12:32:00Z"):
+        await town.at(at)
+        await town.engine.run_until_idle(APP, move_clock=False)
+
+    assert (await town.rounds(group))[DAY] == "open"
+    opened = await town.value("select opened_at from rounds.daily_rounds where status = 'open'")
+    assert opened == moment("2026-06-02T12:32:00Z")  # not at 12:35
+    done = await town.rows(
+        "select job, sum(groups) from rounds.runs where groups > 0 group by job order by job"
+    )
+    assert done == [("create", 2), ("open", 1)]
+
+
+async def test_the_event_can_be_read_as_it_is_declared(town: Town) -> None:
+    await town.opened_round()
+    (kind,) = [event for event in APP.events if event.name == "rounds.opened"]
+    told = await town.rows(
+        "select payload::text from ostinato_data.event where type = 'rounds.opened'"
+    )
+
+    seen = [kind.load(payload) for (payload,) in told]
+
+    assert [event.local_date for event in seen] == [DAY]
+    assert seen[0].recipients == ["ana", "ben"]
+
+
+def test_times_are_those_of_the_seed() -> None:
+    assert [schedule.cron for schedule in APP.schedules] == ["*/5 * * * *"] * 3
+    assert RoundsSettings().default_drop_time == time(14, 30)

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Any
 
+import httpx
 from psycopg import AsyncConnection
 
+from ostinato.api.parts import Parts
 from ostinato.apps.rounds.jobs import Run, work_through
 from ostinato.apps.rounds.model import JobName
 from ostinato.apps.rounds.settings import RoundsSettings
@@ -16,6 +18,7 @@ from ostinato.base.flow import flow
 from ostinato.base.log import FilteringBoundLogger, get_logger
 from ostinato.db.embedded import Urls
 from ostinato.db.pool import transaction
+from ostinato.engine import keys
 from ostinato.testing import Engine
 
 TENANT = "acme"
@@ -171,3 +174,41 @@ class Town:
         await self.at("2026-06-02T12:30:00Z")
         await self.open()
         return group, await self.round_id(group, "2026-06-02")
+
+
+@dataclass
+class Api:
+    """A running API, and the means to call it as anybody."""
+
+    town: Town
+    parts: Parts
+    http: httpx.AsyncClient
+    _keys: dict[tuple[str, str, str], str] = field(default_factory=dict)
+
+    async def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        status: int = 200,
+        tenant: str = TENANT,
+        user: str = "olga",
+        role: str = "organizer",
+        headers: dict[str, str] | None = None,
+        **options: Any,  # noqa: ANN401 - as httpx
+    ) -> Any:  # noqa: ANN401 - the document of the answer
+        """Ask as somebody; the answer must have this status."""
+        known = (tenant, user, role)
+        if known not in self._keys:
+            async with self.parts.client.connection() as conn:
+                made = await keys.create(conn, tenant_id=tenant, subject=user, roles=[role])
+            self._keys[known] = made.key
+        bearer = {"Authorization": f"Bearer {self._keys[known]}"} | (headers or {})
+        path = f"/api/v1/rounds{path}"
+        answer = await self.http.request(method, path, headers=bearer, **options)
+        assert answer.status_code == status, answer.text
+        is_json = answer.content and "json" in answer.headers["content-type"]
+        return answer.json() if is_json else answer.text
+
+    async def member(self, method: str, path: str, **options: Any) -> Any:  # noqa: ANN401 - as call
+        return await self.call(method, path, **({"user": "ana", "role": "member"} | options))

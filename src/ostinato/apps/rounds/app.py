@@ -11,7 +11,7 @@ STALLED = Alert(
     above=3600,
     severity="critical",
     message="job {label} of rounds has not come to its end for {value} s",
-    remedy="`ostinato schedules list` shows whether it fires, `ostinato why JOB` what it waits for.",
+    remedy="`ostinato schedules list` shows if it fires, `ostinato why JOB` what it waits for.",
 )
 FAILING = Alert(
     "rounds.failing",

@@ -1,0 +1,191 @@
+"""What the database itself refuses: other states, late contributions, other tenants' rows."""
+
+import asyncio
+import json
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import AsyncConnection
+
+from ostinato.apps.rounds import playing
+from ostinato.apps.rounds.groups import Person
+from ostinato.apps.rounds.machine import ENTITY, ROUND
+from ostinato.base.errors import Conflict
+from ostinato.db.sqlstate import translated
+from ostinato.engine import machines
+from tests.apps.rounds.town import TENANT, Town
+
+ANA = Person(TENANT, "ana", manages=False)
+SAYINGS = (
+    "insert into rounds.submissions values ('acme', 7, %(round)s, 'ben', 'late')",
+    "insert into rounds.comments values ('acme', 7, %(round)s, null, 'ben', 'late')",
+    "insert into rounds.votes values ('acme', %(round)s, 'ben', null, 'ana')",
+    "update rounds.submissions set body = 'late' where round_id = %(round)s",
+    "delete from rounds.submissions where round_id = %(round)s",
+    "update rounds.votes set member_id = 'ben' where round_id = %(round)s",
+    "delete from rounds.comments where round_id = %(round)s",
+)
+
+
+async def refused(conn: AsyncConnection[Any], statement: str, code: str, **params: object) -> str:
+    with pytest.raises(psycopg.Error) as caught:
+        await conn.execute(statement.encode(), params)
+    assert caught.value.sqlstate == code, caught.value
+    return str(caught.value)
+
+
+async def taken_part(town: Town, round_id: int) -> None:
+    async with town.engine.client.for_tenant(TENANT, "ana").transaction() as conn:
+        await playing.submit(conn, ANA, round_id, "mine")
+        await playing.comment(conn, ANA, round_id, "well", None)
+        await playing.vote(conn, ANA, round_id, member_id="ben")
+
+
+async def test_the_machine_in_the_database_is_the_one_that_is_declared(town: Town) -> None:
+    found = await town.value("select definition from ostinato_data.machine where name = 'round'")
+    assert found == json.loads(ROUND.definition())
+    assert await machines.gaps(town.engine.admin) == []
+    assert ENTITY == "rounds.daily_rounds"
+
+
+@pytest.mark.parametrize("status", ["open", "closed"])
+async def test_a_state_cannot_be_written_even_by_a_superuser(town: Town, status: str) -> None:
+    await town.group()
+    await town.create()
+    await town.at("2026-06-04T12:30:00Z")
+    await refused(
+        town.engine.admin,
+        "update rounds.daily_rounds set status = %(status)s, opened_at = ostinato.now(),"
+        " closed_at = ostinato.now()",
+        "OS424",
+        status=status,
+    )
+
+
+@pytest.mark.parametrize(
+    ("event", "at"), [("close", "2026-06-04T12:30:00Z"), ("open", "2026-06-02T12:29:59Z")]
+)
+async def test_nothing_but_the_sequence_at_its_time_is_possible(
+    town: Town, event: str, at: str
+) -> None:
+    group = await town.group()
+    await town.create()
+    round_id = await town.round_id(group, "2026-06-02")
+    await town.at(at)
+    await refused(
+        town.engine.admin,
+        "select ostinato.transition('round', 'rounds.daily_rounds', %(id)s, %(event)s,"
+        " changes => json_build_object('opened_at', ostinato.now()))",
+        "OS424" if event == "close" else "OS409",
+        id=str(round_id),
+        event=event,
+    )
+
+
+async def test_there_is_one_round_for_a_group_and_day(town: Town) -> None:
+    await town.group()
+    await town.create()
+    copy = (
+        "insert into rounds.daily_rounds (tenant_id, group_id, scheduled_for_local_date, drop_time,"
+        " zone, open_at, close_at) select tenant_id, group_id, scheduled_for_local_date, drop_time,"
+        " zone, open_at, close_at from rounds.daily_rounds"
+    )
+    assert "one_round_a_day" in await refused(town.engine.admin, copy, "23505")
+
+
+@pytest.mark.parametrize("statement", SAYINGS)
+async def test_after_closing_nothing_is_taken_any_more(town: Town, statement: str) -> None:
+    """Seed: no more submissions, comments or votes. By the database, whoever asks."""
+    _, round_id = await town.opened_round()
+    await taken_part(town, round_id)
+    await town.at("2026-06-03T12:30:00Z")
+
+    said = await refused(town.engine.admin, statement, "OS409", round=round_id)
+    assert "is over" in said  # the time counts, even before the job came by
+
+    await town.close()
+    assert "is closed" in await refused(town.engine.admin, statement, "OS409", round=round_id)
+
+
+async def test_before_opening_and_without_a_prompt_nothing_is_taken(town: Town) -> None:
+    group = await town.group(prompts=0)
+    await town.create()
+    round_id = await town.round_id(group, "2026-06-02")
+    said = await refused(town.engine.admin, SAYINGS[0], "OS409", round=round_id)
+    assert "is scheduled" in said
+    await town.at("2026-06-02T12:30:00Z")
+    await town.open()
+    said = await refused(town.engine.admin, SAYINGS[0], "OS409", round=round_id)
+    assert "without a prompt" in said
+
+
+async def test_who_is_in_the_middle_of_submitting_is_waited_for(town: Town) -> None:
+    _, round_id = await town.opened_round()
+    async with town.engine.client.for_tenant(TENANT, "ana").transaction() as conn:
+        await playing.submit(conn, ANA, round_id, "just in time")
+        await town.at("2026-06-03T12:30:00Z")
+        closing = asyncio.create_task(town.close())
+        await asyncio.wait({closing}, timeout=0.2)
+        assert not closing.done()
+
+    assert (await closing).done == 1
+    assert await town.value("select count(*) from rounds.submissions") == 1
+
+
+async def test_a_closed_round_cannot_be_changed(town: Town) -> None:
+    _, round_id = await town.opened_round()
+    await town.at("2026-06-03T12:30:00Z")
+    await town.close()
+    for change in ("resolved_title = 'new'", "close_at = 'infinity'", "missed = true"):
+        statement = f"update rounds.daily_rounds set {change} where id = %(id)s"  # noqa: S608
+        await refused(town.engine.admin, statement, "OS409", id=round_id)
+
+
+async def test_an_open_round_keeps_its_times_and_its_prompt(town: Town) -> None:
+    _, round_id = await town.opened_round()
+    for change in ("resolved_title = 'new'", "close_at = 'infinity'", "source_prompt_id = null"):
+        statement = f"update rounds.daily_rounds set {change} where id = %(id)s"  # noqa: S608
+        await refused(town.engine.admin, statement, "OS409", id=round_id)
+
+
+async def test_a_tenant_sees_its_own_rows_and_changes_no_state(town: Town) -> None:
+    await town.opened_round()
+    tables = (
+        *("groups", "group_settings", "members", "group_prompts", "daily_rounds"),
+        *("submissions", "comments", "votes", "failures"),
+    )
+    async with town.engine.client.for_tenant("other").transaction() as conn:
+        for name in tables:
+            cursor = await conn.execute(f"select count(*) from rounds.{name}".encode())  # noqa: S608
+            assert await cursor.fetchone() == (0,), name
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        async with town.engine.client.for_tenant(TENANT).transaction() as conn:
+            await conn.execute("update rounds.daily_rounds set status = 'closed'")
+    async with town.engine.client.for_tenant(TENANT).transaction() as conn:
+        cursor = await conn.execute("select count(*) from rounds.daily_rounds")
+        assert await cursor.fetchone() == (1,)
+    forced = await town.value(
+        "select bool_and(relrowsecurity and relforcerowsecurity) from pg_class"
+        " where relnamespace = 'rounds'::regnamespace and relkind = 'r'"
+        " and relname not in ('runs', 'job_state')"
+    )
+    assert forced
+
+
+async def test_a_row_of_another_tenant_cannot_be_pointed_at(town: Town) -> None:
+    _, round_id = await town.opened_round()
+    eve = Person("other", "eve", manages=True)
+    async with town.engine.client.for_tenant("other", "eve").transaction() as conn:
+        with pytest.raises(Conflict, match="missing"):
+            async with conn.transaction():
+                await _say(conn, eve, round_id)
+
+
+async def _say(conn: AsyncConnection[Any], who: Person, round_id: int) -> None:
+    with translated():
+        await conn.execute(
+            "insert into rounds.submissions (tenant_id, round_id, user_id, body)"
+            " values (%s, %s, %s, 'x')",
+            [who.tenant_id, round_id, who.user_id],
+        )
