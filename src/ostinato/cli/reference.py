@@ -17,6 +17,8 @@ import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup
 
 from ostinato.base import errortree, metrics, settings
+from ostinato.base.sections import Section
+from ostinato.catalog import APPS
 from ostinato.cli import machines
 
 __all__ = ["main", "pages", "stale"]
@@ -88,22 +90,35 @@ def _errors_page() -> str:
 
 
 def _settings_page() -> str:
-    rows = [
-        (
-            f"`{field.name}`",
-            f"`{settings.ENV_PREFIX}{field.name.upper()}`",
-            "unset" if field.default is None else f"`{field.default}`",
-            _range(field),
-            field.metadata["description"],
-        )
-        for field in dataclasses.fields(settings.Settings)
-    ]
-    return (
+    own = (
         "# Settings\n\n"
         f"A flag wins over the environment, the environment over `{settings.FILE_NAME}`, the file "
         "over the default. An unknown name is an error.\n\n"
-        + _table(("Setting", "Environment", "Default", "Range", "Meaning"), rows)
+        + _settings_table(settings.Settings, settings.ENV_PREFIX)
     )
+    names = {app.name for app in APPS}
+    mine = [cls for cls in Section.__subclasses__() if cls.__module__.startswith("ostinato.")]
+    sections = sorted((cls for cls in mine if cls.name in names), key=lambda cls: cls.name)
+    tables = [
+        f"\n## `[{cls.name}]`\n\n"
+        + _settings_table(cls, f"{settings.ENV_PREFIX}{cls.name.upper()}_")
+        for cls in sections
+    ]
+    return own + "".join(tables)
+
+
+def _settings_table(declared: type, prefix: str) -> str:
+    rows = [
+        (
+            f"`{field.name}`",
+            f"`{prefix}{field.name.upper()}`",
+            "unset" if field.default in {None, ""} else f"`{field.default}`",
+            _range(field),
+            field.metadata["description"],
+        )
+        for field in dataclasses.fields(declared)
+    ]
+    return _table(("Setting", "Environment", "Default", "Range", "Meaning"), rows)
 
 
 def _range(field: "dataclasses.Field[object]") -> str:
