@@ -44,6 +44,7 @@ from ostinato.runtime.app import App, merged_kinds
 from ostinato.runtime.client import Client
 from ostinato.runtime.context import Context
 from ostinato.runtime.database import Database, thread_transaction
+from ostinato.runtime.enrol import queues_of
 from ostinato.runtime.execute import Cancelled, Completed, Failed, Settled, Snoozed, execute
 from ostinato.runtime.finisher import Finisher
 from ostinato.runtime.kinds import JobKind
@@ -170,9 +171,7 @@ class _Runner:
         self._pool = pool
         self._apps = tuple(apps)
         self._kinds: dict[str, JobKind[Any]] = merged_kinds(self._apps)
-        self._queues = list(
-            dict.fromkeys([*(kind.queue for kind in self._kinds.values()), "default"])
-        )
+        self._queues = list(queues_of(self._apps))
         self._rng = rng
         self._finisher = Finisher(Keeper(pool), Recorder())
         self.saver = Saver(Keeper(pool), Recorder(), rng)
