@@ -2,6 +2,7 @@
 
 import asyncio
 
+import psycopg
 import pytest
 
 from ostinato.apps.outbound.machine import CONSENT, MESSAGE
@@ -67,19 +68,24 @@ async def test_a_consent_is_shown_with_its_whole_proof(world: World) -> None:
     assert shown["events"][2]["proof"] == {"wording": "2"}
 
 
-@pytest.mark.parametrize("table", ["consent_event", "audit_event", "activity"])
-async def test_proofs_audit_and_timeline_are_append_only(world: World, table: str) -> None:
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "update outbound.consent_event set recorded_at = recorded_at",
+        "delete from outbound.consent_event",
+        "update outbound.audit_event set at = at",
+        "delete from outbound.audit_event",
+        "update outbound.activity set at = at",
+        "delete from outbound.activity",
+        "truncate outbound.consent_event",
+    ],
+)
+async def test_proofs_audit_and_timeline_are_append_only(world: World, statement: str) -> None:
     await world.consent()
     await world.message()
 
-    for statement in (f"update outbound.{table} set at = at", f"delete from outbound.{table}"):
-        wanted = (
-            statement.replace("set at = at", "set recorded_at = recorded_at")
-            if table == "consent_event"
-            else statement
-        )
-        with pytest.raises(Exception, match="append-only"):
-            await world.rows(wanted)
+    with pytest.raises(psycopg.Error, match="append-only"):
+        await world.rows(statement)
 
 
 async def test_the_same_key_is_the_same_message(world: World) -> None:
@@ -238,7 +244,7 @@ async def test_a_status_cannot_be_written_past_the_machine(world: World) -> None
     await world.message()
 
     for status in ("SENT", "DELIVERED", "FAILED"):
-        with pytest.raises(Exception, match="cannot be written|needs"):
+        with pytest.raises(psycopg.Error, match=r"cannot be written|needs"):
             await world.rows("update outbound.message set status = %s", status)
 
 

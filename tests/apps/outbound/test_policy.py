@@ -464,7 +464,7 @@ def test_the_key_of_the_seed_and_the_recipient_in_it() -> None:
 
 
 def test_amounts_and_dates_as_french_readers_know_them() -> None:
-    assert coop_rules.amount_text(Decimal("1250"), "EUR") == "1\u202f250,00 EUR"
+    assert coop_rules.amount_text(Decimal(1250), "EUR") == "1\u202f250,00 EUR"
     assert coop_rules.date_text(date(2026, 6, 15)) == "15/06/2026"
 
 
@@ -478,7 +478,8 @@ def test_what_is_stored_of_an_answer_has_no_recipient_and_no_text() -> None:
 def test_callbacks_that_cannot_be_read_are_counted_not_raised() -> None:
     for body in (b"", b"[]", b"{", b'{"entry":[1,{"changes":[2]}]}', b"\xff"):
         assert parsing.of_whatsapp(body) == ([], 0)
-    odd = b'{"entry":[{"changes":[{"value":{"statuses":[{}, {"id":"x","status":"sent","timestamp":"no"}]}}]}]}'
+    statuses = b'[{}, {"id":"x","status":"sent","timestamp":"no"}]'
+    odd = b'{"entry":[{"changes":[{"value":{"statuses":' + statuses + b"}}]}]}"
     assert parsing.of_whatsapp(odd) == ([], 2)
     assert parsing.of_twilio("/x", b"\xff=1", NOW) == ([], 1)
 
@@ -491,7 +492,10 @@ def test_our_own_reference_is_read_strictly() -> None:
 
 
 def test_one_click_comes_as_a_form_of_either_kind() -> None:
-    multipart = b'--x\r\nContent-Disposition: form-data; name="List-Unsubscribe"\r\n\r\nOne-Click\r\n--x--\r\n'
+    multipart = (
+        b'--x\r\nContent-Disposition: form-data; name="List-Unsubscribe"\r\n\r\n'
+        b"One-Click\r\n--x--\r\n"
+    )
 
     assert is_one_click(b"List-Unsubscribe=One-Click", "application/x-www-form-urlencoded")
     assert is_one_click(multipart, "multipart/form-data; boundary=x")

@@ -1,12 +1,13 @@
 """The worker: what each answer of a provider leads to, over real HTTP (seed 4.2, domain.md 6.4)."""
 
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from ostinato.apps.outbound.model import Provider
-from ostinato.apps.outbound.policy import TABLE, Kind
+from ostinato.apps.outbound.policy import TABLE, Kind, ruling_of
 from tests.apps.outbound.conftest import NOON, PHONE_NUMBER_ID, World, set_clock
 
 TO = "+33639981234"
@@ -21,21 +22,28 @@ async def test_every_code_of_the_policy_table_does_what_its_class_says(world: Wo
     """Each of them once as the answer of the provider: the table of domain.md 6.4."""
     codes = [code for code in TABLE[Provider.WHATSAPP] if not 201 <= int(code) <= 298] + ["987654"]
     found: dict[str, str] = {}
-    for number, code in enumerate(codes):
-        to = f"+3363998{2000 + number}"
-        world.providers.script(to, code)
-        made = await sent(world, to)
+    holding = (Kind.HOLD, Kind.HOLD_TEMPLATE)
+    alone = [code for code in codes if ruling_of(Provider.WHATSAPP, code).kind in holding]
+    alone.append("132016")  # takes the template out of use, for the others too
+    together = [code for code in codes if code not in alone]
+    for batch in (together, *([code] for code in alone)):
+        made = {}
+        for code in batch:
+            to = f"+3363998{2000 + codes.index(code)}"
+            world.providers.script(to, code)
+            made[code] = await sent(world, to)
         await world.work()
-        shown = await world.show(made)
-        held = await world.rows(
-            "select held_until from outbound.sender where held_until is not null"
-        )
+        held = await world.rows("select id from outbound.sender where held_until is not null")
         template = (await world.rows("select is_active, held_until from outbound.template"))[0]
-        found[code] = what(shown, held=bool(held), active=template[0], template_held=template[1])
+        for code, each in made.items():
+            shown = await world.show(each)
+            found[code] = what(
+                shown, held=bool(held), active=template[0], template_held=template[1]
+            )
+            assert shown["attempts"][0]["errorCode"] == code
+            assert shown["attempts"][0]["status"] == "FAILED"
         await world.rows("update outbound.sender set held_until = null")
         await world.rows("update outbound.template set held_until = null, is_active = true")
-        assert shown["attempts"][0]["errorCode"] == code
-        assert shown["attempts"][0]["status"] == "FAILED"
 
     expected = {
         code: {
@@ -60,7 +68,7 @@ def what(shown: dict[str, Any], *, held: bool, active: bool, template_held: obje
         assert (shown["status"], shown["attemptsUsed"]) == ("QUEUED", 0)
         return "template held"
     if shown["status"] == "QUEUED":
-        assert shown["attemptsUsed"] == 1
+        assert shown["attemptsUsed"] == 1, shown
         return "retry"
     assert shown["status"] == "FAILED"
     assert shown["deadLetteredAt"] is None
@@ -76,10 +84,9 @@ async def test_retries_follow_the_seed_and_end_among_the_dead_letters(world: Wor
 
     shown = await world.show(made)
     began = [datetime.fromisoformat(each["createdAt"]) for each in shown["attempts"]]
-    gaps = [(b - a).total_seconds() for a, b in zip(began, began[1:], strict=False)]
-    assert [round(gap / base, 1) for gap, base in zip(gaps, (60, 300, 900, 3600), strict=True)] == [
-        pytest.approx(1, abs=0.1)
-    ] * 4
+    gaps = [(b - a).total_seconds() for a, b in pairwise(began)]
+    expected = (60, 300, 900, 3600)
+    assert all(0.89 <= gap / base <= 1.12 for gap, base in zip(gaps, expected, strict=True)), gaps
     assert (shown["status"], shown["errorCode"]) == ("FAILED", "131016")
     assert shown["deadReason"] == "5 attempts used up"
     assert await world.value("select ostinato.job_state(%s)", shown["jobId"]) == "dead"
@@ -234,6 +241,7 @@ async def test_a_consent_that_expires_or_moves_stops_it_in_the_worker(world: Wor
 
 async def test_consents_expire_by_themselves(world: World) -> None:
     await world.consent(expiresAt="2026-06-10T10:30:00Z")
+    await world.work()
     await set_clock(world.engine, NOON + timedelta(hours=1))
 
     await world.work()
@@ -428,6 +436,7 @@ async def test_mail_goes_by_smtp_with_a_message_id_of_its_own(world: World) -> N
     assert shown["providerMessageId"] == f"<{made['id']}@example.test>"
     assert f"Message-ID: <{made['id']}@example.test>" in text
     assert "Auto-Submitted: auto-generated" in text
+    assert "List-Unsubscribe: <http://" in text  # plain: nobody decodes it before he clicks
     assert "List-Unsubscribe-Post: List-Unsubscribe=One-Click" in text
     assert taken.document["from"].startswith("bounce+")
     assert taken.opaque == made["id"]

@@ -27,6 +27,8 @@ from ostinato.apps.outbound.signatures import bounce_token
 
 __all__ = ["Mail", "composed"]
 
+# An address in a header is not to be folded or encoded: nobody would read it any more.
+POLICY: Final = SMTP_POLICY.clone(max_line_length=998)
 _ENHANCED: Final = re.compile(r"\b([245]\.\d{1,3}\.\d{1,3})\b")
 
 
@@ -53,6 +55,7 @@ class Mail:
         )
         try:
             await client.connect()
+            await client.ehlo()  # what it can do, DSN for one
         except SMTPResponseException as error:
             return _refused(error.code, error.message)
         except (SMTPException, OSError, ValueError) as error:
@@ -76,7 +79,7 @@ class Mail:
             wanted = ["NOTIFY=FAILURE,DELAY", f"ORCPT=rfc822;{content.to}"] if dsn else None
             await client.rcpt(content.to, options=wanted)
             body = True
-            reply = await client.data(mail.as_bytes(policy=SMTP_POLICY))
+            reply = await client.data(mail.as_bytes(policy=POLICY))
         except SMTPRecipientsRefused as error:
             first = error.recipients[0]
             return _refused(first.code, first.message)
@@ -92,7 +95,7 @@ class Mail:
 
 def composed(content: Content, settings: OutboundSettings, at: datetime) -> EmailMessage:
     """The mail, the same to the byte at each attempt, but for its date."""
-    mail = EmailMessage(policy=SMTP_POLICY)
+    mail = EmailMessage(policy=POLICY)
     sender = content.sender
     shown = f"{_name(sender.display)} <{sender.provider_key}>"
     mail["From"] = shown if sender.display else sender.provider_key
