@@ -33,6 +33,20 @@ class Invented:
         )
 
 
+ADDRESS: Final[Mapping[str, str | None]] = {
+    "pays": "FRANCE",
+    "codePays": "FRA",
+    "codePostal": "69003",
+    "commune": "LYON 3",
+    "codeInseeCommune": "69383",
+    "typeVoie": "RUE",
+    "voie": "DES EXEMPLES",
+    "numVoie": "12",
+    "indiceRepetition": "B",
+    "complementLocalisation": "BAT C",
+    "distributionSpeciale": None,
+}
+
 NAMED: Final[Mapping[str, Invented]] = {
     company.siren: company
     for company in (
@@ -113,49 +127,12 @@ def _person(company: Invented, ended: str | None) -> dict[str, Any]:
         "nationalite": "Française",
         "codeNationalite": "FRA",
     }
-    address = {
-        "pays": "FRANCE",
-        "codePays": "FRA",
-        "codePostal": "69003",
-        "commune": "LYON 3",
-        "codeInseeCommune": "69383",
-        "typeVoie": "RUE",
-        "voie": "DES EXEMPLES",
-        "numVoie": "12",
-        "indiceRepetition": "B",
-        "complementLocalisation": "BAT C",
-        "distributionSpeciale": None,
-    }
-    identity: dict[str, Any] = {
-        "entreprise": {
-            "siren": company.siren,
-            "denomination": None if company.natural else company.name,
-            "formeJuridique": company.form,
-            "nomCommercial": "LE FICTIF",
-            "sigle": "ADF",
-            "nicSiege": company.siret[9:],
-            "codeApe": "6201Z",
-            "effectifSalarie": "12",
-            "indicateurAssocieUnique": False,
-            "dateImmat": "2014-05-02T00:00:00+02:00",
-            "dateDebutActiv": "2014-05-02",
-        },
-        "description": {
-            "objet": "Conception de logiciels",
-            "duree": 99,
-            "ess": False,
-            "capitalVariable": False,
-            "montantCapital": 50000.0,
-            "deviseCapital": "EUR",
-            "dateClotureExerciceSocial": "3112",
-            "dateFinExistence": None,
-        },
-    }
+    identity = _identity(company)
     shared = {
         "identite": identity,
         "adresseEntreprise": {
             "caracteristiques": {"ambulant": False, "domiciliataire": None},
-            "adresse": address,
+            "adresse": dict(ADDRESS),
         },
         "etablissementPrincipal": _establishment(company),
         "autresEtablissements": [],
@@ -184,6 +161,34 @@ def _person(company: Invented, ended: str | None) -> dict[str, Any]:
             ]
         },
         "beneficiairesEffectifs": [],
+    }
+
+
+def _identity(company: Invented) -> dict[str, Any]:
+    return {
+        "entreprise": {
+            "siren": company.siren,
+            "denomination": None if company.natural else company.name,
+            "formeJuridique": company.form,
+            "nomCommercial": "LE FICTIF",
+            "sigle": "ADF",
+            "nicSiege": company.siret[9:],
+            "codeApe": "6201Z",
+            "effectifSalarie": "12",
+            "indicateurAssocieUnique": False,
+            "dateImmat": "2014-05-02T00:00:00+02:00",
+            "dateDebutActiv": "2014-05-02",
+        },
+        "description": {
+            "objet": "Conception de logiciels",
+            "duree": 99,
+            "ess": False,
+            "capitalVariable": False,
+            "montantCapital": 50000.0,
+            "deviseCapital": "EUR",
+            "dateClotureExerciceSocial": "3112",
+            "dateFinExistence": None,
+        },
     }
 
 

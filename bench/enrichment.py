@@ -1,0 +1,116 @@
+"""`python -m bench.enrichment`: cached reads, and enrichments a second against the sandbox.
+
+One process with the API, a worker and the caller in it; the sandbox is a thread of it, too, without
+its limits, so that what is measured is ours: the pipeline with its lock, six steps, five events and
+the merge. The real sources allow six companies a second, and are what limits in production.
+
+    cached read    GET /v1/requests/{id} of a fresh company, one caller after the other
+    cached ask     POST /v1/requests for a company that is known
+    enrichments    so many companies asked for at once, until the last one is done
+"""
+
+import argparse
+import asyncio
+import os
+import time
+from statistics import median, quantiles
+from typing import Any
+
+import httpx
+
+from ostinato import Worker, testing
+from ostinato.api.parts import Parts
+from ostinato.api.server import build
+from ostinato.apps.enrichment import APP
+from ostinato.apps.enrichment.sandbox import Registers
+from ostinato.apps.enrichment.schema import COMPONENT
+from ostinato.base.settings import Settings
+from ostinato.db import migrate
+from ostinato.engine import keys, upkeep
+from ostinato.sandbox.running import running
+
+READS = 500
+COMPANIES = 200
+FAST = {"SEARCH_PER_SECOND": "100000", "INPI_PER_SECOND": "100000", "RCS_PER_SECOND": "100000"}
+
+
+async def timed(http: httpx.AsyncClient, method: str, path: str, **options: Any) -> float:  # noqa: ANN401 - as httpx
+    started = time.perf_counter()
+    answer = await http.request(method, path, **options)
+    took = time.perf_counter() - started
+    answer.raise_for_status()
+    return took * 1000
+
+
+async def ended(http: httpx.AsyncClient, ids: list[str]) -> None:
+    for request_id in ids:
+        while (await http.get(f"/v1/requests/{request_id}")).json()["enrichment_running"]:  # noqa: ASYNC110 - as callers do
+            await asyncio.sleep(0.02)
+
+
+async def asked(http: httpx.AsyncClient, siren: str) -> str:
+    answer = await http.post("/v1/requests", json={"siren": siren})
+    answer.raise_for_status()
+    request_id: str = answer.json()["request"]["id"]
+    return request_id
+
+
+async def measure(http: httpx.AsyncClient, reads: int, companies: int) -> None:
+    first = await asked(http, "998000000")
+    await ended(http, [first])
+    for what, method, path, options in (
+        ("cached read", "GET", f"/v1/requests/{first}", {}),
+        ("cached ask", "POST", "/v1/requests", {"json": {"siren": "998000000"}}),
+    ):
+        took = [await timed(http, method, path, **options) for _ in range(reads)]
+        p99 = quantiles(took, n=100)[98]
+        print(f"{what:<12} p50 {median(took):6.2f} ms   p99 {p99:6.2f} ms   ({reads} calls)")
+    os.environ["OSTINATO_ENRICHMENT_SYNC_MS"] = "0"
+    started = time.perf_counter()
+    sirens = [f"998{number:06}" for number in range(1, companies + 1)]
+    ids = await asyncio.gather(*(asked(http, siren) for siren in sirens))
+    await ended(http, ids)
+    took_all = time.perf_counter() - started
+    print(f"enrichments  {companies / took_all:6.1f} a second   ({companies} companies at once)")
+
+
+async def run(reads: int, companies: int) -> None:
+    registers = Registers(limits=(1_000_000, 1_000_000))
+    with running(registers) as sandbox:
+        own = {f"OSTINATO_ENRICHMENT_{name}": value for name, value in FAST.items()}
+        os.environ.update(registers.settings(sandbox.url) | own)
+        async with testing.engine() as engine:
+            await migrate.migrate(engine.database.admin_url, [COMPONENT])
+            await upkeep.run(engine.admin, 14)  # partitions, before the worker makes them
+            settings = Settings(api_rate_per_minute=10_000_000)
+            parts = Parts(engine.database, settings, apps=(APP,))
+            app = build(parts)
+            worker = Worker([APP], engine.database)
+            async with app.router.lifespan_context(app):
+                async with parts.client.connection() as conn:
+                    key = await keys.create(
+                        conn, tenant_id="bench", subject="bench", roles=("agency_user",)
+                    )
+                working = asyncio.create_task(worker.run())
+                await worker.started.wait()
+                async with httpx.AsyncClient(
+                    transport=httpx.ASGITransport(app),
+                    base_url="http://bench.test",
+                    headers={"Authorization": f"Bearer {key.key}"},
+                    timeout=60,
+                ) as http:
+                    await measure(http, reads, companies)
+                worker.stop()
+                await working
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--reads", type=int, default=READS)
+    parser.add_argument("--companies", type=int, default=COMPANIES)
+    options = parser.parse_args()
+    asyncio.run(run(options.reads, options.companies))
+
+
+if __name__ == "__main__":
+    main()
