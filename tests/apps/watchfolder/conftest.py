@@ -1,13 +1,32 @@
 """Places to watch."""
 
+import asyncio
 import tempfile
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
+import httpx
+import psycopg
 import pytest
 import requests
 
+from ostinato.api.parts import Parts
+from ostinato.api.server import build
+from ostinato.apps.watchfolder import APP
+from ostinato.apps.watchfolder.schema import COMPONENT
+from ostinato.base.settings import Settings
+from ostinato.db import migrate
+from ostinato.db.embedded import Server, Urls
+from ostinato.engine.schema import ENGINE
+from ostinato.runtime.database import Database
+from ostinato.testing import Engine
+from tests.api.conftest import Api
+from tests.apps.watchfolder.engine import Office
 from tests.apps.watchfolder.place import Place, Services
+from tests.conftest import note_called_functions
+from tests.runtime.lab import Lab
+
+EMPTY = Path(__file__).with_name("empty.sql").read_bytes()
 
 
 @pytest.fixture
@@ -35,3 +54,46 @@ def place(tmp_path_factory: pytest.TempPathFactory, services: Services) -> Place
     made = Place(tmp_path_factory.mktemp("place"), services)
     made.start()
     return made
+
+
+@pytest.fixture(scope="session")
+def watchfolder_urls(shared_server: Server) -> Urls:
+    """The addresses of a migrated database."""
+    found = shared_server.create_database("watchfolder")
+    asyncio.run(migrate.migrate(found.admin, [ENGINE, COMPONENT]))
+    with psycopg.connect(found.admin, autocommit=True) as conn:
+        conn.execute("select ostinato.upkeep_partitions(14), ostinato.upkeep_logs(14)")
+    return found
+
+
+@pytest.fixture
+async def office(
+    shared_server: Server,
+    watchfolder_urls: Urls,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> AsyncIterator[Office]:
+    """The API and an empty database; folders are made below a root of the test's own."""
+    for name, value in {
+        "ROOT": str(tmp_path / "root"),
+        "STABLE_SECONDS": "0",
+        "TICK_SECONDS": "0.1",
+        "MIN_FREE_BYTES": "0",
+    }.items():
+        monkeypatch.setenv(f"OSTINATO_WATCHFOLDER_{name}", value)
+    urls = watchfolder_urls
+    database = Database(
+        url=urls.worker, admin_url=urls.admin, listen_url=urls.worker, server=shared_server
+    )
+    parts = Parts(database, Settings(api_rate_per_minute=1_000_000), apps=(APP,))
+    app = build(parts)
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+    async with (
+        await psycopg.AsyncConnection.connect(urls.admin, autocommit=True) as admin,
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(transport=transport, base_url="http://api.test") as http,
+    ):
+        await admin.execute(EMPTY)
+        lab = Lab(Engine(database, parts.client, admin), APP)
+        yield Office(Api(app, parts, admin, http), lab, tmp_path / "root")
+        await note_called_functions(admin)

@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -97,8 +98,8 @@ class Local:
 def running(*services: Local) -> Iterator[None]:
     """The services, until the end of the block."""
     try:
-        for service in services:
-            service.start()
+        with ThreadPoolExecutor(max(len(services), 1)) as threads:
+            list(threads.map(Local.start, services))
         yield
     finally:
         for service in services:

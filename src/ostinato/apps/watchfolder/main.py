@@ -8,38 +8,37 @@ unless `config["folders"]` has others. Nothing runs at import.
 """
 
 import contextlib
-import fcntl
 import os
 import signal
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ostinato.apps.watchfolder import arrivals, duplicates, recovery, remote, stages
-from ostinato.apps.watchfolder.core import (
-    canonical_profile,
-    make_empty_metrics,
-    write_metrics,
-)
+from ostinato.apps.watchfolder import arrivals, duplicates, recovery, stages
+from ostinato.apps.watchfolder.core import make_empty_metrics, write_metrics
 from ostinato.apps.watchfolder.finishing import sweep_finished
 from ostinato.apps.watchfolder.folders import LAYOUT, Folders
 from ostinato.apps.watchfolder.memory import Memory, Tick, log
 from ostinato.apps.watchfolder.model import Config, Document, Index, InFlight
+from ostinato.apps.watchfolder.setup import (
+    BUSY_TICK_SECONDS,
+    TICK_SECONDS,
+    Profile,
+    config_of,
+    locked,
+)
 from ostinato.apps.watchfolder.utils import atomic_write_json
 from ostinato.apps.watchfolder.utils import update_state as write_state
-from ostinato.base.errors import LeaseHeld, OstinatoError
+from ostinato.base.errors import OstinatoError
 from ostinato.base.log import configure
 
 __all__ = [
-    "Profile",
     "begin",
     "check_duplicate_decisions",
     "check_stale_jobs",
     "config_from",
-    "locked",
     "process_loop",
     "process_tick",
     "update_state",
@@ -63,10 +62,6 @@ HOLD_DUP_DIR = _folder("HOLD_DUP_DIR", "hold")
 REPORTS_DUP_DIR = _folder("REPORTS_DUP_DIR", "reports")
 RESULTS_DIR = _folder("RESULTS_DIR", "results")
 INDEX_DIR = _folder("INDEX_DIR", "index")
-
-REFRESH_SECONDS = 60.0
-TICK_SECONDS = 2.0
-BUSY_TICK_SECONDS = 0.2
 
 
 def _folders(config: Mapping[str, Any] | None = None) -> Folders:
@@ -179,57 +174,11 @@ def check_stale_jobs(
     )
 
 
-class Profile:
-    """What PREP and OCR are made of, asked again from time to time."""
-
-    def __init__(self, config: Config, clock: Callable[[], float] = time.monotonic) -> None:
-        self._config = config
-        self._clock = clock
-        self._asked = float("-inf")
-        self._known: Document | None = None
-
-    def get(self) -> Document | None:
-        """The profile; None as long as a service does not answer."""
-        patience = REFRESH_SECONDS if self._known is not None else 1.0
-        if self._clock() - self._asked < patience:
-            return self._known
-        self._asked = self._clock()
-        try:
-            prep = remote.fetch_info(self._config["prep_url"])
-            ocr = remote.fetch_info(self._config["ocr_url"])
-        except remote.Unreachable as error:
-            log.warning("services_unreachable", error=str(error))
-            return self._known
-        lang = self._config.get("ocr_lang", "fra+eng")
-        self._known = canonical_profile(prep, ocr, lang)
-        return self._known
-
-
 def config_from(environ: Mapping[str, str], folders: Folders | None = None) -> Config:
     """The config of a tick, from the environment."""
-
-    def number(name: str, default: int) -> int:
-        return int(environ.get(name, default))
-
-    config: Config = {
-        "prep_url": environ.get("PREP_URL", "http://127.0.0.1:8101").rstrip("/"),
-        "ocr_url": environ.get("OCR_URL", "http://127.0.0.1:8102").rstrip("/"),
-        "work_dir": str(folders.work if folders else WORK_DIR),
-        "max_jobs_in_flight": number("MAX_JOBS_IN_FLIGHT", 10),
-        "prep_concurrency": number("PREP_CONCURRENCY", 2),
-        "ocr_concurrency": number("OCR_CONCURRENCY", 1),
-        "max_attempts_prep": number("MAX_ATTEMPTS_PREP", 3),
-        "max_attempts_ocr": number("MAX_ATTEMPTS_OCR", 3),
-        "job_timeout_s": number("JOB_TIMEOUT_SECONDS", 120),
-        "index_dir": str(folders.index if folders else INDEX_DIR),
-        "metrics": make_empty_metrics(),
-        "ocr_lang": environ.get("OCR_LANG", "fra+eng"),
-        "stable_s": float(environ.get("STABLE_SECONDS", arrivals.STABLE_SECONDS)),
-        "tick_s": float(environ.get("TICK_SECONDS", TICK_SECONDS)),
-    }
-    if folders is not None:
-        config["folders"] = folders
-    return config
+    if folders is None:
+        return config_of(environ, WORK_DIR, INDEX_DIR)
+    return config_of(environ, str(folders.work), str(folders.index)) | {"folders": folders}
 
 
 def begin(config: Config, profile: Document | None = None) -> tuple[InFlight, Index, str]:
@@ -243,26 +192,6 @@ def begin(config: Config, profile: Document | None = None) -> tuple[InFlight, In
     tick = _tick(in_flight, index, folders.index_file, profile, config)
     recovery.recover(tick)
     return in_flight, index, str(folders.index_file)
-
-
-@contextlib.contextmanager
-def locked(folders: Folders) -> Iterator[None]:
-    """Be the only one who tends these folders, or raise `LeaseHeld`."""
-    folders.index.mkdir(parents=True, exist_ok=True)
-    with folders.lock_file.open("a+") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            file.seek(0)
-            holder = file.read(100).strip() or "another process"
-            raise LeaseHeld(
-                f"{folders.index.parent} is tended by {holder} already",
-                hint="Stop that one first; one folder has one orchestrator.",
-            ) from None
-        file.truncate(0)
-        file.write(f"process {os.getpid()}")
-        file.flush()
-        yield
 
 
 def process_loop(config: Config | None = None, stop: threading.Event | None = None) -> None:

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from ostinato.apps.watchfolder.folders import Folders
-from ostinato.apps.watchfolder.main import config_from
 from ostinato.apps.watchfolder.model import Config
+from ostinato.apps.watchfolder.setup import config_of
 from ostinato.base import settings
 from ostinato.base.sections import Section, section, setting
 
@@ -46,8 +46,8 @@ class WatchfolderSettings(Section):
 
     def config(self, folders: Folders, lang: str) -> Config:
         """What a tick is told."""
-        config = config_from({}, folders)
-        return config | {
+        return config_of({}, str(folders.work), str(folders.index)) | {
+            "folders": folders,
             "ocr_lang": lang or self.ocr_lang,
             "stable_s": self.stable_seconds,
             "tick_s": self.tick_seconds,

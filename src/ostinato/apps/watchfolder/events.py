@@ -1,0 +1,40 @@
+"""What is told: every state of every job, and what becomes of duplicates."""
+
+from typing import Final
+
+from pydantic.dataclasses import dataclass
+
+from ostinato.apps.watchfolder import APP
+
+__all__ = ["DUPLICATE_CHANGED", "JOB_CHANGED", "DuplicateChanged", "JobChanged"]
+
+
+@dataclass(frozen=True)
+class JobChanged:
+    """A job came to a state, as its state.json tells it. The key is the jobKey."""
+
+    folder: str
+    job_key: str
+    seq: int
+    """Counts the states of a job: 1, 2, 3, none left out."""
+    state: str
+    at: str
+    file_name: str
+    message: str | None = None
+
+
+@dataclass(frozen=True)
+class DuplicateChanged:
+    """A duplicate is held, was decided about, or is gone."""
+
+    folder: str
+    job_key: str
+    state: str
+    files: list[str]
+    action: str | None = None
+    decided_by: str | None = None
+    message: str | None = None
+
+
+JOB_CHANGED: Final = APP.event("watchfolder.job_changed", payload=JobChanged)
+DUPLICATE_CHANGED: Final = APP.event("watchfolder.duplicate_changed", payload=DuplicateChanged)

@@ -1,0 +1,273 @@
+"""The routes of watchfolder: folders, what became of the files, and decisions about duplicates."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from fastapi import Path, Query, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from ostinato.apps.watchfolder import queries, service
+from ostinato.apps.watchfolder.jobs import start_tending
+from ostinato.apps.watchfolder.service import Place
+from ostinato.apps.watchfolder.settings import WatchfolderSettings
+from ostinato.base.errors import NotFound, UniqueConflict, WrongState
+from ostinato.web.caller import Caller, Who
+from ostinato.web.idempotent import IDEMPOTENT, Key
+from ostinato.web.permissions import Permission
+from ostinato.web.routes import Router
+
+__all__ = ["router"]
+
+READ = Permission("watchfolder.read", ("clerk", "ops", "admin"), "see folders, jobs and duplicates")
+DECIDE = Permission("watchfolder.decide", ("clerk", "ops", "admin"), "decide about duplicates")
+MANAGE = Permission("watchfolder.manage", ("ops", "admin"), "make, pause and resume folders")
+
+Name = Annotated[str, Path(pattern="^[a-z0-9][a-z0-9_-]{0,62}$", examples=["courrier"])]
+JobKey = Annotated[str, Path(pattern="^[0-9a-f]{64}__[0-9a-f]{8,64}$")]
+Limit = Annotated[int, Query(ge=1, le=500)]
+Action = Literal["USE_EXISTING_RESULT", "DISCARD", "FORCE_REPROCESS"]
+
+router = Router(prefix="/api/v1/watchfolder", tags=["watchfolder"])
+
+
+class FolderRequest(BaseModel):
+    """A folder to watch."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str = Field(pattern="^[a-z0-9][a-z0-9_-]{0,62}$", examples=["courrier"])
+    lang: str = Field(
+        default="fra+eng", pattern=r"^[A-Za-z_]{2,20}(\+[A-Za-z_]{2,20}){0,9}$", max_length=200
+    )
+
+
+class FolderView(BaseModel):
+    """A folder, and what its last tick said."""
+
+    name: str
+    path: str = Field(description="Where it is, on the machine of the worker that tends it.")
+    lang: str
+    active: bool
+    created_at: datetime
+    created_by: str
+    ticked_at: datetime | None
+    metrics: dict[str, Any]
+    problem: str | None
+
+
+class Folders(BaseModel):
+    """The folders of the tenant."""
+
+    folders: list[FolderView]
+
+
+class JobView(BaseModel):
+    """A file on its way."""
+
+    job_key: str
+    state: str
+    seq: int
+    file_name: str
+    size_bytes: int | None
+    attempt_prep: int
+    attempt_ocr: int
+    pages: int | None
+    error_code: str | None
+    cause: dict[str, Any] | None
+    out_path: str | None
+    archive_path: str | None
+    result: dict[str, Any] | None
+    message: str | None
+    created_at: datetime
+    changed_at: datetime
+
+
+class Jobs(BaseModel):
+    """Jobs, the last changed first."""
+
+    jobs: list[JobView]
+
+
+class DuplicateView(BaseModel):
+    """Files that came again."""
+
+    job_key: str
+    state: str
+    files: list[str]
+    existing: str | None = Field(description="The state of the job that came first.")
+    detected_at: datetime
+    action: Action | None
+    decided_files: list[str] | None
+    decided_by: str | None
+    decided_at: datetime | None
+    message: str | None
+
+
+class Duplicates(BaseModel):
+    """Duplicates, the last first."""
+
+    duplicates: list[DuplicateView]
+
+
+class Decision(BaseModel):
+    """What to do with what is held."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    action: Action
+    files: list[str] | None = Field(
+        default=None, min_length=1, max_length=1000, description="Only these; else all."
+    )
+
+
+@router.get("/folders", needs=READ)
+async def list_folders(caller: Who) -> Folders:
+    """The folders of the tenant."""
+    async with caller.transaction() as conn:
+        found = await queries.rows(conn, "list_folders", tenant_id=caller.tenant_id)
+    return Folders(folders=[FolderView(**_without(row, "id")) for row in found])
+
+
+@router.post(
+    "/folders",
+    needs=MANAGE,
+    status_code=201,
+    response_model=FolderView,
+    raises=(*IDEMPOTENT, UniqueConflict),
+)
+async def make_folder(caller: Who, key: Key, body: FolderRequest) -> Response:
+    """Have a folder watched; it is made below the root of the tenant."""
+    path = WatchfolderSettings.load().folders(caller.tenant_id, body.name).incoming.parent
+    async with key.once(caller) as once:
+        if once.is_new:
+            made = await service.make_folder(
+                once.conn,
+                tenant_id=caller.tenant_id,
+                name=body.name,
+                path=str(path),
+                lang=body.lang,
+                by=caller.subject,
+            )
+            if made is None:
+                raise UniqueConflict(f"There is a folder {body.name!r} already.", name=body.name)
+            await start_tending(once.conn, caller.tenant_id, made)
+            row = await service.find_folder(once.conn, caller.tenant_id, body.name)
+            once.reply(201, FolderView(**_without(row, "id")))
+    return once.response()
+
+
+@router.get("/folders/{name}", needs=READ, raises=(NotFound,))
+async def show_folder(caller: Who, name: Name) -> FolderView:
+    """One folder."""
+    async with caller.transaction() as conn:
+        row = await service.find_folder(conn, caller.tenant_id, name)
+    return FolderView(**_without(row, "id"))
+
+
+@router.post("/folders/{name}/pause", needs=MANAGE, raises=(NotFound,))
+async def pause(caller: Who, name: Name) -> FolderView:
+    """Tend a folder no more; what is in it stays as it is."""
+    return await _set_active(caller, name, active=False)
+
+
+@router.post("/folders/{name}/resume", needs=MANAGE, raises=(NotFound,))
+async def resume(caller: Who, name: Name) -> FolderView:
+    """Tend a folder again."""
+    return await _set_active(caller, name, active=True)
+
+
+async def _set_active(caller: Caller, name: str, *, active: bool) -> FolderView:
+    async with caller.transaction() as conn:
+        row = await service.find_folder(conn, caller.tenant_id, name)
+        await queries.run(
+            conn, "set_active", tenant_id=caller.tenant_id, id=row["id"], active=active
+        )
+        if active:
+            await start_tending(conn, caller.tenant_id, row["id"])
+        row = await service.find_folder(conn, caller.tenant_id, name)
+    return FolderView(**_without(row, "id"))
+
+
+@router.get("/folders/{name}/jobs", needs=READ, raises=(NotFound,))
+async def list_jobs(
+    caller: Who,
+    name: Name,
+    state: Annotated[str | None, Query(pattern="^[A-Z_]{1,30}$", examples=["DONE"])] = None,
+    limit: Limit = 100,
+) -> Jobs:
+    """What became of the files of a folder."""
+    async with caller.transaction() as conn:
+        row = await service.find_folder(conn, caller.tenant_id, name)
+        found = await queries.rows(
+            conn,
+            "list_jobs",
+            tenant_id=caller.tenant_id,
+            folder_id=row["id"],
+            state=state,
+            limit=limit,
+        )
+    return Jobs(jobs=[JobView(**each) for each in found])
+
+
+@router.get("/folders/{name}/jobs/{job_key}", needs=READ, raises=(NotFound,))
+async def show_job(caller: Who, name: Name, job_key: JobKey) -> JobView:
+    """One job."""
+    async with caller.transaction() as conn:
+        row = await service.find_folder(conn, caller.tenant_id, name)
+        found = await queries.rows(
+            conn, "show_job", tenant_id=caller.tenant_id, folder_id=row["id"], job_key=job_key
+        )
+    if not found:
+        raise NotFound(f"There is no job {job_key}.", job_key=job_key)
+    return JobView(**found[0])
+
+
+@router.get("/folders/{name}/duplicates", needs=READ, raises=(NotFound,))
+async def list_duplicates(
+    caller: Who,
+    name: Name,
+    state: Annotated[Literal["DUPLICATE_PENDING", "DECIDED", "APPLIED"] | None, Query()] = None,
+    limit: Limit = 100,
+) -> Duplicates:
+    """What is held, waits to be carried out, or was."""
+    async with caller.transaction() as conn:
+        row = await service.find_folder(conn, caller.tenant_id, name)
+        found = await queries.rows(
+            conn,
+            "list_duplicates",
+            tenant_id=caller.tenant_id,
+            folder_id=row["id"],
+            state=state,
+            limit=limit,
+        )
+    return Duplicates(duplicates=[DuplicateView(**_without(each, "id")) for each in found])
+
+
+@router.post(
+    "/folders/{name}/duplicates/{job_key}/decision",
+    needs=DECIDE,
+    status_code=202,
+    response_model=DuplicateView,
+    raises=(*IDEMPOTENT, NotFound, WrongState),
+)
+async def decide(caller: Who, key: Key, name: Name, job_key: JobKey, body: Decision) -> Response:
+    """Decide about a duplicate; the worker that tends the folder carries it out."""
+    async with key.once(caller) as once:
+        if once.is_new:
+            row = await service.find_folder(once.conn, caller.tenant_id, name)
+            place = Place(caller.tenant_id, row["id"], name)
+            made = await service.decide(
+                once.conn,
+                place,
+                job_key,
+                action=body.action,
+                by=caller.subject,
+                files=body.files,
+            )
+            once.reply(202, DuplicateView(**_without(made, "id")))
+    return once.response()
+
+
+def _without(row: Mapping[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if key != name}

@@ -1,0 +1,7 @@
+"""The part of the database schema that watchfolder has."""
+
+from ostinato.db.bundle import Component
+
+__all__ = ["COMPONENT"]
+
+COMPONENT = Component.of("watchfolder", "ostinato.apps.watchfolder", "watchfolder")

@@ -1,0 +1,263 @@
+"""Folders, jobs and duplicates in the database, one transaction each, on the caller's connection.
+
+As a tenant: `make_folder`, `set_active`, `decide`. As the worker that tends a folder: `keep`, which
+tells every state that was not told yet, and `reconcile`, which sees what is held and what is gone.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from psycopg import AsyncConnection
+from psycopg.types.json import Json
+
+from ostinato.apps.watchfolder import queries
+from ostinato.apps.watchfolder.duplicates import Held
+from ostinato.apps.watchfolder.events import (
+    DUPLICATE_CHANGED,
+    JOB_CHANGED,
+    DuplicateChanged,
+    JobChanged,
+)
+from ostinato.apps.watchfolder.machine import DUPLICATE, ENTITY
+from ostinato.apps.watchfolder.model import Document
+from ostinato.base.errors import NotFound, WrongState
+from ostinato.engine import clock, machines
+
+__all__ = ["Place", "decide", "find_folder", "keep", "make_folder", "reconcile"]
+
+Connection = AsyncConnection[Any]
+ACTOR = "watchfolder"
+LONGEST_MESSAGE = 2000
+
+
+@dataclass(frozen=True)
+class Place:
+    """A folder, as rows speak of it."""
+
+    tenant_id: str
+    folder_id: int
+    name: str
+
+
+async def make_folder(
+    conn: Connection, *, tenant_id: str, name: str, path: str, lang: str, by: str
+) -> int | None:
+    """Add a folder; None when the tenant has one of that name."""
+    found = await queries.rows(
+        conn, "add_folder", tenant_id=tenant_id, name=name, path=path, lang=lang, created_by=by
+    )
+    return int(found[0]["id"]) if found else None
+
+
+async def find_folder(conn: Connection, tenant_id: str, name: str) -> dict[str, Any]:
+    """A folder of the tenant, or `NotFound`."""
+    found = await queries.rows(conn, "show_folder", tenant_id=tenant_id, name=name)
+    if not found:
+        raise NotFound(f"There is no folder {name!r}.", folder=name)
+    return found[0]
+
+
+async def decide(
+    conn: Connection,
+    place: Place,
+    job_key: str,
+    *,
+    action: str,
+    by: str,
+    files: Sequence[str] | None,
+) -> dict[str, Any]:
+    """Decide about what is held under a jobKey; the worker that tends the folder does it."""
+    key = {"tenant_id": place.tenant_id, "folder_id": place.folder_id, "job_key": job_key}
+    found = await queries.rows(conn, "show_duplicate", **key)
+    if not found or found[0]["state"] == "APPLIED":
+        raise NotFound(f"No duplicate of {job_key} is held.", job_key=job_key)
+    row = found[0]
+    if row["state"] != "DUPLICATE_PENDING":
+        raise WrongState(
+            f"It was decided already, by {row['decided_by']}: {row['action']}.", job_key=job_key
+        )
+    wanted = list(files or row["files"])
+    unknown = set(wanted) - set(row["files"])
+    if unknown:
+        raise NotFound(f"{', '.join(sorted(unknown))} is not held.", files=sorted(unknown))
+    await machines.transition(
+        conn,
+        DUPLICATE,
+        ENTITY,
+        row["id"],
+        "decide",
+        by=by,
+        changes={
+            "action": action,
+            "decided_files": wanted,
+            "decided_by": by,
+            "decided_at": (await clock.now(conn)).isoformat(),
+            "message": None,
+        },
+    )
+    return (await queries.rows(conn, "show_duplicate", **key))[0]
+
+
+async def keep(conn: Connection, place: Place, documents: Iterable[Document]) -> int:
+    """Keep what jobs came to, and tell every state of theirs that was not told; how many."""
+    latest = {document["jobKey"]: document for document in documents}
+    if not latest:
+        return 0
+    told = await queries.rows(
+        conn,
+        "told_states",
+        tenant_id=place.tenant_id,
+        folder_id=place.folder_id,
+        job_keys=list(latest),
+    )
+    known = {row["job_key"]: row["seq"] for row in told}
+    news = []
+    for job_key, document in latest.items():
+        news += [
+            (
+                JobChanged(
+                    folder=place.name,
+                    job_key=job_key,
+                    seq=entry["seq"],
+                    state=entry["state"],
+                    at=entry["at"],
+                    file_name=document.get("fileName") or "",
+                    message=_short(entry.get("message")),
+                ),
+                job_key,
+            )
+            for entry in document.get("history", [])
+            if entry["seq"] > known.get(job_key, 0)
+        ]
+        await _keep_row(conn, place, document)
+    if news:
+        await JOB_CHANGED.emit_many(conn, news, tenant=place.tenant_id)
+    return len(news)
+
+
+async def _keep_row(conn: Connection, place: Place, document: Document) -> None:
+    cause, result = document.get("cause"), document.get("result")
+    await queries.run(
+        conn,
+        "keep_job",
+        tenant_id=place.tenant_id,
+        folder_id=place.folder_id,
+        job_key=document["jobKey"],
+        seq=document["seq"],
+        state=document["state"],
+        file_name=document.get("fileName") or "",
+        size_bytes=document.get("sizeBytes"),
+        attempt_prep=document.get("attemptPrep") or 0,
+        attempt_ocr=document.get("attemptOcr") or 0,
+        pages=document.get("pages"),
+        error_code=document.get("errorCode"),
+        cause=None if cause is None else Json(cause),
+        out_path=document.get("outPath"),
+        archive_path=document.get("archivePath"),
+        result=None if result is None else Json(result),
+        message=_short(document.get("message")),
+        created_at=document.get("createdAt") or document["updatedAt"],
+    )
+
+
+async def reconcile(conn: Connection, place: Place, held: Sequence[Held]) -> list[dict[str, Any]]:
+    """Bring the rows to what is held; returns the decisions that are still to be written down."""
+    open_rows = await queries.rows(
+        conn, "open_duplicates", tenant_id=place.tenant_id, folder_id=place.folder_id
+    )
+    rows = {row["job_key"]: row for row in open_rows}
+    here = {each.job_key: each for each in held}
+    for job_key, each in here.items():
+        await _seen(conn, place, each, rows.get(job_key))
+    for job_key, row in rows.items():
+        if job_key not in here:
+            await _move(conn, row["id"], "apply", "its files are gone from hold/")
+            files = list(row["decided_files"] or row["files"])
+            await _tell(conn, place, row, "APPLIED", files)
+    return [
+        row
+        for job_key, row in rows.items()
+        if row["state"] == "DECIDED"
+        and job_key in here
+        and not here[job_key].decided
+        and set(row["decided_files"] or ()) <= set(here[job_key].files)
+        and here[job_key].state not in FAILED
+    ]
+
+
+FAILED = ("DECISION_INVALID", "DECISION_FAILED")
+
+
+async def _seen(conn: Connection, place: Place, each: Held, row: dict[str, Any] | None) -> None:
+    key = {"tenant_id": place.tenant_id, "folder_id": place.folder_id, "job_key": each.job_key}
+    message = _short(each.message)
+    if row is None:
+        found = await queries.rows(conn, "show_duplicate", **key)
+        if found:  # it was applied, and came again
+            await _move(conn, found[0]["id"], "hold", "it came again")
+            await _refresh(conn, place, found[0]["id"], each)
+        else:
+            await queries.rows(
+                conn,
+                "add_duplicate",
+                **key,
+                files=each.files,
+                existing=each.existing_state,
+                message=message,
+            )
+        await _tell(conn, place, {"job_key": each.job_key}, "DUPLICATE_PENDING", each.files)
+        return
+    changed = row["files"] != each.files or row["message"] != message
+    if changed or row["existing"] != each.existing_state:
+        await _refresh(conn, place, row["id"], each)
+    if row["state"] == "DECIDED" and each.state in FAILED:
+        await _move(conn, row["id"], "refuse", message or each.state)
+        await _tell(conn, place, row, each.state, each.files, message=message)
+    elif row["state"] == "DECIDED" and not set(row["decided_files"] or ()) & set(each.files):
+        await _move(conn, row["id"], "hold", "others are still held")
+        await _tell(conn, place, row, "APPLIED", list(row["decided_files"] or ()))
+    elif row["state"] == "DUPLICATE_PENDING" and row["files"] != each.files:
+        await _tell(conn, place, row, "DUPLICATE_PENDING", each.files)
+
+
+async def _refresh(conn: Connection, place: Place, row_id: int, each: Held) -> None:
+    await queries.run(
+        conn,
+        "refresh_duplicate",
+        tenant_id=place.tenant_id,
+        id=row_id,
+        files=each.files,
+        existing=each.existing_state,
+        message=_short(each.message),
+    )
+
+
+async def _move(conn: Connection, row_id: int, event: str, why: str) -> None:
+    await machines.transition(conn, DUPLICATE, ENTITY, row_id, event, by=ACTOR, why=why)
+
+
+async def _tell(
+    conn: Connection,
+    place: Place,
+    row: dict[str, Any],
+    state: str,
+    files: list[str],
+    *,
+    message: str | None = None,
+) -> None:
+    told = DuplicateChanged(
+        folder=place.name,
+        job_key=row["job_key"],
+        state=state,
+        files=files,
+        action=row.get("action"),
+        decided_by=row.get("decided_by"),
+        message=message,
+    )
+    await DUPLICATE_CHANGED.emit(conn, told, key=row["job_key"], tenant=place.tenant_id)
+
+
+def _short(text: object) -> str | None:
+    said = str(text).replace("\0", "") if text else ""
+    return said[:LONGEST_MESSAGE] or None
