@@ -248,7 +248,7 @@ async def test_an_opt_out_at_the_provider_revokes_too(world: World) -> None:
 
 
 async def test_an_inbound_message_opens_the_window(world: World) -> None:
-    text = {"templateCode": None, "variables": {}, "text": "Bonjour"}
+    text: dict[str, Any] = {"templateCode": None, "variables": {}, "text": "Bonjour"}
     await world.consent(TO)
     await world.message(TO, status=422, **text)
     world.providers._wall = NOON.timestamp

@@ -1,6 +1,7 @@
 """Messages over HTTP: accepted once, refused by policy, shown, retried (seed 1.1, 4.1, 6.1)."""
 
 import asyncio
+from typing import Any
 
 import psycopg
 import pytest
@@ -215,7 +216,7 @@ async def test_only_a_failed_message_can_be_retried_and_only_by_operators(world:
     ],
 )
 async def test_what_cannot_be_sent_is_refused_before_it_is_stored(
-    world: World, wrong: dict[str, object]
+    world: World, wrong: dict[str, Any]
 ) -> None:
     await world.consent()
 

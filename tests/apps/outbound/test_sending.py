@@ -312,7 +312,7 @@ async def test_free_text_goes_within_the_window_and_becomes_a_template_outside(
         now,
     )
     other = {"code": "welcome", "variables": {"name": "A"}}
-    text = {"templateCode": None, "variables": {}, "text": "Bonjour"}
+    text: dict[str, Any] = {"templateCode": None, "variables": {}, "text": "Bonjour"}
     inside = await sent(world, **text)
     await world.work()
     outside = await sent(world, **text, fallbackTemplate=other, urgent=True)

@@ -12,6 +12,7 @@ from ostinato.apps.outbound import (
     http_coop,
     http_hooks,
     http_setup,
+    metrics,
     retries,
     service,
     store,
@@ -44,6 +45,8 @@ from ostinato.web.routes import Router
 __all__ = ["router"]
 
 router = Router(prefix="/api/v1/outbound", tags=["outbound"])
+
+PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
 RequestKey = Annotated[
     str,
@@ -200,6 +203,19 @@ async def show_figures(
     async with caller.transaction() as conn:
         rows = await store.fetch(conn, "figures", tenant_id=caller.tenant_id, minutes=minutes)
     return Figures(minutes=minutes, figures=[Figure(**row) for row in rows])
+
+
+@router.get(
+    "/metrics/prometheus",
+    needs=READ,
+    response_class=Response,
+    responses={200: {"content": {PROMETHEUS: {"schema": {"type": "string"}}}}},
+)
+async def show_page(caller: Who) -> Response:
+    """The same for Prometheus, of the last hour."""
+    async with caller.transaction() as conn:
+        rows = await store.fetch(conn, "figures", tenant_id=caller.tenant_id, minutes=60)
+    return Response(metrics.render(rows), media_type=PROMETHEUS)
 
 
 def _cursor(row: store.Row) -> str:

@@ -15,6 +15,7 @@ from ostinato.apps.outbound import (
     consents,
     coop,
     fallbacks,
+    round_notices,
     rules,
     sending,
     settling,
@@ -332,6 +333,16 @@ async def coop_notify(ctx: Context, event: Event[Any]) -> None:
     async with ctx.transaction() as conn:
         payload = dict(vars(event.payload))
         await coop.notify(conn, event.tenant_id, event.type, payload, settings)
+
+
+@APP.on(
+    round_notices.OPENED, name="outbound.round_opened", queue="outbound_events", start="beginning"
+)
+async def round_opened(ctx: Context, event: Event[Any]) -> None:
+    """A round is open: the members who want it are told."""
+    settings = OutboundSettings.load()
+    async with ctx.transaction() as conn:
+        await round_notices.tell_opened(conn, event.tenant_id, event.payload, settings)
 
 
 @APP.job(queue="outbound_events")

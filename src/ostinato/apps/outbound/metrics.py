@@ -1,0 +1,59 @@
+"""The figures of seed 7.2 for Prometheus: queue, latencies, failures, retries, dead letters.
+
+They are the database's (`outbound.figures`), over the last hour, so that every process tells the
+same; `deploy/grafana/outbound.json` is a dashboard of them.
+"""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import prometheus_client
+
+from ostinato.base.dashboard import dashboard
+from ostinato.base.metrics import Collector, Gauge, Recorder
+
+__all__ = ["METRICS", "board", "render"]
+
+PREFIX: Final = "ostinato_outbound_"
+
+
+def _gauge(name: str, about: str, *labels: str) -> Gauge:
+    return Gauge(f"{PREFIX}{name}", about, labels)
+
+
+METRICS: Final = (
+    _gauge("queue_size", "Messages that wait to be sent, or are being sent.", "channel"),
+    _gauge("sent", "Messages that a provider took in the last hour.", "channel"),
+    _gauge("delivered", "Of these, messages that arrived.", "channel"),
+    _gauge("failed", "Messages that failed in the last hour.", "channel"),
+    _gauge("failed_by_code", "Messages that failed in the last hour, by error code.", "code"),
+    _gauge("failed_by_class", "The same by class of error.", "error_class"),
+    _gauge("failure_rate", "Share of messages that failed, of those that ended."),
+    _gauge("queued_to_sent_p50", "Seconds from accepted to sent: half are faster.", "channel"),
+    _gauge("queued_to_sent_p95", "Seconds from accepted to sent: 95 of 100 are faster.", "channel"),
+    _gauge("sent_to_delivered_p50", "Seconds from sent to delivered: half are faster.", "channel"),
+    _gauge(
+        "sent_to_delivered_p95", "Seconds from sent to delivered: 95 of 100 are faster.", "channel"
+    ),
+    _gauge("retries", "Attempts of the last hour that were not the first."),
+    _gauge("dead_letters", "Messages whose attempts are used up."),
+)
+
+
+def render(figures: Iterable[dict[str, Any]]) -> bytes:
+    """The figures as a page for Prometheus to scrape."""
+    known = {metric.name.removeprefix(PREFIX): metric for metric in METRICS}
+    recorder = Recorder()
+    for each in figures:
+        gauge = known[each["name"]]
+        recorder.set(gauge, each["value"] or 0.0, *((each["label"],) if gauge.labels else ()))
+    registry = prometheus_client.CollectorRegistry(auto_describe=False)
+    registry.register(Collector([recorder], METRICS))
+    return prometheus_client.generate_latest(registry)
+
+
+def board() -> str:
+    """The dashboard for Grafana."""
+    made = dashboard(METRICS)
+    named = made.replace('"uid": "ostinato"', '"uid": "ostinato-outbound"', 1)
+    return named.replace('"title": "Ostinato"', '"title": "Ostinato: outbound messages"', 1)

@@ -1,0 +1,144 @@
+"""Workers that die around a provider's call: never sent twice, unless the outcome is unknown."""
+
+import os
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from ostinato.cli.torture_crew import Crew
+from tests.apps.outbound.conftest import PHONE_NUMBER_ID, World
+from tests.db.waiting import until_async
+from tests.runtime.lab import until
+
+TO = "+33639987777"
+PATH = f"/whatsapp/{PHONE_NUMBER_ID}/messages"
+
+
+@pytest.fixture
+def crew(world: World, tmp_path: Path) -> Iterator[Crew]:
+    """Real worker processes, patient enough to be caught in the middle of a call."""
+    ours: dict[str, object] = {
+        name.removeprefix("OSTINATO_").lower(): value
+        for name, value in os.environ.items()
+        if name.startswith("OSTINATO_OUTBOUND_")
+    }
+    patient: dict[str, object] = {
+        "outbound_timeout_seconds": 60,
+        "outbound_unknown_hold_seconds": 2,
+    }
+    quick: dict[str, object] = {"beat_seconds": 0.25, "expiry_seconds": 1.0, "poll_seconds": 0.2}
+    url = world.engine.database.url
+    with Crew("ostinato.apps.outbound:APP", url, tmp_path, ours | patient | quick) as made:
+        yield made
+
+
+@asynccontextmanager
+async def message_held(world: World) -> AsyncIterator[None]:
+    """Somebody holds the row of the message: whoever wants to write it waits."""
+    url = world.engine.database.admin_url
+    async with await psycopg.AsyncConnection.connect(url) as conn:
+        await conn.execute("select from outbound.message for update")
+        yield
+
+
+async def blocked(world: World) -> None:
+    """Wait until a worker waits for a row."""
+
+    async def waits() -> Any:  # noqa: ANN401 - a number
+        return await world.value(
+            "select count(*) from pg_stat_activity where wait_event_type = 'Lock'"
+            " and datname = current_database()"
+        )
+
+    await until_async(waits)
+
+
+async def ended(world: World, made: dict[str, Any]) -> dict[str, Any]:
+    async def done() -> bool:
+        return bool((await world.show(made))["status"] in ("SENT", "DELIVERED"))
+
+    await until_async(done)
+    return await world.show(made)
+
+
+async def test_a_crash_before_the_attempt_is_noted_sends_once(world: World, crew: Crew) -> None:
+    await world.consent(TO)
+    made = await world.message(TO)
+    async with message_held(world):
+        hand = crew.start()
+        await blocked(world)
+        hand.kill()
+
+    crew.start()
+    shown = await ended(world, made)
+
+    assert world.providers.asked == {TO: 1}
+    assert len(shown["attempts"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "sends"),
+    [
+        ("hang", 1),  # noted, called, not taken
+        ("silent", 1),  # taken, and a callback tells
+        ("lost", 2),  # taken, and nobody tells: the one case in which it may go twice
+    ],
+)
+async def test_a_crash_during_the_call_waits_for_a_callback_first(
+    world: World, crew: Crew, answer: str, sends: int
+) -> None:
+    world.providers.script(TO, answer)
+    await world.consent(TO)
+    made = await world.message(TO)
+    hand = crew.start()
+    await until(lambda: world.providers.asked or not hand.alive)
+    hand.kill()
+
+    crew.start()
+    shown = await ended(world, made)
+
+    assert len(world.providers.sent) == sends
+    unknown = [each for each in shown["attempts"] if each["errorCode"] == "UNKNOWN_OUTCOME"]
+    assert len(unknown) == (0 if answer == "silent" else 1)
+
+
+async def test_a_crash_between_the_answer_and_its_commit_sends_once(
+    world: World, crew: Crew
+) -> None:
+    """The attempt is noted, the provider has it, the worker has the answer and dies with it."""
+    world.sandbox.order(PATH, "ok@1")
+    await world.consent(TO)
+    made = await world.message(TO)
+    hand = crew.start()
+    await until(lambda: len(world.sandbox.faults.calls) > 0 or not hand.alive)
+    async with message_held(world):
+        await until(lambda: len(world.providers.sent) == 1)
+        await blocked(world)
+        hand.kill()
+
+    crew.start()
+    shown = await ended(world, made)
+
+    assert len(world.providers.sent) == 1
+    assert [each["status"] for each in shown["attempts"]] == ["SUCCESS"]
+
+
+async def test_a_worker_that_wakes_up_late_changes_nothing(world: World, crew: Crew) -> None:
+    """Paused in the middle of the call until somebody else has the job."""
+    world.providers.script(TO, "silent")
+    await world.consent(TO)
+    made = await world.message(TO)
+    hand = crew.start()
+    await until(lambda: world.providers.asked or not hand.alive)
+    hand.pause()
+    crew.start()
+    shown = await ended(world, made)
+
+    hand.resume()
+
+    assert len(world.providers.sent) == 1
+    assert (await world.show(made))["attempts"] == shown["attempts"]

@@ -1,0 +1,95 @@
+"""What is measured and alerted (seed 7): figures, Prometheus, the dashboard, each alert."""
+
+import json
+from datetime import timedelta
+from pathlib import Path
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from ostinato.apps.outbound import APP, metrics
+from ostinato.engine import alerts
+from tests.apps.outbound.conftest import World
+
+TO = "+33639988888"
+ROOT = Path(__file__).parents[3]
+
+
+async def firing(world: World) -> set[tuple[str, str]]:
+    async with world.engine.client.connection() as conn:
+        await alerts.declare(conn, [APP.name], list(APP.alerts))
+        await alerts.evaluate(conn, timedelta(0))
+        found = await alerts.firings(conn, only_open=True)
+        lines = await alerts.list_alerts(conn)
+    assert not any(line.failures for line in lines), lines
+    return {(each.alert, each.label) for each in found if each.alert.startswith("outbound.")}
+
+
+async def test_a_dead_letter_fires_and_is_resolved_when_it_is_sent(world: World) -> None:
+    world.providers.script(TO, "131000", "131000")
+    await world.consent(TO)
+    made = await world.message(TO, urgent=True)
+    assert await firing(world) == set()
+
+    await world.work(move_clock=True)
+    assert await firing(world) == {("outbound.dead_letters", "acme")}
+
+    await world.call("POST", f"/messages/{made['id']}/retry", status=202)
+    await world.work()
+    assert await firing(world) == set()
+
+
+async def test_a_failure_rate_over_its_threshold_fires(world: World) -> None:
+    await world.consent(TO)
+    world.providers.script(TO, *["132001"] * 4)
+    for _ in range(12):
+        await world.message(TO)
+    await world.work()
+
+    assert await firing(world) == {("outbound.failure_rate", "acme")}
+
+
+async def test_refused_callbacks_held_senders_and_unknown_codes_fire(world: World) -> None:
+    await world.http.post("/api/v1/webhooks/whatsapp/status", content=b"{}")
+    world.providers.script(TO, "190", "777777")
+    await world.consent(TO)
+    await world.message(TO)
+    await world.work()
+
+    assert await firing(world) == {
+        ("outbound.signature_failures", "whatsapp"),
+        ("outbound.held_senders", "acme"),
+    }
+    await world.rows("update outbound.sender set held_until = null")
+    await world.work(move_clock=True)
+    assert ("outbound.unknown_codes", "whatsapp 777777") in await firing(world)
+
+
+async def test_prometheus_reads_the_figures(world: World) -> None:
+    world.providers.script(TO, "132001")
+    await world.consent(TO)
+    await world.message(TO)
+    await world.work()
+    bearer = {"Authorization": f"Bearer {await world.key('acme', 'admin')}"}
+
+    page = await world.http.get("/api/v1/outbound/metrics/prometheus", headers=bearer)
+
+    found = {
+        (sample.name, *sample.labels.values()): sample.value
+        for family in text_string_to_metric_families(page.text)
+        for sample in family.samples
+    }
+    assert found["ostinato_outbound_failed_by_code", "132001"] == 1
+    assert found["ostinato_outbound_failure_rate",] == 1
+    assert found["ostinato_outbound_queue_size", "WHATSAPP"] == 0
+
+
+def test_the_dashboard_is_what_the_metrics_say() -> None:
+    """Write it again with `python -m tests.apps.outbound.test_watching`."""
+    written = (ROOT / "deploy" / "grafana" / "outbound.json").read_text(encoding="utf-8")
+
+    assert written == metrics.board()
+    assert json.loads(written)["uid"] == "ostinato-outbound"
+
+
+if __name__ == "__main__":
+    (ROOT / "deploy" / "grafana" / "outbound.json").write_text(metrics.board(), encoding="utf-8")
