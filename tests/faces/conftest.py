@@ -16,9 +16,9 @@ from typer.testing import CliRunner, Result
 from ostinato.base import log
 from ostinato.base.settings import CONFIG
 from ostinato.cli.main import app
+from ostinato.cli.schema import COMPONENTS
 from ostinato.db.embedded import Server, Urls
 from ostinato.db.migrate import migrate
-from ostinato.engine.schema import ENGINE
 
 # Deleting what a test left takes a hundredth of the time of a database of its own.
 EMPTY = """
@@ -124,7 +124,7 @@ class Place:
 @pytest.fixture(scope="session")
 def _urls(shared_server: Server) -> Urls:
     urls = shared_server.create_database("faces")
-    asyncio.run(migrate(urls.admin, [ENGINE]))
+    asyncio.run(migrate(urls.admin, COMPONENTS))
     return urls
 
 
