@@ -20,17 +20,26 @@ import asyncio
 import json
 import os
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import httpx
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel
 
 from ostinato.apps.outbound.sandbox_mail import MailServer
+from ostinato.apps.outbound.sandbox_shapes import (
+    Inbound,
+    Script,
+    Sent,
+    Telling,
+    Where,
+    error_of,
+    http_error,
+    never,
+)
 from ostinato.apps.outbound.signatures import meta_signature, twilio_signature
 
 __all__ = ["Providers", "Sent"]
@@ -67,51 +76,6 @@ _STATUSES: Final[dict[str, tuple[str, ...]]] = {
     "0011": ("sent",),
 }
 _USUAL: Final = ("sent", "delivered")
-
-
-@dataclass
-class Sent:
-    """A message that a provider took."""
-
-    number: int
-    provider: str
-    to: str
-    id: str
-    opaque: str | None
-    document: dict[str, Any]
-
-
-class Where(BaseModel):
-    """Where callbacks go."""
-
-    api: str
-
-
-class Script(BaseModel):
-    """What the next messages to a recipient meet, one after the other."""
-
-    to: str
-    answers: list[str]
-    statuses: list[str] | None = None
-
-
-class Inbound(BaseModel):
-    """Somebody writes."""
-
-    from_: str
-    text: str
-    provider: str = "whatsapp"
-    provider_key: str = "100200300"
-    id: str | None = None
-
-
-@dataclass
-class Telling:
-    """A callback that is to be made."""
-
-    path: str
-    body: bytes
-    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 class Providers:
@@ -204,24 +168,24 @@ class Providers:
 
     async def _whatsapp(self, phone_number_id: str, request: Request) -> Response:
         if request.headers.get("authorization") != f"Bearer {TOKEN}":
-            return _error(190, 401)
+            return error_of(190, 401)
         document = json.loads(await request.body())
         to = "+" + str(document["to"]).removeprefix("+")
         if to == f"{MAGIC}0004" and document["type"] == "text":
             self.asked[to] = self.asked.get(to, 0) + 1
-            return _error(131047)
+            return error_of(131047)
         answer = self.next_answer(to)
         if answer == HANG:
-            return await _never(request)
+            return await never(request)
         if answer not in (OK, LOST, SILENT):
-            return _http_error(answer)
+            return http_error(answer)
         opaque = document.get("biz_opaque_callback_data")
         made = self.take("whatsapp", to, opaque, document)
         if answer != LOST:
             statuses = self._statuses.get(to) or list(_STATUSES.get(to[-4:], _USUAL))
             self.tell(*[self.status(phone_number_id, made, each) for each in statuses])
         if answer != OK:
-            return await _never(request)
+            return await never(request)
         taken: dict[str, Any] = {"id": made.id}
         if document["type"] == "template":
             taken["message_status"] = "accepted"
@@ -274,7 +238,7 @@ class Providers:
         to, sender = form["To"], form.get("From") or form.get("MessagingServiceSid") or ""
         answer = self.next_answer(to)
         if answer == HANG:
-            return await _never(request)
+            return await never(request)
         if answer not in (OK, LOST, SILENT):
             code = int(answer)
             status = 429 if code == 20429 else 401 if code == 20003 else 400  # noqa: PLR2004 - theirs
@@ -286,7 +250,7 @@ class Providers:
             statuses = self._statuses.get(to) or list(_STATUSES.get(to[-4:], _USUAL))
             self.tell(*[self._sms_status(url, made, sender, each) for each in statuses])
         if answer != OK:
-            return await _never(request)
+            return await never(request)
         return JSONResponse(
             {
                 "sid": made.id,
@@ -394,34 +358,6 @@ class Providers:
         }
         contacts = [{"profile": {"name": "X"}, "wa_id": line["from"]}]
         return self.signed(given.provider_key, {"contacts": contacts, "messages": [line]})
-
-
-def _error(code: int, status: int = 400) -> Response:
-    told = {
-        "message": f"(#{code}) a sandbox's error for +33639980001",
-        "type": "OAuthException",
-        "code": code,
-        "error_data": {"messaging_product": "whatsapp", "details": f"sandbox {code}"},
-        "fbtrace_id": "A0",
-    }
-    return JSONResponse({"error": told}, status)
-
-
-def _http_error(answer: str) -> Response:
-    """Such as "131016", "131016:429" for another status, or "http:503:30" with Retry-After."""
-    first, _, rest = answer.partition(":")
-    if first != "http":
-        return _error(int(first), int(rest or 400))
-    status, _, after = rest.partition(":")
-    headers = {"retry-after": after} if after else {}
-    return JSONResponse({"oops": True}, int(status), headers)
-
-
-async def _never(request: Request) -> Response:
-    """No answer: until the caller gives up."""
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
-    return Response(status_code=499)
 
 
 def _given_port() -> int | None:

@@ -159,18 +159,7 @@ async def fail(
 ) -> rules.Verdict:
     """Write what an error means, and say what comes next."""
     ruling = failure.ruling
-    verdict = rules.judge(
-        ruling,
-        rules.Budget(
-            used=message.attempts_used,
-            same_code=message.code_attempts.get(failure.code, 0),
-            most=settings.max_attempts,
-        ),
-        rng or random.Random(),  # noqa: S311 - jitter only
-        retry_after=failure.retry_after,
-        has_template=message.payload.get("fallback_template") is not None
-        and message.template_code is None,
-    )
+    verdict = _judged(message, failure, settings, rng or random.Random())  # noqa: S311 - jitter
     now = await clock.now(conn)
     seconds = getattr(verdict, "seconds", 0.0)
     later = None if isinstance(verdict, rules.Fail) else now + timedelta(seconds=seconds)
@@ -215,6 +204,25 @@ async def fail(
             await requeue(conn, message, error)
             await convert(conn, message)
     return verdict
+
+
+def _judged(
+    message: Message, failure: Failure, settings: OutboundSettings, rng: random.Random
+) -> rules.Verdict:
+    """What an error means for a message, with what it has used up."""
+    budget = rules.Budget(
+        used=message.attempts_used,
+        same_code=message.code_attempts.get(failure.code, 0),
+        most=settings.max_attempts,
+    )
+    return rules.judge(
+        failure.ruling,
+        budget,
+        rng,
+        retry_after=failure.retry_after,
+        has_template=message.payload.get("fallback_template") is not None
+        and message.template_code is None,
+    )
 
 
 async def requeue(conn: Connection, message: Message, changes: Mapping[str, object]) -> None:
