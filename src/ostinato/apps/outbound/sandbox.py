@@ -31,6 +31,7 @@ from fastapi.responses import JSONResponse
 
 from ostinato.apps.outbound.sandbox_mail import MailServer
 from ostinato.apps.outbound.sandbox_shapes import (
+    BOUNCE_SECRET,
     Inbound,
     Script,
     Sent,
@@ -49,7 +50,6 @@ TOKEN: Final = "sandbox-token"  # noqa: S105 - opens nothing but this
 APP_SECRET: Final = "sandbox-app-secret"  # noqa: S105 - as above
 ACCOUNT: Final = "AC" + "0" * 32
 AUTH_TOKEN: Final = "sandbox-auth-token"  # noqa: S105 - as above
-BOUNCE_SECRET: Final = "sandbox-bounce-secret"  # noqa: S105 - as above
 MAGIC: Final = "+3363998"
 MOST: Final = 5000
 OK: Final = "ok"

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, Final
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
+from ostinato.apps.outbound.sandbox_shapes import BOUNCE_SECRET, Telling
+
 if TYPE_CHECKING:
     from ostinato.apps.outbound.sandbox import Providers
 
@@ -138,8 +140,6 @@ class _Handler:
         return "250 2.0.0 taken"
 
     def _later(self, mail: Message) -> None:
-        from ostinato.apps.outbound.sandbox import BOUNCE_SECRET, Telling  # noqa: PLC0415 - mutual
-
         telling = Telling(
             "/api/v1/webhooks/email/bounces",
             mail.as_bytes(),

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from fastapi import Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
 __all__ = [
+    "BOUNCE_SECRET",
     "Inbound",
     "Script",
     "Sent",
@@ -18,6 +19,8 @@ __all__ = [
     "http_error",
     "never",
 ]
+
+BOUNCE_SECRET: Final = "sandbox-bounce-secret"  # noqa: S105 - opens nothing but this
 
 
 @dataclass
