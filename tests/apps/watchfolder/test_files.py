@@ -1,0 +1,414 @@
+"""Files as people leave them: half written, strangely named, on other disks, without room."""
+
+import errno
+import json
+import os
+import signal
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ostinato.apps.watchfolder import utils
+from ostinato.apps.watchfolder.arrivals import is_being_written
+from ostinato.apps.watchfolder.folders import Folders
+from ostinato.apps.watchfolder.names import (
+    candidates,
+    fit,
+    forced_name,
+    is_ignored,
+    natural_key,
+    raw_name,
+    safe_name,
+    shown_name,
+)
+from ostinato.apps.watchfolder.utils import (
+    atomic_write_json,
+    copy_to,
+    move_atomic,
+    move_unique,
+    read_json,
+)
+from tests.apps.watchfolder.place import Place, Services
+
+LONG = "é" * 124 + ".pdf"  # 252 bytes
+
+
+@pytest.fixture
+def other_disk(tmp_path: Path) -> Iterator[Path]:
+    """A folder on another file system."""
+    shared = Path("/dev/shm")  # noqa: S108 - a folder of its own is made there
+    if not shared.is_dir() or shared.stat().st_dev == tmp_path.stat().st_dev:
+        pytest.skip("this machine has only one file system")
+    with tempfile.TemporaryDirectory(dir=shared) as made:
+        yield Path(made)
+
+
+def test_a_move_never_replaces_another_file(tmp_path: Path) -> None:
+    source, target = tmp_path / "a", tmp_path / "b"
+    source.write_text("mine")
+    target.write_text("theirs")
+
+    with pytest.raises(FileExistsError):
+        move_atomic(source, target)
+    assert move_unique(source, tmp_path, "b") == str(tmp_path / "b-1")
+    assert (target.read_text(), (tmp_path / "b-1").read_text()) == ("theirs", "mine")
+
+
+def test_a_move_to_another_disk_is_whole_or_not_there(tmp_path: Path, other_disk: Path) -> None:
+    source = tmp_path / "a"
+    source.write_bytes(b"x" * 100_000)
+
+    move_atomic(source, other_disk / "deep" / "a")
+
+    assert (other_disk / "deep" / "a").read_bytes() == b"x" * 100_000
+    assert not source.exists()
+    assert [path.name for path in (other_disk / "deep").iterdir()] == ["a"]
+
+
+def test_without_renameat2_a_move_still_replaces_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(utils, "_renameat2", lambda *_: errno.EINVAL)
+    (tmp_path / "a").write_text("mine")
+    (tmp_path / "b").write_text("theirs")
+
+    with pytest.raises(FileExistsError):
+        move_atomic(tmp_path / "a", tmp_path / "b")
+    move_atomic(tmp_path / "a", tmp_path / "c")
+    assert (tmp_path / "c").read_text() == "mine"
+
+
+def test_a_disk_that_is_full_leaves_the_old_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "state.json"
+    atomic_write_json(path, {"state": "DONE"})
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(utils, "_write", full)
+    with pytest.raises(OSError, match="No space"):
+        atomic_write_json(path, {"state": "ERROR"})
+
+    assert read_json(path) == {"state": "DONE"}
+    assert [found.name for found in tmp_path.iterdir()] == ["state.json"]
+
+
+def test_a_copy_that_fails_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a").write_text("x")
+    monkeypatch.setattr(utils.os, "fsync", _full)  # type: ignore[attr-defined]
+
+    with pytest.raises(OSError, match="No space"):
+        copy_to(tmp_path / "a", tmp_path / "b")
+
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+def _full(_: int) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_disk_that_is_full_stops_discovery_and_nothing_else(
+    place: Place, services: Services
+) -> None:
+    services.judge = lambda service, _: {"state": "RUNNING"} if service == "prep" else None
+    place.drop("a.pdf", b"a")
+    place.tick()
+    place.config["min_free_bytes"] = 1 << 60
+    place.drop("b.pdf", b"b")
+    services.jobs.clear()
+    services.judge = lambda _service, _body: None
+
+    done = place.tick(4)
+
+    assert done["degraded"] == "disk"
+    assert place.files(place.folders.incoming) == ["b.pdf"]
+    assert place.files(place.folders.out) == ["a.pdf"]
+    place.config["min_free_bytes"] = 0
+    place.tick(2)
+    assert place.files(place.folders.out) == ["a.pdf", "b.pdf"]
+
+
+def test_an_out_folder_on_a_full_disk_holds_the_job_until_there_is_room(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rename = utils._rename
+
+    def full(source: utils.PathLike, target: utils.PathLike) -> None:
+        if Path(target).parent == place.folders.out:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        rename(source, target)
+
+    place.drop("a.pdf", b"a")
+    with monkeypatch.context() as patch:
+        patch.setattr(utils, "_rename", full)
+        place.tick(3)
+        assert place.state(place.only_key())["state"] == "FINALIZING"
+    place.tick(2)
+
+    assert place.files(place.folders.out) == ["a.pdf"]
+    assert place.files(place.folders.archive) == ["a.pdf"]
+
+
+def test_folders_on_two_disks_work_all_the_same(
+    place: Place, other_disk: Path, services: Services
+) -> None:
+    moved = {**vars(place.folders), "out": other_disk / "out", "archive": other_disk / "archive"}
+    place.folders = Folders(**moved)
+    place.start()
+    place.drop("a.pdf", b"a")
+
+    place.tick(2)
+
+    assert (other_disk / "out" / "a.pdf").read_bytes() == b"a"
+    assert place.folders.scattered() == [other_disk / "out", other_disk / "archive"]
+
+
+def test_a_slow_writer_is_waited_for(place: Place) -> None:
+    place.start(stable_s=5.0)
+    path = place.drop("scan.pdf", b"%PDF-1.4 page 1")
+    for page in range(2, 8):
+        place.tick(3)  # three seconds, then the scanner writes its next page
+        with path.open("ab") as file:
+            file.write(f" page {page}".encode())
+        assert place.files(place.folders.incoming) == ["scan.pdf"]
+    with path.open("ab") as file:
+        file.write(b"\n%%EOF")
+
+    place.tick(8)
+
+    assert b"page 7" in (place.folders.out / "scan.pdf").read_bytes()
+
+
+def test_a_pdf_without_its_end_is_given_three_times_the_time(place: Place) -> None:
+    place.start(stable_s=5.0)
+    place.drop("cut.pdf", b"%PDF-1.4 no end")
+
+    place.tick(12)
+    assert place.files(place.folders.incoming) == ["cut.pdf"]
+    place.tick(8)
+    assert place.files(place.folders.out) == ["cut.pdf"]
+
+
+def test_a_file_that_is_open_for_writing_is_left_alone(place: Place) -> None:
+    assert threading.current_thread() is threading.main_thread()
+    path = place.drop("open.pdf", b"x")
+    with path.open("ab") as file:
+        file.write(b"y")
+        file.flush()
+        if not is_being_written(path):
+            pytest.skip("this file system knows no leases")
+        place.tick(3)
+        assert place.files(place.folders.incoming) == ["open.pdf"]
+
+    place.tick(2)
+
+    assert (place.folders.out / "open.pdf").read_bytes() == b"xy"
+    assert signal.getsignal(signal.SIGIO) is signal.SIG_IGN
+
+
+def test_a_file_that_is_written_to_after_it_was_taken_goes_back(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = place.drop("a.pdf", b"part 1").open("ab")
+    monkeypatch.setattr("ostinato.apps.watchfolder.arrivals.is_being_written", lambda _: False)
+    original = utils.sha256_file
+
+    def while_written(path: utils.PathLike) -> str:
+        writer.write(b" part 2")
+        writer.flush()
+        raise utils.Changed(os.fspath(path))
+
+    monkeypatch.setattr("ostinato.apps.watchfolder.arrivals.sha256_file", while_written)
+    place.tick()
+    assert place.files(place.folders.incoming) == ["a.pdf"]
+    assert place.index["jobs"] == {}
+
+    writer.close()
+    monkeypatch.setattr("ostinato.apps.watchfolder.arrivals.sha256_file", original)
+    place.tick(2)
+    assert (place.folders.out / "a.pdf").read_bytes() == b"part 1 part 2"
+
+
+def test_large_files_are_hashed_beside_the_tick(place: Place) -> None:
+    place.start(inline_bytes=0)
+    place.drop("large.pdf", b"large")
+
+    while not place.files(place.folders.out):
+        place.tick()
+
+    assert place.files(place.folders.out) == ["large.pdf"]
+    place.config["memory"].close()
+
+
+def test_an_empty_file_is_given_time_to_be_filled_then_refused(place: Place) -> None:
+    place.drop("empty.pdf", b"")
+    place.tick(100)
+    assert place.files(place.folders.incoming) == ["empty.pdf"]
+
+    place.now += 600
+    place.tick()
+
+    assert place.files(place.folders.incoming) == []
+    (report,) = place.folders.error.glob("*/error.json")
+    assert json.loads(report.read_text())["cause"]["code"] == "EMPTY"
+    assert place.index["jobs"] == {}
+
+
+def test_links_folders_and_pipes_are_left_alone(place: Place, tmp_path: Path) -> None:
+    secret = tmp_path / "secret.pdf"
+    secret.write_text("mine")
+    (place.folders.incoming / "link.pdf").symlink_to(secret)
+    (place.folders.incoming / "folder.pdf").mkdir()
+    os.mkfifo(place.folders.incoming / "pipe.pdf")
+
+    place.tick(3)
+
+    assert place.index["jobs"] == {}
+    assert secret.read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        ".hidden.pdf",
+        "._mac.pdf",
+        "~$word.pdf",
+        ".DS_Store",
+        "Thumbs.db",
+        "desktop.ini",
+        "@eaDir",
+        "~syncthing~a.pdf",
+        ".syncthing.a.pdf.tmp",
+        "a.pdf.part",
+        "a.pdf.partial",
+        "a.filepart",
+        "a.tmp",
+        "a.crdownload",
+        "a.download",
+        ".a.swp",
+        "a.lock",
+        ".nfs0001",
+        ".a.pdf.X7aB12",
+    ],
+)
+def test_what_is_hidden_or_on_its_way_is_ignored(name: str) -> None:
+    assert is_ignored(name)
+
+
+@pytest.mark.parametrize("name", ["a.pdf", "part.pdf", "Temp.tif", "a.b.c.jpg", "~a.pdf", "no-dot"])
+def test_a_normal_name_is_not_ignored(name: str) -> None:
+    assert not is_ignored(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "safe"),
+    [
+        ("a.pdf", "a.pdf"),
+        ("a/b:c*?.pdf", "a_b_c__.pdf"),
+        ("new\nline.pdf", "new_line.pdf"),
+        ("CON.pdf", "_CON.pdf"),
+        ("lpt1", "_lpt1"),
+        ("trailing. ", "trailing"),
+        ("e\u0301te\u0301.pdf", "été.pdf"),
+        ("", "_"),
+        (".pdf", "_.pdf"),
+    ],
+)
+def test_names_are_made_safe_for_every_system(name: str, safe: str) -> None:
+    assert safe_name(name) == safe
+
+
+@pytest.mark.parametrize("name", [LONG, "x" * 300, "é" * 200 + ".pdf", "日" * 100 + ".tiff"])
+def test_long_names_are_cut_between_characters(name: str) -> None:
+    for made in (fit(name), forced_name(name, "0123abcd"), next(iter(candidates(name)))):
+        assert len(made.encode()) <= 255
+    assert fit(name).endswith(Path(name).suffix)
+
+
+def test_a_very_long_name_goes_all_the_way_twice(place: Place) -> None:
+    place.drop(LONG, b"a")
+    place.tick(2)
+    place.drop(LONG, b"a")
+    place.tick()
+    place.decide(place.only_key(), "FORCE_REPROCESS")
+
+    place.tick(4)
+
+    assert len(place.files(place.folders.out)) == 2
+    first = next(iter(place.index["jobs"].values()))
+    assert first["fileName"] == LONG
+
+
+def test_bytes_that_are_no_utf8_go_all_the_way(place: Place) -> None:
+    name = os.fsdecode(b"latin\xe9.pdf")
+    place.drop(name, b"a")
+
+    place.tick(2)
+
+    entry = place.index["jobs"][place.only_key()]
+    assert entry["fileName"] == shown_name(name) == "latin\ufffd.pdf"
+    assert entry["nameRaw"] == raw_name(name)
+    assert place.files(place.folders.out) == ["latin\ufffd.pdf"]
+
+
+def test_two_files_of_one_name_have_two_results(place: Place) -> None:
+    place.drop("scan.pdf", b"one")
+    place.tick(2)
+    place.drop("scan.pdf", b"two")
+    place.tick(2)
+    place.drop("SCAN.pdf", b"three")
+    place.tick(2)
+
+    contents = sorted(path.read_bytes() for path in place.folders.out.iterdir())
+    assert contents == [b"one", b"three", b"two"]
+    assert len(place.files(place.folders.archive)) == 3
+
+
+def test_a_file_that_may_not_be_moved_is_told_once_and_stops_nobody(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rename = utils._rename
+
+    def refusing(source: utils.PathLike, target: utils.PathLike) -> None:
+        if Path(source).name == "locked.pdf":
+            raise PermissionError(errno.EACCES, "Permission denied")
+        rename(source, target)
+
+    monkeypatch.setattr(utils, "_rename", refusing)
+    place.drop("locked.pdf", b"a")
+    place.drop("free.pdf", b"b")
+
+    place.tick(3)
+
+    assert place.files(place.folders.out) == ["free.pdf"]
+    assert place.files(place.folders.incoming) == ["locked.pdf"]
+
+
+def test_a_share_that_is_not_mounted_is_said_and_survived(place: Place) -> None:
+    place.folders.incoming.rmdir()
+
+    done = place.tick()
+    assert done["degraded"] == "in"
+    place.folders.incoming.mkdir()
+    place.drop("a.pdf", b"a")
+    place.tick(2)
+
+    assert place.files(place.folders.out) == ["a.pdf"]
+
+
+def test_pages_are_sorted_as_people_read_them() -> None:
+    names = ["page 10.jpg", "page 2.jpg", "Page 1.jpg", "cover.jpg"]
+
+    assert sorted(names, key=natural_key) == [
+        "cover.jpg",
+        "Page 1.jpg",
+        "page 2.jpg",
+        "page 10.jpg",
+    ]

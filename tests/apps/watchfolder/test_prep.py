@@ -1,0 +1,321 @@
+"""PREP over HTTP: what it takes, what it refuses and why, and its contract."""
+
+import io
+import json
+import struct
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pikepdf
+import pytest
+from PIL import Image
+
+from ostinato.apps.watchfolder.prep import service
+from ostinato.apps.watchfolder.prep.kinds import kind_of
+from ostinato.apps.watchfolder.prep.limits import PrepLimits
+from ostinato.apps.watchfolder.station.jail import level
+from tests.apps.watchfolder.papers import text_pdf, zipped
+from tests.apps.watchfolder.stations import Desk, desk
+
+LIMITS = PrepLimits(
+    pages=20, megapixels=30, members=50, member_bytes=20 << 20, total_bytes=40 << 20
+)
+
+
+@pytest.fixture(scope="module")
+def prep(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    work = tmp_path_factory.mktemp("prep") / "work"
+    app = service.application(work, service.plan(limits=LIMITS))
+    with desk(app, work) as made:
+        yield made
+
+
+def picture(kind: str, mode: str = "RGB", size: tuple[int, int] = (300, 400), **more: Any) -> bytes:  # noqa: ANN401 - as Pillow
+    made = io.BytesIO()
+    Image.new(mode, size, more.pop("color", 1)).save(made, kind, **more)
+    return made.getvalue()
+
+
+def heic() -> bytes:
+    import pillow_heif  # noqa: PLC0415 - only here
+
+    pillow_heif.register_heif_opener()
+    return picture("HEIF")
+
+
+def tiff(pages: int, mode: str = "1") -> bytes:
+    more = [Image.new(mode, (200, 300), 1) for _ in range(pages - 1)]
+    return picture("TIFF", mode, save_all=True, append_images=more)
+
+
+def locked_pdf(*, owner_only: bool) -> bytes:
+    made = io.BytesIO()
+    with pikepdf.open(io.BytesIO(text_pdf("secret"))) as pdf:
+        user = "" if owner_only else "user"
+        pdf.save(made, encryption=pikepdf.Encryption(owner="owner", user=user))
+    return made.getvalue()
+
+
+def huge_png() -> bytes:
+    """50,000 x 50,000 pixels, in a few bytes."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        crc = struct.pack(">I", zlib.crc32(kind + data))
+        return struct.pack(">I", len(data)) + kind + data + crc
+
+    head = struct.pack(">IIBBBBB", 50_000, 50_000, 8, 0, 0, 0, 0)
+    rest = chunk(b"IDAT", zlib.compress(b"\0" * 1000)) + chunk(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + rest
+
+
+def overlapping_zip() -> bytes:
+    """Two entries of the directory that lead to the same bytes."""
+    data = bytearray(zipped({"a.jpg": picture("JPEG"), "b.jpg": picture("JPEG")}))
+    with zipfile.ZipFile(io.BytesIO(bytes(data))) as archive:
+        second = archive.infolist()[1].header_offset
+    directory = data.index(b"PK\x01\x02", data.index(b"PK\x01\x02") + 1)
+    assert struct.unpack_from("<I", data, directory + 42)[0] == second
+    struct.pack_into("<I", data, directory + 42, 0)
+    return bytes(data)
+
+
+def tar(members: dict[str, bytes]) -> bytes:
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w") as archive:
+        for name, data in members.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+        link = tarfile.TarInfo("link.jpg")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        archive.addfile(link)
+    return made.getvalue()
+
+
+def wide_pdf() -> bytes:
+    made = io.BytesIO()
+    with pikepdf.new() as pdf:
+        pdf.add_blank_page(page_size=(14_399, 14_399))
+        pdf.save(made)
+    return made.getvalue()
+
+
+def armed_pdf() -> bytes:
+    made = io.BytesIO()
+    with pikepdf.open(io.BytesIO(text_pdf("armed"))) as pdf:
+        script = pikepdf.Dictionary(S=pikepdf.Name.JavaScript, JS="app.alert(1)")
+        pdf.Root.OpenAction = script
+        pdf.attachments["x.txt"] = b"attached"
+        pdf.save(made)
+    return made.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("make", "pages"),
+    [
+        (lambda: text_pdf("one", "two"), 2),
+        (lambda: picture("JPEG", dpi=(300, 300)), 1),
+        (lambda: picture("JPEG", "CMYK", color=(0, 0, 0, 0)), 1),
+        (lambda: picture("PNG"), 1),
+        (lambda: picture("PNG", "RGBA", color=(0, 0, 0, 0)), 1),
+        (lambda: picture("PNG", "P"), 1),
+        (lambda: picture("PNG", "I;16"), 1),
+        (lambda: tiff(3), 3),
+        (lambda: tiff(2, "RGB"), 2),
+        (lambda: picture("WEBP"), 1),
+        (lambda: picture("GIF", "P"), 1),
+        (lambda: picture("BMP"), 1),
+        (heic, 1),
+        (lambda: zipped({"p10.jpg": picture("JPEG"), "p2.png": picture("PNG"), "x.txt": b"x"}), 2),
+        (lambda: zipped({"../../etc/a.jpg": picture("JPEG"), "/abs.jpg": picture("JPEG")}), 2),
+        (lambda: tar({"a.jpg": picture("JPEG")}), 1),
+        (lambda: locked_pdf(owner_only=True), 1),
+    ],
+    ids=[
+        "pdf",
+        "jpeg",
+        "cmyk",
+        "png",
+        "alpha",
+        "palette",
+        "16-bit",
+        "tiff-g4",
+        "tiff-rgb",
+        "webp",
+        "gif",
+        "bmp",
+        "heic",
+        "cbz",
+        "traversal",
+        "tar",
+        "owner-password",
+    ],
+)
+def test_what_can_be_read_becomes_a_pdf(prep: Desk, make: Any, pages: int) -> None:  # noqa: ANN401 - makes bytes
+    ended = prep.done(make())
+
+    assert (ended["state"], ended["error"]) == ("DONE", None)
+    with pikepdf.open(ended["result"]["path"]) as pdf:
+        assert len(pdf.pages) == pages == ended["result"]["pages"]
+        assert not pdf.is_encrypted
+
+
+@pytest.mark.parametrize(
+    ("make", "code"),
+    [
+        (lambda: b"plain text", "UNSUPPORTED"),
+        (lambda: b"Rar!\x1a\x07\x00rest", "UNSUPPORTED"),
+        (lambda: b"%PDF-1.7 nothing", "CORRUPT"),
+        (lambda: picture("JPEG", size=(900, 900))[:400], "CORRUPT"),
+        (lambda: b"\x89PNG\r\n\x1a\n" + b"\0" * 100, "CORRUPT"),
+        (lambda: zipped({"a.jpg": picture("JPEG")})[:-30], "CORRUPT"),
+        (lambda: locked_pdf(owner_only=False), "ENCRYPTED"),
+        (huge_png, "PIXELS"),
+        (wide_pdf, "PIXELS"),
+        (lambda: tiff(21), "PAGES"),
+        (lambda: text_pdf(*["x"] * 21), "PAGES"),
+        (lambda: zipped({f"{n}.txt": b"" for n in range(51)}), "BOMB"),
+        (lambda: zipped({"zeros.jpg": b"\0" * (30 << 20)}), "BOMB"),
+        (overlapping_zip, "BOMB"),
+        (lambda: zipped({"inner.zip": zipped({"a.jpg": picture("JPEG")})}), "UNSAFE"),
+        (lambda: zipped({"readme.txt": b"no picture"}), "NO_PAGES"),
+    ],
+    ids=[
+        "text",
+        "rar",
+        "broken-pdf",
+        "cut-jpeg",
+        "broken-png",
+        "cut-zip",
+        "locked",
+        "huge-png",
+        "huge-page",
+        "many-frames",
+        "many-pages",
+        "many-members",
+        "zip-bomb",
+        "overlap",
+        "nested",
+        "no-pictures",
+    ],
+)
+def test_what_cannot_is_an_error_with_a_reason_and_the_service_lives_on(
+    prep: Desk,
+    make: Any,  # noqa: ANN401 - makes bytes
+    code: str,
+) -> None:
+    ended = prep.done(make())
+
+    assert ended["state"] == "ERROR"
+    assert ended["error"]["code"] == code, ended["error"]
+    assert ended["error"]["message"]
+    assert ended["error"]["retryable"] is False
+    assert prep.http.get("/healthz").json()["alive"]
+
+
+def test_scripts_and_attachments_are_left_out(prep: Desk) -> None:
+    ended = prep.done(armed_pdf())
+
+    with pikepdf.open(ended["result"]["path"]) as pdf:
+        assert "/OpenAction" not in pdf.Root
+        assert len(pdf.attachments) == 0
+
+
+def test_a_file_that_changed_since_it_was_taken_is_refused(prep: Desk) -> None:
+    body = prep.place(picture("JPEG", size=(301, 400)))
+    Path(body["inputPath"]).write_bytes(picture("JPEG", size=(10, 10)))
+    prep.submit(body)
+
+    assert prep.ended(body["jobKey"])["error"]["code"] == "INPUT_CHANGED"
+
+
+def test_the_same_attempt_is_the_same_job(prep: Desk) -> None:
+    body = prep.place(picture("JPEG", size=(302, 400)))
+
+    first, again = prep.submit(body), prep.submit(body)
+    other = prep.submit(body | {"lang": "deu"})
+    prep.ended(body["jobKey"])
+    later = prep.submit(body | {"attempt": 2})
+    old = prep.submit(body)
+
+    assert (first.status_code, again.status_code, later.status_code) == (202, 200, 202)
+    assert (other.status_code, other.json()["code"]) == (409, "PAYLOAD_MISMATCH")
+    assert (old.status_code, old.json()["code"], old.json()["attempt"]) == (409, "OLD_ATTEMPT", 2)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"jobKey": "../../etc"},
+        {"inputPath": "/etc/passwd"},
+        {"inputPath": "nowhere"},
+        {"attempt": 0},
+        {"surprise": 1},
+    ],
+)
+def test_a_request_that_leads_elsewhere_is_refused(prep: Desk, change: dict[str, Any]) -> None:
+    body = prep.place(picture("JPEG", size=(303, 400)))
+
+    assert prep.submit(body | change).status_code == 400
+
+
+def test_an_unknown_job_is_not_found_and_its_cancelling_is_no_error(prep: Desk) -> None:
+    job_key = f"{'f' * 64}__{'0' * 16}"
+
+    assert prep.http.get(f"/jobs/{job_key}").status_code == 404
+    assert prep.http.delete(f"/jobs/{job_key}").status_code == 202
+
+
+def test_the_service_says_what_it_is_made_of(prep: Desk) -> None:
+    info = prep.http.get("/info").json()
+
+    assert info["service"] == "prep"
+    assert info["tools"]["pikepdf"]
+    assert info["limits"]["pages"] == 20
+    assert info["sandbox"] == level()
+    assert "watchfolder_prep_accepted_total" in prep.http.get("/metrics").text
+
+
+def test_the_heartbeat_is_written_while_a_job_waits_and_runs(prep: Desk) -> None:
+    body = prep.place(picture("JPEG", size=(304, 400)))
+    prep.submit(body)
+
+    assert (prep.work / body["jobKey"] / "prep.heartbeat").exists()
+
+
+def test_a_service_that_starts_again_knows_what_was_done_and_what_was_not(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    with desk(service.application(work, service.plan()), work) as first:
+        done = first.done(picture("PNG"))
+        lost = first.place(picture("PNG", size=(11, 11)))
+    job = work / lost["jobKey"] / "prep.job.json"  # as if it had been killed while it worked
+    job.write_text(json.dumps({**lost, "lang": "fra+eng", "options": {}}))
+
+    with desk(service.application(work, service.plan()), work) as second:
+        known, missed = second.poll(done["jobKey"]), second.poll(lost["jobKey"])
+
+    assert known["state"] == "DONE"
+    assert known["result"]["sha256"] == done["result"]["sha256"]
+    assert (missed["state"], missed["error"]["code"]) == ("ERROR", "SERVICE_RESTARTED")
+    assert missed["error"]["retryable"]
+
+
+@pytest.mark.parametrize(
+    ("head", "kind"),
+    [
+        (b"%PDF-1.4", "pdf"),
+        (b"junk %PDF-1.4", "pdf"),
+        (b"\xff\xd8\xff\xe0", "jpeg"),
+        (b"RIFF1234WEBP", "webp"),
+        (b"\0\0\0\x18ftypheic", "heic"),
+        (b"\0\0\0\x18ftypavif", "avif"),
+        (b"\0\0\0\x18ftypmp42", None),
+        (b"<html>", None),
+    ],
+)
+def test_a_kind_is_known_by_its_first_bytes(head: bytes, kind: str | None) -> None:
+    assert kind_of(head) == kind

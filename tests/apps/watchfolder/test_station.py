@@ -1,0 +1,172 @@
+"""A service whose work misbehaves: the child pays for it, the service answers on."""
+
+import json
+import os
+import signal
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ostinato.apps.watchfolder.station.jail import Limits, level
+from ostinato.apps.watchfolder.station.jobs import Station
+from ostinato.apps.watchfolder.station.records import Plan
+from ostinato.apps.watchfolder.station.server import build
+from tests.apps.watchfolder.stations import Desk, desk
+from tests.db.waiting import until
+
+CAGE = level()
+
+
+def plan(**more: float) -> Plan:
+    return Plan(
+        name="prep",
+        work="tests.apps.watchfolder.rogue",
+        output="raw.pdf",
+        limits=Limits(memory_bytes=1 << 30, cpu_seconds=60, file_bytes=1 << 20),
+        concurrency=2,
+        beat_seconds=0.1,
+        page_seconds=more.get("page_seconds", 60.0),
+        queue_length=int(more.get("queue_length", 100)),
+    )
+
+
+@pytest.fixture(scope="module")
+def rogue(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    work = tmp_path_factory.mktemp("rogue") / "work"
+    with desk(build(Station(plan(), work), dict), work) as made:
+        yield made
+
+
+def child_of(here: Desk, job_key: str) -> int:
+    """The process that works on a job, once it does."""
+    path = here.work / job_key / "prep.heartbeat"
+
+    def works() -> bool:
+        said = json.loads(path.read_text())
+        return bool(said["page"] == 1 and said["pid"] != os.getpid())
+
+    until(works)
+    return int(json.loads(path.read_text())["pid"])
+
+
+def test_a_child_that_is_killed_is_an_error_that_may_be_tried_again(rogue: Desk) -> None:
+    body = rogue.place(b"hang 0")
+    rogue.submit(body)
+    os.kill(child_of(rogue, body["jobKey"]), signal.SIGKILL)
+
+    ended = rogue.ended(body["jobKey"])
+
+    assert ended["error"]["code"] == "WORKER_CRASHED"
+    assert "signal 9" in ended["error"]["message"]
+    assert ended["error"]["retryable"]
+    assert rogue.done(b"fine 1")["state"] == "DONE"
+
+
+def test_a_child_that_says_nothing_has_crashed(rogue: Desk) -> None:
+    assert rogue.done(b"vanish")["error"]["code"] == "WORKER_CRASHED"
+
+
+def test_a_child_that_takes_too_much_memory_says_so(rogue: Desk) -> None:
+    ended = rogue.done(b"memory")
+
+    assert ended["error"]["code"] == "MEMORY"
+    assert "1,073,741,824" in ended["error"]["message"]
+
+
+def test_a_result_that_is_not_there_is_an_error(rogue: Desk) -> None:
+    assert rogue.done(b"lie")["error"]["code"] == "IO"
+
+
+def test_a_page_that_never_ends_is_a_timeout(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    with desk(build(Station(plan(page_seconds=0.3), work), dict), work) as here:
+        ended = here.done(b"hang")
+
+    assert ended["error"]["code"] == "TIMEOUT"
+    assert "page 1 of 2" in ended["error"]["message"]
+
+
+def test_a_later_attempt_ends_the_one_before(rogue: Desk) -> None:
+    body = rogue.place(b"hang 1")
+    rogue.submit(body)
+    child = child_of(rogue, body["jobKey"])
+    path = Path(body["inputPath"])
+    path.write_text("fine")
+
+    rogue.submit(body | {"attempt": 2})
+    ended = rogue.ended(body["jobKey"])
+
+    assert (ended["attempt"], ended["state"]) == (2, "DONE")
+    assert (rogue.work / body["jobKey"] / "raw.pdf").read_text() == "attempt 2"
+    until(lambda: not Path(f"/proc/{child}").exists())
+
+
+def test_a_job_that_is_cancelled_ends_and_stays_ended(rogue: Desk) -> None:
+    body = rogue.place(b"hang 2")
+    rogue.submit(body)
+    child = child_of(rogue, body["jobKey"])
+
+    first = rogue.http.delete(f"/jobs/{body['jobKey']}", params={"attempt": 1})
+    again = rogue.http.delete(f"/jobs/{body['jobKey']}", params={"attempt": 1})
+
+    assert (first.status_code, again.status_code) == (202, 202)
+    assert rogue.poll(body["jobKey"])["error"]["code"] == "CANCELLED"
+    until(lambda: not Path(f"/proc/{child}").exists())
+
+
+def test_a_full_queue_says_when_to_come_again(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    with desk(build(Station(plan(queue_length=1), work), dict), work) as here:
+        answers = [here.submit(here.place(f"hang {n}".encode())) for n in range(4)]
+
+    assert [answer.status_code for answer in answers] == [202, 202, 202, 429]
+    assert answers[-1].headers["Retry-After"]
+
+
+def test_children_die_with_their_service(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    with desk(build(Station(plan(), work), dict), work) as here:
+        body = here.place(b"hang")
+        here.submit(body)
+        child = child_of(here, body["jobKey"])
+
+    until(lambda: not Path(f"/proc/{child}").exists())
+
+
+def test_a_nursery_that_dies_is_replaced_and_its_jobs_may_be_tried_again(rogue: Desk) -> None:
+    body = rogue.place(b"hang 3")
+    rogue.submit(body)
+    child = child_of(rogue, body["jobKey"])
+    nursery = int(Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[1])
+
+    os.kill(nursery, signal.SIGKILL)
+
+    assert rogue.ended(body["jobKey"])["error"]["code"] == "SERVICE_RESTARTED"
+    until(lambda: not Path(f"/proc/{child}").exists())
+    assert rogue.done(b"fine")["state"] == "DONE"
+
+
+@pytest.mark.skipif("netns" not in CAGE, reason=f"this kernel gives no network namespace: {CAGE}")
+def test_a_child_has_no_network(rogue: Desk) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        ended = rogue.done(f"connect {listening.getsockname()[1]}".encode())
+
+    assert ended["state"] == "ERROR"
+
+
+@pytest.mark.skipif("landlock" not in CAGE, reason=f"this kernel has no Landlock: {CAGE}")
+def test_a_child_reads_and_writes_nothing_outside_of_its_folder(
+    rogue: Desk, tmp_path: Path
+) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("mine")
+
+    reading = rogue.done(f"read {secret}".encode())
+    system = rogue.done(b"read /etc/passwd")
+    writing = rogue.done(f"write {tmp_path / 'escaped'}".encode())
+
+    assert {each["state"] for each in (reading, system, writing)} == {"ERROR"}
+    assert not (tmp_path / "escaped").exists()
+    assert "PermissionError" in reading["error"]["message"]

@@ -1,0 +1,433 @@
+"""The tick, step by step: attempts, services that fail in every way, twins and decisions."""
+
+import itertools
+import json
+import os
+import threading
+import time
+from pathlib import Path
+
+import pytest
+import requests
+
+from ostinato.apps.watchfolder import main
+from ostinato.apps.watchfolder.machine import JOB
+from ostinato.apps.watchfolder.model import STAGES, STATES, Document, stage_of
+from ostinato.apps.watchfolder.setup import locked
+from ostinato.base.errors import InvalidInput, LeaseHeld
+from tests.apps.watchfolder.place import Place, Services
+
+
+def failing(code: str, *, retryable: bool = True, service: str = "prep") -> object:
+    def judge(asked: str, _: Document) -> Document | None:
+        if asked != service:
+            return None
+        return {"state": "ERROR", "error": {"code": code, "message": "no", "retryable": retryable}}
+
+    return judge
+
+
+def test_a_file_goes_all_the_way(place: Place) -> None:
+    place.drop("été.pdf", b"content")
+
+    place.tick(2)
+
+    assert (place.folders.out / "été.pdf").read_bytes() == b"content"
+    assert place.files(place.folders.archive) == ["été.pdf"]
+    assert place.in_flight == {}
+    assert list(place.folders.work.iterdir()) == []
+    metrics = json.loads((place.folders.index / "metrics.json").read_text())
+    assert (metrics["done"], metrics["running"], metrics["queued"]) == (1, 0, 0)
+
+
+def test_every_history_is_a_walk_of_the_machine(place: Place, services: Services) -> None:
+    services.judge = failing("WORKER_CRASHED")  # type: ignore[assignment]
+    place.drop("a.pdf", b"a")
+    place.tick(12)
+    histories = [
+        [entry["state"] for entry in event["history"]]
+        for event in place.events
+        if event["kind"] == "job" and event["state"] == "ERROR"
+    ]
+
+    assert histories
+    for before, after in itertools.pairwise(histories[0]):
+        assert any(before in t.sources and t.target == after for t in JOB.transitions), (
+            before,
+            after,
+        )
+
+
+@pytest.mark.parametrize("service", ["prep", "ocr"])
+def test_three_attempts_then_the_error_folder_with_a_report(
+    place: Place, services: Services, service: str
+) -> None:
+    services.judge = failing("WORKER_CRASHED", service=service)  # type: ignore[assignment]
+    place.drop("a.pdf", b"a")
+
+    place.tick(15)
+
+    job_key = place.only_key()
+    assert [attempt for name, _, attempt in services.submits if name == service] == [1, 2, 3]
+    assert place.index["jobs"][job_key]["state"] == "ERROR"
+    assert place.index["jobs"][job_key]["errorCode"] == f"ERROR_{service.upper()}"
+    report = json.loads((place.folders.error / job_key / "error.json").read_text())
+    assert report["cause"]["code"] == "WORKER_CRASHED"
+    assert (place.folders.error / job_key / "a.pdf").read_bytes() == b"a"
+    assert (place.folders.error / job_key / "raw.pdf").exists() is (service == "ocr")
+    assert place.config["metrics"]["error"] == 1
+
+
+def test_a_cause_that_cannot_be_mended_is_tried_once(place: Place, services: Services) -> None:
+    services.judge = failing("ENCRYPTED", retryable=False)  # type: ignore[assignment]
+    place.drop("a.pdf", b"a")
+
+    place.tick(5)
+
+    assert len(services.submits) == 1
+    assert place.index["jobs"][place.only_key()]["cause"]["code"] == "ENCRYPTED"
+
+
+def test_a_service_that_is_away_costs_no_attempt(place: Place, services: Services) -> None:
+    services.away = {"prep"}
+    place.drop("a.pdf", b"a")
+    place.tick(10)
+    (meta,) = place.in_flight.values()
+    assert (meta["stage"], meta["attemptPrep"]) == ("PREP_RETRY", 1)
+
+    services.away = set()
+    place.tick(3)
+
+    assert [attempt for _, _, attempt in services.submits] == [1, 1]
+    assert place.config["metrics"]["done"] == 1
+
+
+def test_a_service_that_never_comes_back_ends_the_job(place: Place, services: Services) -> None:
+    services.away = {"prep"}
+    place.drop("a.pdf", b"a")
+
+    place.tick(30)
+
+    assert place.index["jobs"][place.only_key()]["cause"]["code"] == "UNREACHABLE"
+    assert place.files(place.folders.error)
+
+
+def test_a_service_that_was_restarted_is_asked_anew_without_counting(
+    place: Place, services: Services
+) -> None:
+    def judge(service: str, body: Document) -> Document | None:
+        if service == "ocr" and body["attempt"] <= 2:
+            return {"state": "ERROR", "error": {"code": "SERVICE_RESTARTED", "message": "x"}}
+        return None
+
+    services.judge = judge
+    place.drop("a.pdf", b"a")
+
+    place.tick(8)
+
+    assert place.config["metrics"]["done"] == 1
+    assert place.index["jobs"][place.only_key()]["attemptOcr"] == 1
+
+
+def test_a_service_that_forgot_the_job_is_given_it_again(place: Place, services: Services) -> None:
+    services.judge = lambda service, _: {"state": "RUNNING"} if service == "prep" else None
+    place.drop("a.pdf", b"a")
+    place.tick(2)
+    services.jobs.clear()
+    services.judge = lambda _service, _body: None
+
+    place.tick(4)
+
+    assert place.config["metrics"]["done"] == 1
+    assert place.index["jobs"][place.only_key()]["attemptPrep"] == 1
+
+
+def test_a_service_that_lies_about_its_output_is_not_believed(
+    place: Place, services: Services
+) -> None:
+    services.judge = lambda service, _: {"state": "DONE"} if service == "ocr" else None
+    place.drop("a.pdf", b"a")
+
+    place.tick(12)
+
+    assert place.index["jobs"][place.only_key()]["cause"]["code"] == "NO_OUTPUT"
+    assert place.files(place.folders.out) == []
+
+
+@pytest.mark.parametrize("status", [500, 502, 204, 200])
+def test_an_answer_that_makes_no_sense_stops_nobody(
+    place: Place, services: Services, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    strange = requests.Response()
+    strange.status_code, strange._content = status, b"<html>"
+    monkeypatch.setattr(requests, "post", lambda *_, **__: strange)
+    place.drop("a.pdf", b"a")
+
+    done = place.tick(3)
+
+    assert done["problems"] or place.in_flight
+    assert place.files(place.folders.out) == []
+
+
+def test_a_stale_heartbeat_leads_to_a_new_attempt(place: Place, services: Services) -> None:
+    services.judge = lambda service, _: {"state": "RUNNING"} if service == "prep" else None
+    place.drop("a.pdf", b"a")
+    place.tick()
+    beat = place.folders.job(place.only_key()) / "prep.heartbeat"
+    beat.touch()
+    os.utime(beat, (time.time() - 1000,) * 2)
+
+    place.tick()
+    assert place.state(place.only_key())["state"] == "PREP_TIMEOUT"
+    services.judge = lambda _service, _body: None
+    place.tick(2)
+
+    assert place.config["metrics"]["done"] == 1
+    assert place.index["jobs"][place.only_key()]["attemptPrep"] == 2
+
+
+def test_no_more_jobs_than_there_is_room_for(place: Place, services: Services) -> None:
+    services.judge = lambda _service, _body: {"state": "RUNNING"}
+    place.start(max_jobs_in_flight=3, prep_concurrency=2)
+    for number in range(10):
+        place.drop(f"{number}.pdf", str(number).encode())
+        os.utime(place.folders.incoming / f"{number}.pdf", (1000 + number,) * 2)
+
+    place.tick(3)
+
+    stages = sorted(meta["stage"] for meta in place.in_flight.values())
+    assert stages == ["DISCOVERED", "PREP_RUNNING", "PREP_RUNNING"]
+    assert sorted(meta["fileName"] for meta in place.in_flight.values()) == [
+        "0.pdf",
+        "1.pdf",
+        "2.pdf",
+    ]
+    metrics = place.config["metrics"]
+    assert (metrics["running"], metrics["queued"]) == (2, 1)
+
+
+def test_nothing_is_taken_while_the_services_do_not_say_what_they_are(place: Place) -> None:
+    place.drop("a.pdf", b"a")
+
+    main.process_tick(place.in_flight, place.index, place.folders.index_file, None, place.config)
+
+    assert place.files(place.folders.incoming) == ["a.pdf"]
+
+
+def test_fifty_twins_at_once_are_one_job_and_forty_nine_held(place: Place) -> None:
+    for number in range(50):
+        place.drop(f"{number}.pdf", b"the same")
+
+    place.tick(60)
+
+    (job_key,) = place.held()
+    assert place.config["metrics"]["done"] == 1
+    assert len(place.files(place.folders.hold)) == 49 + 1  # and status.json
+    report = json.loads((place.folders.reports / f"{job_key}.json").read_text())
+    assert report["count"] == 49
+    assert place.files(place.folders.incoming) == []
+
+
+def test_a_twin_of_a_job_that_runs_is_a_duplicate_too(place: Place, services: Services) -> None:
+    services.judge = lambda _service, _body: {"state": "RUNNING"}
+    place.drop("a.pdf", b"a")
+    place.tick()
+    place.drop("b.pdf", b"a")
+    place.tick()
+    place.decide(place.only_key(), "USE_EXISTING_RESULT")
+
+    place.tick(2)  # waits for the result
+    assert place.held() == [place.only_key()]
+    services.judge = lambda _service, _body: None
+    services.jobs.clear()
+    place.tick(4)
+
+    assert place.held() == []
+    assert place.files(place.folders.out) == ["a.pdf", "b.pdf"]
+
+
+def done_and_held(place: Place, *names: str) -> str:
+    place.drop("a.pdf", b"a")
+    place.tick(2)
+    for name in names or ("b.pdf",):
+        place.drop(name, b"a")
+        place.tick()
+    return place.only_key()
+
+
+def test_discard_removes_the_file_and_nothing_else(place: Place) -> None:
+    job_key = done_and_held(place)
+    place.decide(job_key, "DISCARD")
+
+    place.tick()
+
+    assert place.held() == []
+    assert place.files(place.folders.reports) == []
+    assert place.files(place.folders.out) == ["a.pdf"]
+    assert list(place.index["jobs"]) == [job_key]
+
+
+def test_force_processes_it_again_under_a_key_of_its_own(place: Place) -> None:
+    job_key = done_and_held(place)
+    place.decide(job_key, "FORCE_REPROCESS", nonce="0123abcd99")
+
+    place.tick()
+    assert set(place.index["forced"]) <= {"0123abcd"}
+    place.tick(3)
+
+    assert len(place.index["jobs"]) == 2
+    assert place.config["metrics"]["done"] == 2
+    assert place.index["forced"] == {}
+    assert place.files(place.folders.out) == ["a.pdf", "b.pdf"]
+
+
+def test_a_name_alone_forces_nothing(place: Place) -> None:
+    done_and_held(place, "b__force-0123abcd.pdf")
+
+    assert len(place.held()) == 1
+    assert len(place.index["jobs"]) == 1
+
+
+def test_a_nonce_is_good_for_one_file_and_once(place: Place) -> None:
+    job_key = done_and_held(place)
+    place.decide(job_key, "FORCE_REPROCESS", nonce="0123abcd")
+    place.tick(4)
+
+    place.drop("c__force-0123abcd.pdf", b"a")
+    place.tick(2)
+
+    assert len(place.index["jobs"]) == 2
+    assert len(place.held()) == 1
+
+
+def test_use_existing_takes_another_name_rather_than_overwrite(place: Place) -> None:
+    job_key = done_and_held(place)
+    (place.folders.out / "b.pdf").write_bytes(b"somebody else's")
+    place.decide(job_key, "USE_EXISTING_RESULT")
+
+    place.tick()
+
+    assert (place.folders.out / "b.pdf").read_bytes() == b"somebody else's"
+    assert (place.folders.out / f"b__{job_key[:8]}.pdf").read_bytes() == b"a"
+
+
+def test_use_existing_of_a_result_that_is_gone_fails_and_deletes_nothing(place: Place) -> None:
+    job_key = done_and_held(place)
+    for path in (*place.folders.results.iterdir(), *place.folders.out.iterdir()):
+        path.unlink()
+    place.decide(job_key, "USE_EXISTING_RESULT")
+
+    place.tick(2)
+
+    status = json.loads((place.folders.hold / job_key / "status.json").read_text())
+    assert status["state"] == "DECISION_FAILED"
+    assert len(place.files(place.folders.hold)) == 3
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"action": "DELETE"}', '{"action": 7}'])
+def test_a_decision_that_cannot_be_read_decides_nothing(place: Place, text: str) -> None:
+    job_key = done_and_held(place)
+    (place.folders.hold / job_key / "decision.json").write_text(text)
+
+    place.tick(11)
+
+    status = json.loads((place.folders.hold / job_key / "status.json").read_text())
+    assert status["state"] == "DECISION_INVALID"
+    assert (place.folders.hold / job_key / "decision.json").exists()
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_a_decision_may_come_from_powershell(place: Place, encoding: str) -> None:
+    job_key = done_and_held(place)
+    path = place.folders.hold / job_key / "decision.json"
+    path.write_text('{"action": "DISCARD"}', encoding=encoding)
+
+    place.tick()
+
+    assert place.held() == []
+
+
+def test_a_file_that_failed_before_is_a_duplicate_of_the_error(
+    place: Place, services: Services
+) -> None:
+    services.judge = failing("CORRUPT", retryable=False)  # type: ignore[assignment]
+    place.drop("a.pdf", b"a")
+    place.tick(2)
+    place.drop("b.pdf", b"a")
+    place.tick()
+    report = json.loads((place.folders.reports / f"{place.only_key()}.json").read_text())
+
+    assert report["existing"]["state"] == "ERROR"
+
+
+def test_other_tools_make_other_jobs(place: Place) -> None:
+    place.drop("a.pdf", b"a")
+    place.tick(2)
+    place.drop("b.pdf", b"a")
+    newer = {"prep": {"tools": {"p": "2"}}, "ocr": {"lang": "eng+fra"}}
+
+    for _ in range(3):
+        main.process_tick(
+            place.in_flight, place.index, place.folders.index_file, newer, place.config
+        )
+
+    assert len(place.index["jobs"]) == 2
+
+
+def test_one_folder_has_one_orchestrator(place: Place) -> None:
+    with (
+        locked(place.folders),
+        pytest.raises(LeaseHeld, match="tended by process"),
+        locked(place.folders),
+    ):
+        pass
+
+
+def test_folders_that_feed_on_themselves_are_refused(place: Place) -> None:
+    inside = place.folders.__class__(
+        **{**vars(place.folders), "out": place.folders.incoming / "out"}
+    )
+
+    with pytest.raises(InvalidInput, match="taken for input"):
+        inside.make()
+
+
+def test_the_loop_ticks_until_it_is_stopped(place: Place) -> None:
+    stop = threading.Event()
+    place.drop("a.pdf", b"a")
+
+    def ticked(done: Document, in_flight: Document) -> None:
+        if (place.folders.out / "a.pdf").exists():
+            stop.set()
+
+    config = place.config | {"on_tick": ticked, "clock": time.monotonic, "tick_s": 0.01}
+    config.pop("memory")
+    main.process_loop(config, stop)
+
+    assert (place.folders.out / "a.pdf").exists()
+
+
+def test_an_index_that_is_broken_is_made_anew_and_the_old_one_kept(place: Place) -> None:
+    place.drop("a.pdf", b"a")
+    place.tick(2)
+    job_key = place.only_key()
+    place.folders.index_file.write_text("{broken")
+
+    place.start()
+
+    assert place.index["jobs"][job_key]["state"] == "DONE"
+    assert any("broken" in name for name in place.files(place.folders.index))
+
+
+def test_every_state_has_its_stage() -> None:
+    assert {stage_of(state) for state in STATES} == set(STAGES)
+
+
+def test_counters_are_counted_again_at_a_start(place: Place) -> None:
+    place.drop("a.pdf", b"a")
+    place.tick(2)
+
+    place.start()
+
+    assert place.config["metrics"]["done"] == 1
+    assert Path(place.index["jobs"][place.only_key()]["resultPath"]).is_file()
