@@ -21,7 +21,7 @@ from ostinato.runtime.database import Database
 from ostinato.sandbox.running import Running, running
 from ostinato.testing import Engine
 from tests.api.conftest import Api
-from tests.apps.enrichment.place import Place
+from tests.apps.enrichment.place import PARTITIONS, Place
 from tests.conftest import note_called_functions
 from tests.runtime.lab import Lab
 
@@ -42,7 +42,7 @@ def enrichment_urls(shared_server: Server) -> Urls:
     found = shared_server.create_database("enrichment")
     asyncio.run(migrate.migrate(found.admin, [ENGINE, COMPONENT]))
     with psycopg.connect(found.admin, autocommit=True) as conn:
-        conn.execute("select ostinato.upkeep_partitions(14), ostinato.upkeep_logs(14)")
+        conn.execute(PARTITIONS)
         conn.execute("select ostinato.use_test_clock()")
     return found
 
@@ -85,6 +85,7 @@ async def place(
         httpx.AsyncClient(transport=transport, base_url="http://api.test") as http,
     ):
         await admin.execute(EMPTY)
+        await admin.execute(PARTITIONS)
         engine = Engine(database, parts.client, admin)
         yield Place(Api(app, parts, admin, http), Lab(engine, APP), sources)
         await note_called_functions(admin)

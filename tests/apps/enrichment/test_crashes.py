@@ -154,6 +154,30 @@ async def test_an_expired_lock_is_taken_over_with_the_next_attempt_and_a_new_tok
             await leases.guard(conn, zombie)
 
 
+async def test_an_attempt_that_failed_with_the_lock_does_not_hold_up_the_next(place: Place) -> None:
+    """It fails between the lock and RUNNING: the next attempt of the job takes its lock at once."""
+    await place.lab.rows("create sequence public.tries")
+    await place.lab.rows("grant usage on sequence public.tries to public")
+    await place.lab.rows(
+        "create function public.fail_once() returns trigger language plpgsql as"
+        " $$ begin if nextval('public.tries') = 1 then raise 'for once'; end if; return new; end $$"
+    )
+    await place.lab.rows(
+        "create trigger fail_once before update of enrichment_status on enrichment.company"
+        " for each row execute function public.fail_once()"
+    )
+    try:
+        await place.enriched()
+    finally:
+        await place.lab.rows("drop function public.fail_once() cascade")
+        await place.lab.rows("drop sequence public.tries")
+
+    job_id = await place.lab.value(
+        "select id from ostinato_data.job where kind = 'enrichment.enrich'"
+    )
+    assert await place.lab.outcomes(job_id) == ["failed", "done"]
+
+
 async def test_a_lock_that_is_held_is_waited_for(place: Place) -> None:
     async with place.lab.client.connection() as conn:
         other = await leases.acquire(

@@ -13,10 +13,9 @@ from contextlib import asynccontextmanager
 
 from psycopg import AsyncConnection
 
-from ostinato.apps.enrichment import queries
 from ostinato.apps.enrichment.rules import lock_name
 from ostinato.apps.enrichment.settings import EnrichmentSettings
-from ostinato.base.errors import LeaseHeld, LeaseLost
+from ostinato.base.errors import LeaseHeld, LeaseLost, NotFound
 from ostinato.base.log import FilteringBoundLogger
 from ostinato.engine import leases
 from ostinato.engine.leases import Lease
@@ -119,7 +118,10 @@ async def _take_from_our_own(ctx: Context, siren: str) -> None:
     if ctx.job.attempt == 1:
         return
     async with ctx.fenced() as conn:
-        status, job_id, token = await queries.one(conn, "run_of_company", siren=siren)
-        if (status, job_id) == ("RUNNING", ctx.job.id) and token is not None:
-            name = lock_name(siren)
-            await leases.release(conn, Lease(name, LOCK_TENANT, token, 0, None, "time"))
+        try:
+            held = await leases.show_lease(conn, lock_name(siren), tenant=LOCK_TENANT)
+        except NotFound:
+            return
+        if held.job_id == ctx.job.id:
+            lease = Lease(held.name, LOCK_TENANT, held.token, held.attempt, None, "time")
+            await leases.release(conn, lease)

@@ -67,10 +67,6 @@ where r.enrichment_status not in ('PENDING', 'RUNNING') and c.job_id is null;
 select c.enrichment_status, c.job_id, c.attempt, c.lock_token, c.updated_at > ostinato.now() - make_interval(days => %(days)s)
 from enrichment.company c where c.siren = %(siren)s for no key update;
 
--- name: run_of_company
--- The job and the lock of a company's run, not locked.
-select c.enrichment_status, c.job_id, c.lock_token from enrichment.company c where c.siren = %(siren)s;
-
 -- name: company_fields
 -- A company's fields and who said so.
 select to_jsonb(c), coalesce((select jsonb_object_agg(p.field, p.source_api) from enrichment.company_field_provenance p
