@@ -7,7 +7,8 @@ from uuid import UUID
 
 import pytest
 
-from ostinato.apps.outbound.sandbox import APP_SECRET, Inbound, Sent
+from ostinato.apps.outbound.sandbox import APP_SECRET, Sent
+from ostinato.apps.outbound.sandbox_shapes import Inbound
 from ostinato.apps.outbound.signatures import meta_signature, unsubscribe_token
 from tests.apps.outbound.conftest import NOON, PHONE_NUMBER_ID, World, set_clock
 
