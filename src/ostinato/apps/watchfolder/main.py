@@ -7,7 +7,6 @@ point. Everything that a tick needs is handed to it; the folders are the names i
 unless `config["folders"]` has others. Nothing runs at import.
 """
 
-import contextlib
 import os
 import signal
 import sys
@@ -29,7 +28,6 @@ from ostinato.apps.watchfolder.setup import (
     config_of,
     locked,
 )
-from ostinato.apps.watchfolder.utils import atomic_write_json
 from ostinato.apps.watchfolder.utils import update_state as write_state
 from ostinato.base.errors import OstinatoError
 from ostinato.base.log import configure
@@ -216,9 +214,10 @@ def process_loop(config: Config | None = None, stop: threading.Event | None = No
                 halt.wait(min(pause, BUSY_TICK_SECONDS) if busy else pause)
         finally:
             memory.close()
-            if memory.dirty:
-                with contextlib.suppress(OSError):
-                    atomic_write_json(index_path, index)
+            last = _tick(in_flight, index, index_path, None, chosen)
+            with last.guarded("index_not_saved"):
+                last.save_index(force=memory.dirty)
+                sweep_finished(last)
 
 
 def _main() -> int:

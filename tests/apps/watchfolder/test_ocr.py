@@ -1,0 +1,167 @@
+"""OCR over HTTP on scans that are drawn here: what is found again, and what becomes of the rest."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pikepdf
+import pytest
+from pikepdf import pdfa
+
+from ostinato.apps.watchfolder import scans
+from ostinato.apps.watchfolder.ocr import engines, rapid, service
+from ostinato.apps.watchfolder.ocr.order import reading_order
+from ostinato.apps.watchfolder.ocr.work import text_of
+from ostinato.apps.watchfolder.prep.images import Pages, write_pdf
+from ostinato.apps.watchfolder.prep.limits import PrepLimits
+from ostinato.base.errors import NotConfigured
+from tests.apps.watchfolder.papers import text_pdf
+from tests.apps.watchfolder.stations import Desk, desk
+
+HAS_TESSERACT = shutil.which("tesseract") is not None
+MOST_WRONG = 0.6  # per cent of the characters
+SCANS: dict[str, dict[str, Any]] = {
+    "clean 200 dpi": {"dpi": 200},
+    "noisy 150 dpi": {"dpi": 150, "noise": 0.15},
+    "askew 3 degrees": {"dpi": 150, "degrees": 3.0},
+    "upside down": {"dpi": 150, "turn": 2},
+    "on its side": {"dpi": 150, "turn": 1},
+}
+SLOWLY = {name: SCANS[name] for name in ("noisy 150 dpi", "upside down")}
+"""RapidOCR takes several times as long for a page."""
+
+
+def engine_of(name: str) -> engines.Engine:
+    try:
+        return engines.choose(name)
+    except NotConfigured as error:
+        pytest.skip(f"{name} is not there: {error.message}")
+
+
+@pytest.fixture(scope="module", params=["tesseract", "rapid"])
+def ocr(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    work = tmp_path_factory.mktemp(request.param) / "work"
+    app = service.application(work, service.plan(engine_of(request.param)))
+    with desk(app, work) as made:
+        yield made
+
+
+def raw_pdf(folder: Path, *pictures: bytes) -> bytes:
+    """As PREP makes it."""
+    folder.mkdir()
+    pages = Pages(folder, PrepLimits())
+    for picture in pictures:
+        pages.add(picture)
+    write_pdf(pages, folder / "raw.pdf")
+    return (folder / "raw.pdf").read_bytes()
+
+
+@pytest.mark.slow
+def test_french_scans_are_read_searched_and_kept_as_pdfa(
+    ocr: Desk, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One document, each page scanned in another way; prints the rate of wrong characters."""
+    tried = SCANS if ocr.http.get("/info").json()["engine"] == "tesseract" else SLOWLY
+    texts = [scans.PAGES[number % 3] for number in range(len(tried))]
+    drawn = [scans.render(t, **how) for t, how in zip(texts, tried.values(), strict=True)]
+
+    ended = ocr.done(raw_pdf(tmp_path / "pages", *drawn))
+
+    assert ended["state"] == "DONE", ended["error"]
+    result = ended["result"]
+    found = text_of(Path(result["path"]))
+    rates = {
+        name: scans.error_rate(text, read)
+        for name, text, read in zip(tried, texts, found, strict=True)
+    }
+    with capsys.disabled():
+        said = ", ".join(f"{name} {rate:.2f} %" for name, rate in rates.items())
+        print(f"\n  {result['engine']}, wrong characters: {said}")  # noqa: T201 - asked for
+    assert max(rates.values()) <= MOST_WRONG, rates
+    assert (result["pages"], result["pdfa"]) == (len(tried), "2b")
+    assert pdfa.validate_written(result["path"], "2b").passed
+    kept = json.loads((ocr.work / ended["jobKey"] / "ocr.json").read_text())
+    assert kept["textChars"] > 600 * len(tried)
+    assert len(list((ocr.work / ended["jobKey"] / "pages").iterdir())) == len(tried)
+
+
+@pytest.mark.slow
+def test_a_page_that_was_read_is_not_read_again(ocr: Desk, tmp_path: Path) -> None:
+    data = raw_pdf(tmp_path / "pages", scans.render("Déjà lu, cœur, garçon.", dpi=100))
+    first = ocr.done(data)
+    body = ocr.place(data) | {"attempt": 2}
+    ocr.submit(body)
+
+    again = ocr.ended(body["jobKey"])
+
+    assert first["state"] == "DONE"
+    assert "1 pages had been read before" in again["result"]["notes"]
+
+
+def test_a_pdf_that_has_its_text_is_not_read_at_all(ocr: Desk) -> None:
+    ended = ocr.done(text_pdf("Bonjour", "Adieu"))
+
+    assert ended["result"]["engine"] == "none"
+    assert [text.strip() for text in text_of(Path(ended["result"]["path"]))] == ["Bonjour", "Adieu"]
+
+
+def test_a_pdf_that_is_none_is_an_error(ocr: Desk) -> None:
+    assert ocr.done(b"%PDF-1.7 nothing")["error"]["code"] == "CORRUPT"
+
+
+def test_the_service_says_which_engine_reads(ocr: Desk) -> None:
+    info = ocr.http.get("/info").json()
+
+    assert info["engine"] in info["tools"] or info["tools"]["rapidocr"]
+    assert info["langs"]
+
+
+@pytest.mark.slow
+def test_nothing_is_told_to_anybody(ocr: Desk, tmp_path: Path) -> None:
+    """onnxruntime phones home unless it is told not to before it is loaded; the child cannot."""
+    ended = ocr.done(raw_pdf(tmp_path / "pages", scans.render("Discret", dpi=100)))
+
+    left = [path.name for path in (ocr.work / ended["jobKey"]).rglob("*")]
+    assert not [name for name in left if "onnxruntime" in name or name == ".ses"]
+    assert not (ocr.work / ended["jobKey"] / "tmp-ocr").exists()
+
+
+def test_the_languages_are_told_with_the_primary_one_first() -> None:
+    assert engines.call_order("eng+fra") == engines.call_order(" fra + eng ") == ["fra", "eng"]
+    assert engines.call_order("spa+deu") == ["deu", "spa"]
+
+
+@pytest.mark.skipif(not HAS_TESSERACT, reason="tesseract is not installed")
+def test_a_language_that_tesseract_lacks_is_said_or_left_to_the_other() -> None:
+    with pytest.raises(NotConfigured, match="no data for xyz"):
+        engines.choose("tesseract", "xyz")
+    if rapid.is_installed():
+        assert engines.choose("auto", "xyz").name == "rapid"
+
+
+def test_columns_are_read_one_after_the_other_and_tables_row_by_row() -> None:
+    columns = [(x, 20.0 * y, x + 190.0, 20.0 * y + 15) for y in range(6) for x in (0.0, 220.0)]
+    table = [
+        (x, 20.0 * y, x + width, 20.0 * y + 15)
+        for y in range(6)
+        for x, width in ((0.0, 60.0 + 10 * y), (300.0, 30.0))
+    ]
+
+    assert [row[0] for row in reading_order(columns)] == [0, 2, 4, 6, 8, 10, 1, 3, 5, 7, 9, 11]
+    assert reading_order(table) == [[0, 1], [2, 3], [4, 5], [6, 7], [8, 9], [10, 11]]
+
+
+def test_a_rotated_blank_page_stays_as_it_is(ocr: Desk) -> None:
+    import io  # noqa: PLC0415 - only here
+
+    made = io.BytesIO()
+    with pikepdf.new() as pdf:
+        pdf.add_blank_page(page_size=(200, 300))
+        pdf.save(made)
+
+    ended = ocr.done(made.getvalue())
+
+    assert ended["state"] == "DONE", ended["error"]
+    assert "no_text" in ended["result"]["notes"]
