@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from ostinato.apps.capture.machine import CAPTURE
+from ostinato.apps.watchfolder.machine import DUPLICATE
 from ostinato.base.machine import Invariant, Machine, Transition, filled
 
 __all__ = ["EXAMPLE", "MACHINES", "page"]
@@ -25,7 +26,7 @@ EXAMPLE = Machine(
     ),
 )
 
-MACHINES: tuple[Machine, ...] = (EXAMPLE, CAPTURE)
+MACHINES: tuple[Machine, ...] = (EXAMPLE, CAPTURE, DUPLICATE)
 """Every machine that is declared: each has its section, and a test that walks it."""
 
 

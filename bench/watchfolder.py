@@ -1,0 +1,141 @@
+"""`python -m bench.watchfolder`: pages a minute, the orchestrator's share of it, and a large `in/`.
+
+engine alone   OCR of a raw PDF in a process of its own, one document after the other
+pipeline       the same pages from `in/` to `out/`: orchestrator, PREP and OCR as processes
+share          processor time of the orchestrator's process, of all the time that passes
+tick           one tick while 10,000 files wait in `in/`: all slots taken, and all looked at
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from ostinato.apps.watchfolder import main as orchestrator
+from ostinato.apps.watchfolder import scans
+from ostinato.apps.watchfolder.folders import Folders
+from ostinato.apps.watchfolder.local import Local, running
+from ostinato.apps.watchfolder.prep.images import Pages, write_pdf
+from ostinato.apps.watchfolder.prep.limits import PrepLimits
+
+ALONE = """
+import dataclasses, json, os, sys, time
+from ostinato.apps.watchfolder.ocr import engines, work
+work.preload()
+engine = dataclasses.asdict(engines.choose(sys.argv[1]))
+folder = sys.argv[2]
+os.environ["TMPDIR"] = folder
+started = time.monotonic()
+for path in sys.argv[3:]:
+    work.run({"inputPath": path, "part": path + ".part", "folder": folder, "engine": engine,
+              "lang": "fra+eng", "threads": os.cpu_count()}, lambda page, pages: None)
+print(json.dumps({"seconds": time.monotonic() - started}))
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--documents", type=int, default=6)
+    parser.add_argument("--pages", type=int, default=2, help="of each document")
+    parser.add_argument("--engine", default="auto", choices=("auto", "tesseract", "rapid"))
+    parser.add_argument("--waiting", type=int, default=10_000)
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="bench-watchfolder-") as folder:
+        root = Path(folder)
+        documents = _documents(root, chosen.documents, chosen.pages)
+        pages = chosen.documents * chosen.pages
+        alone = _alone(root, documents, chosen.engine)
+        whole, processor, engine = _pipeline(root, documents, chosen.engine)
+        print(f"engine                    {engine}")
+        print(f"engine alone              {pages * 60 / alone:6.1f} pages a minute")
+        print(f"pipeline                  {pages * 60 / whole:6.1f} pages a minute")
+        print(f"orchestrator's share      {100 * processor / whole:6.2f} % of the time")
+        for name, seconds in _ticks(root / "waiting", chosen.waiting).items():
+            print(f"tick, {chosen.waiting:,} waiting, {name:11} {seconds * 1000:6.1f} ms")
+
+
+def _documents(root: Path, count: int, pages: int) -> list[Path]:
+    made = []
+    for number in range(count):
+        folder = root / f"pages-{number}"
+        folder.mkdir()
+        drawn = Pages(folder, PrepLimits())
+        for page in range(pages):
+            text = scans.PAGES[(number + page) % len(scans.PAGES)]
+            drawn.add(scans.render(text, dpi=200, noise=0.1, seed=number * 100 + page))
+        made.append(root / f"document-{number}.pdf")
+        write_pdf(drawn, made[-1])
+    return made
+
+
+def _alone(root: Path, documents: list[Path], engine: str) -> float:
+    folder = root / "alone"
+    seconds = 0.0
+    for number, path in enumerate(documents):
+        place = folder / str(number)  # pages that were read are kept by folder
+        place.mkdir(parents=True)
+        told = subprocess.run(
+            [sys.executable, "-c", ALONE, engine, str(place), str(path)],
+            check=True,
+            capture_output=True,
+        )
+        seconds += json.loads(told.stdout)["seconds"]
+    return seconds
+
+
+def _pipeline(root: Path, documents: list[Path], engine: str) -> tuple[float, float, str]:
+    folders = Folders.below(root / "data")
+    folders.make()
+    prep = Local("prep", folders.work)
+    ocr = Local("ocr", folders.work, [f"--engine={engine}"])
+    stop = threading.Event()
+    with running(prep, ocr):
+        config = orchestrator.config_from({}, folders) | {
+            "prep_url": prep.url,
+            "ocr_url": ocr.url,
+            "stable_s": 0.0,
+            "min_free_bytes": 0,
+            "on_tick": lambda _done, _flight: (
+                stop.set() if config["metrics"]["done"] == len(documents) else None
+            ),
+        }
+        for path in documents:
+            (folders.incoming / path.name).write_bytes(path.read_bytes())
+        started, used = time.monotonic(), time.process_time()
+        orchestrator.process_loop(config, stop)
+        seconds, processor = time.monotonic() - started, time.process_time() - used
+    results = next(iter(json.loads(folders.index_file.read_text())["jobs"].values()))
+    return seconds, processor, str(results["result"]["engine"])
+
+
+def _ticks(root: Path, waiting: int) -> dict[str, float]:
+    folders = Folders.below(root)
+    folders.make()
+    for number in range(waiting):
+        (folders.incoming / f"{number:06}.pdf").write_bytes(b"%PDF-1.4 " + str(number).encode())
+    profile: dict[str, Any] = {"prep": {}, "ocr": {}}
+    found = {}
+    for name, slots in (("no slot", 0), ("all looked at", 10)):
+        config = orchestrator.config_from({}, folders) | {
+            "stable_s": 3600.0,
+            "max_jobs_in_flight": slots,
+            "min_free_bytes": 0,
+        }
+        in_flight, index, path = orchestrator.begin(config)
+        times = []
+        for _ in range(12):
+            started = time.perf_counter()
+            orchestrator.process_tick(in_flight, index, path, profile, config)
+            times.append(time.perf_counter() - started)
+        found[name] = median(times)
+    return found
+
+
+if __name__ == "__main__":
+    main()
