@@ -1,0 +1,243 @@
+"""`python -m bench.outbound`: messages a second from the request to the provider, and callbacks.
+
+    accept      POST /api/v1/outbound/messages: consent, message, job, audit and event, one commit
+    send        one worker process: policy again, attempt committed, HTTP to the provider, outcome
+    callbacks   POST /api/v1/webhooks/whatsapp/status, signed: stored with their job, one commit
+    apply       one worker process: the callbacks applied, SENT to DELIVERED
+
+The API, the worker and the providers of the sandbox are processes of their own on this machine.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psycopg
+
+from bench.server import running
+from bench.systems import ours
+from ostinato import Client
+from ostinato.apps.outbound import sandbox as stand_in
+from ostinato.apps.outbound.schema import COMPONENT
+from ostinato.apps.outbound.signatures import meta_signature
+from ostinato.base import log
+from ostinato.base.settings import Settings
+from ostinato.cli.torture_crew import Crew, Hand
+from ostinato.engine import keys
+from ostinato.engine.schema import install
+
+MESSAGES = 1000
+CALLERS = 16
+PHONE = "100200300"
+HOOK = "/api/v1/webhooks/whatsapp/status"
+
+
+def serve(which: str, dsn: str, fd: int) -> None:
+    """Be the API, or the providers, until the caller ends."""
+    import uvicorn  # noqa: PLC0415 - only the servers need it
+
+    from ostinato.api.parts import Parts  # noqa: PLC0415 - as above
+    from ostinato.api.server import build  # noqa: PLC0415 - as above
+    from ostinato.apps.outbound import APP  # noqa: PLC0415 - as above
+    from ostinato.sandbox.server import Sandbox  # noqa: PLC0415 - as above
+
+    log.configure("json", "warning", stream=Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - for life
+    settings = Settings(api_rate_per_minute=10_000_000)
+    app: Any = (
+        build(Parts(ours.database(dsn), settings, apps=[APP]))
+        if which == "api"
+        else Sandbox([stand_in.Providers()]).app
+    )
+    config = uvicorn.Config(app, log_config=None, access_log=False, loop="uvloop")
+    uvicorn.Server(config).run(sockets=[socket.socket(fileno=fd)])
+
+
+@contextmanager
+def server_of(which: str, dsn: str, env: dict[str, str]) -> Iterator[str]:
+    with socket.create_server(("127.0.0.1", 0)) as sock:
+        port: int = sock.getsockname()[1]
+        fd = str(sock.fileno())
+        command = [sys.executable, "-m", "bench.outbound", "--serve", which, dsn, fd]
+        process = subprocess.Popen(command, pass_fds=[sock.fileno()], env=os.environ | env)
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+async def many(count: int, ask: Any) -> float:  # noqa: ANN401 - a coroutine function
+    """Make requests from some callers at once; how many a second."""
+    left = iter(range(count))
+    started = time.perf_counter()
+
+    async def caller() -> None:
+        for number in left:
+            answer = await ask(number)
+            assert answer.status_code in (200, 201), answer.text  # noqa: S101
+
+    await asyncio.gather(*(caller() for _ in range(CALLERS)))
+    return count / (time.perf_counter() - started)
+
+
+async def set_up(http: httpx.AsyncClient, count: int) -> None:
+    sender = {"channel": "WHATSAPP", "providerKey": PHONE}
+    (await http.put("/api/v1/outbound/senders", json=sender)).raise_for_status()
+    template = {"category": "UTILITY", "providerName": "b", "body": "Bonjour"}
+    (await http.put("/api/v1/outbound/templates/b/fr", json=template)).raise_for_status()
+
+    async def consent(number: int) -> httpx.Response:
+        given = {
+            "subjectId": f"s-{number}",
+            "channel": "WHATSAPP",
+            "status": "GRANTED",
+            "address": number_of(number),
+            "proof": {"wording": "b"},
+        }
+        return await http.put("/api/v1/outbound/consents", json=given)
+
+    await many(count, consent)
+
+
+def number_of(number: int) -> str:
+    return f"+3363{number:07}"
+
+
+def drained(conn: psycopg.Connection[Any], hand: Hand, statement: str, count: int) -> float:
+    """Wait until a count is reached; how many a second, from the first to the last."""
+    first = 0.0
+    while True:
+        found = conn.execute(statement.encode()).fetchone()
+        assert found is not None  # noqa: S101
+        if found[0] and not first:
+            first, begun = time.perf_counter(), found[0]
+        if found[0] >= count:
+            return (count - begun) / max(time.perf_counter() - first, 1e-9)
+        if not hand.alive:
+            raise RuntimeError(hand.log_path.read_text()[-2000:])
+        time.sleep(0.02)
+
+
+def signed(line: dict[str, Any]) -> tuple[bytes, dict[str, str]]:
+    whose = {"display_phone_number": "1", "phone_number_id": PHONE}
+    value = {"messaging_product": "whatsapp", "metadata": whose, "statuses": [line]}
+    change = {"field": "messages", "value": value}
+    entry = [{"id": "W", "changes": [change]}]
+    body = json.dumps({"object": "whatsapp_business_account", "entry": entry}).encode()
+    return body, {"X-Hub-Signature-256": meta_signature(stand_in.APP_SECRET, body)}
+
+
+async def key_of(dsn: str) -> str:
+    async with Client(ours.database(dsn)) as client, client.connection() as conn:
+        made = await keys.create(conn, tenant_id="bench", subject="bench", roles=["admin"])
+    return made.key
+
+
+async def measure(dsn: str, count: int, folder: Path) -> dict[str, float]:
+    found: dict[str, float] = {}
+    bearer = {"Authorization": f"Bearer {await key_of(dsn)}"}
+    quiet = {"OSTINATO_OUTBOUND_PUBLIC_URL": ""}  # callbacks come from us
+    with server_of("providers", dsn, quiet) as providers:
+        env = stand_in.Providers().settings(providers) | {
+            "OSTINATO_OUTBOUND_QUIET_HOURS": "no",
+            "OSTINATO_OUTBOUND_TIMEOUT_SECONDS": "60",
+        }
+        with server_of("api", dsn, env) as url:
+            limits = httpx.Limits(max_connections=CALLERS)
+            async with httpx.AsyncClient(
+                base_url=url, headers=bearer, timeout=60, limits=limits, trust_env=False
+            ) as http:
+                await set_up(http, count)
+
+                async def accept(number: int) -> httpx.Response:
+                    body = {
+                        "channel": "WHATSAPP",
+                        "to": number_of(number),
+                        "subjectId": f"s-{number}",
+                        "dossierId": f"D-{number % 100}",
+                        "templateCode": "b",
+                    }
+                    key = {"Idempotency-Key": f"k-{number}"}
+                    return await http.post("/api/v1/outbound/messages", json=body, headers=key)
+
+                found["accept"] = await many(count, accept)
+                await rest(dsn, count, folder, env, http, found)
+    return found
+
+
+async def rest(  # noqa: PLR0917 - what there is
+    dsn: str,
+    count: int,
+    folder: Path,
+    env: dict[str, str],
+    http: httpx.AsyncClient,
+    found: dict[str, float],
+) -> None:
+    values = {name.removeprefix("OSTINATO_").lower(): value for name, value in env.items()}
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        # The rate of a number at the provider is not what is measured here.
+        app = "bench.outbound:UNLIMITED"
+        with Crew(app, dsn, folder, values) as crew:
+            hand = crew.start()
+            sent = "select count(*) from outbound.message where sent_at is not null"
+            found["send"] = await asyncio.to_thread(drained, conn, hand, sent, count)
+        ids = conn.execute("select provider_message_id from outbound.message").fetchall()
+
+        async def tell(number: int) -> httpx.Response:
+            line = {"id": ids[number][0], "status": "delivered", "timestamp": "1781510400"}
+            body, headers = signed(line)
+            return await http.post(HOOK, content=body, headers=headers)
+
+        found["callbacks"] = await many(count, tell)
+        with Crew(app, dsn, folder, values) as crew:
+            hand = crew.start()
+            done = "select count(*) from outbound.message where status = 'DELIVERED'"
+            found["apply"] = await asyncio.to_thread(drained, conn, hand, done, count)
+
+
+def _unlimited() -> Any:  # noqa: ANN401 - an app
+    from ostinato.apps.outbound import APP  # noqa: PLC0415 - only the worker needs it
+
+    APP.queues = ()
+    return APP
+
+
+UNLIMITED = _unlimited()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--messages", type=int, default=MESSAGES)
+    parser.add_argument("--serve", nargs=3, help=argparse.SUPPRESS)
+    given: Any = parser.parse_args()
+    if given.serve:
+        which, dsn, fd = given.serve
+        serve(which, dsn, int(fd))
+        return
+    with (
+        running() as server,
+        server.database("bench_outbound") as dsn,
+        tempfile.TemporaryDirectory() as folder,
+    ):
+        asyncio.run(install(dsn, [COMPONENT]))
+        found = asyncio.run(measure(dsn, given.messages, Path(folder)))
+    print(f"{'':<12}{'a second':>10}   {given.messages:,} messages")
+    for name, rate in found.items():
+        print(f"{name:<12}{rate:>10,.0f}")
+    whole = 1 / (1 / found["accept"] + 1 / found["send"])
+    print(f"{'end to end':<12}{whole:>10,.0f}   accepted and sent, one after the other")
+
+
+if __name__ == "__main__":
+    main()
