@@ -14,7 +14,7 @@ class Sample(Section):
     """What a sample has."""
 
     url: str = setting("https://example.org", "Where it is.")
-    key: str | None = setting(None, "What opens it.")
+    api_key: str | None = setting(None, "What opens it.")
     most: int = setting(5, "How many.", low=1, high=10)
 
 
@@ -71,4 +71,4 @@ def test_a_section_belongs_to_an_application() -> None:
 
 
 def test_secrets_are_not_shown() -> None:
-    assert "hunter2" not in repr(Sample(url="postgresql://a:hunter2@b"))
+    assert "hunter2" not in repr(Sample(url="postgresql://a:hunter2@b", api_key="hunter2"))

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform, get_type_hints
 
 from ostinato.base.errors import InvalidInput, SettingsError
+from ostinato.base.redact import redact_value
 from ostinato.base.setting import checked, parsed, setting, shown
 from ostinato.base.settings import ENV_PREFIX, SECTIONS, read_file
 
@@ -40,7 +41,7 @@ class Section:
 
     def __repr__(self) -> str:
         values = ", ".join(
-            f"{field.name}={shown(getattr(self, field.name))}"
+            f"{field.name}={shown(redact_value(field.name, getattr(self, field.name)))}"
             for field in dataclasses.fields(self)  # type: ignore[arg-type]  # as above
             if getattr(self, field.name) != field.default
         )
