@@ -30,7 +30,7 @@ async def test_every_code_of_the_policy_table_does_what_its_class_says(world: Wo
         made = {}
         for code in batch:
             to = f"+3363998{2000 + codes.index(code)}"
-            world.providers.script(to, code)
+            world.providers.script(to, *[code] * 4)  # the first retry may come while we look
             made[code] = await sent(world, to)
         await world.work()
         held = await world.rows("select id from outbound.sender where held_until is not null")
@@ -68,7 +68,7 @@ def what(shown: dict[str, Any], *, held: bool, active: bool, template_held: obje
         assert (shown["status"], shown["attemptsUsed"]) == ("QUEUED", 0)
         return "template held"
     if shown["status"] == "QUEUED":
-        assert shown["attemptsUsed"] == 1, shown
+        assert shown["attemptsUsed"] >= 1, shown
         return "retry"
     assert shown["status"] == "FAILED"
     assert shown["deadLetteredAt"] is None
