@@ -47,6 +47,7 @@ QUEUE = "rounds"
 SOON = Retry(delays=(5.0, 15.0, 60.0))
 PATIENTLY = Retry(delays=(10.0, 60.0, 300.0, 900.0))
 LONGEST_ERROR = 300
+SETS_AHEAD = 40
 
 
 class Runs(Protocol):
@@ -180,22 +181,28 @@ class Pages:
         self._name = name
         self._params = params
         self._last: Due | None = None
+        self._ahead: list[Due] = []
         self._turn = asyncio.Lock()
 
     async def next(self) -> list[Due]:
         """The next set, without those that failed already; empty: there are no more."""
+        size = self._run.settings.set_size
         async with self._turn:
-            while True:
-                async with self._run.ctx.fenced() as conn:
-                    dues = await service.page(
-                        conn, self._name, self._last, self._run.settings.set_size, **self._params
-                    )
-                if not dues:
-                    return []
-                self._last = dues[-1]
-                gone = {due.id for due in self._run.failed}
-                if left := [due for due in dues if due.id not in gone]:
-                    return left
+            if not self._ahead:
+                await self._look_ahead(SETS_AHEAD * size)
+            taken, self._ahead = self._ahead[:size], self._ahead[size:]
+        return taken
+
+    async def _look_ahead(self, most: int) -> None:
+        """Read many sets at once: what is left to do may be dear to find."""
+        gone = {due.id for due in self._run.failed}
+        while not self._ahead:
+            async with self._run.ctx.fenced() as conn:
+                dues = await service.page(conn, self._name, self._last, most, **self._params)
+            if not dues:
+                return
+            self._last = dues[-1]
+            self._ahead = [due for due in dues if due.id not in gone]
 
 
 async def work_through(run: Run) -> None:

@@ -6,13 +6,16 @@
 --
 -- Lock order: rows of groups by id, rows of daily_rounds by id, keys of events, and last the claim of the job. Changes of settings take
 -- the same order. Without `wait`, groups that somebody has in hands are passed over, for another look at the end of the run.
+-- A set is a few hundred rows of a table that may have millions: they are looked up by their keys, whatever the statistics of the
+-- moment say. Right after a hundred thousand rounds were made these are wrong, and a plan that reads the whole table for each set
+-- would turn seconds into minutes; hence the settings of the functions.
 -- What may go wrong: two runs at once (the second passes over, then finds it done); a crash (the transaction is gone whole); settings
 -- that change in between (the trigger marks the round stale, and stale rounds are not opened); a lock that is lost to a mistake (the
 -- unique constraint of group and day, and the machine, are still there).
 
 -- Takes groups in hands until the end of the transaction.
 create function rounds.lock_groups(group_ids bigint[], wait boolean) returns bigint[] language plpgsql
-set search_path = rounds, pg_catalog, pg_temp as $$
+set search_path = rounds, pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 begin
     if wait then
         return array(select g.id from groups g where g.id = any (group_ids) order by g.id for no key update);
@@ -23,7 +26,7 @@ $$;
 
 -- The groups of some rounds.
 create function rounds.groups_of(round_ids bigint[]) returns bigint[] language sql stable
-set search_path = rounds, pg_catalog, pg_temp as $$
+set search_path = rounds, pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
     select array(select distinct r.group_id from daily_rounds r where r.id = any ($1))
 $$;
 
@@ -32,7 +35,7 @@ create function rounds.begin_creation(
     group_ids bigint[], zones text[], dates date[], default_zone text, default_time time, recent integer, wait boolean
 ) returns table (tenant_id text, group_id bigint, local_date date, drop_time time, zone text, prompts bigint[], recently bigint[])
 language plpgsql
-set search_path = rounds, pg_catalog, pg_temp as $$
+set search_path = rounds, pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
     v_groups constant bigint[] := rounds.lock_groups(group_ids, wait);
@@ -66,7 +69,7 @@ $$;
 -- Which of some rounds must be timed anew, and by what.
 create function rounds.begin_retiming(round_ids bigint[], default_zone text, default_time time, wait boolean)
 returns table (round_id bigint, group_id bigint, local_date date, drop_time time, zone text) language plpgsql
-set search_path = rounds, pg_catalog, pg_temp as $$
+set search_path = rounds, pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
     v_groups constant bigint[] := rounds.lock_groups(rounds.groups_of(round_ids), wait);
@@ -82,7 +85,7 @@ $$;
 -- Gives rounds their new times.
 create function rounds.apply_retiming(round_ids bigint[], drop_times time[], zones text[], open_ats timestamptz[], close_ats timestamptz[])
 returns setof bigint language sql
-set search_path = rounds, pg_catalog, pg_temp as $$
+set search_path = rounds, pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
     update daily_rounds r set drop_time = n.drop_time, zone = n.zone, open_at = n.open_at, close_at = n.close_at, stale = false,
         timed_at = case when (r.open_at, r.close_at) = (n.open_at, n.close_at) then r.timed_at else ostinato.now() end
     from unnest($1, $2, $3, $4, $5) n (id, drop_time, zone, open_at, close_at)
@@ -95,7 +98,7 @@ $$;
 create function rounds.begin_opening(round_ids bigint[], recent integer, wait boolean)
 returns table (round_id bigint, group_id bigint, status text, close_at timestamptz, prompt_id bigint, prompts bigint[], recently bigint[])
 language plpgsql
-set search_path = rounds, pg_catalog, pg_temp as $$
+set search_path = rounds, pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
     v_groups constant bigint[] := rounds.lock_groups(rounds.groups_of(round_ids), wait);
@@ -121,7 +124,7 @@ $$;
 -- can take part in. Missed ones are opened and closed at once, and nobody is told. Returns each with how late it was, in seconds.
 create function rounds.apply_opening(round_ids bigint[], prompt_ids bigint[], are_missed boolean[], by text, correlation_id text)
 returns table (round_id bigint, missed boolean, told boolean, lateness double precision) language plpgsql
-set search_path = rounds, pg_catalog, pg_temp as $$
+set search_path = rounds, pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
     v_now    constant timestamptz := ostinato.now();
@@ -135,9 +138,9 @@ begin
         source_prompt_id = coalesce(p.id, r.source_prompt_id), prompted_at = case when p.id is not null then v_now end,
         resolved_type = p.type, resolved_title = p.title, resolved_body = p.body, resolved_metadata = p.metadata, resolved_tags = p.tags
     from unnest(round_ids, prompt_ids, are_missed) n (id, prompt_id, missed)
-    left join group_prompts p on p.id = n.prompt_id
-    where r.id = n.id and (p.id is null or p.tenant_id = r.tenant_id and p.group_id = r.group_id)
-      and (r.status = 'scheduled' and not r.stale or r.status = 'open' and r.resolved_title is null and p.id is not null);
+    join daily_rounds t on t.id = n.id
+    left join group_prompts p on p.tenant_id = t.tenant_id and p.group_id = t.group_id and p.id = n.prompt_id
+    where r.tenant_id = t.tenant_id and r.id = t.id and (r.status = 'scheduled' and not r.stale or r.status = 'open' and r.resolved_title is null and p.id is not null);
     perform ostinato.close_pass(v_pass);
     if v_missed <> '{}' then
         v_pass := ostinato.open_pass('round', 'rounds.daily_rounds', 'close', by, 'missed', correlation_id, null, null);
@@ -159,7 +162,7 @@ $$;
 -- Tells that rounds are open, one event each, in the order of each group. The recipients are the members who want to be told, of groups
 -- that are active and want that too.
 create function rounds.tell_opened(round_ids bigint[], correlation_id text) returns void language plpgsql
-set search_path = rounds, pg_catalog, pg_temp as $$
+set search_path = rounds, pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
     v_told record;
 begin
@@ -197,7 +200,7 @@ $$;
 -- Closes those of some rounds whose time is over, and tells. Returns each with how late that was, in seconds.
 create function rounds.close_rounds(round_ids bigint[], wait boolean, by text, correlation_id text)
 returns table (round_id bigint, lateness double precision) language plpgsql
-set search_path = rounds, pg_catalog, pg_temp as $$
+set search_path = rounds, pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
     v_groups constant bigint[] := rounds.lock_groups(rounds.groups_of(round_ids), wait);
