@@ -25,6 +25,9 @@ from tests.apps.enrichment.place import PARTITIONS, Place
 from tests.conftest import note_called_functions
 from tests.runtime.lab import Lab
 
+# 500 requests at once share 20 connections: on a slow machine the last one waits for long.
+SETTINGS = Settings(api_rate_per_minute=1_000_000, call_timeout_seconds=60)
+
 EMPTY = Path(__file__).with_name("empty.sql").read_bytes()
 
 QUICKLY = {
@@ -76,7 +79,7 @@ async def place(
     database = Database(
         url=urls.worker, admin_url=urls.admin, listen_url=urls.worker, server=shared_server
     )
-    parts = Parts(database, Settings(api_rate_per_minute=1_000_000), apps=(APP,))
+    parts = Parts(database, SETTINGS, apps=(APP,))
     app = build(parts)
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     async with (
