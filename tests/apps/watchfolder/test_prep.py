@@ -18,6 +18,7 @@ from ostinato.apps.watchfolder.prep import service
 from ostinato.apps.watchfolder.prep.kinds import kind_of
 from ostinato.apps.watchfolder.prep.limits import PrepLimits
 from ostinato.apps.watchfolder.station.jail import level
+from ostinato.base.errors import NotConfigured
 from tests.apps.watchfolder.papers import text_pdf, zipped
 from tests.apps.watchfolder.stations import Desk, desk
 
@@ -319,3 +320,10 @@ def test_a_service_that_starts_again_knows_what_was_done_and_what_was_not(tmp_pa
 )
 def test_a_kind_is_known_by_its_first_bytes(head: bytes, kind: str | None) -> None:
     assert kind_of(head) == kind
+
+
+def test_what_is_not_installed_is_named_with_what_to_do() -> None:
+    with pytest.raises(NotConfigured, match="needs no_such_package") as told:
+        service.require("pikepdf", "no_such_package")
+
+    assert "ostinato[ocr]" in str(told.value.hint)

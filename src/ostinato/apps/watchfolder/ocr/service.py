@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import FastAPI
 
 from ostinato.apps.watchfolder.ocr.engines import Engine, choose
-from ostinato.apps.watchfolder.prep.service import version_of
+from ostinato.apps.watchfolder.prep.service import require, version_of
 from ostinato.apps.watchfolder.station.jail import Limits, level
 from ostinato.apps.watchfolder.station.jobs import Station
 from ostinato.apps.watchfolder.station.records import Plan
@@ -40,6 +40,7 @@ def plan(
 
 def application(work_dir: Path, chosen: Plan | None = None, *, drain: float = 0.0) -> FastAPI:
     """The application of OCR for the jobs below a folder."""
+    require("ocrmypdf", "pikepdf", "pypdfium2")
     made = chosen or plan()
     engine = made.options["engine"]
     cage = level()

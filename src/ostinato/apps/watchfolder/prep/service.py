@@ -2,6 +2,7 @@
 
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ from ostinato.apps.watchfolder.station.jail import Limits, level
 from ostinato.apps.watchfolder.station.jobs import Station
 from ostinato.apps.watchfolder.station.records import Plan
 from ostinato.apps.watchfolder.station.server import build
+from ostinato.base.errors import NotConfigured
 
-__all__ = ["application", "plan", "version_of"]
+__all__ = ["application", "plan", "require", "version_of"]
 
 VERSION = "1"
 PACKAGES = ("pikepdf", "img2pdf", "pillow", "pillow-heif")
@@ -37,6 +39,7 @@ def plan(
 
 def application(work_dir: Path, chosen: Plan | None = None, *, drain: float = 0.0) -> FastAPI:
     """The application of PREP for the jobs below a folder."""
+    require("pikepdf", "img2pdf", "PIL")
     made = chosen or plan()
     cage = level()
 
@@ -53,6 +56,15 @@ def application(work_dir: Path, chosen: Plan | None = None, *, drain: float = 0.
         }
 
     return build(Station(made, work_dir), info, drain=drain)
+
+
+def require(*modules: str) -> None:
+    """Say what to install when something of the extra is not there."""
+    missing = [name for name in modules if find_spec(name) is None]
+    if missing:
+        raise NotConfigured(
+            f"this service needs {', '.join(missing)}", hint='pip install "ostinato[ocr]"'
+        )
 
 
 def version_of(package: str) -> str:
