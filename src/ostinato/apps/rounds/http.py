@@ -4,6 +4,7 @@ Roles: `member` reads the groups that it is in and takes part; `organizer` and `
 groups of the tenant; `ops` and `admin` see the figures. What is not one's business is a 404.
 """
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import date, timedelta
@@ -11,6 +12,8 @@ from typing import Annotated, Any
 
 from fastapi import Path, Query, Response
 from psycopg import AsyncConnection
+from pydantic import BeforeValidator
+from pydantic_core import PydanticCustomError
 
 from ostinato.apps.rounds import groups, metrics, playing, rules, service, shapes
 from ostinato.apps.rounds.groups import Person
@@ -35,12 +38,22 @@ PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
 router = Router(prefix="/api/v1/rounds", tags=["rounds"])
 
+
+def _written(value: object) -> object:
+    """A date as it is written: the number of its day is none."""
+    if isinstance(value, str) and not re.fullmatch(r"\d{4}-\d\d-\d\d", value):
+        raise PydanticCustomError("date_text", "must be a date such as 2026-03-29")
+    return value
+
+
 Id = Annotated[int, Path(ge=1, le=2**53 - 1)]
 UserId = Annotated[str, Path(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f\x7f]+$")]
 After = Annotated[int, Query(ge=0, le=2**53 - 1, description="The last id of the page before.")]
 Most = Annotated[int, Query(ge=1, le=100, description="At most so many.")]
 Count = Annotated[int, Query(ge=1, le=100, description="How many.")]
-Before = Annotated[date | None, Query(description="Rounds of days before this one.")]
+Before = Annotated[
+    date | None, BeforeValidator(_written), Query(description="Rounds of days before this one.")
+]
 
 
 def _person(caller: Caller) -> Person:

@@ -3,7 +3,15 @@
 from datetime import date, datetime, time
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StringConstraints,
+)
 
 from ostinato.apps.rounds.model import PromptType, Status
 
@@ -38,6 +46,15 @@ def _visible(text: str) -> str:
     return text
 
 
+def _wall(value: object) -> object:
+    return value.isoformat() if isinstance(value, time) else value
+
+
+WallTime = Annotated[
+    str,
+    BeforeValidator(_wall),
+    Field(description="A time on the wall clock of the zone.", examples=["14:30:00"]),
+]
 DropTime = Annotated[
     str,
     StringConstraints(pattern=r"^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$"),
@@ -72,14 +89,14 @@ class NewGroup(Strict):
     name: Name
     drop_time: DropTime | None = None
     zone: Zone | None = None
-    notifications_enabled: bool = True
+    notifications_enabled: StrictBool = True
 
 
 class GroupChange(Strict):
     """What is not given stays."""
 
     name: Name | None = None
-    is_active: bool | None = None
+    is_active: StrictBool | None = None
 
 
 class SettingsChange(Strict):
@@ -87,14 +104,14 @@ class SettingsChange(Strict):
 
     drop_time: DropTime | None = None
     zone: Zone | None = None
-    notifications_enabled: bool = True
+    notifications_enabled: StrictBool = True
 
 
 class Preferences(Strict):
     """What a member wants to be told; what is not given stays."""
 
-    mute: bool | None = None
-    push: bool | None = None
+    mute: StrictBool | None = None
+    push: StrictBool | None = None
 
 
 class NewPrompt(Strict):
@@ -115,7 +132,7 @@ class PromptChange(Strict):
     body: str | None = Field(None, max_length=4000)
     metadata: Metadata | None = None
     tags: Tags | None = None
-    is_active: bool | None = None
+    is_active: StrictBool | None = None
 
 
 class NewSubmission(Strict):
@@ -128,13 +145,13 @@ class NewComment(Strict):
     """What somebody says, about the round or about a submission."""
 
     body: Text
-    submission_id: int | None = Field(None, ge=1, le=2**53 - 1)
+    submission_id: int | None = Field(None, ge=1, le=2**53 - 1, strict=True)
 
 
 class Vote(Strict):
     """For a submission, or for a member."""
 
-    submission_id: int | None = Field(None, ge=1, le=2**53 - 1)
+    submission_id: int | None = Field(None, ge=1, le=2**53 - 1, strict=True)
     member_id: str | None = Field(None, min_length=1, max_length=100)
 
 
@@ -145,7 +162,7 @@ class GroupView(View):
     name: str
     is_active: bool
     created_at: datetime
-    drop_time: time | None
+    drop_time: WallTime | None
     zone: str | None
     notifications_enabled: bool | None
     members: int
@@ -180,7 +197,7 @@ class RoundView(View):
     group_id: int
     scheduled_for_local_date: date
     status: Status
-    drop_time: time
+    drop_time: WallTime
     zone: str
     open_at: datetime
     close_at: datetime
