@@ -17,6 +17,7 @@ from tests.house.source import PACKAGE, ROOT, parsed, shown
 README = ROOT / "README.md"
 GUARANTEES = ROOT / "docs" / "guarantees.md"
 REFERENCE = ROOT / "docs" / "reference"
+SPECS = sorted((ROOT / "docs" / "specs").glob("*.md"))
 FIRST_CODE_BEFORE = 25
 
 PAGES = [
@@ -72,6 +73,24 @@ def test_every_test_named_in_the_guarantees_exists() -> None:
     ]
 
     assert named, "docs/guarantees.md names no test"
+    assert not missing
+
+
+@pytest.mark.parametrize("page", SPECS, ids=shown)
+def test_every_test_named_for_a_rule_exists(page: Path) -> None:
+    """Tests stand in the tables as seen from the tests of their application, or from the root."""
+    bases = (ROOT, ROOT / "tests" / "apps" / page.stem)
+    named = list(TEST_NAME.finditer(page.read_text(encoding="utf-8")))
+    missing = [
+        found.group()
+        for found in named
+        if not any(
+            (base / found["path"]).exists() and found["test"] in names_in(base / found["path"])
+            for base in bases
+        )
+    ]
+
+    assert named, "it names no test"
     assert not missing
 
 
