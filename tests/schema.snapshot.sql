@@ -3205,6 +3205,8 @@ CREATE INDEX event_log_default_position_idx ON ostinato_data.event_log_default U
 CREATE INDEX idempotency_expires ON ostinato_data.idempotency USING btree (expires_at);
 CREATE INDEX job_correlation ON ONLY ostinato_data.job USING btree (correlation_id) WHERE (correlation_id IS NOT NULL);
 CREATE INDEX job_default_correlation_id_idx ON ostinato_data.job_default USING btree (correlation_id) WHERE (correlation_id IS NOT NULL);
+CREATE INDEX job_tenant ON ONLY ostinato_data.job USING btree (tenant_id, id) WHERE (tenant_id <> 'default'::text);
+CREATE INDEX job_default_tenant_id_id_idx ON ostinato_data.job_default USING btree (tenant_id, id) WHERE (tenant_id <> 'default'::text);
 CREATE UNIQUE INDEX job_unique_job ON ostinato_data.job_unique USING btree (job_id);
 CREATE INDEX job_wait_event ON ostinato_data.job_wait USING btree (tenant_id, event, key);
 CREATE INDEX metric_sample_name_at ON ONLY ostinato_data.metric_sample USING btree (name, at);
@@ -3241,6 +3243,7 @@ ALTER INDEX ostinato_data.event_log_pkey ATTACH PARTITION ostinato_data.event_lo
 ALTER INDEX ostinato_data.event_log_position ATTACH PARTITION ostinato_data.event_log_default_position_idx;
 ALTER INDEX ostinato_data.job_correlation ATTACH PARTITION ostinato_data.job_default_correlation_id_idx;
 ALTER INDEX ostinato_data.job_pkey ATTACH PARTITION ostinato_data.job_default_pkey;
+ALTER INDEX ostinato_data.job_tenant ATTACH PARTITION ostinato_data.job_default_tenant_id_id_idx;
 ALTER INDEX ostinato_data.metric_sample_name_at ATTACH PARTITION ostinato_data.metric_sample_default_name_at_idx;
 ALTER INDEX ostinato_data.metric_sample_pkey ATTACH PARTITION ostinato_data.metric_sample_default_pkey;
 ALTER INDEX ostinato_data.outcome_pkey ATTACH PARTITION ostinato_data.outcome_default_pkey;

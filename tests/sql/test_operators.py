@@ -42,6 +42,19 @@ def running(db: Session, tenant: str, **params: Value) -> Held:
     return db.claim_one(db.worker(f"for-{tenant}"))
 
 
+def test_a_page_of_a_small_tenant_does_not_walk_over_the_jobs_of_others(db: Session) -> None:
+    db.call("enqueue_jobs", kinds=["app.task"], args=["{}"] * 3, tenant_ids=["small"])
+    db.call("enqueue_jobs", kinds=["app.task"], args=["{}"] * 4000, tenant_ids=["big"])
+    db.rows("analyze ostinato_data.job")
+    plan = db.rows(
+        "explain (format text) select id from ostinato_data.job"
+        " where id < 9223372036854775807 and tenant_id = 'small' order by id desc limit 51"
+    )
+    text = " ".join(str(line) for row in plan for line in row.values())
+
+    assert "tenant_id_id_idx" in text or "job_tenant" in text, text
+
+
 def test_a_page_holds_own_jobs_only_newest_first(db: Session, acme: Session) -> None:
     mine = [db.enqueue(tenant_id="acme", correlation_id=f"c-{n}") for n in range(3)]
     db.enqueue(tenant_id="other", correlation_id="c-1")
