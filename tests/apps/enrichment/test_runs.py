@@ -246,7 +246,15 @@ async def test_the_roles_are_those_of_the_matrix(
 ) -> None:
     monkeypatch.setenv("OSTINATO_ENRICHMENT_SYNC_MS", "0")
     request_id = await place.made()
-    roles = ("tenant_admin", "agency_user", "consultant", "client_user", "worker", "system")
+    roles = (
+        "tenant_admin",
+        "agency_user",
+        "consultant",
+        "client_user",
+        "worker",
+        "system",
+        "admin",
+    )
 
     found = {
         role: (
@@ -264,6 +272,7 @@ async def test_the_roles_are_those_of_the_matrix(
         "client_user": (True, True, False),
         "worker": (False, False, False),
         "system": (True, True, True),
+        "admin": (True, True, True),
     }
 
 
