@@ -14,7 +14,7 @@ from ostinato.base.dashboard import dashboard
 from ostinato.base.metrics import METRICS, QUEUE_DEAD, WORKERS, Histogram
 from ostinato.catalog import APPS
 from ostinato.cli import deploy
-from ostinato.cli.alerts import declared
+from ostinato.cli.alerts import board, declared
 
 ROOT = Path(__file__).parents[2]
 DURATION = re.compile(r"[1-9]\d*(?:ms|s)")
@@ -109,6 +109,16 @@ def test_the_dashboard_has_a_panel_for_every_metric() -> None:
         name = f"{metric.name}_bucket" if isinstance(metric, Histogram) else metric.name
         assert any(re.search(rf"\b{name}\b", text) for text in texts), metric.name
     assert len({panel["id"] for panel in made["panels"]}) == len(made["panels"])
+
+
+def test_the_figures_of_an_application_have_a_row_of_their_own() -> None:
+    made = json.loads(board(APPS))
+    after = made["panels"][[each["title"] for each in made["panels"]].index("Rounds") :]
+    names = [each["title"] for each in after[1:8]]
+
+    assert names[0] == "rounds runs"
+    assert after[1]["targets"][0]["expr"] == "max by (job) (ostinato_rounds_runs)"
+    assert all(name.startswith("rounds ") for name in names)
 
 
 def test_no_panel_lies_on_another() -> None:

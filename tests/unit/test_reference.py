@@ -3,7 +3,9 @@ from pathlib import Path
 import pytest
 
 from ostinato.base import errortree, metrics
+from ostinato.catalog import APPS
 from ostinato.cli import reference
+from ostinato.runtime import figures
 
 
 def test_a_function_is_listed_with_its_signature_and_the_comment_above_it() -> None:
@@ -34,7 +36,9 @@ def test_every_declared_error_and_metric_is_on_its_page() -> None:
     pages = reference.pages()
 
     assert all(f"`{cls.code}`" in pages["errors.md"] for cls in errortree.tree())
-    assert all(f"`{metric.name}`" in pages["metrics.md"] for metric in metrics.METRICS)
+    declared = (*metrics.METRICS, *figures.declared(APPS))
+    assert all(f"`{metric.name}`" in pages["metrics.md"] for metric in declared)
+    assert len({metric.name for metric in declared}) == len(declared)
 
 
 def test_pages_that_were_just_written_are_up_to_date(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`GET /metrics`: the engine's figures and those of this API process, for Prometheus."""
+"""`GET /metrics`: figures of the engine, the applications and this API process, for Prometheus."""
 
 from fastapi import Request, Response
 
@@ -6,6 +6,7 @@ from ostinato.api.parts import parts_of
 from ostinato.base import metrics
 from ostinato.base.errors import DatabaseUnavailable
 from ostinato.engine import observe
+from ostinato.runtime import figures
 from ostinato.web.routes import Router
 
 __all__ = ["router"]
@@ -27,4 +28,6 @@ async def show_metrics(request: Request) -> Response:
     parts = parts_of(request)
     async with parts.client.connection() as conn:
         engine = await observe.record(conn)
-    return Response(metrics.render([engine, parts.recorder]), media_type=MEDIA_TYPE)
+        theirs = await figures.ask(conn, parts.apps, parts.recorder)
+    page = metrics.render([engine, *theirs.recorders, parts.recorder], theirs.metrics)
+    return Response(page, media_type=MEDIA_TYPE)

@@ -5,14 +5,17 @@ chosen in Grafana; nothing else is to be set.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from ostinato.base.metrics import ENGINE_GAUGES, METRICS, Counter, Histogram, Metric
+from ostinato.base.metrics import METRICS, WORKER_METRICS, Counter, Histogram, Metric
 
-__all__ = ["dashboard"]
+__all__ = ["Row", "dashboard"]
 
-ROWS = (
+Row = tuple[str, tuple[str, ...]]
+"""A title, and how the names begin of what is shown below it."""
+
+ROWS: tuple[Row, ...] = (
     ("Alerts", ("ostinato_alert",)),
     ("Queues", ("ostinato_queue_",)),
     ("Workers", ("ostinato_worker", "ostinato_expired_workers", "ostinato_rescued")),
@@ -22,7 +25,7 @@ ROWS = (
     ),
     ("Schedules", ("ostinato_schedule_",)),
     ("Webhooks", ("ostinato_webhook_",)),
-    ("API", ("ostinato_http_",)),
+    ("API", ("ostinato_http_", "ostinato_figure_")),
 )
 REST = "Jobs and engine"
 QUANTILES = (0.5, 0.95, 0.99)
@@ -30,8 +33,8 @@ WIDTH, HEIGHT, ACROSS = 8, 8, 3
 SOURCE = {"type": "prometheus", "uid": "${source}"}
 
 
-def dashboard(metrics: Iterable[Metric] = METRICS) -> str:
-    """The dashboard, as JSON to import."""
+def dashboard(metrics: Iterable[Metric] = METRICS, rows: Iterable[Row] = ()) -> str:
+    """The dashboard, as JSON to import; `rows`: of applications, by how their metrics begin."""
     made = {
         "uid": "ostinato",
         "title": "Ostinato",
@@ -51,15 +54,15 @@ def dashboard(metrics: Iterable[Metric] = METRICS) -> str:
                 }
             ]
         },
-        "panels": list(_panels(list(metrics))),
+        "panels": list(_panels(list(metrics), (*ROWS, *rows))),
     }
     return json.dumps(made, indent=2, ensure_ascii=False) + "\n"
 
 
-def _panels(metrics: list[Metric]) -> Iterator[dict[str, Any]]:
+def _panels(metrics: list[Metric], rows: Sequence[Row]) -> Iterator[dict[str, Any]]:
     number, top = 1, 0
-    for title in (*(title for title, _ in ROWS), REST):
-        shown = [metric for metric in metrics if _row_of(metric) == title]
+    for title in (*(title for title, _ in rows), REST):
+        shown = [metric for metric in metrics if _row_of(metric, rows) == title]
         if not shown:
             continue
         place = {"x": 0, "y": top, "w": WIDTH * ACROSS, "h": 1}
@@ -72,8 +75,8 @@ def _panels(metrics: list[Metric]) -> Iterator[dict[str, Any]]:
         top += HEIGHT * -(-len(shown) // ACROSS)
 
 
-def _row_of(metric: Metric) -> str:
-    found = (title for title, starts in ROWS if metric.name.startswith(starts))
+def _row_of(metric: Metric, rows: Sequence[Row]) -> str:
+    found = (title for title, starts in rows if metric.name.startswith(starts))
     return next(found, REST)
 
 
@@ -110,8 +113,8 @@ def _queries(metric: Metric) -> Iterator[tuple[str, str]]:
     elif isinstance(metric, Counter):
         yield f"sum by ({by}) (rate({metric.name}[$__rate_interval]))", legend or "rate"
     else:
-        # Every API process exports the figures of the engine; what processes have adds up.
-        over = "max" if metric in ENGINE_GAUGES else "sum"
+        # Every API process exports the figures of the database; what workers have adds up.
+        over = "sum" if metric in WORKER_METRICS else "max"
         yield f"{over} by ({by}) ({metric.name})", legend or "value"
 
 

@@ -146,6 +146,12 @@ HTTP_REFUSED_KEYS = Counter(
     "ostinato_http_unauthenticated_total", "Requests whose key or token was refused.", ("reason",)
 )
 
+FIGURE_FAILURES = Counter(
+    "ostinato_figure_failures_total",
+    "Times that this API process could not ask an application for its figures.",
+    ("app",),
+)
+
 # What only the database knows: `ostinato.observe()` tells, under these names without their prefix.
 QUEUE_READY = Gauge("ostinato_queue_ready_jobs", "Jobs that could start now.", ("queue",))
 QUEUE_SCHEDULED = Gauge(
@@ -244,10 +250,11 @@ METRICS: tuple[Metric, ...] = (
     HTTP_REQUESTS,
     HTTP_SECONDS,
     HTTP_REFUSED_KEYS,
+    FIGURE_FAILURES,
     *ENGINE_GAUGES,
 )
-"""Every declared metric: what is exported, and what the reference page lists."""
-API_METRICS = (HTTP_REQUESTS, HTTP_SECONDS, HTTP_REFUSED_KEYS)
+"""Every declared metric of our own; applications have theirs, see `runtime.figures`."""
+API_METRICS = (HTTP_REQUESTS, HTTP_SECONDS, HTTP_REFUSED_KEYS, FIGURE_FAILURES)
 """What a process of the API counts by itself."""
 WORKER_METRICS = tuple(metric for metric in METRICS if metric not in (*ENGINE_GAUGES, *API_METRICS))
 """What a worker counts by itself."""
@@ -348,10 +355,10 @@ class Collector(PrometheusCollector):
         return sums
 
 
-def render(recorders: Iterable[Recorder]) -> bytes:
-    """The recorders as a page for Prometheus to scrape."""
+def render(recorders: Iterable[Recorder], more: Iterable[Metric] = ()) -> bytes:
+    """The recorders as a page for Prometheus to scrape; `more`: metrics of applications."""
     registry = prometheus_client.CollectorRegistry(auto_describe=False)
-    registry.register(Collector(recorders))
+    registry.register(Collector(recorders, (*METRICS, *more)))
     return prometheus_client.generate_latest(registry)
 
 

@@ -11,6 +11,7 @@ from rich.text import Text
 from ostinato.base.alertrules import rules as prometheus_rules
 from ostinato.base.alerts import ENGINE_ALERTS, Alert
 from ostinato.base.dashboard import dashboard as grafana_dashboard
+from ostinato.base.metrics import METRICS
 from ostinato.base.redact import redact
 from ostinato.cli import attach, words
 from ostinato.cli.command import Cli, command
@@ -20,8 +21,9 @@ from ostinato.engine import alerts as engine_alerts
 from ostinato.engine import clock
 from ostinato.engine.alerts import AlertLine, Firing, Reading
 from ostinato.runtime.app import App
+from ostinato.runtime.figures import figures_of
 
-__all__ = ["declared", "register"]
+__all__ = ["board", "declared", "register"]
 
 COLOURS = {"firing": "red", "failing": "red", "pending": "yellow", "ok": "green", "new": "dim"}
 HISTORY = 20
@@ -159,12 +161,27 @@ def rules(
     cli.out.plain(prometheus_rules(declared(load_apps([CATALOG, *app]))).rstrip("\n"))
 
 
-def dashboard(cli: Cli) -> None:
+def dashboard(
+    cli: Cli,
+    *,
+    app: Annotated[
+        list[str],
+        typer.Option("--app", metavar="MODULE:APP", help="An app of yours; may be repeated."),
+    ] = [],  # noqa: B006 - Typer copies it
+) -> None:
     """Print a dashboard of all metrics for Grafana, to be imported there.
 
     Example: `ostinato alerts dashboard > ostinato.json`
     """
-    cli.out.plain(grafana_dashboard().rstrip("\n"))
+    cli.out.plain(board(load_apps([CATALOG, *app])).rstrip("\n"))
+
+
+def board(apps: Sequence[App]) -> str:
+    """The dashboard of the engine and of some apps, each of which has a row of its own."""
+    figures = figures_of(apps)
+    theirs = [metric for each in figures.values() for metric in each.metrics]
+    rows = [(name.capitalize(), (f"ostinato_{name}_",)) for name in figures]
+    return grafana_dashboard((*METRICS, *theirs), rows)
 
 
 def declared(apps: Sequence[App]) -> list[Alert]:

@@ -8,9 +8,8 @@ import argparse
 from pathlib import Path
 
 from ostinato.base.alertrules import rules
-from ostinato.base.dashboard import dashboard
 from ostinato.catalog import APPS
-from ostinato.cli.alerts import declared
+from ostinato.cli.alerts import board, declared
 
 __all__ = ["files", "main", "stale"]
 
@@ -48,7 +47,7 @@ def files() -> dict[str, str]:
     """Each file's path below deploy/ and its text."""
     return {
         "prometheus/ostinato.rules.yml": rules(declared(APPS)),
-        "grafana/ostinato.json": dashboard(),
+        "grafana/ostinato.json": board(APPS),
     }
 
 

@@ -1,16 +1,21 @@
-"""`ostinato metrics`: the engine's figures, for Prometheus or for people."""
+"""`ostinato metrics`: figures of the engine and the applications, for Prometheus or for people."""
 
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
 from psycopg import AsyncConnection
 
 from ostinato.base import metrics as declared
+from ostinato.base.metrics import Recorder
 from ostinato.cli import attach
 from ostinato.cli.command import Cli, command
+from ostinato.cli.loading import CATALOG, load_apps
 from ostinato.cli.output import table
 from ostinato.engine import observe
-from ostinato.engine.observe import Figure
+from ostinato.engine.observe import PREFIX, Figure
+from ostinato.runtime import figures
+from ostinato.runtime.figures import Shown
 
 __all__ = ["register"]
 
@@ -21,8 +26,12 @@ def metrics(
     prometheus: Annotated[
         bool, typer.Option("--prometheus", help="Print the page that Prometheus reads.")
     ] = False,
+    app: Annotated[
+        list[str],
+        typer.Option("--app", metavar="MODULE:APP", help="An app of yours; may be repeated."),
+    ] = [],  # noqa: B006 - Typer copies it
 ) -> None:
-    """Show the engine's figures: depth and age of queues, workers, dead rows.
+    """Show the engine's figures (depth and age of queues, workers, dead rows) and those of apps.
 
     What single workers count, they serve themselves; this is what the database knows.
 
@@ -30,9 +39,12 @@ def metrics(
     """
 
     async def look(conn: AsyncConnection[Any]) -> tuple[list[Figure], bytes]:
-        found = await observe.figures(conn)
-        page = declared.render([await observe.record(conn)]) if prometheus else b""
-        return found, page
+        counted = Recorder()
+        theirs = await figures.ask(conn, load_apps([CATALOG, *app]), counted)
+        if not prometheus:
+            return [*await observe.figures(conn), *_of_apps(theirs)], b""
+        recorders = [await observe.record(conn), *theirs.recorders, counted]
+        return [], declared.render(recorders, theirs.metrics)
 
     found, page = attach.ask(cli, look)
     if prometheus:
@@ -42,6 +54,13 @@ def metrics(
     for figure in found:
         shown.add_row(figure.name, figure.label, f"{figure.value:,.12g}")
     cli.out.show({"figures": found}, shown)
+
+
+def _of_apps(shown: Shown) -> Iterator[Figure]:
+    for metric in shown.metrics:
+        for recorder in shown.recorders:
+            for labels, _, value in recorder.series(metric):
+                yield Figure(metric.name.removeprefix(PREFIX), " ".join(labels), value)
 
 
 def register(app: typer.Typer) -> None:

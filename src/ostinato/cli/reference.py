@@ -20,6 +20,7 @@ from ostinato.base import errortree, metrics, settings
 from ostinato.base.sections import Section
 from ostinato.catalog import APPS
 from ostinato.cli import machines
+from ostinato.runtime import figures
 
 __all__ = ["main", "pages", "stale"]
 
@@ -130,6 +131,15 @@ def _range(field: "dataclasses.Field[object]") -> str:
 
 
 def _metrics_page() -> str:
+    own = "# Metrics\n\n" + _metrics_table(metrics.METRICS)
+    theirs = [
+        f"\n## `{app}`\n\n{_metrics_table(found.metrics)}"
+        for app, found in figures.figures_of(APPS).items()
+    ]
+    return own + "".join(theirs)
+
+
+def _metrics_table(declared: Iterable[metrics.Metric]) -> str:
     rows = [
         (
             f"`{metric.name}`",
@@ -137,9 +147,9 @@ def _metrics_page() -> str:
             ", ".join(f"`{label}`" for label in metric.labels),
             metric.help,
         )
-        for metric in metrics.METRICS
+        for metric in declared
     ]
-    return "# Metrics\n\n" + _table(("Metric", "Kind", "Labels", "Meaning"), rows)
+    return _table(("Metric", "Kind", "Labels", "Meaning"), rows)
 
 
 def _sql_page() -> str:

@@ -11,7 +11,7 @@ from psycopg import AsyncConnection
 from ostinato.base.metrics import ENGINE_GAUGES, Recorder
 from ostinato.db.call import call, call_value
 
-__all__ = ["Figure", "Sample", "figures", "record", "sample", "samples"]
+__all__ = ["PREFIX", "Figure", "Sample", "figures", "record", "sample", "samples"]
 
 Connection = AsyncConnection[Any]
 PREFIX = "ostinato_"

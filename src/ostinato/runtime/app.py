@@ -39,7 +39,7 @@ class App:
 
     What else an application brings is named as "module:NAME" and imported only by who needs it:
     `http` its router, `sql` its part of the schema, `sandbox` its stand-in for the outside world,
-    `demo` its scenario.
+    `demo` its scenario, `metrics` its figures for Prometheus.
     """
 
     def __init__(
@@ -52,6 +52,7 @@ class App:
         sql: str | None = None,
         sandbox: str | None = None,
         demo: str | None = None,
+        metrics: str | None = None,
     ) -> None:
         if not _NAME.fullmatch(name):
             raise InvalidInput(
@@ -64,6 +65,7 @@ class App:
         self.sql = sql
         self.sandbox = sandbox
         self.demo = demo
+        self.metrics = metrics
         self._kinds: dict[str, JobKind[Any]] = {}
         self._schedules: dict[str, Schedule] = {}
         self._events: dict[tuple[str, int], EventKind[Any]] = {}

@@ -1,6 +1,7 @@
 """What is measured and alerted (seed 7): figures, Prometheus, the dashboard, each alert."""
 
 import json
+import re
 from datetime import timedelta
 from pathlib import Path
 
@@ -81,6 +82,40 @@ async def test_prometheus_reads_the_figures(world: World) -> None:
     assert found["ostinato_outbound_failed_by_code", "132001"] == 1
     assert found["ostinato_outbound_failure_rate",] == 1
     assert found["ostinato_outbound_queue_size", "WHATSAPP"] == 0
+
+
+async def test_everybody_reads_the_figures_of_all_tenants_together(world: World) -> None:
+    await world.http.post("/api/v1/webhooks/whatsapp/status", content=b"{}")
+    world.providers.script(TO, "132001")
+    await world.consent(TO)
+    await world.message(TO)
+    await world.work()
+
+    page = await world.http.get("/metrics")
+
+    found = {
+        (sample.name, *sample.labels.values()): sample.value
+        for family in text_string_to_metric_families(page.text)
+        for sample in family.samples
+        if sample.name.startswith("ostinato_outbound_")
+    }
+    assert found["ostinato_outbound_failed_by_code", "132001"] == 1
+    assert found["ostinato_outbound_queue_size", "WHATSAPP"] == 0
+    assert found["ostinato_outbound_signature_failures", "whatsapp"] == 1
+    assert found["ostinato_outbound_held_senders",] == 0
+    assert "acme" not in {label for _, *labels in found for label in labels}
+
+
+async def test_every_figure_that_is_measured_is_declared(world: World) -> None:
+    text = await world.value(
+        "select string_agg(pg_get_functiondef(name::regproc), '')"
+        " from unnest(array['outbound.figures', 'outbound.observe']) name"
+    )
+    measured = set(re.findall(r"select '(?:outbound_)?([a-z_0-9]*[a-z0-9])'", text))
+
+    assert {f"{metrics.PREFIX}{name}" for name in measured} == {
+        metric.name for metric in metrics.FIGURES.metrics
+    }
 
 
 def test_the_dashboard_is_what_the_metrics_say() -> None:

@@ -211,3 +211,7 @@ async def test_the_figures_tell_what_the_jobs_did(api: Api) -> None:
     page = await api.call("GET", "/metrics", role="ops")
     assert 'ostinato_rounds_groups{job="create"} 1.0' in page
     await api.call("GET", "/figures", status=403)
+    public = (await api.http.get("/metrics")).text
+    assert 'ostinato_rounds_groups{job="create"} 1.0' in public
+    assert 'ostinato_rounds_lateness_seconds{job="create"}' in public
+    assert 'ostinato_figure_failures_total{app="rounds"} 0.0' in public

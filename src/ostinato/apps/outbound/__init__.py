@@ -24,6 +24,7 @@ APP: Final = App(
     sql="ostinato.apps.outbound.schema:COMPONENT",
     sandbox="ostinato.apps.outbound.sandbox:Providers",
     demo="ostinato.apps.outbound.demo:SCENARIO",
+    metrics="ostinato.apps.outbound.metrics:FIGURES",
     alerts=ALERTS,
 )
 

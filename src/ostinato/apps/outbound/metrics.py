@@ -1,7 +1,8 @@
 """The figures of seed 7.2 for Prometheus: queue, latencies, failures, retries, dead letters.
 
 They are the database's (`outbound.figures`), over the last hour, so that every process tells the
-same; `deploy/grafana/outbound.json` is a dashboard of them.
+same: on `/metrics` of all tenants together, on a page of the tenant of its own. The dashboard
+`deploy/grafana/outbound.json` shows them.
 """
 
 from collections.abc import Iterable
@@ -9,10 +10,12 @@ from typing import Any, Final
 
 import prometheus_client
 
+from ostinato.apps.outbound import store
 from ostinato.base.dashboard import dashboard
 from ostinato.base.metrics import Collector, Gauge, Recorder
+from ostinato.runtime.figures import Figures
 
-__all__ = ["METRICS", "board", "render"]
+__all__ = ["FIGURES", "METRICS", "board", "record", "render"]
 
 PREFIX: Final = "ostinato_outbound_"
 
@@ -40,20 +43,45 @@ METRICS: Final = (
 )
 
 
+OF_ALL: Final = (
+    *METRICS,
+    _gauge(
+        "signature_failures",
+        "Callbacks of the last hour that were refused because of their signature.",
+        "provider",
+    ),
+    _gauge("held_senders", "Senders that are held because of an error of their provider."),
+)
+"""What is told of all tenants together: `outbound.observe()`."""
+
+
+async def record(conn: store.Connection) -> Recorder:
+    """The figures of all tenants together."""
+    return _recorded(await store.fetch(conn, "observe"))
+
+
+FIGURES: Final = Figures(OF_ALL, record)
+
+
 def render(figures: Iterable[dict[str, Any]]) -> bytes:
     """The figures as a page for Prometheus to scrape."""
-    known = {metric.name.removeprefix(PREFIX): metric for metric in METRICS}
-    recorder = Recorder()
-    for each in figures:
-        gauge = known[each["name"]]
-        recorder.set(gauge, each["value"] or 0.0, *((each["label"],) if gauge.labels else ()))
+    recorder = _recorded(figures)
     registry = prometheus_client.CollectorRegistry(auto_describe=False)
     registry.register(Collector([recorder], METRICS))
     return prometheus_client.generate_latest(registry)
 
 
+def _recorded(figures: Iterable[dict[str, Any]]) -> Recorder:
+    known = {metric.name.removeprefix(PREFIX): metric for metric in OF_ALL}
+    recorder = Recorder()
+    for each in figures:
+        gauge = known[each["name"]]
+        recorder.set(gauge, each["value"] or 0.0, *((each["label"] or "",) if gauge.labels else ()))
+    return recorder
+
+
 def board() -> str:
     """The dashboard for Grafana."""
-    made = dashboard(METRICS)
+    made = dashboard(OF_ALL)
     named = made.replace('"uid": "ostinato"', '"uid": "ostinato-outbound"', 1)
     return named.replace('"title": "Ostinato"', '"title": "Ostinato: outbound messages"', 1)

@@ -38,5 +38,6 @@ APP = App(
     http="ostinato.apps.rounds.http:router",
     sql="ostinato.apps.rounds.schema:COMPONENT",
     demo="ostinato.apps.rounds.demo:SCENARIO",
+    metrics="ostinato.apps.rounds.metrics:FIGURES",
     alerts=(STALLED, FAILING, LATE),
 )

@@ -1,14 +1,19 @@
 """The figures of the jobs, for Prometheus: run time, failures, lateness, groups a minute."""
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 
 import prometheus_client
+from psycopg import AsyncConnection
 
-from ostinato.apps.rounds.service import Figures
+from ostinato.apps.rounds import service
 from ostinato.base.metrics import Collector, Gauge, Recorder
+from ostinato.runtime.figures import Figures
 
-__all__ = ["METRICS", "render"]
+__all__ = ["FIGURES", "METRICS", "record", "render"]
+
+PERIOD = timedelta(hours=1)
 
 RUNS = Gauge("ostinato_rounds_runs", "Runs that ended in the period.", ("job",))
 SECONDS = Gauge("ostinato_rounds_run_seconds", "How long a run took, on average.", ("job",))
@@ -26,8 +31,25 @@ FAILURES = Gauge("ostinato_rounds_failures", "Groups that failed, by error.", ("
 METRICS = (RUNS, SECONDS, WORST, GROUPS, PER_MINUTE, LATENESS, FAILURES)
 
 
-def render(figures: Sequence[Figures], failures: Sequence[Mapping[str, Any]]) -> bytes:
+async def record(conn: AsyncConnection[Any]) -> Recorder:
+    """What the jobs did in the last hour, for all tenants together."""
+    found = await service.figures(conn, PERIOD)
+    return _recorded(found, await service.failures_by_type(conn, PERIOD))
+
+
+FIGURES = Figures(METRICS, record)
+
+
+def render(figures: Sequence[service.Figures], failures: Sequence[Mapping[str, Any]]) -> bytes:
     """The figures as a page for Prometheus to scrape."""
+    registry = prometheus_client.CollectorRegistry(auto_describe=False)
+    registry.register(Collector([_recorded(figures, failures)], METRICS))
+    return prometheus_client.generate_latest(registry)
+
+
+def _recorded(
+    figures: Sequence[service.Figures], failures: Sequence[Mapping[str, Any]]
+) -> Recorder:
     recorder = Recorder()
     for each in figures:
         recorder.set(RUNS, each.runs, each.job)
@@ -38,6 +60,4 @@ def render(figures: Sequence[Figures], failures: Sequence[Mapping[str, Any]]) ->
         recorder.set(LATENESS, each.worst_lateness, each.job)
     for failure in failures:
         recorder.set(FAILURES, failure["count"], failure["job"], failure["error"])
-    registry = prometheus_client.CollectorRegistry(auto_describe=False)
-    registry.register(Collector([recorder], METRICS))
-    return prometheus_client.generate_latest(registry)
+    return recorder

@@ -319,6 +319,10 @@ select (select count(*) from a) + (select count(*) from b) + (select count(*) fr
 -- Figures of a tenant.
 select name, label, value from outbound.figures(%(tenant_id)s, %(minutes)s);
 
+-- name: observe
+-- Figures of all tenants together.
+select substr(name, 10) as name, label, value from outbound.observe();
+
 -- name: put_member
 -- Writes a member of a coop group.
 insert into outbound.coop_member (tenant_id, id, group_id, subject_id, dossier_id, name, channel, address, language, status, updated_at)
