@@ -4,12 +4,12 @@ The modules that it collects have the whole paths themselves, so that a log line
 idempotency key name a route as the document does.
 """
 
-from ostinato.api import alerts_http, events_http, jobs_http, places_http
+from ostinato.api import alerts_http, events_http, jobs_http, panels_http, places_http
 from ostinato.web.routes import Router
 
 __all__ = ["router"]
 
 router = Router()
-for each in (jobs_http.router, events_http.router, places_http.router, alerts_http.router):
+for module in (jobs_http, events_http, places_http, alerts_http, panels_http):
     # One flat list, for those who look through the routes; the order is the order of matching.
-    router.routes.extend(each.routes)
+    router.routes.extend(module.router.routes)

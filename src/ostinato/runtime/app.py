@@ -39,7 +39,7 @@ class App:
 
     What else an application brings is named as "module:NAME" and imported only by who needs it:
     `http` its router, `sql` its part of the schema, `sandbox` its stand-in for the outside world,
-    `demo` its scenario, `metrics` its figures for Prometheus.
+    `demo` its scenario, `metrics` its figures for Prometheus, `panels` what the console shows.
     """
 
     def __init__(
@@ -53,6 +53,7 @@ class App:
         sandbox: str | None = None,
         demo: str | None = None,
         metrics: str | None = None,
+        panels: Sequence[str] = (),
     ) -> None:
         if not _NAME.fullmatch(name):
             raise InvalidInput(
@@ -66,6 +67,7 @@ class App:
         self.sandbox = sandbox
         self.demo = demo
         self.metrics = metrics
+        self.panels = tuple(panels)
         self._kinds: dict[str, JobKind[Any]] = {}
         self._schedules: dict[str, Schedule] = {}
         self._events: dict[tuple[str, int], EventKind[Any]] = {}

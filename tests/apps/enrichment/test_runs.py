@@ -394,6 +394,23 @@ async def test_the_overview_counts_and_names_the_sources(place: Place) -> None:
     assert [one["siren"] for one in told["last_errors"]] == ["999000086"]
 
 
+async def test_the_console_shows_each_tenant_its_own_requests(place: Place) -> None:
+    await place.enriched("999000086")
+    path = "/api/v1/engine/panels/enrichment"
+
+    mine, theirs = [
+        (await place.api.call("GET", path, tenant=tenant, roles=("ops",))).json()["panels"][0]
+        for tenant in ("acme", "other")
+    ]
+
+    requests, sources, errors = mine["blocks"]
+    assert (requests["values"]["PARTIAL"], theirs["blocks"][0]["values"]["PARTIAL"]) == (1, 0)
+    assert len(sources["rows"]) == len(theirs["blocks"][1]["rows"]) == 3
+    assert {row[1] for row in sources["rows"]} <= {"ok", "failing", "paused"}
+    assert [row[0] for row in errors["rows"]] == ["999000086"]
+    assert theirs["blocks"][2]["rows"] == []
+
+
 async def test_provenance_says_who_said_so_and_fields_grow_stale(place: Place) -> None:
     request_id = await place.enriched()
     await place.pass_days(8)

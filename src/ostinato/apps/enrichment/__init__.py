@@ -10,6 +10,7 @@ APP = App(
     sql="ostinato.apps.enrichment.schema:COMPONENT",
     demo="ostinato.apps.enrichment.demo:SCENARIO",
     sandbox="ostinato.apps.enrichment.sandbox:Registers",
+    panels=("ostinato.apps.enrichment.panel:PANEL",),
 )
 
 from ostinato.apps.enrichment import jobs  # noqa: E402, F401 - registers kinds and schedules

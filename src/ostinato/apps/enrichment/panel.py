@@ -1,5 +1,6 @@
 """What the console shows of enrichment: counts by status, how the sources are, the last errors."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from psycopg import AsyncConnection
@@ -7,8 +8,10 @@ from pydantic import BaseModel
 
 from ostinato.apps.enrichment import queries
 from ostinato.apps.enrichment.model import Status
+from ostinato.runtime import panels
+from ostinato.runtime.panels import Block, Counts, Table
 
-__all__ = ["Panel", "panel"]
+__all__ = ["PANEL", "Panel", "panel"]
 
 
 class Panel(BaseModel):
@@ -29,3 +32,25 @@ async def panel(conn: AsyncConnection[Any]) -> Panel:
         sources=await queries.named_rows(conn, "source_health"),
         last_errors=await queries.named_rows(conn, "last_errors"),
     )
+
+
+async def blocks(conn: AsyncConnection[Any]) -> Sequence[Block]:
+    """The same figures, in the shapes of the console."""
+    seen = await panel(conn)
+    errors = [[each[name] for name in _ERROR] for each in seen.last_errors]
+    return [
+        Counts("Requests by status", seen.requests),
+        Table("Sources", ("source", "state", *_SOURCE), [_row(each) for each in seen.sources]),
+        Table("Last errors", _ERROR, errors),
+    ]
+
+
+PANEL = panels.Panel("Enrichment", blocks)
+
+_SOURCE = ("failures", "paused_until", "last_ok_at", "last_error_at", "last_error")
+_ERROR = ("siren", "source_api", "last_retrieved_at", "last_http_status", "last_error")
+
+
+def _row(source: dict[str, Any]) -> list[Any]:
+    state = "paused" if source["paused"] else "failing" if source["failures"] else "ok"
+    return [source["source_api"], state, *(source[name] for name in _SOURCE)]

@@ -152,7 +152,7 @@ select r.enrichment_status, count(*) from enrichment.request r group by 1;
 
 -- name: source_health
 -- How the sources are.
-select s.source_api, s.failures, s.paused_until > ostinato.now() as paused, s.paused_until, s.paused_for, s.last_ok_at, s.last_error_at, s.last_error
+select s.source_api, s.failures, coalesce(s.paused_until > ostinato.now(), false) as paused, s.paused_until, s.paused_for, s.last_ok_at, s.last_error_at, s.last_error
 from enrichment.source s order by s.source_api;
 
 -- name: last_errors
