@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from fastapi import Response
+from fastapi import Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from ostinato.base.canonical import Declaration
@@ -70,6 +70,14 @@ async def order_and_fail(caller: Who, key: Key, body: Order) -> Response:
     async with key.once(caller) as once:
         await enqueue(once.conn, NewJob("shop.ship", body.model_dump_json()))
         raise ZeroDivisionError("planted-secret-4711")
+
+
+@router.post(
+    "/catalogues", needs=BUY, status_code=202, max_body_bytes=8192, include_in_schema=False
+)
+async def send_catalogue(request: Request) -> int:
+    """Send more than an order may have."""
+    return len(await request.body())
 
 
 @router.get("/whoami", needs=BUY)

@@ -10,6 +10,7 @@ from structlog.typing import EventDict
 
 from ostinato.base.settings import Settings
 from ostinato.runtime.app import App
+from ostinato.web.routes import Router
 from tests.api import shop
 from tests.api.conftest import Api
 
@@ -99,6 +100,19 @@ async def test_a_body_without_a_length_is_counted(api: Api) -> None:
     headers = {"Content-Type": "application/json"}
     seen = await api.call("POST", "/shop/orders", content=pieces(), headers=headers)
     problem_of(seen, 413, "body_too_large")
+
+
+async def test_a_route_may_take_a_larger_body_than_the_others(api: Api) -> None:
+    fits = await api.call("POST", "/shop/catalogues", content=b"x" * 8192)
+    large = await api.call("POST", "/shop/catalogues", content=b"x" * 8193)
+
+    assert (fits.status_code, fits.json()) == (202, 8192)
+    assert problem_of(large, 413, "body_too_large")["values"]["limit"] == 8192
+
+
+def test_a_route_with_parameters_takes_no_larger_body() -> None:
+    with pytest.raises(TypeError, match="has parameters"):
+        Router().post("/shops/{name}", public=True, max_body_bytes=8192)
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "", "json"])

@@ -7,6 +7,7 @@ correlation id that does not look like one is replaced, a body is counted while 
 import re
 import secrets
 import time
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import unquote_to_bytes
 
@@ -50,10 +51,18 @@ class Trace(NamedTuple):
 class Front:
     """The middleware around the application."""
 
-    def __init__(self, app: ASGIApp, recorder: Recorder, max_body_bytes: int) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        recorder: Recorder,
+        max_body_bytes: int,
+        larger: Mapping[tuple[str, str], int] | None = None,
+    ) -> None:
+        """`larger`: by method and path, routes that take more than the others."""
         self._app = app
         self._recorder = recorder
         self._most = max_body_bytes
+        self._larger = dict(larger or {})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -63,7 +72,8 @@ class Front:
         headers = dict(scope["headers"])
         trace = Trace.of(headers)
         scope.setdefault("state", {})["extra_headers"] = {}
-        passage = _Passage(scope, receive, send, trace, self._most)
+        most = max(self._most, self._larger.get((scope["method"], scope["path"]), 0))
+        passage = _Passage(scope, receive, send, trace, most)
         started = time.perf_counter()
         with flow.flow(correlation=trace.correlation_id):
             try:

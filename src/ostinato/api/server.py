@@ -33,6 +33,7 @@ from ostinato.base.errors import (
 from ostinato.db.sqlstate import translate
 from ostinato.runtime.app import App
 from ostinato.web.problems import Answered, field_errors, problem
+from ostinato.web.routes import Route
 
 __all__ = ["Parts", "build", "routers_of"]
 
@@ -69,7 +70,10 @@ def build(parts: Parts) -> FastAPI:
     docs_http.describe(app)
     _add_errors(app, routers)
     app.add_middleware(
-        Front, recorder=parts.recorder, max_body_bytes=parts.settings.api_max_body_bytes
+        Front,
+        recorder=parts.recorder,
+        max_body_bytes=parts.settings.api_max_body_bytes,
+        larger=_larger(routers),
     )
     return app
 
@@ -79,6 +83,17 @@ def routers_of(apps: Sequence[App]) -> list[APIRouter]:
     own = [health.router, metrics_http.router, docs_http.router, engine_http.router]
     places = [app.http.partition(":") for app in apps if app.http is not None]
     return [*own, *(getattr(import_module(module), name) for module, _, name in places)]
+
+
+def _larger(routers: Sequence[APIRouter]) -> dict[tuple[str, str], int]:
+    """What routes take more than `api_max_body_bytes`, by method and path."""
+    return {
+        (method, route.path): route.max_body_bytes
+        for router in routers
+        for route in router.routes
+        if isinstance(route, Route) and route.max_body_bytes is not None
+        for method in route.methods or ()
+    }
 
 
 def _add_errors(app: FastAPI, routers: Sequence[APIRouter]) -> None:

@@ -45,6 +45,8 @@ class Route(APIRoute):
     """
 
     needs: Permission | None = None
+    max_body_bytes: int | None = None
+    """The largest body that it takes, if that is more than others do."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """The handler, behind what is asked first."""
@@ -78,6 +80,7 @@ class Router(APIRouter):
         needs: Permission | None = None,
         public: bool = False,
         raises: tuple[type[OstinatoError], ...] = (),
+        max_body_bytes: int | None = None,
         **options: Any,  # noqa: ANN401 - as APIRouter
     ) -> Callable[[Endpoint], Endpoint]:
         """Make a function the route of a method and a path.
@@ -86,9 +89,13 @@ class Router(APIRouter):
             needs: the permission of whoever may call it
             public: that everybody may
             raises: errors of its own, for the OpenAPI document
+            max_body_bytes: a larger body than `api_max_body_bytes` allows others
         """
         if (needs is None) is not public:
             raise TypeError(f"{method} {path} says either which permission it needs, or public")
+        if max_body_bytes is not None and "{" in f"{self.prefix}{path}":
+            # The front counts before routes are looked up, so it knows paths, and no patterns.
+            raise TypeError(f"{method} {path} has parameters, so it takes no larger body")
         extra = options.pop("openapi_extra", {})
         if needs is not None:
             said = {"name": needs.name, "roles": list(needs.roles)}
@@ -107,6 +114,7 @@ class Router(APIRouter):
             made = self.routes[-1]
             assert isinstance(made, Route)  # noqa: S101 - the class of our routes
             made.needs = needs
+            made.max_body_bytes = max_body_bytes
             return endpoint
 
         return decorate

@@ -63,6 +63,18 @@ async def test_the_signature_is_over_the_bytes_that_came(world: World) -> None:
     assert (await world.http.post(HOOK, content=again, headers=header)).status_code == 401
 
 
+async def test_a_callback_of_three_megabytes_is_taken_if_it_is_signed(world: World) -> None:
+    body = b'{"object":"whatsapp_business_account","entry":[]}' + b" " * 3_000_000
+    header = {"X-Hub-Signature-256": meta_signature(APP_SECRET, body)}
+    bearer = {"Authorization": f"Bearer {await world.key('acme', 'admin')}"}
+
+    assert (await world.http.post(HOOK, content=body, headers=header)).status_code == 200
+    assert (await world.http.post(HOOK, content=body)).status_code == 401
+    other = await world.http.post("/api/v1/outbound/messages", content=body, headers=bearer)
+    assert other.status_code == 413
+    assert await world.value("select max(octet_length(body)) from outbound.callback") == len(body)
+
+
 async def test_meta_verifies_the_address(world: World) -> None:
     asked = {"hub.mode": "subscribe", "hub.verify_token": "sandbox-verify", "hub.challenge": "42"}
 

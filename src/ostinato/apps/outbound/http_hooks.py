@@ -26,6 +26,7 @@ log = get_logger("outbound")
 
 RECEIVED = {"received": True}
 XML = "application/xml"
+MOST_BYTES = 4 * 2**20  # Meta sends up to 3 MB at once (6.1); a bounce may quote the whole mail
 NO_REPLY = "<Response/>"
 
 
@@ -42,7 +43,7 @@ async def verify_whatsapp(
     return PlainTextResponse(challenge)
 
 
-@router.post("/whatsapp/status", public=True, raises=(SignatureRefused,))
+@router.post("/whatsapp/status", public=True, raises=(SignatureRefused,), max_body_bytes=MOST_BYTES)
 async def take_whatsapp(request: Request) -> Response:
     """Statuses and inbound messages of WhatsApp."""
     body = await request.body()
@@ -68,7 +69,7 @@ async def take_twilio_inbound(request: Request) -> Response:
     return Response(NO_REPLY, media_type=XML)
 
 
-@router.post("/email/bounces", public=True, raises=(SignatureRefused,))
+@router.post("/email/bounces", public=True, raises=(SignatureRefused,), max_body_bytes=MOST_BYTES)
 async def take_bounce(request: Request) -> Response:
     """A bounce or a complaint, as the mail server received it."""
     body = await request.body()
