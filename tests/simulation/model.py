@@ -181,6 +181,8 @@ class Model:
             if verb == "fail":
                 job.outcomes[job.attempt] = "failed"
                 job.failures += 1
+            elif verb == "snooze":
+                job.crashes = 0
             self._wait_again(job, answer.sent_at + (delay or 0.0))
 
     def unheard_of(self, worker: str, held: Iterable[int], before: float) -> list[Token]:

@@ -193,6 +193,22 @@ def test_failures_and_crashes_are_counted_apart(db: Session) -> None:
     assert (held.id, held.row["failures"], held.row["crashes"]) == (job, 1, 1)
 
 
+def test_a_job_that_comes_again_is_no_suspect_for_the_deaths_of_its_workers(db: Session) -> None:
+    job = db.enqueue()
+    for _ in range(6):
+        gone = db.worker()
+        db.claim(gone)
+        db.call("unregister_worker", worker_id=gone)
+        db.call("rescue_jobs")
+        (held,) = db.claim(db.worker())
+        assert (held.id, held.row["crashes"]) == (job, 1)
+        db.snooze(held, delay=0)
+        db.call("promote_jobs")
+
+    (held,) = db.claim(db.worker())
+    assert (held.row["failures"], held.row["crashes"]) == (0, 0)
+
+
 def test_one_claim_can_be_rescued_by_hand(db: Session) -> None:
     db.enqueue()
     held = db.claim_one(db.worker())

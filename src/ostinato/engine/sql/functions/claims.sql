@@ -472,8 +472,9 @@ begin
 end
 $$;
 
--- Lets jobs wait and run again later, without counting a failure. A job with a cancel request is cancelled instead.
--- Returns the ids of those that were refused as stale.
+-- Lets jobs wait and run again later, without counting a failure. A job with a cancel request is cancelled instead. Crashes are
+-- forgotten: a run that ends with a verdict did not take its process down, and one that comes again for months must not add up
+-- the deaths of all its workers. Returns the ids of those that were refused as stale.
 create function ostinato.snooze_jobs(
     claim_ids bigint[], job_ids bigint[], attempts integer[], delays double precision[], reason text default 'snooze'
 ) returns setof bigint language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -490,7 +491,7 @@ begin
         left join cancel_request r on r.job_id = s.job_id
     ), snoozed as (
         insert into scheduled (job_id, run_at, attempt, priority, failures, crashes, keyed, reason, queue, tenant_id, kind, limit_key)
-        select s.job_id, v_now + make_interval(secs => delays[s.n]), s.attempt + 1, s.priority, s.failures, s.crashes, s.keyed,
+        select s.job_id, v_now + make_interval(secs => delays[s.n]), s.attempt + 1, s.priority, s.failures, 0, s.keyed,
                snooze_jobs.reason, s.queue, s.tenant_id, s.kind, s.limit_key
         from settled s where not s.cancelled
     ), cancelled as (
