@@ -926,6 +926,13 @@ CREATE FUNCTION ostinato.has_unsequenced() RETURNS boolean
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.has_unsequenced() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.hasten_jobs(job_ids bigint[]) RETURNS TABLE(job_id bigint, queue text)
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato.hasten_jobs(job_ids bigint[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.heal_deliveries(most integer DEFAULT 100000) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -3727,6 +3734,8 @@ GRANT ALL ON FUNCTION ostinato.guard_lease(name text, token bigint, tenant_id te
 GRANT ALL ON FUNCTION ostinato.guard_lease(name text, token bigint, tenant_id text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.has_unsequenced() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.has_unsequenced() TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.hasten_jobs(job_ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.hasten_jobs(job_ids bigint[]) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.heal_deliveries(most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.heal_deliveries(most integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.heartbeat_worker(worker_id uuid, draining boolean) FROM PUBLIC;

@@ -6,7 +6,7 @@ import pytest
 
 from ostinato import Context, InvalidInput, Unique, UniqueConflict
 from ostinato.base.errors import NotFound
-from ostinato.engine import queues
+from ostinato.engine import jobs, queues
 from ostinato.runtime.client import Client
 from tests.runtime.lab import Lab, until
 
@@ -52,6 +52,21 @@ async def test_a_transaction_that_rolls_back_adds_nothing_and_rings_nobody(
 
     assert await lab.value("select count(*) from ostinato_data.job") == 0
     assert rings == []
+
+
+async def test_jobs_that_are_hastened_ring_for_their_queues(lab: Lab, rings: list[str]) -> None:
+    @lab.app.job(queue="mail")
+    async def send(ctx: Context) -> None: ...
+
+    later = await send.options(delay=86_400).enqueue(lab.client)
+    rings.clear()
+
+    async with lab.client.transaction() as conn:
+        moved = await jobs.hasten(conn, [later, 4711])
+        assert rings == []
+
+    assert (moved, rings) == ([later], ["mail"])
+    assert await lab.value("select count(*) from ostinato_data.ready") == 1
 
 
 async def test_an_idle_worker_starts_a_job_on_the_ring_without_a_poll(lab: Lab) -> None:

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.sql.engine import START, Clock, Session, Value, refused, until_blocked
+from tests.sql.engine import START, Clock, Session, Sessions, Value, refused, until_blocked
 
 
 def bury(db: Session, count: int = 1, type_: str = "ValueError", **params: Value) -> list[int]:
@@ -25,6 +25,51 @@ def test_a_scheduled_job_runs_now(db: Session) -> None:
 
     held = db.claim_one(db.worker())
     assert (held.id, held.attempt) == (job, 1)
+
+
+def test_jobs_that_wait_for_their_time_are_hastened_and_others_left_alone(db: Session) -> None:
+    later = db.enqueue(run_at=START + timedelta(hours=2))
+    sooner = db.enqueue(run_at=START + timedelta(hours=1), queue="mail")
+    snoozed = db.enqueue(queue="slow")
+    db.snooze(db.claim_one(db.worker(), queue="slow"), delay=3600)
+    failed = db.enqueue(queue="slow")
+    db.fail(db.claim_one(db.worker(), queue="slow"), delay=3600)
+    (dead,) = bury(db)
+    running = db.enqueue(queue="busy")
+    db.claim_one(db.worker(), queue="busy")
+    ready = db.enqueue(queue="full")
+    others = [dead, running, ready, 4711]
+    before = [db.state(job) for job in others[:3]]
+
+    moved = db.call("hasten_jobs", job_ids=[snoozed, later, sooner, failed, *others])
+
+    assert [(row["job_id"], row["queue"]) for row in moved] == sorted(
+        [(later, "default"), (sooner, "mail"), (snoozed, "slow"), (failed, "slow")]
+    )
+    assert [db.state(job) for job in others[:3]] == before
+    assert db.call("hasten_jobs", job_ids=[later, sooner]) == []
+    held = {job.id: job for job in db.claim(db.worker(), 10, queue="slow")}
+    assert (held[snoozed].attempt, held[snoozed].row["failures"]) == (2, 0)
+    assert (held[failed].attempt, held[failed].row["failures"]) == (2, 1)
+
+
+def test_hastened_jobs_run_in_the_order_of_their_time(db: Session) -> None:
+    jobs = [db.enqueue(run_at=START + timedelta(hours=hours)) for hours in (3, 1, 2)]
+
+    db.call("hasten_jobs", job_ids=jobs)
+
+    assert [held.id for held in db.claim(db.worker(), 3)] == [jobs[1], jobs[2], jobs[0]]
+
+
+def test_haste_waits_for_nobody_who_is_moving_a_job(db: Session, sessions: Sessions) -> None:
+    other = sessions.open()
+    job = db.enqueue(run_at=START + timedelta(hours=1))
+    with other.transaction():
+        assert other.get("retry_job", job_id=job) == "scheduled"
+
+        assert db.call("hasten_jobs", job_ids=[job]) == []
+
+    assert db.state(job) == "ready"
 
 
 def test_a_retry_that_waits_keeps_its_failures(db: Session) -> None:

@@ -1,4 +1,4 @@
-"""Jobs as their callers see them: enqueue, cancel, retry, redrive.
+"""Jobs as their callers see them: enqueue, cancel, retry, hasten, redrive.
 
 Every function works in the transaction of the connection it is given. The logic is in
 `sql/functions/jobs.sql`; any client in any language gets the same by calling those functions.
@@ -25,6 +25,7 @@ __all__ = [
     "cancel",
     "enqueue",
     "enqueue_many",
+    "hasten",
     "redrive",
     "retry",
 ]
@@ -151,6 +152,18 @@ async def cancel(conn: Connection, job_id: int, reason: str = "cancelled by requ
 async def retry(conn: Connection, job_id: int) -> str:
     """Run a waiting, dead or cancelled job now and return the state it was in."""
     return str(await call_value(conn, "retry_job", job_id=job_id))
+
+
+async def hasten(conn: Connection, job_ids: Sequence[int]) -> list[int]:
+    """Run those of the jobs now that wait for their time, and return their ids.
+
+    The others are left alone: what runs, is ready or has ended needs no haste.
+    """
+    rows = await call(conn, "hasten_jobs", job_ids=list(job_ids))
+    added = added_queues.get()
+    if added is not None:
+        added.update(queue for _, queue in rows)
+    return [job_id for job_id, _ in rows]
 
 
 async def redrive(

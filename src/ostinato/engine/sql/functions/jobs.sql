@@ -1,4 +1,4 @@
--- Jobs: enqueue, cancel, retry, redrive. What a caller asks for; what workers do is in claims.sql.
+-- Jobs: enqueue, cancel, retry, hasten, redrive. What a caller asks for; what workers do is in claims.sql.
 --
 -- Every verb works inside the caller's transaction and takes effect with its commit.
 -- Lock order, here and in claims.sql and workers.sql: queue, job_unique, claim (ascending id), then single-job rows
@@ -486,6 +486,27 @@ begin
     perform ostinato.make_ready(retry_job.job_id, ostinato.new_id(), v_job.attempt, v_job.failures, v_job.crashes),
             ostinato.forget_run(array[retry_job.job_id], array[retry_job.job_id]);  -- the last word counts, not an old request
     return v_state;
+end
+$$;
+
+-- Runs jobs now that wait for their time: later, a retry, a snooze. All others, and those that somebody else is moving, are left
+-- alone: it waits for nobody. Returns the ids of those that it moved, with their queues, to be rung.
+create function ostinato.hasten_jobs(job_ids bigint[]) returns table (job_id bigint, queue text) language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+#variable_conflict use_column
+begin
+    return query
+    with gone as (
+        delete from scheduled s where s.ctid = any (array(
+            select w.ctid from scheduled w where w.job_id = any (hasten_jobs.job_ids) for update skip locked))
+        returning s.*
+    ), made as (
+        insert into ready (position, job_id, attempt, priority, failures, crashes, keyed, queue, tenant_id, kind, limit_key)
+        select ostinato.new_id(), g.job_id, g.attempt, g.priority, g.failures, g.crashes, g.keyed, g.queue, g.tenant_id, g.kind, g.limit_key
+        from (select * from gone order by run_at, job_id) g
+        returning ready.job_id, ready.queue
+    )
+    select m.job_id, m.queue from made m order by m.job_id;
 end
 $$;
 
