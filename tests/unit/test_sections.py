@@ -65,6 +65,51 @@ def test_an_unknown_name_in_the_file_is_refused(tmp_path: Path) -> None:
         Sample.load(environ={}, file=path)
 
 
+def test_what_was_loaded_is_kept_until_a_variable_or_the_file_changes(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(file.parent)
+    first = Sample.load()
+    assert (first, Sample.load() is first) == (Sample(url="http://a", most=3), True)
+
+    monkeypatch.setenv("OSTINATO_ROUNDS_MOST", "4")
+    assert Sample.load() == Sample(url="http://a", most=4)
+    monkeypatch.delenv("OSTINATO_ROUNDS_MOST")
+    assert Sample.load() == first
+
+    file.write_text(file.read_text().replace("most = 3", "most = 5"))  # as long, and as old
+    assert Sample.load().most == 5
+    file.unlink()
+    assert Sample.load() == Sample()
+
+
+def test_what_cannot_be_used_is_refused_after_a_good_load_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = Sample.load()
+    monkeypatch.setenv("OSTINATO_ROUNDS_MOSTT", "4")
+    with pytest.raises(SettingsError, match="OSTINATO_ROUNDS_MOSTT"):
+        Sample.load()
+    monkeypatch.delenv("OSTINATO_ROUNDS_MOSTT")
+    monkeypatch.setenv("OSTINATO_CONFIG", str(tmp_path / "none.toml"))
+    with pytest.raises(SettingsError, match="cannot read"):
+        Sample.load()
+    monkeypatch.delenv("OSTINATO_CONFIG")
+    assert Sample.load() == good
+
+
+def test_sections_do_not_share_what_they_loaded() -> None:
+    @section("rounds")
+    class Wider(Sample):
+        """Has one more."""
+
+        extra: int = setting(1, "How many more.", low=0, high=9)
+
+    assert type(Sample.load()) is Sample
+    assert type(Wider.load()) is Wider
+    assert type(Sample.load()) is Sample
+
+
 def test_a_section_belongs_to_an_application() -> None:
     with pytest.raises(InvalidInput, match="there is no section"):
         section("nothing")
