@@ -185,15 +185,16 @@ def clock(difference: float) -> Finding:
     return Finding("clock", "ok", f"{abs(difference):.3f} s apart", None, values)
 
 
-def zones(*, missing_here: bool, missing_there: int) -> Finding:
+def zones(here: str | None, *, missing_there: int) -> Finding:
     """Time zones are known on both sides."""
     if missing_there:
         hint = "Reinstall the server's time zone data (tzdata)."
         return Finding("time zones", "fail", "the database has no time zone data", hint)
-    if missing_here:
-        hint = "Install the system's tzdata, or the Python package tzdata."
+    if here is None:
+        hint = "Install it: `pip install tzdata`, or the system's tzdata."
         return Finding("time zones", "warn", "this machine has no time zone data", hint)
-    return Finding("time zones", "ok", "known here and in the database")
+    told = f"known in the database and here: {here}"
+    return Finding("time zones", "ok", told, None, {"here": here})
 
 
 def pooling(*, set_pooled: bool, seen_pooled: bool, listens: bool) -> Finding:

@@ -3,7 +3,6 @@
 import platform
 import shutil
 import time
-import zoneinfo
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -14,7 +13,7 @@ from psycopg.rows import dict_row
 from rich.text import Text
 
 from ostinato.base.errors import OstinatoError
-from ostinato.cli import attach, checks
+from ostinato.cli import attach, checks, zones
 from ostinato.cli.checks import Finding
 from ostinato.cli.command import Cli, command, own_version
 from ostinato.cli.output import table
@@ -99,7 +98,7 @@ async def _server(conn: Connection, database: Database) -> AsyncIterator[Finding
     yield checks.connections(**used)
     yield checks.clock(server["clock"] - (asked + answered) / 2)
     (there,) = await _ask(conn, "zones")
-    yield checks.zones(missing_here=_no_zones_here(), missing_there=there["missing"])
+    yield checks.zones(zones.release(), missing_there=there["missing"])
 
 
 async def _schema(database: Database) -> list[Finding]:
@@ -133,11 +132,3 @@ async def _ask(conn: Connection, name: str) -> list[dict[str, Any]]:
     async with conn.cursor(row_factory=dict_row) as cursor:
         await cursor.execute(statement("ostinato.cli", "sql/doctor.sql", name))
         return await cursor.fetchall()
-
-
-def _no_zones_here() -> bool:
-    try:
-        zoneinfo.ZoneInfo("Europe/Paris")
-    except zoneinfo.ZoneInfoNotFoundError:
-        return True
-    return False
