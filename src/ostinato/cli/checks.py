@@ -3,15 +3,18 @@
 Each finding is ok, a warning (it works, but look at it) or a failure (mend it), and says how.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ostinato.base.errors import DatabaseUnavailable, OstinatoError
 from ostinato.cli import words
 from ostinato.engine.machines import Gap
+from ostinato.runtime.checkup import Trouble
 
 __all__ = [
     "Finding",
+    "application",
     "backlog",
     "clock",
     "connections",
@@ -195,6 +198,13 @@ def zones(here: str | None, *, missing_there: int) -> Finding:
         return Finding("time zones", "warn", "this machine has no time zone data", hint)
     told = f"known in the database and here: {here}"
     return Finding("time zones", "ok", told, None, {"here": here})
+
+
+def application(app: str, troubles: Sequence[Trouble]) -> list[Finding]:
+    """An application finds what it needs on this machine; only who uses it must mend it."""
+    if not troubles:
+        return [Finding(app, "ok", "has what it needs on this machine")]
+    return [Finding(app, "warn", each.problem, each.hint) for each in troubles]
 
 
 def pooling(*, set_pooled: bool, seen_pooled: bool, listens: bool) -> Finding:

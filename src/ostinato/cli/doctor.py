@@ -16,12 +16,14 @@ from ostinato.base.errors import OstinatoError
 from ostinato.cli import attach, checks, zones
 from ostinato.cli.checks import Finding
 from ostinato.cli.command import Cli, command, own_version
+from ostinato.cli.loading import CATALOG, load_apps
 from ostinato.cli.output import table
 from ostinato.cli.schema import COMPONENTS
 from ostinato.db import migrate, pool
 from ostinato.db.sqlfile import statement
 from ostinato.engine import inspect, machines
 from ostinato.engine.workers import CONTRACT
+from ostinato.runtime import checkup
 from ostinato.runtime.database import Database
 
 __all__ = ["register"]
@@ -78,6 +80,8 @@ async def _examine(cli: Cli) -> list[Finding]:
     if cli.settings.database_url is None and attach.data_folder(cli.settings).is_dir():
         folder = attach.data_folder(cli.settings)
         found.append(checks.disk(shutil.disk_usage(folder).free, str(folder)))
+    for app, troubles in (await checkup.examine(load_apps([CATALOG]))).items():
+        found += checks.application(app, troubles)
     return found
 
 

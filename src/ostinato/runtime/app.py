@@ -39,7 +39,8 @@ class App:
 
     What else an application brings is named as "module:NAME" and imported only by who needs it:
     `http` its router, `sql` its part of the schema, `sandbox` its stand-in for the outside world,
-    `demo` its scenario, `metrics` its figures for Prometheus, `panels` what the console shows.
+    `demo` its scenario, `metrics` its figures for Prometheus, `panels` what the console shows,
+    `doctor` what it needs on this machine.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class App:
         demo: str | None = None,
         metrics: str | None = None,
         panels: Sequence[str] = (),
+        doctor: str | None = None,
     ) -> None:
         if not _NAME.fullmatch(name):
             raise InvalidInput(
@@ -68,6 +70,7 @@ class App:
         self.demo = demo
         self.metrics = metrics
         self.panels = tuple(panels)
+        self.doctor = doctor
         self._kinds: dict[str, JobKind[Any]] = {}
         self._schedules: dict[str, Schedule] = {}
         self._events: dict[tuple[str, int], EventKind[Any]] = {}
