@@ -1578,6 +1578,11 @@ CREATE FUNCTION ostinato.prune_alerts(retention_days integer) RETURNS integer
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.prune_alerts(retention_days integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.prune_api_keys(keep_days integer, most integer DEFAULT 1000) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.prune_api_keys(keep_days integer, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.prune_default(cutoff timestamp with time zone) RETURNS TABLE(action text, name text, reason text, rows bigint)
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -4035,6 +4040,8 @@ GRANT ALL ON FUNCTION ostinato.promote_jobs(most integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.protect_table(entity text, tenant_column text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION ostinato.prune_alerts(retention_days integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.prune_alerts(retention_days integer) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.prune_api_keys(keep_days integer, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.prune_api_keys(keep_days integer, most integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.prune_default(cutoff timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.prune_default(cutoff timestamp with time zone) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.prune_idempotency(most integer) FROM PUBLIC;

@@ -8,7 +8,7 @@ from psycopg import AsyncConnection
 from structlog.typing import EventDict
 
 from ostinato.base.errors import DatabaseUnavailable, NotFound
-from ostinato.engine import observe, upkeep
+from ostinato.engine import keys, observe, upkeep
 from ostinato.runtime.janitor import Janitor
 from tests.runtime.lab import Lab
 
@@ -27,6 +27,24 @@ async def test_a_round_makes_partitions_and_notes_the_figures(lab: Lab, janitor:
     assert (weeks, logs) == (5, 5)
     assert await lab.value("select count(*) from ostinato_data.metric_sample") > 0
     assert pause > 0
+
+
+async def test_a_round_forgets_keys_that_ended_long_ago(lab: Lab, janitor: Janitor) -> None:
+    async with lab.client.connection() as conn:
+        old, new = [
+            await keys.create(conn, tenant_id="acme", subject="me", roles=["ops"]) for _ in range(2)
+        ]
+        await keys.revoke(conn, old.record.id)
+        await keys.revoke(conn, new.record.id)
+        await lab.engine.admin.execute(
+            "update ostinato_data.api_key set revoked_at = revoked_at - interval '91 days'"
+            " where id = %s",
+            [old.record.id],
+        )
+
+        await janitor.tick(conn)
+
+        assert [key.id for key in await keys.list_keys(conn)] == [new.record.id]
 
 
 async def test_what_was_done_is_not_due_again(

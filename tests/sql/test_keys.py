@@ -35,6 +35,7 @@ FUNCTIONS = [
     "lock_api_key(1)",
     "rotate_api_key(1, 2, '\\x00')",
     "revoke_api_key(1)",
+    "prune_api_keys(90)",
     "check_api_key(null)",
     "is_api_key_usable(null, now())",
     "api_key_line(null, now())",
@@ -338,6 +339,45 @@ def test_a_key_that_is_not_there_is_not_found(ask: Ask, key_id: int) -> None:
 
 
 # Use.
+
+
+def test_a_key_that_ended_is_forgotten_after_90_days_and_its_successor_works_on(
+    ask: Ask, db: Session, clock: Clock
+) -> None:
+    lasting, revoked, expired = made(ask), made(ask), made(ask, expires_in=10 * DAY)
+    ask(lambda conn: keys.revoke(conn, revoked.record.id))
+    replaced = made(ask)
+    successor: Created = ask(lambda conn: keys.rotate(conn, replaced.record.id))
+
+    clock.advance(days=90)
+    assert ask(keys.prune) == 0
+    clock.advance(days=1, seconds=1)
+    assert ask(keys.prune) == 2
+    clock.advance(days=10)
+    assert ask(keys.prune) == 1
+
+    left = {row["id"]: row["replaces"] for row in db.call("list_api_keys")}
+    assert left == {lasting.record.id: None, successor.record.id: None}
+    assert works(ask, lasting)
+    assert works(ask, successor)
+    assert not works(ask, revoked)
+    assert not works(ask, expired)
+
+
+def test_pruning_leaves_a_key_that_somebody_is_changing(
+    ask: Ask, db: Session, sessions: Sessions, clock: Clock
+) -> None:
+    (held, free) = (add(db)["id"] for _ in range(2))
+    for key_id in (held, free):
+        db.call("revoke_api_key", key_id=key_id)
+    clock.advance(days=91)
+    other = sessions.open()
+
+    with other.transaction():
+        other.call("lock_api_key", key_id=held)
+        assert ask(keys.prune) == 1
+
+    assert [row["id"] for row in db.call("list_api_keys")] == [held]
 
 
 def test_uses_are_noted_together_and_at_most_once_a_minute(db: Session, clock: Clock) -> None:

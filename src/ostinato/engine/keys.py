@@ -37,6 +37,7 @@ __all__ = [
     "key_id_of",
     "list_keys",
     "note_use",
+    "prune",
     "revoke",
     "rotate",
 ]
@@ -45,6 +46,8 @@ Connection = AsyncConnection[Any]
 State = Literal["active", "expired", "revoked"]
 
 DAY = 86_400.0
+KEEP_DAYS = 90
+"""How long a key that ended is still listed."""
 PAGE = 100
 SECRET_BYTES = 32
 LARGEST_ID = 2**63 - 1
@@ -227,6 +230,11 @@ async def revoke(conn: Connection, key_id: int, *, tenant_id: str | None = None)
         conn, class_row(Key), "revoke_api_key", key_id=key_id, tenant_id=tenant_id
     )
     return record
+
+
+async def prune(conn: Connection, keep_days: int = KEEP_DAYS) -> int:
+    """Forget keys that ended that long ago; how many."""
+    return int(await call_value(conn, "prune_api_keys", keep_days=keep_days))
 
 
 def key_id_of(text: str) -> int:

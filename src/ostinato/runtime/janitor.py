@@ -18,6 +18,7 @@ from ostinato.base.metrics import Recorder
 from ostinato.engine import (
     alerts,
     idempotency,
+    keys,
     leases,
     observe,
     subscriptions,
@@ -64,6 +65,7 @@ class Janitor:
             Chore("leases", KEYS_SECONDS, leases.prune),
             Chore("deliveries", DELIVERIES_SECONDS, subscriptions.heal),
             Chore("webhooks", WEBHOOKS_SECONDS, lambda conn: _webhooks(conn, retention_days)),
+            Chore("keys", PARTITIONS_SECONDS, keys.prune),
             Chore("firings", PARTITIONS_SECONDS, lambda conn: alerts.prune(conn, retention_days)),
             Chore("alerts", ALERT_SECONDS, lambda conn: watch(conn, counted)),
         )

@@ -6,6 +6,7 @@
 --   note_api_key_use  writes down that keys were used, at most once a minute each
 --   rotate_api_key    gives a key a successor; it works on for an overlap
 --   revoke_api_key    ends a key at once
+--   prune_api_keys    forgets keys that ended long ago
 --
 -- The text of a key never comes here: it is made, hashed and compared where it is shown (engine/keys.py), so that no log of
 -- statements, no list of sessions and no backup has it. Whoever can write to this table can make himself a key; whoever can read
@@ -187,5 +188,21 @@ begin
     v_key.revoked_at := coalesce(v_key.revoked_at, v_now);
     update api_key k set revoked_at = v_key.revoked_at where k.id = key_id;
     return ostinato.api_key_line(v_key, v_now);
+end
+$$;
+
+-- Forgets keys that ended that long ago; returns how many. Until then they are listed, and their holders told why they are
+-- refused; a successor that still works forgets what it replaced. A key that somebody else is changing is left for the next time.
+create function ostinato.prune_api_keys(keep_days integer, most integer default 1000) returns integer language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+declare
+    v_past constant timestamptz := ostinato.now() - make_interval(days => keep_days);
+    v_gone bigint[];
+begin
+    select array_agg(o.id) into v_gone from (
+        select k.id from api_key k where least(k.revoked_at, k.expires_at) < v_past order by k.id limit most for update skip locked) o;
+    update api_key k set replaces = null where k.replaces = any (v_gone);
+    delete from api_key k where k.id = any (v_gone);
+    return coalesce(cardinality(v_gone), 0);
 end
 $$;
