@@ -33,7 +33,7 @@ async def forget(conn: AsyncConnection[Any]) -> Recorder:
 
 FIGURES = Figures((OPEN,), tell)
 FAILING = Figures((), fail)
-SLOW = Figures((), forget)
+SLOW = Figures((), forget, seconds=0.05)
 STRAY = Figures((FOREIGN,), tell)
 
 HERE = "tests.api.figures"

@@ -3,7 +3,6 @@
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from ostinato.runtime import figures
 from ostinato.runtime.app import App
 from tests.api.conftest import Api
 from tests.api.figures import APPS
@@ -24,11 +23,7 @@ async def read(api: Api) -> dict[tuple[str, ...], float]:
     }
 
 
-async def test_an_application_that_cannot_tell_its_figures_hides_no_others(
-    api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(figures, "ASK_SECONDS", 0.5)
-
+async def test_an_application_that_cannot_tell_its_figures_hides_no_others(api: Api) -> None:
     found = await read(api)
 
     assert found["ostinato_till_open", "first"] == 3
@@ -42,8 +37,7 @@ async def test_an_application_that_cannot_tell_its_figures_hides_no_others(
     assert not [name for name, *_ in found if name == "ostinato_workers_of_mine"]
 
 
-async def test_its_failures_add_up(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(figures, "ASK_SECONDS", 0.5)
+async def test_its_failures_add_up(api: Api) -> None:
     await read(api)
 
     assert (await read(api))["ostinato_figure_failures_total", "broken"] == 2

@@ -30,9 +30,6 @@ __all__ = ["Figures", "Shown", "ask", "declared", "figures_of"]
 
 log = get_logger("figures")
 
-ASK_SECONDS = 5.0
-"""The longest that one application may take: a scrape waits for ten seconds or so."""
-
 
 @dataclass(frozen=True)
 class Figures:
@@ -41,6 +38,8 @@ class Figures:
     metrics: tuple[Gauge, ...]
     record: Callable[[AsyncConnection[Any]], Awaitable[Recorder]]
     """Is given a worker's connection, in a transaction."""
+    seconds: float = 5.0
+    """The longest that it may take: a scrape waits for ten seconds or so."""
 
 
 class Shown(NamedTuple):
@@ -59,7 +58,7 @@ async def ask(conn: AsyncConnection[Any], apps: Iterable[App], failures: Recorde
         failures.add(FIGURE_FAILURES, app.name, by=0)  # a series that is there before it is needed
         try:
             figures = _loaded(app.name, app.metrics)
-            async with asyncio.timeout(ASK_SECONDS), transaction(conn):
+            async with asyncio.timeout(figures.seconds), transaction(conn):
                 recorder = await figures.record(conn)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is this application's
             failures.add(FIGURE_FAILURES, app.name)
