@@ -53,9 +53,13 @@ def one_round(bench: Bench, system: System, only: Collection[str]) -> Figures:
         bench.server.checkpoint()
         if {"bulk", "single", "drain"} & set(only):
             figures |= throughput(bench, system, url, only)
-        if {"latency", "idle"} & set(only):
+        waits = {"latency", "idle"} & set(only)
+        empty = "drain" in only or not {"bulk", "single"} & set(only)
+        if waits and empty:
             bench.server.tidy(url)
             figures |= latency_and_idle(bench, system, url, name, only)
+    if waits and not empty:  # what was enqueued is still there, and would be in the way
+        figures |= one_round(bench, system, waits)
     return figures
 
 
