@@ -21,10 +21,21 @@ import ostinato.testing
 from ostinato.base import log
 from ostinato.db import embedded
 from ostinato.db.embedded import Server
+from tests.spread import Spread, longest_first
 
 _names = itertools.count(1)
 _called: set[str] = set()
 _known: set[str] = set()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Spread:
+    """Spread the tests as `tests.spread` says."""
+    return Spread(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items[:] = longest_first(items)
 
 
 @pytest.fixture(scope="session")
@@ -33,6 +44,8 @@ def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with embedded.start(tmp_path_factory.mktemp("shared")) as server:
         with psycopg.connect(server.admin_url, autocommit=True) as conn:
             conn.execute("alter system set track_functions = 'all'")
+            conn.execute("alter system set fsync = off")  # it is never killed, and ends with us
+            conn.execute("alter system set full_page_writes = off")
             conn.execute("select pg_reload_conf()")
         yield server
 

@@ -16,7 +16,7 @@ from typer.testing import CliRunner, Result
 from ostinato.base import log
 from ostinato.base.settings import CONFIG
 from ostinato.cli.main import app
-from ostinato.cli.schema import COMPONENTS
+from ostinato.cli.schema import components
 from ostinato.db.embedded import Server, Urls
 from ostinato.db.migrate import migrate
 
@@ -124,7 +124,7 @@ class Place:
 @pytest.fixture(scope="session")
 def _urls(shared_server: Server) -> Urls:
     urls = shared_server.create_database("faces")
-    asyncio.run(migrate(urls.admin, COMPONENTS))
+    asyncio.run(migrate(urls.admin, components()))
     return urls
 
 

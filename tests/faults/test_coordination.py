@@ -39,7 +39,7 @@ from tests.runtime.lab import Lab
 from tests.runtime.receiver import Receiver, Reply
 
 # All on one process: they share a server, and would take the machine's time from each other.
-pytestmark = [pytest.mark.xdist_group("faults"), pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 BINARIES = Path("/usr/lib/postgresql/15/bin")
 AT_ONCE = Retry(delays=(0, 0))

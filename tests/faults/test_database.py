@@ -20,7 +20,6 @@ from tests.faults.site import Site, eventually, say
 ENGINE_SQL = Path(migrate.__file__).parents[1] / "engine" / "sql"
 
 # All on one process: they share a server, and would take the machine's time from each other.
-pytestmark = pytest.mark.xdist_group("faults")
 
 
 def passed(seconds: float) -> None:

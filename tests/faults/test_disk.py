@@ -17,7 +17,6 @@ from tests.faults.site import Site, eventually, say
 SIZE_MB = 360
 
 # All on one process: they share a server, and would take the machine's time from each other.
-pytestmark = pytest.mark.xdist_group("faults")
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from tests.faults.telling import Telling, telling
 from tests.runtime.receiver import Reply, silence
 
 # All on one process: they share a server, and would take the machine's time from each other.
-pytestmark = [pytest.mark.xdist_group("faults"), pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 EVERY = 40
 ROUNDS = 3

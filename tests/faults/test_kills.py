@@ -9,7 +9,6 @@ from ostinato.base.settings import Settings
 from tests.faults.site import Site, eventually, say
 
 # All on one process: they share a server, and would take the machine's time from each other.
-pytestmark = pytest.mark.xdist_group("faults")
 
 
 @pytest.mark.parametrize("seed", [1, 2])

@@ -27,7 +27,6 @@ Mode = Literal["direct", "pooled, direct listen", "pooled, polling"]
 MODES: list[Mode] = ["direct", "pooled, direct listen", "pooled, polling"]
 
 # All on one process: they share a server, and would take the machine's time from each other.
-pytestmark = pytest.mark.xdist_group("faults")
 
 
 @pytest.fixture(scope="module")

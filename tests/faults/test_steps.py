@@ -4,7 +4,6 @@ import pytest
 
 from tests.faults.site import Site, eventually
 
-pytestmark = pytest.mark.xdist_group("faults")
 
 EDGES = ("before", "during", "after the effect", "after the save")
 

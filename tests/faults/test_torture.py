@@ -22,7 +22,6 @@ ROOT = Path(__file__).parents[2]
 SEED = 20260115
 
 # All on one process: they share a server, and would take the machine's time from each other.
-pytestmark = pytest.mark.xdist_group("faults")
 
 
 def test_a_short_torture_breaks_no_promise() -> None:

@@ -18,7 +18,7 @@ SEEDS_PER_TEST = 15
 SEEDS = range(1, 106, SEEDS_PER_TEST)
 MORE_SEEDS = 120  # for a mutant whose own seed does not find it any more
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("coordination")]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ SEEDS_PER_TEST = 25
 SEEDS = range(1, 201, SEEDS_PER_TEST)
 MORE_SEEDS = 120  # for a mutant whose own seed does not find it any more
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("simulation")]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from ostinato.base.settings import Settings
 from ostinato.cli.command import Cli
 from ostinato.cli.document import keep_json_raw
 from ostinato.cli.output import Output
-from ostinato.cli.schema import APP_COMPONENTS
+from ostinato.cli.schema import app_components
 from ostinato.db import embedded, pool
 from ostinato.db.pool import conninfo
 from ostinato.engine.schema import install
@@ -124,7 +124,9 @@ async def serving(
     watching = asyncio.create_task(_watch(server, out)) if watched else None
     try:
         if migrated:
-            await install(server.admin_url, APP_COMPONENTS, retention_days=settings.retention_days)
+            await install(
+                server.admin_url, app_components(), retention_days=settings.retention_days
+            )
         yield Database.embedded(server)
     finally:
         if watching is not None:

@@ -14,7 +14,7 @@ from ostinato.base.errors import NotConfigured
 from ostinato.cli import attach
 from ostinato.cli.command import Cli, command
 from ostinato.cli.output import table
-from ostinato.cli.schema import APP_COMPONENTS, COMPONENTS
+from ostinato.cli.schema import app_components, components
 from ostinato.db import migrate as migrations
 from ostinato.db import pool
 from ostinato.engine.schema import install
@@ -44,7 +44,7 @@ def migrate(
             ):
                 return await install(
                     database.admin_url,
-                    APP_COMPONENTS,
+                    app_components(),
                     retention_days=cli.settings.retention_days,
                     wait_seconds=wait_seconds,
                 )
@@ -65,7 +65,7 @@ def status(cli: Cli) -> None:
             attach.database(cli.settings, cli.out) as database,
             await pool.connect(database.admin_url, role="cli", pooled=True) as conn,
         ):
-            return await migrations.status(conn, COMPONENTS)
+            return await migrations.status(conn, components())
 
     found = attach.run(look())
     shown = table("component", "state", "file", "applied")
@@ -92,7 +92,7 @@ def sql(cli: Cli) -> None:
 
     Example: `ostinato db sql > ostinato.sql`
     """
-    text = migrations.sql(COMPONENTS)
+    text = migrations.sql(components())
     if cli.out.json:
         cli.out.show({"sql": text})
     else:

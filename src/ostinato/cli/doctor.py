@@ -18,7 +18,7 @@ from ostinato.cli.checks import Finding
 from ostinato.cli.command import Cli, command, own_version
 from ostinato.cli.loading import CATALOG, load_apps
 from ostinato.cli.output import table
-from ostinato.cli.schema import COMPONENTS
+from ostinato.cli.schema import components
 from ostinato.db import migrate, pool
 from ostinato.db.sqlfile import statement
 from ostinato.engine import inspect, machines
@@ -108,7 +108,7 @@ async def _server(conn: Connection, database: Database) -> AsyncIterator[Finding
 async def _schema(database: Database) -> list[Finding]:
     try:
         async with await pool.connect(database.admin_url, role="doctor", pooled=True) as conn:
-            status = await migrate.status(conn, COMPONENTS)
+            status = await migrate.status(conn, components())
     except OstinatoError as error:
         return [checks.failed("schema", error)]
     troubles = [*status.roles, *(part.trouble for part in status.components if part.trouble)]

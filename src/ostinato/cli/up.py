@@ -22,7 +22,7 @@ from ostinato.cli import attach, demo_data, listening
 from ostinato.cli.command import Cli
 from ostinato.cli.demo_data import DemoKey, Place
 from ostinato.cli.sandbox import LOOPBACK
-from ostinato.cli.schema import APP_COMPONENTS
+from ostinato.cli.schema import app_components
 from ostinato.cli.supervisor import Part, Supervisor
 from ostinato.cli.upview import Standing, show
 from ostinato.engine.schema import install
@@ -196,7 +196,7 @@ def environ(settings: Settings) -> dict[str, str]:
 async def _migrate(cli: Cli, settings: Settings, database: Database, wait_seconds: float) -> None:
     with cli.out.working(f"Bringing the schema of {attach.named(database.admin_url)} up to date"):
         await (await attach.answering(database.admin_url, wait_seconds)).close()
-        await install(database.admin_url, APP_COMPONENTS, retention_days=settings.retention_days)
+        await install(database.admin_url, app_components(), retention_days=settings.retention_days)
 
 
 def _letting_webhooks_in(settings: Settings, sandbox: socket.socket) -> Settings:

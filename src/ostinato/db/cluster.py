@@ -23,8 +23,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil  # type: ignore[import-untyped]
-
 from ostinato.base.errors import EmbeddedError
 from ostinato.db import binaries, serverconf
 from ostinato.db.osuser import OsUser, let_in, server_user
@@ -200,6 +198,8 @@ class Cluster:
 
     def pid(self) -> int | None:
         """The process id of the server, if it is alive and serves this folder."""
+        import psutil  # type: ignore[import-untyped]  # noqa: PLC0415  # only for a server here
+
         lines = self.pid_file()
         if not lines or not lines[0].strip().isdigit():
             return None

@@ -1,0 +1,71 @@
+"""How the tests are spread over the processes of `make test`.
+
+A file is a unit, so that what it sets up is made once, in one process. The faults are one unit
+for all their files: kills and stopped servers of two at a time would disturb each other. Tests of
+a file that is long and sets up next to nothing are units of their own. The longest come first:
+one that is handed out last would leave the other processes idle.
+"""
+
+from collections.abc import Iterable
+
+import pytest
+from xdist.scheduler import LoadScopeScheduling
+
+__all__ = ["Spread", "longest_first"]
+
+TOGETHER = ("tests/faults/",)
+APART = (
+    "tests/simulation/",
+    "tests/apps/watchfolder/test_whole.py",
+    "tests/apps/watchfolder/test_crashes.py",
+    "tests/apps/watchfolder/test_engine.py",
+)
+FIRST = (
+    "tests/faults/",
+    "tests/apps/watchfolder/test_whole.py",
+    "tests/faces/test_up.py",
+    "tests/api/test_schemathesis.py",
+    "tests/apps/rounds/test_document.py",
+    "tests/db/test_oldest.py",
+    "tests/apps/watchfolder/",
+    "tests/faces/test_serve.py",
+    "tests/simulation/",
+    "tests/migration/",
+    "tests/apps/",
+    "tests/db/",
+    "tests/api/",
+    "tests/examples/",
+    "tests/faces/",
+    "tests/runtime/",
+    "tests/sandbox/",
+    "tests/sql/",
+)
+
+
+def unit_of(nodeid: str) -> str:
+    """The name of the unit that a test belongs to."""
+    for folder in TOGETHER:
+        if nodeid.startswith(folder):
+            return folder
+    return nodeid if nodeid.startswith(APART) else nodeid.split("::", 1)[0]
+
+
+def rank_of(nodeid: str) -> int:
+    """How early a test is handed out: 0 is first."""
+    return next((n for n, start in enumerate(FIRST) if nodeid.startswith(start)), len(FIRST))
+
+
+class Spread(LoadScopeScheduling):  # type: ignore[misc]  # it ships no type information
+    """Hands out units in the order of the collection."""
+
+    def __init__(self, config: pytest.Config, log: object = None) -> None:
+        super().__init__(config, log)
+        config.option.loadscopereorder = False
+
+    def _split_scope(self, nodeid: str) -> str:
+        return unit_of(nodeid)
+
+
+def longest_first(items: Iterable[pytest.Item]) -> list[pytest.Item]:
+    """The items with the longest units first, otherwise in their old order."""
+    return sorted(items, key=lambda item: rank_of(item.nodeid))
