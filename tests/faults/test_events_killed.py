@@ -20,7 +20,7 @@ from tests.runtime.receiver import Reply, silence
 # All on one process: they share a server, and would take the machine's time from each other.
 pytestmark = pytest.mark.slow
 
-EVERY = 40
+EVERY = 20
 ROUNDS = 3
 
 

@@ -19,9 +19,9 @@ def test_kill_9_at_random_moments_loses_no_job_and_repeats_no_effect(site: Site,
     for _ in range(3):
         crew.start()
     plain = site.enqueue("plain", 100)
-    written = site.enqueue("effect", 60) + site.enqueue("effect", 30, seconds=0.3)
-    written += site.enqueue("threaded", 20, seconds=0.05) + site.enqueue("flaky", 20, failures=2)
-    written += site.enqueue("long_transaction", 10, seconds=0.3)
+    written = site.enqueue("effect", 40) + site.enqueue("effect", 15, seconds=0.3)
+    written += site.enqueue("threaded", 15, seconds=0.05) + site.enqueue("flaky", 15, failures=2)
+    written += site.enqueue("long_transaction", 5, seconds=0.3)
 
     marks = sorted(rng.sample(range(5, len(plain) + len(written) - 20), 5))
     for mark in marks:

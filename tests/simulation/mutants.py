@@ -67,19 +67,21 @@ MUTANTS = (
         "settle",
         "on g.job_id = h.job_id and g.attempt = h.attempt and g.claim_id = h.claim_id",
         "on g.job_id = h.job_id and g.claim_id = h.claim_id",
+        seed=7,
     ),
     Mutant(
         "finishing does not ask for the claim",
         "settle",
         "and g.attempt = h.attempt and g.claim_id = h.claim_id",
         "and g.attempt = h.attempt",
+        seed=2,
     ),
     Mutant(
         "finishing does not lock the claim",
         "settle",
         "perform from claim c where c.id = any (v_claims) order by c.id for update;",
         "",
-        seed=11,
+        seed=1,
     ),
     Mutant(
         "finishing leaves the job in its claim",
@@ -92,6 +94,7 @@ MUTANTS = (
         "settle",
         "and not exists (select from rest r where r.claim_id = c.id)",
         "",
+        seed=2,
     ),
     Mutant(
         "the fence does not hold the claim",
@@ -112,7 +115,7 @@ MUTANTS = (
         "note_progress",
         "where c.id = g.claim_id and (h.job_id, h.attempt) = (g.job_id, g.attempt))",
         "where h.job_id = g.job_id)",
-        seed=10,
+        seed=27,
     ),
     # Claims.
     Mutant(
@@ -156,19 +159,21 @@ MUTANTS = (
         "take_suspect",
         "order by s.position limit 1 for update skip locked",
         "order by s.position limit 12 for update skip locked",
+        seed=43,
     ),
     Mutant(
         "a paused queue goes on",
         "claim_jobs",
         "if v_queue.paused then",
         "if false then",
+        seed=4,
     ),
     Mutant(
         "a claim does not look again whether the queue is paused",
         "claim_jobs",
         "v_wanted := case when v_queue.paused then 0 else",
         "v_wanted := case when false then 0 else",
-        seed=113,
+        seed=8,
     ),
     # Rescue.
     Mutant(
@@ -182,20 +187,21 @@ MUTANTS = (
         "tick",
         "if v_now < v_tick.last - interval '1 second' or v_now",
         "if v_now",
+        seed=4,
     ),
     Mutant(
         "a gap is only seen after a minute",
         "tick",
         "make_interval(secs => v_expiry.least * 7 / 15)",
         "interval '1 minute'",
-        seed=2,
+        seed=3,
     ),
     Mutant(
         "a beat in the future counts",
         "is_expired",
         "or beat_at - at > make_interval(secs => expiry_seconds)",
         "",
-        seed=110,
+        seed=17,
     ),
     Mutant(
         "the beat is by the time of another clock",
@@ -215,25 +221,28 @@ MUTANTS = (
             set_config('simulation.time', (select c.frozen from test_clock c)::text, true);
         return current_setting('simulation.time')::timestamptz;
         """,
-        seed=11,
+        seed=1,
     ),
     Mutant(
         "a rescued job keeps its attempt",
         "rescue_claim",
         "select ostinato.new_id(), l.job_id, l.attempt + 1,",
         "select ostinato.new_id(), l.job_id, l.attempt,",
+        seed=2,
     ),
     Mutant(
         "a rescued job stays in its claim",
         "rescue_claim",
         "delete from claim c where c.id = rescue_claim.claim_id returning * into v_claim;",
         "select * into v_claim from claim c where c.id = rescue_claim.claim_id;",
+        seed=2,
     ),
     Mutant(
         "crashes are not counted",
         "rescue_claim",
         "l.failures, l.crashes + 1, l.keyed",
         "l.failures, l.crashes, l.keyed",
+        seed=2,
     ),
     Mutant(
         "one crash more than allowed",
@@ -247,7 +256,7 @@ MUTANTS = (
         "rescue_jobs",
         "for update of c skip locked",
         "for update of c",
-        seed=19,
+        seed=20,
     ),
     Mutant(
         "what got lost on the way is given back too early",
@@ -262,6 +271,7 @@ MUTANTS = (
         "release_jobs",
         "select s.position, s.job_id, s.attempt + 1,",
         "select s.position, s.job_id, s.attempt,",
+        seed=4,
     ),
     Mutant(
         "a job whose time has come is copied",
@@ -278,7 +288,7 @@ MUTANTS = (
         "promote_jobs",
         "where d.run_at <= v_now order",
         "where d.run_at <= v_now + interval '1 second' order",
-        seed=9,
+        seed=5,
     ),
     Mutant(
         "a failure is not counted",
@@ -299,14 +309,14 @@ MUTANTS = (
         "free_keys",
         "- coalesce(b.running, 0)",
         "",
-        seed=2,
+        seed=3,
     ),
     Mutant(
         "the limit of a key does not see older claims",
         "running_keys",
         "where c.queue = $1 and c.limit_keys is null and j.limit_key is not null",
         "where false",
-        seed=2,
+        seed=11,
     ),
     Mutant(
         "a rate forgets its starts",
@@ -320,7 +330,7 @@ MUTANTS = (
         "recent_starts",
         "and u.started_at <= ostinato.now() + make_interval(secs => $3)",
         "",
-        seed=12,
+        seed=19,
     ),
     # Unique keys.
     Mutant(
@@ -340,7 +350,7 @@ MUTANTS = (
         "retry_job",
         "perform ostinato.rehold_unique_key(retry_job.job_id);",
         "null;",
-        seed=2,
+        seed=1,
     ),
     # Operators.
     Mutant(
@@ -362,20 +372,20 @@ MUTANTS = (
         "retry_job",
         "perform from job j where j.id = retry_job.job_id for update;",
         "",
-        seed=6,
+        seed=5,
     ),
     Mutant(
         "a job comes back with a used attempt",
         "redrive_jobs",
         "select ostinato.new_id(), g.id, g.attempt + 1,",
         "select ostinato.new_id(), g.id, g.attempt,",
-        seed=2,
+        seed=24,
     ),
     Mutant(
         "retention forgets what waits",
         "needed_jobs",
         "select s.job_id from scheduled s where s.job_id >= $1 and s.job_id < $2",
         "select 0::bigint where false",
-        seed=15,
+        seed=98,
     ),
 )

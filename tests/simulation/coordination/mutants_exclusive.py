@@ -10,7 +10,7 @@ LEASES = (
         "if not found then",
         seed=3,
     ),
-    Mutant("a guard does not hold the lease", "guard_lease", "for key share;", ";"),
+    Mutant("a guard does not hold the lease", "guard_lease", "for key share;", ";", seed=3),
     Mutant(
         "a guard does not ask for the attempt",
         "guard_lease",
@@ -52,7 +52,7 @@ LEASES = (
         "in_grace",
         "n.at < t.grace_until + make_interval(secs => $1) or",
         "",
-        seed=4,
+        seed=10,
     ),
     Mutant(
         "a lease never ends",
@@ -67,12 +67,7 @@ LEASES = (
         "v_over := not exists (select from job_unique u where u.job_id = lease.job_id);",
         "v_over := false;",
     ),
-    Mutant(
-        "a lease is taken without a lock",
-        "take_lease",
-        "for update skip locked;",
-        ";",
-    ),
+    Mutant("a lease is taken without a lock", "take_lease", "for update skip locked;", ";", seed=3),
     Mutant(
         "a lease is taken after a wait, without looking again",
         "take_lease",
