@@ -25,9 +25,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import psycopg
 from psycopg import AsyncConnection
@@ -55,7 +56,7 @@ from ostinato.runtime.shared import Shared
 from ostinato.runtime.steps import Slept, Waiting
 from ostinato.runtime.ticker import Ticker
 
-__all__ = ["Clock", "Engine", "Report", "engine", "engine_on"]
+__all__ = ["Clock", "Engine", "Report", "engine", "engine_on", "template_on"]
 
 BATCH = 100
 MOST_ROUNDS = 10_000
@@ -133,16 +134,19 @@ async def engine(
     with tempfile.TemporaryDirectory(prefix="ostinato-") as folder:
         server = await asyncio.to_thread(embedded.start, data_dir or folder)
         try:
-            async with engine_on(server, name) as fresh:
+            async with engine_on(server, name, copied=data_dir is not None) as fresh:
                 yield fresh
         finally:
             await asyncio.to_thread(server.stop)
 
 
 @asynccontextmanager
-async def engine_on(server: embedded.Server, name: str) -> AsyncIterator[Engine]:
-    """The same on a server that runs already."""
-    urls = await asyncio.to_thread(server.create_database, name)
+async def engine_on(
+    server: embedded.Server, name: str, *, copied: bool = True
+) -> AsyncIterator[Engine]:
+    """The same on a server that runs already; `copied` from one that was migrated before."""
+    template = await template_on(server) if copied else "template1"
+    urls = await asyncio.to_thread(server.create_database, name, template=template)
     try:
         await migrate.migrate(urls.admin, [ENGINE])
         database = Database(
@@ -159,6 +163,23 @@ async def engine_on(server: embedded.Server, name: str) -> AsyncIterator[Engine]
     finally:
         with contextlib.suppress(psycopg.Error):  # the server may be down, and goes anyway
             await asyncio.to_thread(server.drop_database, name)
+
+
+async def template_on(server: embedded.Server) -> str:
+    """The name of a migrated database to copy: that takes a tenth of the time of a migration.
+
+    It is made under another name and renamed when it is whole, so that of several processes that
+    make it at once one wins, and a crash leaves nothing that would be taken for it.
+    """
+    tables = "".join(step.checksum for step in ENGINE.tables)
+    known = sha256(f"{ENGINE.checksum}{tables}".encode()).hexdigest()
+    name, draft = f"ostinato_template_{known[:16]}", f"ostinato_draft_{uuid4().hex}"
+    if not await asyncio.to_thread(server.has_database, name):
+        urls = await asyncio.to_thread(server.create_database, draft)
+        await migrate.migrate(urls.admin, [ENGINE])
+        if not await asyncio.to_thread(server.rename_database, draft, name):
+            await asyncio.to_thread(server.drop_database, draft)
+    return name
 
 
 class _Runner:

@@ -20,7 +20,7 @@ from ostinato.engine import keys
 from ostinato.engine.schema import ENGINE
 from ostinato.runtime.app import App
 from ostinato.runtime.database import Database
-from tests.conftest import note_called_functions
+from tests.conftest import copy_of_engine, note_called_functions
 
 EMPTY = (Path(__file__).parents[1] / "runtime" / "empty.sql").read_bytes()
 
@@ -63,7 +63,7 @@ class Api:
 @pytest.fixture(scope="session")
 def api_urls(shared_server: Server) -> Urls:
     """The addresses of a migrated database for the API."""
-    found = shared_server.create_database("api")
+    found = copy_of_engine(shared_server, "api")
     asyncio.run(migrate.migrate(found.admin, [ENGINE]))
     with psycopg.connect(found.admin, autocommit=True) as conn:
         conn.execute("select ostinato.upkeep_partitions(14), ostinato.upkeep_logs(14)")

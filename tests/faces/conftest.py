@@ -19,6 +19,7 @@ from ostinato.cli.main import app
 from ostinato.cli.schema import components
 from ostinato.db.embedded import Server, Urls
 from ostinato.db.migrate import migrate
+from tests.conftest import copy_of_engine
 
 # Deleting what a test left takes a hundredth of the time of a database of its own.
 EMPTY = """
@@ -123,7 +124,7 @@ class Place:
 
 @pytest.fixture(scope="session")
 def _urls(shared_server: Server) -> Urls:
-    urls = shared_server.create_database("faces")
+    urls = copy_of_engine(shared_server, "faces")
     asyncio.run(migrate(urls.admin, components()))
     return urls
 

@@ -13,7 +13,7 @@ from ostinato.db.embedded import Server, Urls
 from ostinato.engine.schema import ENGINE
 from ostinato.runtime.database import Database
 from ostinato.testing import Engine
-from tests.conftest import note_called_functions
+from tests.conftest import copy_of_engine, note_called_functions
 from tests.runtime.lab import Lab
 
 EMPTY = Path(__file__).with_name("empty.sql").read_bytes()
@@ -22,7 +22,7 @@ EMPTY = Path(__file__).with_name("empty.sql").read_bytes()
 @pytest.fixture(scope="session")
 def urls(shared_server: Server) -> Urls:
     """The addresses of a migrated database."""
-    found = shared_server.create_database("runtime")
+    found = copy_of_engine(shared_server, "runtime")
     asyncio.run(migrate.migrate(found.admin, [ENGINE]))
     with psycopg.connect(found.admin, autocommit=True) as conn:
         conn.execute("select ostinato.upkeep_partitions(14), ostinato.upkeep_logs(14)")

@@ -1,10 +1,13 @@
 """`ostinato.testing`: the real engine on the real PostgreSQL, with a clock to move."""
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 
+import psycopg
 import pytest
 
 from ostinato import App, Cancel, Context, Retry, Snooze, testing
+from ostinato.db.embedded import Server
 from ostinato.testing import Engine
 
 app = App("shop")
@@ -130,3 +133,28 @@ async def test_a_test_that_fails_leaves_a_usable_folder_behind(engine: Engine) -
         with pytest.raises(ZeroDivisionError):
             async with testing.engine(folder, name="fails"):
                 1 / 0  # noqa: B018 - the error is the point
+
+
+async def test_engines_are_copies_of_one_template_and_nothing_of_one_is_in_another(
+    shared_server: Server,
+) -> None:
+    """Also when several ask for the template at once, and it is not there yet."""
+    made = await asyncio.gather(*(testing.template_on(shared_server) for _ in range(3)))
+    async with (
+        testing.engine_on(shared_server, "copy_1") as first,
+        testing.engine_on(shared_server, "copy_2") as second,
+    ):
+        await charge.enqueue(first.client)
+        await first.clock.move(timedelta(days=1))
+        counts = [
+            await (await each.admin.execute("select count(*) from ostinato_data.job")).fetchone()
+            for each in (first, second)
+        ]
+        apart = await first.clock.now() - await second.clock.now()
+
+    assert len(set(made)) == 1
+    assert counts == [(1,), (0,)]
+    assert apart > timedelta(hours=23)
+    with psycopg.connect(shared_server.admin_url, autocommit=True) as conn:
+        left = conn.execute("select datname from pg_database where datname like '%draft%'")
+        assert left.fetchall() == []

@@ -10,7 +10,7 @@ from psycopg import sql
 from ostinato.db.embedded import Server, Urls
 from ostinato.db.migrate import migrate
 from ostinato.engine.schema import ENGINE
-from tests.conftest import note_called_functions
+from tests.conftest import copy_of_engine, note_called_functions
 from tests.sql.engine import START, Clock, Session, Sessions
 
 DATABASE = "sql_tests"
@@ -42,7 +42,7 @@ $$
 @pytest.fixture(scope="session")
 def urls(shared_server: Server) -> Iterator[Urls]:
     """The addresses of a migrated database whose sessions all read the clock in the table."""
-    found = shared_server.create_database(DATABASE)
+    found = copy_of_engine(shared_server, DATABASE)
     asyncio.run(migrate(found.admin, [ENGINE]))
     with psycopg.connect(found.admin, autocommit=True) as conn:
         conn.execute("select ostinato.use_test_clock()")

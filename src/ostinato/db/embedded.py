@@ -120,6 +120,21 @@ class Server:
         with _admin(self.cluster) as conn:
             conn.execute(_named("drop_database", name=sql.Identifier(name)))
 
+    def has_database(self, name: str) -> bool:
+        """Whether there is one of that name."""
+        with _admin(self.cluster) as conn:
+            return _exists(conn, name)
+
+    def rename_database(self, name: str, to: str) -> bool:
+        """Give a database that nobody is connected to a name; False if that one is taken."""
+        parts = {"name": sql.Identifier(name), "to": sql.Identifier(to)}
+        with _admin(self.cluster) as conn:
+            try:
+                conn.execute(_named("rename_database", **parts))
+            except psycopg.errors.DuplicateDatabase:
+                return False
+        return True
+
     def restart(self, mode: Literal["fast", "immediate"] = "fast") -> None:
         """Stop the server and start it again; `immediate` is a crash with recovery."""
         with _locked(self.cluster.data_dir):
@@ -248,10 +263,13 @@ def _prepare(cluster: Cluster) -> None:
     """Make what the server needs: roles and the database. Nothing to do but the first time."""
     with _admin(cluster) as conn:
         conn.execute(statement("ostinato.db", "sql/roles.sql", "create_roles"))
-        exists = statement("ostinato.db", "sql/embedded.sql", "database_exists")
-        row = conn.execute(exists, {"name": DATABASE}).fetchone()
-        if row is not None and not row[0]:
+        if not _exists(conn, DATABASE):
             _create_database(conn, DATABASE, "template1")
+
+
+def _exists(conn: psycopg.Connection, name: str) -> bool:
+    exists = statement("ostinato.db", "sql/embedded.sql", "database_exists")
+    return conn.execute(exists, {"name": name}).fetchone() == (True,)
 
 
 def _create_database(conn: psycopg.Connection, name: str, template: str) -> None:

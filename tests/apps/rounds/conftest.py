@@ -20,7 +20,7 @@ from ostinato.engine.schema import ENGINE
 from ostinato.runtime.database import Database
 from ostinato.testing import Engine
 from tests.apps.rounds.town import Api, Town
-from tests.conftest import note_called_functions
+from tests.conftest import copy_of_engine, note_called_functions
 
 # The machine is part of the schema here, not of what a test leaves behind.
 EMPTY = (
@@ -39,7 +39,7 @@ EMPTY_ROUNDS = b"""
 @pytest.fixture(scope="session")
 def rounds_urls(shared_server: Server) -> Urls:
     """The addresses of a migrated database whose sessions read the clock in the table."""
-    found = shared_server.create_database("rounds")
+    found = copy_of_engine(shared_server, "rounds")
     asyncio.run(migrate.migrate(found.admin, [ENGINE, COMPONENT]))
     with psycopg.connect(found.admin, autocommit=True) as conn:
         conn.execute("select ostinato.use_test_clock()")

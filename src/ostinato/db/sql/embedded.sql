@@ -16,3 +16,7 @@ grant connect, temporary on database {name} to ostinato_owner, ostinato_worker, 
 -- name: drop_database
 -- Removes a database and whoever is still connected to it.
 drop database if exists {name} with (force);
+
+-- name: rename_database
+-- Gives a database that nobody is connected to another name.
+alter database {name} rename to {to};
