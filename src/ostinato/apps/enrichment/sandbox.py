@@ -10,7 +10,7 @@
 | 999000029 | RCS answers 429 with Retry-After: 30 |
 | 999000037 | INPI does not answer in time |
 | 999000045 | INPI 503 twice, then 200 |
-| 999000052 | the search answers 503 |
+| 999000052 | the search answers 503 three times, then 200 |
 | 999000060, 999000078 | a masked person, a masked company |
 | 999000086 | an association: not in the RCS |
 | 999000094 | INPI 401, then 200 with a new token |
@@ -30,18 +30,21 @@ import json
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse
 
-from ostinato.apps.enrichment.sandbox_data import invented, rcs, record
-from ostinato.apps.enrichment.sandbox_search import unit
+from ostinato.apps.enrichment.sandbox_data import Invented, invented, rcs, record
+from ostinato.apps.enrichment.sandbox_search import asked_blocks, refused, unit
 
-__all__ = ["Registers"]
+__all__ = ["Registers", "Window"]
 
 PREFIX: Final = "/registers"
 USER, PASSWORD, RCS_TOKEN = "sandbox@example.test", "sandbox", "sandbox-rcs-token"
+RECIPIENT: Final = "99700000500014"
+"""A public body that does not exist."""
 HOUR: Final = 3600
 BAN_AFTER: Final = 20
 """Calls that ignore a 429 until the caller is banned."""
@@ -49,7 +52,7 @@ BAN_AFTER: Final = 20
 # What the calls for a SIREN meet, in turn and again from the start: a status, seconds before it.
 Script = tuple[tuple[int, float], ...]
 SEARCH: Final[dict[str, Script]] = {
-    "999000052": ((503, 0),),
+    "999000052": ((503, 0), (503, 0), (503, 0), (200, 0)),
     "999000128": ((503, 4), (503, 4), (200, 4)),
 }
 INPI: Final[dict[str, Script]] = {
@@ -93,6 +96,12 @@ class Window:
         """Calls that are left now."""
         return max(0, self.most - len(self._calls))
 
+    @property
+    def ends_in(self) -> float:
+        """Seconds until the window that the first call opened ends."""
+        opened = self._calls[0] if self._calls else self._clock()
+        return max(0.0, opened + self.seconds - self._clock())
+
 
 class Registers:
     """The stand-in."""
@@ -130,6 +139,8 @@ class Registers:
         self._banned_until = defaultdict[str, float](float)
         self._turns = defaultdict[tuple[str, str], int](int)
         self._tokens: set[str] = set()
+        self.masked: set[str] = set()
+        """Companies that asked for their data to be withheld, since the sandbox began."""
         self._numbers = itertools.count(1)
 
     def settings(self, url: str) -> dict[str, str]:
@@ -142,13 +153,15 @@ class Registers:
             "OSTINATO_ENRICHMENT_INPI_PASSWORD": PASSWORD,
             "OSTINATO_ENRICHMENT_RCS_URL": base,
             "OSTINATO_ENRICHMENT_RCS_TOKEN": RCS_TOKEN,
+            "OSTINATO_ENRICHMENT_RCS_RECIPIENT": RECIPIENT,
         }
 
     async def _health(self) -> dict[str, str]:
         return {"status": "ok"}
 
-    async def _search(self, q: str = "", page: int = 1, per_page: int = 10) -> Response:
-        asked = q.replace(" ", "")
+    async def _search(self, request: Request) -> Response:
+        query = dict(request.query_params)
+        asked = query.get("q", "").replace(" ", "")
         if asked[:9] == CUT or self._is_banned("search"):
             return _cut()
         waits = self._of_search.take()
@@ -156,22 +169,35 @@ class Registers:
             # From the front, not from the application: a body that means nothing.
             self._ban_if_ignored("search", self._of_search, 12 * HOUR)
             return HTMLResponse("<h1>429 Too Many Requests</h1>", 429, _after(waits))
-        if not (asked.isdigit() and len(asked) in (9, 14)):
-            said = "Veuillez indiquer au moins un paramètre de recherche."
+        if (said := refused(query)) is not None:
             return JSONResponse({"erreur": said}, 400)
         status = await self._turn("search", asked[:9], SEARCH)
         if status != 200:  # noqa: PLR2004 - HTTP
             return JSONResponse({"erreur": "Erreur interne du serveur."}, status)
-        company = invented(asked[:9])
-        found = [] if company is None else [unit(company, siren=OTHER.get(company.siren))]
+        company = self.company(asked[:9])
+        found = [] if company is None else [self._unit(company, asked, query)]
         return JSONResponse(
             {
                 "results": found,
                 "total_results": len(found),
-                "page": page,
-                "per_page": per_page,
+                "page": int(query.get("page", "1")),
+                "per_page": int(query.get("per_page", "10")),
                 "total_pages": len(found),
             }
+        )
+
+    def company(self, siren: str) -> Invented | None:
+        """The company of a SIREN, as it is by now."""
+        found = invented(siren)
+        masked = found is not None and siren in self.masked
+        return replace(found, masked=True) if found is not None and masked else found
+
+    def _unit(self, company: Invented, asked: str, query: dict[str, str]) -> dict[str, Any]:
+        return unit(
+            company,
+            siren=OTHER.get(company.siren),
+            blocks=asked_blocks(query),
+            siret=asked if len(asked) > len(company.siren) else None,
         )
 
     async def _login(self, request: Request) -> Response:
@@ -211,7 +237,7 @@ class Registers:
             return _inpi(401, "unauthorized", "Jeton expiré.")
         if status != 200:  # noqa: PLR2004 - HTTP
             return _inpi(status, "internal_error", "Service indisponible.")
-        company = invented(siren)
+        company = self.company(siren)
         if company is None:
             said = "Impossible de trouver la ressource demandée"
             return _inpi(404, "company_not_found", said, kind="notFound")
@@ -251,7 +277,7 @@ class Registers:
         status = await self._turn("rcs", siren, RCS)
         if status == 429:  # noqa: PLR2004 - HTTP
             return self._rcs_error(429, "00429", "Trop de requêtes.", headers=_after(30))
-        company = invented(siren)
+        company = self.company(siren)
         if company is None or company.form == "9220":
             return self._rcs_error(404, "02003", "Entité non trouvée.")
         return JSONResponse(rcs(company), headers=self._rcs_headers())
@@ -275,7 +301,7 @@ class Registers:
         return {
             "RateLimit-Limit": str(self._of_rcs.most),
             "RateLimit-Remaining": str(self._of_rcs.left),
-            "RateLimit-Reset": str(int(self._wall()) + 60),
+            "RateLimit-Reset": str(int(self._wall() + self._of_rcs.ends_in)),
         }
 
     async def _turn(self, source: str, siren: str, scripts: dict[str, Script]) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-__all__ = ["Invented", "invented", "rcs", "record"]
+__all__ = ["AUDITOR", "Invented", "invented", "rcs", "record"]
 
 AUDITOR: Final = "999000029"
 PLACE: Final = """

@@ -1,12 +1,30 @@
-"""The companies of the sandbox in the full shape of API Recherche d'entreprises."""
+"""The companies of the sandbox in the full shape of API Recherche d'entreprises.
 
+All blocks, or with `minimal=true` those that `include` names; `score` only if it is named.
+"""
+
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
-from ostinato.apps.enrichment.sandbox_data import Invented
+from ostinato.apps.enrichment.sandbox_data import AUDITOR, Invented
 
-__all__ = ["MASK", "unit"]
+__all__ = ["MASK", "asked_blocks", "refused", "unit"]
 
 MASK: Final = "[NON-DIFFUSIBLE]"
+BLOCKS: Final = frozenset(
+    {
+        "complements",
+        "dirigeants",
+        "finances",
+        "matching_etablissements",
+        "siege",
+        "score",
+        "tva",
+    }
+)
+USUAL: Final = BLOCKS - {"score"}
+MOST_PAGES, MOST_PER_PAGE, MOST_RESULTS = 1000, 25, 10_000
+SIREN_DIGITS, SIRET_DIGITS = 9, 14
 # Names of fields: what is masked, what is false, what is null.
 HIDDEN: Final = """
 adresse cedex code_postal complement_adresse coordonnees distribution_speciale
@@ -26,9 +44,67 @@ est_l100_3
 """
 
 
-def unit(company: Invented, *, siren: str | None = None) -> dict[str, Any]:
-    """The company as API Recherche d'entreprises has it."""
-    own = siren or company.siren
+NOT_IN_MATCHES: Final = """
+cedex code_pays_etranger complement_adresse coordonnees departement distribution_speciale
+geo_adresse indice_repetition libelle_cedex libelle_commune_etranger libelle_pays_etranger
+libelle_voie numero_voie type_voie date_mise_a_jour date_mise_a_jour_insee
+"""
+
+
+def refused(query: Mapping[str, str]) -> str | None:
+    """Why the real one answers 400; None: it does not."""
+    minimal = query.get("minimal", "false").lower()
+    included = {name for name in query.get("include", "").split(",") if name}
+    page, per_page = _number(query.get("page", "1")), _number(query.get("per_page", "10"))
+    asked = query.get("q", "").replace(" ", "")
+    rules = (
+        (minimal in ("true", "false"), "Le paramètre `minimal` doit être true ou false."),
+        (
+            "include" not in query or minimal == "true",
+            "Le paramètre `include` demande une réponse minimale (`minimal=true`).",
+        ),
+        (included <= BLOCKS, f"`include` accepte : {', '.join(sorted(BLOCKS))}."),
+        (1 <= page <= MOST_PAGES, f"`page` doit être entre 1 et {MOST_PAGES}."),
+        (1 <= per_page <= MOST_PER_PAGE, f"`per_page` doit être entre 1 et {MOST_PER_PAGE}."),
+        (page * per_page <= MOST_RESULTS, f"Pas plus de {MOST_RESULTS} résultats."),
+        (
+            asked.isdigit() and len(asked) in (SIREN_DIGITS, SIRET_DIGITS),
+            "Veuillez indiquer au moins un paramètre de recherche.",
+        ),
+    )
+    return next((said for holds, said in rules if not holds), None)
+
+
+def asked_blocks(query: Mapping[str, str]) -> frozenset[str]:
+    """The blocks that a query asks for."""
+    if query.get("minimal", "false").lower() != "true":
+        return USUAL
+    return frozenset(query["include"].split(",")) if "include" in query else frozenset()
+
+
+def unit(
+    company: Invented,
+    *,
+    siren: str | None = None,
+    blocks: Collection[str] = USUAL,
+    siret: str | None = None,
+) -> dict[str, Any]:
+    """The company as API Recherche d'entreprises has it; `siret`: one that was looked up."""
+    found = _plain(company, siren or company.siren)
+    siege = _siege(company)
+    secondary: dict[str, Any] = {
+        "siege": siege,
+        "dirigeants": _directors(company),
+        "matching_etablissements": [] if siret is None else [_match(siege, siret)],
+        "finances": {"2024": {"ca": 1843200, "resultat_net": 91500}},
+        "complements": _complements(company),
+        "tva": [f"FR{(12 + 3 * (int(company.siren) % 97)) % 97:02}{company.siren}"],
+        "score": 87.5,
+    }
+    return found | {name: secondary[name] for name in secondary if name in blocks}
+
+
+def _plain(company: Invented, own: str) -> dict[str, Any]:
     person = company.natural and company.masked
     state = "C" if company.ceased else "A"
     return {
@@ -38,7 +114,6 @@ def unit(company: Invented, *, siren: str | None = None) -> dict[str, Any]:
         "sigle": MASK if company.masked else "ADF",
         "nombre_etablissements": 3,
         "nombre_etablissements_ouverts": 0 if company.ceased else 2,
-        "siege": _siege(company),
         "activite_principale": "62.01Z",
         "activite_principale_naf25": "62.10Y",
         "categorie_entreprise": "PME",
@@ -55,10 +130,38 @@ def unit(company: Invented, *, siren: str | None = None) -> dict[str, Any]:
         "tranche_effectif_salarie": "12",
         "annee_tranche_effectif_salarie": "2023",
         "statut_diffusion": "P" if company.masked else "O",
-        "finances": {"2024": {"ca": 1843200, "resultat_net": 91500}},
-        "complements": _complements(company),
-        "score": 87.5,
     }
+
+
+def _directors(company: Invented) -> list[dict[str, Any]]:
+    person = {
+        "nom": "DURAND" if company.natural else "EXEMPLE",
+        "prenoms": "CLAUDE" if company.natural else "CAMILLE ANNE",
+        "annee_de_naissance": "1979",
+        "date_de_naissance": "1979-04",
+        "nationalite": "Française",
+    }
+    if company.masked:
+        person = dict.fromkeys(person, MASK)
+    role = None if company.natural else "Président de SAS"
+    human = {**person, "qualite": role, "type_dirigeant": "personne physique"}
+    auditor = {
+        "siren": AUDITOR,
+        "denomination": "AUDIT IMAGINAIRE",
+        "qualite": "Commissaire aux comptes titulaire",
+        "type_dirigeant": "personne morale",
+    }
+    return [human] if company.natural else [human, auditor]
+
+
+def _match(siege: Mapping[str, Any], siret: str) -> dict[str, Any]:
+    dropped = set(NOT_IN_MATCHES.split())
+    kept = {name: value for name, value in siege.items() if name not in dropped}
+    return kept | {"siret": siret, "est_siege": siret == siege["siret"], "ancien_siege": False}
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0  # noqa: PLR2004 - what fits
 
 
 def _siege(company: Invented) -> dict[str, Any]:
