@@ -22,7 +22,7 @@ from ostinato.sandbox.running import Running, running
 from ostinato.testing import Engine
 from tests.api.conftest import Api
 from tests.apps.enrichment.place import PARTITIONS, Place
-from tests.conftest import note_called_functions
+from tests.conftest import copy_of_engine, note_called_functions
 from tests.runtime.lab import Lab
 
 # 500 requests at once share 20 connections: on a slow machine the last one waits for long.
@@ -33,6 +33,7 @@ EMPTY = Path(__file__).with_name("empty.sql").read_bytes()
 QUICKLY = {
     "TIMEOUT_MS": "400",
     "BACKOFF_MS": "5,10",
+    "SYNC_MS": "0",  # a test that is about the wait says so
     "SEARCH_PER_SECOND": "1000",
     "INPI_PER_SECOND": "1000",
     "RCS_PER_SECOND": "1000",
@@ -42,7 +43,7 @@ QUICKLY = {
 @pytest.fixture(scope="session")
 def enrichment_urls(shared_server: Server) -> Urls:
     """The addresses of a migrated database."""
-    found = shared_server.create_database("enrichment")
+    found = copy_of_engine(shared_server, "enrichment")
     asyncio.run(migrate.migrate(found.admin, [ENGINE, COMPONENT]))
     with psycopg.connect(found.admin, autocommit=True) as conn:
         conn.execute(PARTITIONS)

@@ -10,6 +10,7 @@ import httpx
 import psycopg
 
 from ostinato import Worker
+from ostinato.apps.enrichment.sandbox import Registers
 from ostinato.sandbox.running import Running
 from tests.api.conftest import Api
 from tests.runtime.lab import Lab
@@ -108,6 +109,32 @@ class Place:
             )
             yield
 
+    @asynccontextmanager
+    async def failing_once(self) -> AsyncIterator[None]:
+        """The first attempt that has its lock fails before it is RUNNING; the next one comes soon.
+
+        It is waited for at the end of the block, in which a worker runs.
+        """
+        await self.lab.rows("create sequence public.tries")
+        await self.lab.rows("grant usage on sequence public.tries to public")
+        await self.lab.rows(
+            "create function public.fail_once() returns trigger language plpgsql as $$ begin"
+            " if nextval('public.tries') = 1 then raise 'for once'; end if; return new; end $$"
+        )
+        await self.lab.rows(
+            "create trigger fail_once before update of enrichment_status on enrichment.company"
+            " for each row execute function public.fail_once()"
+        )
+        try:
+            yield
+            await self.lab.until(
+                "select exists (select from ostinato_data.outcome where outcome = %s)", "failed"
+            )
+            await self.lab.engine.clock.move(timedelta(seconds=5))  # past the delay
+        finally:
+            await self.lab.rows("drop function public.fail_once() cascade")
+            await self.lab.rows("drop sequence public.tries")
+
     async def running(self, siren: str = ALL_FINE) -> None:
         """Wait until a company runs."""
         await self.lab.until(
@@ -149,6 +176,27 @@ class Place:
         """Let the engine's time pass."""
         await self.lab.engine.clock.move(timedelta(days=days))
         await self.lab.rows(PARTITIONS)
+
+    @property
+    def registers(self) -> Registers:
+        """The stand-in for the sources."""
+        (standing,) = self.sources.sandbox.standing
+        assert isinstance(standing, Registers)
+        return standing
+
+    async def completed(self) -> dict[str, int]:
+        """By which number each tenant was told that a run ended; each is told once."""
+        told = await self.events("tenant_id", "type", "(payload ->> 'job_id')::bigint")
+        found = [(tenant, job) for tenant, kind, job in told if kind.endswith("Completed")]
+        assert len(found) == len(dict(found)), found
+        return dict(found)
+
+    async def last_job(self) -> int:
+        """The id of the newest run."""
+        found: int = await self.lab.value(
+            "select max(id) from ostinato_data.job where kind = 'enrichment.enrich'"
+        )
+        return found
 
     def calls(self, pattern: str = "") -> list[str]:
         """The paths that the sources were asked at."""

@@ -22,9 +22,8 @@ ONCE = {"Requested": 1, "SourceFetched": 3, "Completed": 1}
 
 
 @pytest.fixture
-def crew(place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Crew]:
+def crew(place: Place, tmp_path: Path) -> Iterator[Crew]:
     """Real worker processes, whose calls may take long, so that they can be caught at one."""
-    monkeypatch.setenv("OSTINATO_ENRICHMENT_SYNC_MS", "0")
     ours = {
         name.removeprefix("OSTINATO_").lower(): value
         for name, value in os.environ.items()
@@ -49,28 +48,36 @@ async def finished(place: Place) -> None:
         await place.ended()
 
 
-async def check(place: Place, *, again: str | None = None) -> None:
+async def check(
+    place: Place, *, again: str | None = None, attempts: tuple[int, ...] = (1, 2)
+) -> None:
     """Everything happened once; a call that was not committed may have been made again."""
     assert await place.status() == "SUCCESS"
     told = Counter(await place.types())
     told.pop("Started")
     assert told == ONCE
-    attempts = [
+    started = [
         payload["attempt"]
         for kind, payload in await place.events()
         if kind == "CompanyEnrichmentStarted"
     ]
-    assert attempts == [1, 2]
+    assert started == list(attempts)
     for part in SOURCES:
         assert len(place.calls(part)) == (2 if part == again else 1), part
+    assert await place.lab.rows("select from enrichment.fetched") == []
+
+
+AT_THE_END = "lock table enrichment.company_field_provenance in share mode"
+AT_A_DOCUMENT = "lock table enrichment.company_document in share mode"
+AT_THE_COMPANY = "select from enrichment.company for update"
 
 
 @asynccontextmanager
-async def end_held_up(place: Place) -> AsyncIterator[None]:
-    """No run can end: the table that only the end writes is locked."""
+async def held_up(place: Place, statement: str) -> AsyncIterator[None]:
+    """No run gets on: what it writes next is locked."""
     url = place.lab.engine.database.admin_url
     async with await psycopg.AsyncConnection.connect(url) as conn:
-        await conn.execute("lock table enrichment.company_field_provenance in share mode")
+        await conn.execute(statement.encode())
         yield
 
 
@@ -92,8 +99,39 @@ async def test_a_crash_during_each_call_costs_that_call_only(
     await check(place, again=part)
 
 
+async def test_a_crash_between_a_call_and_what_is_kept_of_it_calls_nobody_again(
+    place: Place, crew: Crew
+) -> None:
+    """The call is committed, its document and its event are not: why these are two steps."""
+    async with held_up(place, AT_A_DOCUMENT):
+        hand = crew.start()
+        await place.made()
+        await place.lab.until(
+            "select exists (select from ostinato_data.step where name = %s)",
+            "call API_RECHERCHE_ENTREPRISES",
+        )
+        hand.kill()
+    await finished(place)
+
+    await check(place)
+
+
+async def test_a_crash_between_the_lock_and_started_begins_anew(place: Place, crew: Crew) -> None:
+    await place.made()
+    async with held_up(place, AT_THE_COMPANY):
+        hand = crew.start()
+        await place.lab.until(
+            "select exists (select from ostinato_data.lease where name = %s)",
+            f"company_enrichment:{ALL_FINE}",
+        )
+        hand.kill()
+    await finished(place)
+
+    await check(place, attempts=(1,))
+
+
 async def test_a_crash_after_the_last_source_calls_nobody_again(place: Place, crew: Crew) -> None:
-    async with end_held_up(place):
+    async with held_up(place, AT_THE_END):
         hand = crew.start()
         await place.made()
         await place.lab.until(
@@ -156,26 +194,12 @@ async def test_an_expired_lock_is_taken_over_with_the_next_attempt_and_a_new_tok
 
 async def test_an_attempt_that_failed_with_the_lock_does_not_hold_up_the_next(place: Place) -> None:
     """It fails between the lock and RUNNING: the next attempt of the job takes its lock at once."""
-    await place.lab.rows("create sequence public.tries")
-    await place.lab.rows("grant usage on sequence public.tries to public")
-    await place.lab.rows(
-        "create function public.fail_once() returns trigger language plpgsql as"
-        " $$ begin if nextval('public.tries') = 1 then raise 'for once'; end if; return new; end $$"
-    )
-    await place.lab.rows(
-        "create trigger fail_once before update of enrichment_status on enrichment.company"
-        " for each row execute function public.fail_once()"
-    )
-    try:
-        await place.enriched()
-    finally:
-        await place.lab.rows("drop function public.fail_once() cascade")
-        await place.lab.rows("drop sequence public.tries")
+    async with place.worker():
+        async with place.failing_once():
+            await place.made()
+        await place.ended()
 
-    job_id = await place.lab.value(
-        "select id from ostinato_data.job where kind = 'enrichment.enrich'"
-    )
-    assert await place.lab.outcomes(job_id) == ["failed", "done"]
+    assert await place.lab.outcomes(await place.last_job()) == ["failed", "done"]
 
 
 async def test_a_lock_that_is_held_is_waited_for(place: Place) -> None:
@@ -195,16 +219,90 @@ async def test_a_lock_that_is_held_is_waited_for(place: Place) -> None:
 
 
 async def test_a_long_run_renews_its_lock(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    """25 s in all, at a twentieth of it; the lock would not last without its heartbeat."""
+    """25 s in all, at a twentieth of it; the lock outlives its time by its heartbeat alone."""
+    monkeypatch.setenv("OSTINATO_ENRICHMENT_LOCK_TTL_SECONDS", "0.5")
     monkeypatch.setenv("OSTINATO_ENRICHMENT_LOCK_HEARTBEAT_SECONDS", "0.1")
-    monkeypatch.setenv("OSTINATO_ENRICHMENT_SYNC_MS", "0")
     async with place.worker():
-        await place.made("999000128")
-        await place.lab.until(
-            "select exists (select from ostinato_data.lease where renewed_at > acquired_at and %s)",
-            True,  # noqa: FBT003 - a condition that takes a parameter
-        )
+        async with place.gate():
+            await place.made("999000128")
+            await place.lab.until(
+                "select exists (select from ostinato_data.lease"
+                " where renewed_at > acquired_at + make_interval(secs => %s))",
+                0.5,
+            )
         assert await place.ended("999000128") == "SUCCESS"
 
+    started = [p["attempt"] for kind, p in await place.events() if kind.endswith("Started")]
+    assert started == [1]
     assert len(place.calls("/search")) == 3
+    assert await place.lab.rows("select from ostinato_data.lease") == []
+
+
+async def test_a_lock_that_is_taken_away_lets_the_run_begin_again(place: Place) -> None:
+    """By hand, with `ostinato leases release --force`: at once, and not when a claim expires."""
+    async with place.worker():
+        async with place.gate():
+            await place.made()
+            await place.running()
+            await place.lab.rows("delete from ostinato_data.lease")
+        assert await place.ended() == "SUCCESS"
+
+    started = [p["attempt"] for kind, p in await place.events() if kind.endswith("Started")]
+    assert started == [1, 2]
+    assert await place.lab.outcomes(await place.last_job()) == ["done"]
+    assert len(place.calls("/search")) == 1
+
+
+async def test_who_waited_for_a_job_that_died_is_told_by_the_next_one(place: Place) -> None:
+    await place.made(tenant="acme")
+    await place.made(tenant="globex")
+    dead = await place.last_job()
+    await place.lab.rows("select ostinato.cancel_job(%s)", dead)
+
+    await place.enriched(tenant="acme")
+
+    told = await place.completed()
+    assert set(told) == {"acme", "globex"}
+    assert told["acme"] == await place.last_job() != dead
+    assert told["globex"] not in (dead, told["acme"])
+    assert await place.lab.rows("select from enrichment.attachment") == []
+
+
+async def test_the_lock_of_a_job_that_died_is_not_waited_for(place: Place) -> None:
+    await place.made()
+    dead = await place.last_job()
+    async with place.lab.client.connection() as conn:
+        await leases.acquire(
+            conn,
+            f"company_enrichment:{ALL_FINE}",
+            holder="a job that is over",
+            ttl=120,
+            job_id=dead,
+            tenant=LOCK_TENANT,
+        )
+    await place.lab.rows("select ostinato.cancel_job(%s)", dead)
+
+    await place.enriched()
+
+    assert await place.lab.outcomes(await place.last_job()) == ["done"]
+
+
+async def test_a_job_that_its_company_does_not_wait_for_writes_nothing(place: Place) -> None:
+    """A dead letter that is run again after the sweep: what its steps kept would be old."""
+    request_id = await place.enriched()
+    before = await place.lab.rows("select c, c.xmin::text from enrichment.company c")
+    told = await place.events("id")
+
+    async with place.worker():
+        kind = place.lab.app.kinds["enrichment.enrich"]
+        again = await kind.enqueue(
+            place.lab.client.for_tenant("acme", "operator"),
+            siren=ALL_FINE,
+            request_id=request_id,
+            trigger="MANUAL_REFRESH",
+        )
+        await place.lab.becomes(again, "done")
+
+    assert await place.lab.rows("select c, c.xmin::text from enrichment.company c") == before
+    assert await place.events("id") == told
     assert await place.lab.rows("select from ostinato_data.lease") == []

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import psycopg
 import pytest
 
 from ostinato.apps.enrichment.lock import LOCK_TENANT
@@ -12,6 +13,13 @@ from ostinato.base.errors import IllegalTransition, InvariantBroken, LeaseLost
 from ostinato.engine import leases, machines
 from tests.apps.enrichment.place import ALL_FINE, Place
 
+SHOWN = (
+    "request",
+    "company",
+    "company_document",
+    "company_source_retrieval",
+    "company_field_provenance",
+)
 FINE: dict[str, object] = {
     "core_identity_present": True,
     "required_sources_failed_count": 0,
@@ -154,6 +162,36 @@ async def test_a_request_cannot_be_what_its_company_is_not(place: Place) -> None
 
 
 async def test_no_table_shows_a_tenant_more_than_its_own(place: Place) -> None:
+    await place.enriched()
+    seen = {}
+    for tenant in ("acme", "globex"):
+        async with place.lab.client.for_tenant(tenant, "somebody").transaction() as conn:
+            for table in SHOWN:
+                found = await conn.execute(f"select count(*) from enrichment.{table}".encode())  # noqa: S608 - a name of ours
+                seen[tenant, table] = (await found.fetchone() or [0])[0] > 0
+
+    assert seen == {(tenant, table): tenant == "acme" for tenant, table in seen}
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        "job_id from enrichment.request",
+        "job_id from enrichment.company",
+        "lock_token from enrichment.company",
+        "token from enrichment.source",
+        "ticket from enrichment.attachment",
+        "payload from enrichment.fetched",
+    ],
+)
+async def test_jobs_locks_and_tokens_are_no_tenants_to_read(place: Place, what: str) -> None:
+    """Not even of its own requests: the job may be another tenant's."""
+    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        async with place.lab.client.for_tenant("acme", "somebody").transaction() as conn:
+            await conn.execute(f"select {what}".encode())
+
+
+async def test_every_table_is_under_row_security(place: Place) -> None:
     open_ = await place.lab.rows(
         "select relname from pg_class where relnamespace = 'enrichment'::regnamespace"
         " and relkind = 'r' and not (relrowsecurity and relforcerowsecurity)"

@@ -26,13 +26,17 @@ from ostinato.apps.enrichment.rules import (
     idempotency_key,
     is_fresh,
     is_retryable,
+    key_is_free,
     next_pause,
+    opens_again,
     retry_after,
     stable_checksum,
     stale_fields,
 )
 from ostinato.apps.enrichment.sandbox_data import invented, rcs, record
-from ostinato.apps.enrichment.sandbox_search import unit
+from ostinato.apps.enrichment.sandbox_search import asked_blocks, refused, unit
+from ostinato.apps.enrichment.settings import EnrichmentSettings
+from ostinato.base.errors import SettingsError
 
 NOW = datetime(2026, 2, 23, 12, 30, 15, tzinfo=UTC)
 A, INPI, R = SourceApi.SEARCH, SourceApi.INPI, SourceApi.RCS
@@ -117,6 +121,13 @@ def test_a_wrong_check_digit_is_refused_only_when_that_is_asked_for() -> None:
     assert enforced.reason == "luhn_check_failed"
 
 
+def test_blanks_of_any_length_are_not_kept() -> None:
+    found = read("552032534", " " * 200)
+
+    assert isinstance(found, Identifiers)
+    assert (found.siret, found.siret_raw) == (None, None)
+
+
 @pytest.mark.parametrize("siret", ["35600000000048", "35600000009075", "35600000049837"])
 def test_the_establishments_of_la_poste_have_a_rule_of_their_own(siret: str) -> None:
     found = read("356000000", siret, "enforce")
@@ -187,8 +198,9 @@ def test_a_better_source_that_comes_back_replaces_a_worse_one() -> None:
     assert merged.sources["legal_form"] is INPI
 
 
-def test_an_invalid_date_is_passed_over() -> None:
-    found = [said(INPI, creation_date="31/12/2014"), said(A, creation_date="2014-05-02")]
+@pytest.mark.parametrize("date", ["31/12/2014", "2014-W01-1", "20140101", "2014-02-30"])
+def test_an_invalid_date_is_passed_over(date: str) -> None:
+    found = [said(INPI, creation_date=date), said(A, creation_date="2014-05-02")]
 
     merged = merge({}, found)
 
@@ -236,6 +248,7 @@ def test_the_three_shapes_are_read() -> None:
         "12",
         "FR",
     )
+    assert "naf_label" not in of_a
     assert (of_i["naf_code"], of_i["country_code"]) == ("62.01Z", "FR")
     assert (of_i["creation_date"], of_i["address_line1"]) == ("2014-04-18", "12 B RUE DES EXEMPLES")
     assert (of_r["rcs_city"], of_r["registry_name"]) == ("LYON", "RCS LYON")
@@ -258,6 +271,24 @@ def test_directors_are_named_without_births_and_homes() -> None:
     assert [one["nom"] for one in found] == ["CAMILLE ANNE EXEMPLE", "AUDIT IMAGINAIRE"]
     assert all(set(one) == {"nom", "qualite", "type_dirigeant", "siren"} for one in found)
     assert directors({R: rcs(company)})[0]["nom"] == "Camille EXEMPLE"
+
+
+@pytest.mark.parametrize("siren", ["999000060", "999000078"])
+def test_persons_of_a_masked_company_are_not_named_by_any_source(siren: str) -> None:
+    company = invented(siren)
+    assert company is not None
+    open_ = {R: rcs(company)}
+    every = [
+        directors({INPI: record(company)}),
+        directors({A: {"results": [unit(company)]}}),
+        directors({A: {"results": [unit(company, blocks=())]}} | open_),
+        directors(open_, hidden=True),
+    ]
+
+    for found in every:
+        assert found
+        for one in found:
+            assert (one["nom"] is None) is (one["type_dirigeant"] == "personne physique")
 
 
 @pytest.mark.parametrize(
@@ -401,6 +432,118 @@ def test_a_checksum_does_not_change_with_what_is_volatile() -> None:
     assert stable_checksum(A, first) == stable_checksum(A, again)
     assert stable_checksum(R, extract_1) == stable_checksum(R, extract_2)
     assert stable_checksum(A, first) != stable_checksum(A, {"results": []})
+
+
+def test_a_run_of_today_that_failed_is_not_asked_for_by_opening_it() -> None:
+    morning, yesterday = NOW - timedelta(hours=12), NOW - timedelta(hours=13)
+
+    def opens(status: Status, last_run: datetime | None, *, fresh: bool = False) -> bool:
+        return opens_again(status, last_run, NOW, fresh=fresh)
+
+    assert not opens(Status.FAILED, morning)
+    assert opens(Status.FAILED, yesterday)
+    assert opens(Status.FAILED, None)
+    assert opens(Status.STALE, morning)
+    assert opens(Status.PENDING, None)
+    assert not opens(Status.SUCCESS, yesterday, fresh=True)
+
+
+@pytest.mark.parametrize(
+    ("trigger", "status", "failed_for", "seconds", "free"),
+    [
+        (Trigger.REQUEST_CREATED, "PENDING", None, 0, True),
+        (Trigger.REQUEST_OPENED, "RUNNING", None, 0, True),
+        (Trigger.REQUEST_CREATED, "FAILED", "UPSTREAM_5XX", 60, True),
+        (Trigger.REQUEST_CREATED, "FAILED", "UPSTREAM_5XX", 59, False),
+        (Trigger.REQUEST_CREATED, "FAILED", "SOURCE_UNAVAILABLE", 60, True),
+        (Trigger.REQUEST_CREATED, "FAILED", "NOT_FOUND", 600, False),
+        (Trigger.REQUEST_CREATED, "FAILED", "AUTH_ERROR", 600, False),
+        (Trigger.REQUEST_OPENED, "FAILED", "TIMEOUT", 600, False),
+        (Trigger.REQUEST_CREATED, "STALE", "TIMEOUT", 600, False),
+    ],
+)
+def test_a_key_stands_for_a_run_that_said_something(
+    trigger: Trigger,
+    status: str,
+    failed_for: str | None,
+    seconds: float,
+    free: bool,  # noqa: FBT001 - a case
+) -> None:
+    last_run = NOW - timedelta(seconds=seconds)
+
+    assert key_is_free(trigger, status, failed_for, last_run, NOW, 60) is free
+
+
+def test_the_defaults_are_the_contracts() -> None:
+    """M3C: lock 120 and 30 s, 5,000 ms, 250 and 500 ms, 30 days; domain.md 5.8: 60 s, 1,200 ms."""
+    usual = EnrichmentSettings()
+
+    assert (usual.lock_ttl_seconds, usual.lock_heartbeat_seconds) == (120, 30)
+    assert (usual.timeout_ms, usual.backoff_seconds) == (5000, (0.25, 0.5))
+    assert (usual.longest_retry_after, usual.freshness_ttl_days) == (5, 30)
+    assert (usual.cooldown_seconds, usual.sync_ms, usual.document_days) == (60, 1200, 396)
+    assert (usual.search_per_second, usual.inpi_per_day) == (6, 10_000)
+    assert (usual.rcs_recipient, usual.search_directors) == ("", False)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("rcs_recipient", "1300252650001"), ("rcs_object", "x" * 50)]
+)
+def test_settings_that_api_entreprise_would_refuse_are_refused(name: str, value: str) -> None:
+    with pytest.raises(SettingsError, match=name):
+        EnrichmentSettings(**{name: value})  # type: ignore[arg-type]
+
+
+def test_a_step_keeps_how_a_call_went_and_reads_those_of_earlier_releases() -> None:
+    fetched = Fetched(A, 200, 7, None, {"city": "LYON"}, ("legal_name",), {"results": []}, "sum")
+    kept = fetched.to_json()
+    earlier = kept | {"values": {"city": "LYON"}, "masked": ["legal_name"], "payload": [1]}
+    del earlier["configured"]
+
+    assert Fetched.from_json(kept) == Fetched(A, 200, 7, None, {}, (), None, "sum")
+    assert Fetched.from_json(earlier) == Fetched(
+        A, 200, 7, None, {"city": "LYON"}, ("legal_name",), [1], "sum"
+    )
+
+
+@pytest.mark.parametrize(
+    ("query", "answers"),
+    [
+        ({"q": "999000011"}, True),
+        ({"q": "999 000 011", "minimal": "TRUE", "include": "siege,score"}, True),
+        ({"q": "999000011", "include": "siege"}, False),
+        ({"q": "999000011", "minimal": "true", "include": "include_admin"}, False),
+        ({"q": "999000011", "minimal": "yes"}, False),
+        ({"q": "999000011", "per_page": "26"}, False),
+        ({"q": "999000011", "page": "401", "per_page": "25"}, False),
+        ({"q": "999.000.011"}, False),
+        ({}, False),
+    ],
+)
+def test_the_sandbox_refuses_what_the_search_refuses(
+    query: dict[str, str],
+    answers: bool,  # noqa: FBT001 - a case
+) -> None:
+    assert (refused(query) is None) is answers
+
+
+def test_the_sandbox_has_the_blocks_that_are_asked_for() -> None:
+    company = invented("999000011")
+    assert company is not None
+    secondary = {"siege", "dirigeants", "matching_etablissements", "finances", "complements", "tva"}
+    plain = set(unit(company, blocks=()))
+
+    whole = unit(company, siret="99900001100026")
+    minimal = unit(company, blocks=asked_blocks({"minimal": "true", "include": "siege,score"}))
+
+    assert set(whole) - plain == secondary == asked_blocks({})
+    assert set(minimal) - plain == {"siege", "score"}
+    assert asked_blocks({"minimal": "true"}) == set()
+    assert whole["tva"] == ["FR66999000011"]
+    (match,) = whole["matching_etablissements"]
+    assert (match["siret"], match["est_siege"]) == ("99900001100026", False)
+    assert set(match) - set(whole["siege"]) == {"ancien_siege"}
+    assert unit(company)["matching_etablissements"] == []
 
 
 def test_an_error_has_exactly_the_five_fields() -> None:

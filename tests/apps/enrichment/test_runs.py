@@ -4,9 +4,12 @@ import asyncio
 import io
 import json
 from collections import Counter
+from datetime import timedelta
+from typing import Any
 
 import pytest
 
+from ostinato.apps.enrichment import APP
 from ostinato.base import log
 from tests.apps.enrichment.place import ALL_FINE, Place
 
@@ -80,7 +83,10 @@ async def test_every_line_of_a_job_has_the_thirteen_fields(place: Place) -> None
     out = io.StringIO()
     log.configure("json", "debug", stream=out)
     try:
-        request_id = await place.enriched("999000045")
+        async with place.worker():
+            async with place.failing_once():
+                request_id = await place.made("999000045")
+            await place.ended("999000045")
     finally:
         log.be_quiet()
 
@@ -88,6 +94,7 @@ async def test_every_line_of_a_job_has_the_thirteen_fields(place: Place) -> None
     ours = [line for line in lines if line.get("source") == "enrichment" and line["job_id"]]
     assert {line["event_type"] for line in ours} >= {
         "enrichment_started",
+        "enrichment_attempt_failed",
         "source_call_failed",
         "source_fetched",
         "enrichment_completed",
@@ -97,6 +104,28 @@ async def test_every_line_of_a_job_has_the_thirteen_fields(place: Place) -> None
         assert (line["request_id"], line["company_siren"]) == (request_id, "999000045")
         assert line["tenant_id"] == "acme"
     assert "CAMILLE" not in out.getvalue()  # a director's name
+
+
+async def test_the_lines_of_the_schedules_have_the_thirteen_fields_too(place: Place) -> None:
+    await place.made()
+    await place.lab.rows("update enrichment.company set job_id = 1")  # a job that nobody knows
+    out = io.StringIO()
+    log.configure("json", "info", stream=out)
+    try:
+        async with place.worker():
+            for name in ("sweep", "catch_up"):
+                kind = place.lab.app.kinds[f"enrichment.{name}"]
+                await place.lab.becomes(await kind.enqueue(place.lab.client), "done")
+    finally:
+        log.be_quiet()
+
+    lines = [json.loads(line) for line in out.getvalue().splitlines()]
+    ours = {
+        line["event_type"]: line for line in lines if line.get("source", "")[:11] == "enrichment."
+    }
+    assert set(ours) == {"abandoned_runs_ended", "stale_companies_asked_again"}
+    for line in ours.values():
+        assert set(line) >= FIELDS
 
 
 async def test_a_finished_run_within_1200_ms_is_201_and_a_longer_one_202(
@@ -145,6 +174,35 @@ async def test_a_failed_company_is_not_asked_for_again_and_again(place: Place) -
     assert await place.jobs() == 2
 
 
+async def test_a_failed_company_is_asked_for_again_by_opening_it_the_next_day(
+    place: Place,
+) -> None:
+    place.sources.order("/registers/search", "404*")
+    request_id = await place.enriched()
+    same_day = (await place.get(request_id)).json()
+    jobs = await place.jobs()
+    await place.pass_days(1)
+
+    next_day = (await place.get(request_id)).json()
+
+    assert (same_day["request"]["enrichment_status"], jobs) == ("FAILED", 1)
+    assert (next_day["request"]["enrichment_status"], await place.jobs()) == ("PENDING", 2)
+
+
+async def test_a_bad_minute_of_the_search_does_not_cost_the_day(place: Place) -> None:
+    """The key of the day was used for a run in which the required source was not well."""
+    place.sources.order("/registers/search", "503*3")
+    await place.enriched()
+    await place.made()  # within the minute nobody is asked again
+    failed = (await place.status(), await place.jobs())
+    await place.lab.engine.clock.move(timedelta(seconds=61))
+
+    await place.enriched()
+
+    assert failed == ("FAILED", 1)
+    assert await place.status() == "SUCCESS"
+
+
 async def test_the_night_catches_up_with_what_is_stale(place: Place) -> None:
     await place.enriched()
     await place.pass_days(31)
@@ -180,6 +238,31 @@ async def test_old_documents_lose_their_content_and_keep_their_checksum(place: P
         await place.ended()
 
     assert kept == [(True, 64)] * 3
+
+
+async def test_all_documents_that_are_past_their_time_are_purged(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many, some in each transaction: three in two, here."""
+    monkeypatch.setattr("ostinato.apps.enrichment.jobs.PURGED_AT_ONCE", 2)
+    await place.enriched()
+    await place.pass_days(400)
+    await place.lab.rows("update enrichment.company set updated_at = ostinato.now()")
+
+    async with place.worker():
+        kind = place.lab.app.kinds["enrichment.catch_up"]
+        await place.lab.becomes(await kind.enqueue(place.lab.client), "done")
+
+    assert (
+        await place.lab.value(
+            "select count(*) from enrichment.company_document where payload_json is null"
+        )
+        == 3
+    )
+
+
+def test_the_sweep_does_not_wait_behind_the_backlog() -> None:
+    assert APP.kinds["enrichment.sweep"].priority < APP.kinds["enrichment.enrich"].priority
 
 
 async def test_a_run_whose_job_is_gone_is_failed_by_the_sweep(place: Place) -> None:
@@ -228,6 +311,31 @@ async def test_documents_are_kept_once_and_never_shown(place: Place) -> None:
     assert "CAMILLE" not in json.dumps(told)
 
 
+async def test_what_a_source_said_is_in_no_step_of_the_job(place: Place) -> None:
+    """Whoever may look at jobs sees how a call went, and neither names nor births."""
+    ops = ("ops", "agency_user")
+    async with place.worker():
+        async with place.gate("API_ENTREPRISE_RCS"):
+            await place.made()
+            await place.lab.until(
+                "select exists (select from ostinato_data.step where name = %s)", "keep INPI_RNE"
+            )
+            job_id = await place.last_job()
+            stashed = await place.lab.value("select count(*) from enrichment.fetched")
+            shown = await place.api.call("GET", f"/api/v1/engine/jobs/{job_id}", roles=ops)
+            steps = await place.lab.value(
+                "select string_agg(result::text, ' ') from ostinato_data.step"
+            )
+        await place.ended()
+
+    assert stashed == 2
+    assert len(shown.json()["steps"]) == 4
+    for text in (shown.text, steps):
+        for said in ("EXEMPLE", "CAMILLE", "1979-04", "payload", "RUE DES"):
+            assert said not in text
+    assert await place.lab.value("select count(*) from enrichment.fetched") == 0
+
+
 async def test_directors_are_shown_to_who_may_see_them_if_asked_for(place: Place) -> None:
     request_id = await place.enriched()
     include = "?include=dirigeants"
@@ -241,10 +349,7 @@ async def test_directors_are_shown_to_who_may_see_them_if_asked_for(place: Place
     assert refused.status_code == 403
 
 
-async def test_the_roles_are_those_of_the_matrix(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OSTINATO_ENRICHMENT_SYNC_MS", "0")
+async def test_the_roles_are_those_of_the_matrix(place: Place) -> None:
     request_id = await place.made()
     roles = (
         "tenant_admin",
@@ -302,10 +407,7 @@ async def test_a_request_of_another_tenant_is_not_there(place: Place) -> None:
     assert (await place.refresh(request_id, tenant="globex")).status_code == 404
 
 
-async def test_two_tenants_who_ask_at_once_share_a_run_and_learn_nothing(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OSTINATO_ENRICHMENT_SYNC_MS", "0")
+async def test_two_tenants_who_ask_at_once_share_a_run_and_learn_nothing(place: Place) -> None:
     async with place.worker():
         async with place.gate():
             ours, theirs = await asyncio.gather(
@@ -315,13 +417,96 @@ async def test_two_tenants_who_ask_at_once_share_a_run_and_learn_nothing(
 
     assert await place.jobs() == 1
     told = await place.events("tenant_id", "type", "payload::text")
-    completed = [tenant for tenant, kind, _ in told if kind.endswith("Completed")]
-    assert sorted(completed) == ["acme", "globex"]
     for tenant, _, payload in told:
         assert (theirs if tenant == "acme" else ours) not in payload
     for tenant, request_id in (("acme", ours), ("globex", theirs)):
         opened = await place.get(request_id, tenant=tenant)
         assert opened.json()["request"]["enrichment_status"] == "SUCCESS"
+
+
+async def test_who_joins_a_run_of_another_tenant_knows_it_by_a_number_of_its_own(
+    place: Place,
+) -> None:
+    """domain.md 5.8, 4: no other tenant's ids."""
+    await place.made(tenant="acme")
+    await place.made(tenant="globex")
+    tickets = "select ticket from enrichment.attachment where tenant_id = 'globex'"
+    first = await place.lab.value(tickets)
+    await place.made(tenant="globex")
+    await place.made(tenant="acme")
+    again = await place.lab.value(tickets)
+
+    async with place.worker():
+        await place.ended()
+
+    job_id = await place.last_job()
+    assert await place.completed() == {"acme": job_id, "globex": first}
+    assert again == first != job_id
+    assert await place.lab.rows("select from ostinato_data.job where id = %s", first) == []
+    theirs = await place.events("tenant_id", "payload::text")
+    assert not any(str(job_id) in payload for tenant, payload in theirs if tenant == "globex")
+
+
+@pytest.mark.parametrize(
+    ("body", "field", "reason"),
+    [
+        ({"siren": ALL_FINE, "metadata": "text"}, "metadata", "expected_object"),
+        ({"siren": ALL_FINE, "metadata": ["x"]}, "metadata", "expected_object"),
+        ({"siren": ALL_FINE, "sirens": "?"}, "sirens", "unknown_field"),
+    ],
+)
+async def test_a_body_of_another_shape_is_a_validation_error(
+    place: Place, body: dict[str, Any], field: str, reason: str
+) -> None:
+    answer = await place.post(**body)
+
+    assert answer.status_code == 400
+    told = answer.json()
+    assert told["error"] == "validation_error"
+    assert told["details"] == [{"field": field, "reason": reason}]
+    assert await place.lab.value("select count(*) from enrichment.request") == 0
+
+
+async def test_blanks_are_no_number(place: Place) -> None:
+    answer = await place.post(ALL_FINE, siret=" " * 200)
+
+    assert answer.status_code == 202
+    assert await place.lab.value("select siret_raw from enrichment.request") is None
+
+
+async def test_a_key_that_cannot_be_taken_is_refused_as_the_contract_says(place: Place) -> None:
+    key = {"Idempotency-Key": "once"}
+    made = await place.post(ALL_FINE, headers=key, metadata={"a": 1})
+    request_id = made.json()["request"]["id"]
+    other = await place.post("999000011", headers=key, metadata={"a": 1})
+    await place.refresh(request_id, headers=key)
+    another = await place.made("999000011")
+    others = await place.refresh(another, headers=key)
+    await place.lab.rows(
+        "update ostinato_data.idempotency set state = 'in_flight', answer = null,"
+        " finished_at = null where key = 'once'"
+    )
+    busy = await place.post(ALL_FINE, headers=key, metadata={"a": 1})
+
+    for answer, field in ((other, "siren"), (others, "path.request_id")):
+        assert answer.status_code == 422
+        told = answer.json()
+        assert (told["error"], told["code"]) == ("business_rule_failed", "IDEMPOTENCY_CONFLICT")
+        assert told["details"] == [{"field": field, "reason": "differs_from_first_request"}]
+    assert busy.status_code == 409
+    assert (busy.json()["error"], busy.json()["code"]) == ("conflict", "IDEMPOTENCY_IN_FLIGHT")
+    assert int(busy.headers["Retry-After"]) > 0
+
+
+async def test_the_same_refresh_twice_is_one_refresh(place: Place) -> None:
+    request_id = await place.enriched()
+    key = {"Idempotency-Key": "again"}
+
+    first = await place.refresh(request_id, headers=key)
+    again = await place.refresh(request_id, headers=key)
+
+    assert (again.status_code, again.content) == (202, first.content)
+    assert again.headers["Idempotency-Replayed"] == "true"
 
 
 async def test_the_same_key_is_one_request_and_one_answer(place: Place) -> None:
@@ -354,10 +539,7 @@ async def test_a_call_that_died_before_its_answer_goes_on_with_its_request(place
 
 
 @pytest.mark.slow
-async def test_500_requests_for_50_companies_at_once_are_50_jobs(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OSTINATO_ENRICHMENT_SYNC_MS", "0")
+async def test_500_requests_for_50_companies_at_once_are_50_jobs(place: Place) -> None:
     sirens = [f"9981000{number:02}" for number in range(50)]
     tenants = ("acme", "globex")
     for tenant in tenants:

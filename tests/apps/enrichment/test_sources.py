@@ -2,7 +2,7 @@
 
 import pytest
 
-from ostinato.apps.enrichment.sandbox import Registers
+from ostinato.apps.enrichment.sandbox import Registers, Window
 from ostinato.sandbox.running import running
 from tests.apps.enrichment.place import ALL_FINE, Place
 
@@ -136,7 +136,6 @@ async def test_calls_keep_to_the_rate_of_a_source(
 ) -> None:
     """Twelve companies at once against a search that allows seven calls a second."""
     strict = Registers()
-    monkeypatch.setenv("OSTINATO_ENRICHMENT_SYNC_MS", "0")
     with running(strict) as sandbox:
         for name, value in strict.settings(sandbox.url).items():
             monkeypatch.setenv(name, value)
@@ -150,6 +149,17 @@ async def test_calls_keep_to_the_rate_of_a_source(
         refused = [call for call in sandbox.faults.calls if call.status == 429]
 
     assert refused == []
+
+
+def test_the_sandbox_tells_when_its_window_ends() -> None:
+    at = [100.0]
+    window = Window(2, 60, lambda: at[0])
+    window.take()
+    at[0] += 20
+    window.take()
+
+    assert (window.left, window.ends_in) == (0, 40)
+    assert window.take() == 40
 
 
 async def test_inpis_token_is_got_once_and_renewed_once_on_401(place: Place) -> None:
@@ -187,16 +197,118 @@ async def test_a_sixth_login_in_thirty_seconds_is_never_tried(
     assert await error_of(place, "998000015") == "INPI_RNE:-:RATE_LIMIT"
 
 
-async def test_no_credentials_are_an_auth_error_without_a_call(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("unset", ["RCS_TOKEN", "RCS_RECIPIENT"])
+async def test_a_source_without_credentials_is_not_part_of_the_pipeline(
+    place: Place, monkeypatch: pytest.MonkeyPatch, unset: str
 ) -> None:
+    """5.2: optional failures are counted on optional sources that are actually called."""
     monkeypatch.delenv("OSTINATO_ENRICHMENT_INPI_USERNAME")
-    monkeypatch.delenv("OSTINATO_ENRICHMENT_RCS_TOKEN")
+    monkeypatch.delenv(f"OSTINATO_ENRICHMENT_{unset}")
 
     await place.enriched()
 
-    assert await error_of(place) == "INPI_RNE:-:AUTH_ERROR|API_ENTREPRISE_RCS:-:AUTH_ERROR"
+    assert await place.status() == "SUCCESS"
     assert place.calls("/sso/login") == place.calls("/extrait_kbis") == []
+    assert (await place.types()).count("SourceFetched") == 1
+    counts = await place.lab.rows(
+        "select sources_success_count, optional_sources_failed_count from enrichment.company"
+    )
+    assert counts == [(1, 0)]
+    overview = await place.api.call("GET", "/v1/enrichment/overview")
+    assert {one["source_api"]: one["state"] for one in overview.json()["sources"]} == {
+        "API_RECHERCHE_ENTREPRISES": "ok",
+        "INPI_RNE": "not configured",
+        "API_ENTREPRISE_RCS": "not configured",
+    }
+
+
+async def test_a_login_that_is_limited_is_a_ban_for_everybody(place: Place) -> None:
+    """domain.md 2.1 and 2.5: ten minutes, and no loop of logins."""
+    place.sources.order("/registers/api/sso/login", "429:600*")
+    async with place.worker():
+        for siren in (ALL_FINE, "999000011"):
+            await place.made(siren)
+            await place.ended(siren)
+
+    assert await error_of(place) == "INPI_RNE:429:RATE_LIMIT"
+    assert await error_of(place, "999000011") == "INPI_RNE:-:RATE_LIMIT"
+    assert len(place.calls("/sso/login")) == 1
+    paused = await place.lab.value(
+        "select extract(epoch from paused_until - last_error_at) from enrichment.source"
+        " where source_api = 'INPI_RNE'"
+    )
+    assert 599 < paused <= 600
+
+
+async def test_a_short_retry_after_is_kept_by_everybody(place: Place) -> None:
+    """Not only by the run that was told: the others would be banned for going on."""
+    place.sources.order(RCS, "429:1")
+    async with place.worker():
+        await place.made()
+        await place.lab.until(
+            "select held_until is not null from enrichment.source where source_api = %s",
+            "API_ENTREPRISE_RCS",
+        )
+        await place.made("999000011")
+        await place.ended()
+        await place.ended("999000011")
+
+    at = [call.at for call in place.sources.faults.calls if "/extrait_kbis" in call.path]
+    assert len(at) == 3
+    assert at[1] - at[0] > 0.99  # the clock of the database and that of the sandbox
+    assert await place.status() == await place.status("999000011") == "SUCCESS"
+
+
+async def test_an_answer_that_was_under_way_does_not_lift_a_pause(place: Place) -> None:
+    note = (
+        "select enrichment.note_fetch('INPI_RNE', false, {}, 3, 60),"
+        " (select paused_for from enrichment.source where source_api = 'INPI_RNE')"
+    )
+    turn = "select verdict, reason from enrichment.take_turn('INPI_RNE', 5)"
+    await place.lab.rows(note.format("'RATE_LIMIT', 30"))
+
+    await place.lab.rows(note.format("null, null"))  # a success
+    held = await place.lab.rows(turn)
+    await place.lab.rows("select enrichment.note_fetch('INPI_RNE', true, 'TIMEOUT', null, 1, 10)")
+    after_failure = await place.lab.rows(turn)
+    await place.lab.rows(
+        "update enrichment.source set paused_until = ostinato.now() where source_api = 'INPI_RNE'"
+    )
+    await place.lab.rows(note.format("null, null"))  # a probe's
+
+    assert held == after_failure == [("paused", "RATE_LIMIT")]
+    assert await place.lab.rows(turn) == [("go", None)]
+
+
+async def test_a_turn_waits_for_a_source_that_is_held(place: Place) -> None:
+    await place.lab.rows("select enrichment.hold_back('INPI_RNE', 4)")
+    await place.lab.rows("select enrichment.hold_back('INPI_RNE', 1)")  # not shorter
+
+    ((wait, held),) = await place.lab.rows(
+        "select t.wait, enrichment.is_held('INPI_RNE') from enrichment.take_turn('INPI_RNE', 5) t"
+    )
+
+    assert held
+    assert 1 < wait <= 4
+
+
+async def test_a_second_pass_asks_the_search_for_directors_if_that_is_wanted(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """M3G, pass 2: no fourth SourceFetched, and no failure of the source."""
+    monkeypatch.setenv("OSTINATO_ENRICHMENT_SEARCH_DIRECTORS", "true")
+    monkeypatch.delenv("OSTINATO_ENRICHMENT_INPI_USERNAME")
+    monkeypatch.delenv("OSTINATO_ENRICHMENT_RCS_TOKEN")
+    request_id = await place.enriched()
+    named = (await place.get(request_id, query="?include=dirigeants")).json()["dirigeants"]
+    place.sources.order(SEARCH, "ok,503*")
+    await place.enriched("999000011")
+
+    assert [one["nom"] for one in named] == ["CAMILLE ANNE EXEMPLE", "AUDIT IMAGINAIRE"]
+    assert (await place.types(ALL_FINE)).count("SourceFetched") == 1
+    assert await place.status("999000011") == "SUCCESS"
+    passes = [call.query for call in place.sources.faults.calls if call.path == SEARCH]
+    assert ["dirigeants" in query for query in passes] == [False, True, False, True, True, True]
 
 
 async def test_the_search_and_the_rcs_are_asked_as_they_want_to_be(place: Place) -> None:
@@ -219,15 +331,23 @@ async def test_what_is_masked_is_neither_kept_nor_shown(place: Place, siren: str
     assert told["address_line1"] is None
     assert "NON-DIFFUSIBLE" not in str(told)
     assert (told["legal_name"] is None) is (siren == "999000060")
+    named = (await place.get(request_id, query="?include=dirigeants")).json()["dirigeants"]
+    persons = [one for one in named if one["type_dirigeant"] == "personne physique"]
+    assert [one["nom"] for one in persons] == [None]
+    assert all(one["nom"] for one in named if one not in persons)
 
 
 async def test_a_company_that_was_masked_later_is_shown_no_more(place: Place) -> None:
     request_id = await place.enriched()
-    await place.lab.rows(
-        "update enrichment.company set masked_fields = '{address_line1}' where siren = %s", ALL_FINE
-    )
+    before = (await place.get(request_id)).json()["company"]
+    place.registers.masked.add(ALL_FINE)
+    async with place.worker():
+        await place.refresh(request_id)
+        await place.ended()
 
-    told = (await place.get(request_id)).json()["company"]
+    told = (await place.get(request_id, query="?include=dirigeants")).json()
 
-    assert told["address_line1"] is None
-    assert (await place.company())["address_line1"] is not None
+    assert before["address_line1"] is not None
+    assert told["company"]["address_line1"] is told["company"]["postal_code"] is None
+    assert told["company"]["data_masked"] is True
+    assert told["dirigeants"][0]["nom"] is None

@@ -1,5 +1,6 @@
 """Enrichment: what three official sources say about a French company, merged and kept (M3)."""
 
+from ostinato.apps.enrichment.alerts import ALERTS
 from ostinato.runtime.app import App
 
 __all__ = ["APP"]
@@ -11,6 +12,7 @@ APP = App(
     demo="ostinato.apps.enrichment.demo:SCENARIO",
     sandbox="ostinato.apps.enrichment.sandbox:Registers",
     panels=("ostinato.apps.enrichment.panel:PANEL",),
+    alerts=ALERTS,
 )
 
 from ostinato.apps.enrichment import jobs  # noqa: E402, F401 - registers kinds and schedules

@@ -79,23 +79,22 @@ async def tell(  # noqa: PLR0917 - an envelope
     correlation_id: str | None = None,
 ) -> None:
     """Tell an event in the transaction of a connection, in the order of its company."""
-    await tell_each(conn, kind, payload, siren, [(tenant, correlation_id)])
+    await tell_each(conn, kind, siren, [(tenant, correlation_id, payload)])
 
 
 async def tell_each(
     conn: AsyncConnection[Any],
     kind: EventKind[M],
-    payload: M,
     siren: str,
-    to: Iterable[tuple[str | None, str | None]],
+    to: Iterable[tuple[str | None, str | None, M]],
 ) -> None:
-    """Tell several tenants the same, each as part of what it asked for."""
+    """Tell several tenants, each its own payload as part of what it asked for."""
     await outbox.emit_many(
         conn,
         [
             dataclasses.replace(
                 kind.new(payload, siren, tenant, correlation_id, None), producer=PRODUCER
             )
-            for tenant, correlation_id in to
+            for tenant, correlation_id, payload in to
         ],
     )

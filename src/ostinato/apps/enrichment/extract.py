@@ -14,6 +14,9 @@ from ostinato.apps.enrichment.model import SourceApi
 __all__ = ["MASK", "Extract", "directors", "extract"]
 
 MASK: Final = "[NON-DIFFUSIBLE]"
+PARTIAL: Final = "P"
+"""`diffusion partielle`."""
+LEGAL_PERSON: Final = "personne morale"
 NAF_LENGTH: Final = 5
 
 Json = Any
@@ -39,14 +42,36 @@ def extract(source: SourceApi, payload: Json) -> Extract:
     return Extract(values, masked)
 
 
-def directors(payloads: Mapping[SourceApi, Json]) -> list[dict[str, str | None]]:
-    """The directors, from the first source that names some; for those who may see them."""
-    of = {SourceApi.INPI: _inpi_directors, SourceApi.RCS: _rcs_directors}
+def directors(
+    payloads: Mapping[SourceApi, Json], *, hidden: bool = False
+) -> list[dict[str, str | None]]:
+    """The directors, from the first source that names some; for those who may see them.
+
+    Of a company whose data is withheld (domain.md 1.6) the names of natural persons are, too,
+    whichever source knows them: `hidden`, or as one of the answers says.
+    """
+    hidden = hidden or withholds(payloads)
+    of = {
+        SourceApi.INPI: _inpi_directors,
+        SourceApi.RCS: _rcs_directors,
+        SourceApi.SEARCH: _search_directors,
+    }
     for source, read in of.items():
         found = list(read(payloads.get(source)))
         if found:
-            return found
+            return [_unnamed(one) if hidden else one for one in found]
     return []
+
+
+def withholds(payloads: Mapping[SourceApi, Json]) -> bool:
+    """Whether a source says that the company's data is not for everybody."""
+    unit = _at(payloads.get(SourceApi.SEARCH), "results", 0)
+    formality = _at(payloads.get(SourceApi.INPI), "formality")
+    return (
+        _text(unit, "statut_diffusion") == PARTIAL
+        or _text(formality, "diffusionINSEE") == PARTIAL
+        or _at(formality, "diffusionCommerciale") is False
+    )
 
 
 def _of_search(unit: Json) -> dict[str, str | None]:
@@ -66,7 +91,8 @@ def _of_search(unit: Json) -> dict[str, str | None]:
         "city": _text(siege, "libelle_commune"),
         "country_code": COUNTRIES.get(abroad.upper()) if abroad else ("FR" if place else None),
         "naf_code": _text(unit, "activite_principale"),
-        "naf_label": None,  # the answer has the code only, and a label is not to be invented
+        # The answer has the code only, and no list of INSEE's is at hand: a label is not invented.
+        "naf_label": None,
         "headcount_range": _text(unit, "tranche_effectif_salarie"),
     }
 
@@ -155,7 +181,7 @@ def _inpi_directors(record: Json) -> Iterator[dict[str, str | None]]:
         label = _text(power, "libelleRoleEntreprise") or ROLES.get(role or "")
         if company:
             name = _text(company, "denomination")
-            yield _director(name, label, "personne morale", _text(company, "siren"))
+            yield _director(name, label, LEGAL_PERSON, _text(company, "siren"))
         elif described:
             first = _at(described, "prenoms")
             words = [*(first if isinstance(first, list) else []), _text(described, "nom")]
@@ -168,6 +194,19 @@ def _rcs_directors(answer: Json) -> Iterator[dict[str, str | None]]:
         kind = (_text(one, "type") or "").replace("_", " ")
         name = _text(one, "raison_sociale") or _words([_text(one, "prenom"), _text(one, "nom")])
         yield _director(name, _text(one, "fonction"), kind, _text(one, "numero_identification"))
+
+
+def _search_directors(answer: Json) -> Iterator[dict[str, str | None]]:
+    listed = _at(answer, "results", 0, "dirigeants")
+    for one in listed if isinstance(listed, list) else []:
+        kind = _text(one, "type_dirigeant") or ""
+        name = _text(one, "denomination") or _words([_text(one, "prenoms"), _text(one, "nom")])
+        yield _director(name, _text(one, "qualite"), kind, _text(one, "siren"))
+
+
+def _unnamed(director: dict[str, str | None]) -> dict[str, str | None]:
+    """The role stays; so does a company, which is no person."""
+    return director if director["type_dirigeant"] == LEGAL_PERSON else director | {"nom": None}
 
 
 def _director(

@@ -3,22 +3,22 @@
 import math
 import uuid
 from contextlib import suppress
-from typing import Annotated, Any, Final, NoReturn
+from typing import Annotated, Any, Final
 
 from fastapi import Query, Request, Response
-from fastapi.responses import JSONResponse
 
 from ostinato.apps.enrichment import queries, service
+from ostinato.apps.enrichment.answers import begun, fixed, missing, refuse
 from ostinato.apps.enrichment.identifiers import Refused, fails_luhn, read
 from ostinato.apps.enrichment.model import ErrorCode, Identifiers, Trigger
 from ostinato.apps.enrichment.panel import Panel, panel
+from ostinato.apps.enrichment.rules import opens_again
 from ostinato.apps.enrichment.service import Cooling
 from ostinato.apps.enrichment.settings import EnrichmentSettings
 from ostinato.apps.enrichment.views import (
     Body,
     Created,
     Detail,
-    ErrorBody,
     Opened,
     Seen,
     company_view,
@@ -27,17 +27,14 @@ from ostinato.apps.enrichment.views import (
     whole_view,
 )
 from ostinato.apps.enrichment.watch import Watch
-from ostinato.base import flow
 from ostinato.base.answers import Answer
-from ostinato.base.canonical import Declaration
 from ostinato.base.errors import Forbidden, LeaseLost
 from ostinato.base.log import get_logger
-from ostinato.engine import clock, idempotency
+from ostinato.engine import idempotency
 from ostinato.engine.idempotency import New, Replay
 from ostinato.web.caller import Caller, Who
-from ostinato.web.idempotent import IDEMPOTENT, IdempotencyKey, Key
+from ostinato.web.idempotent import IdempotencyKey, Key
 from ostinato.web.permissions import Permission
-from ostinato.web.problems import Answered, problem
 from ostinato.web.routes import Router
 
 __all__ = ["router"]
@@ -67,7 +64,6 @@ WHOLE: Final = frozenset({"tenant_admin", "agency_user", "client_user", "system"
 EVERYBODYS: Final = WHOLE - {"client_user"} | {"consultant"}
 """Roles that see all requests of their tenant; a client_user those that it made itself."""
 
-IN_FLIGHT_SECONDS: Final = 30.0
 MALFORMED: Final = {
     ErrorCode.SIREN_SIRET_MISMATCH: (422, "business_rule_failed"),
 }
@@ -76,25 +72,14 @@ router = Router(prefix="/v1", tags=["enrichment"])
 log = get_logger("enrichment")
 
 
-def _fixed(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    words = {
-        400: "The identifiers cannot be read.",
-        404: "The tenant has no such request.",
-        409: "The company was refreshed a moment ago; or the same request is being worked on.",
-        422: "SIREN and SIRET are of two companies; or the key was used for another request.",
-    }
-    return {status: {"model": ErrorBody, "description": words[status]} for status in statuses}
-
-
 @router.post(
     "/requests",
     needs=CREATE,
     status_code=201,
-    raises=IDEMPOTENT,
     responses={
         201: {"model": Created, "description": "The company is known: from the cache, or by now."},
         202: {"model": Created, "description": "A run is at it."},
-        **_fixed(400, 409, 422),
+        **fixed(400, 409, 422),
     },
 )
 async def create_request(request: Request, caller: Who, key: Key, body: Body) -> Response:
@@ -111,7 +96,7 @@ async def create_request(request: Request, caller: Who, key: Key, body: Body) ->
     async with caller.transaction() as conn:
         seen = await look(conn, request_id, settings.freshness_ttl_days)
         if seen is None:
-            await _missing(conn, request_id)
+            await missing(conn, request_id)
         made = Created(
             request=request_view(seen),
             company=await company_view(conn, seen),
@@ -125,12 +110,16 @@ async def create_request(request: Request, caller: Who, key: Key, body: Body) ->
 
 
 async def _identified(caller: Caller, body: Body, settings: EnrichmentSettings) -> Identifiers:
+    if odd := body.odd():
+        said = "La demande n'a pas la forme attendue."
+        async with caller.transaction() as conn:
+            await refuse(conn, 400, "validation_error", "INVALID_REQUEST", said, odd)
     found = read(body.siren, body.siret, settings.identifier_luhn)
     if isinstance(found, Refused):
         status, error = MALFORMED.get(found.code, (400, "validation_error"))
         details = [Detail(field=found.field, reason=found.reason)]
         async with caller.transaction() as conn:
-            await _answer(conn, status, error, str(found.code), found.message, details)
+            await refuse(conn, status, error, str(found.code), found.message, details)
     if settings.identifier_luhn == "warn" and (wrong := fails_luhn(found)):
         log.warning("luhn_check_failed", fields=wrong, company_siren=found.company_siren)
     return found
@@ -149,30 +138,17 @@ async def _made(
     the request: the next call with the key goes on with that one.
     """
     async with caller.transaction() as conn:
-        held: New | None = None
-        if key.value is not None:
-            begun = await idempotency.begin(
-                conn,
-                key.scope,
-                key.value,
-                key.payload,
-                Declaration(),
-                lease_seconds=IN_FLIGHT_SECONDS,
-                wait=False,
-            )
-            if isinstance(begun, Replay):
-                return "", None, begun.http()
-            if not isinstance(begun, New):
-                raise Answered(problem(idempotency.refuse(begun), status=_refusal(begun)))
-            held = begun
-            if held.attempt > 1:
-                known = await queries.rows(conn, "request_of_key", idempotency_key=key.value)
-                if known:
-                    return str(known[0][0]), held, None
+        held = await begun(conn, key)
+        if isinstance(held, Replay):
+            return "", None, held.http()
+        if held is not None and held.attempt > 1:
+            known = await queries.rows(conn, "request_of_key", idempotency_key=key.value)
+            if known:
+                return str(known[0][0]), held, None
         request_id = await service.create(
             conn,
             found,
-            metadata=body.metadata,
+            metadata=body.metadata or {},
             created_by=caller.subject,
             key=key.value,
             settings=settings,
@@ -185,7 +161,7 @@ async def _made(
     "/requests/{request_id}",
     needs=READ,
     response_model=Opened,
-    responses={**_fixed(404)},
+    responses={**fixed(404)},
 )
 async def show_request(
     caller: Who,
@@ -207,7 +183,11 @@ async def show_request(
     limited = caller.roles.isdisjoint(WHOLE)
     async with caller.transaction() as conn:
         seen = await _mine(conn, caller, request_id, days)
-        if not seen.fresh and not seen.running and not limited:
+        row = seen.row
+        stale = opens_again(
+            row["enrichment_status"], row["enrichment_last_run_at"], row["at"], fresh=seen.fresh
+        )
+        if stale and not seen.running and not limited:
             siret = seen.row["siret"]
             await service.ask(conn, seen.row["id"], siret, Trigger.REQUEST_OPENED, settings)
             seen = await _mine(conn, caller, request_id, days)
@@ -218,38 +198,40 @@ async def show_request(
     "/requests/{request_id}:refresh-company",
     needs=REFRESH,
     status_code=202,
-    raises=IDEMPOTENT,
-    responses={202: {"model": Created}, **_fixed(404, 409)},
+    responses={202: {"model": Created}, **fixed(404, 409, 422)},
 )
 async def refresh_company(caller: Who, key: Key, request_id: str) -> Response:
     """Have the company of a request looked up again, fresh or not; not twice in a minute."""
     settings = EnrichmentSettings.load()
     days = settings.freshness_ttl_days
-    async with key.once(caller) as once:
-        if once.is_new:
-            conn = once.conn
-            seen = await _mine(conn, caller, request_id, days)
-            siret = seen.row["siret"]
-            try:
-                await service.ask(conn, seen.row["id"], siret, Trigger.MANUAL_REFRESH, settings)
-            except Cooling as cooling:
-                await _answer(
-                    conn,
-                    409,
-                    "conflict",
-                    "REFRESH_COOLDOWN",
-                    "Cette entreprise vient d'être actualisée.",
-                    request_id=request_id,
-                    headers={"Retry-After": str(math.ceil(cooling.seconds))},
-                )
-            seen = await _mine(conn, caller, request_id, days)
-            made = Created(
-                request=request_view(seen),
-                company=await company_view(conn, seen),
-                enrichment_running=seen.running,
+    async with caller.transaction() as conn:
+        held = await begun(conn, key)
+        if isinstance(held, Replay):
+            return _response(held.http(), replayed=True)
+        seen = await _mine(conn, caller, request_id, days)
+        siret = seen.row["siret"]
+        try:
+            await service.ask(conn, seen.row["id"], siret, Trigger.MANUAL_REFRESH, settings)
+        except Cooling as cooling:
+            await refuse(
+                conn,
+                409,
+                "conflict",
+                "REFRESH_COOLDOWN",
+                "Cette entreprise vient d'être actualisée.",
+                request_id=request_id,
+                headers={"Retry-After": str(math.ceil(cooling.seconds))},
             )
-            once.reply(202, made)
-    return once.response()
+        seen = await _mine(conn, caller, request_id, days)
+        made = Created(
+            request=request_view(seen),
+            company=await company_view(conn, seen),
+            enrichment_running=seen.running,
+        )
+        answer = Answer(202, made.model_dump_json().encode())
+        if held is not None:
+            await idempotency.finish(conn, held, answer)
+    return _response(answer)
 
 
 @router.get("/enrichment/overview", needs=OVERVIEW)
@@ -264,45 +246,12 @@ async def _mine(conn: Any, caller: Caller, request_id: str, days: int) -> Seen: 
     try:
         known = str(uuid.UUID(request_id))
     except ValueError:
-        await _missing(conn, request_id)
+        await missing(conn, request_id)
     seen = await look(conn, known, days)
     hidden = caller.roles.isdisjoint(EVERYBODYS)
     if seen is None or (hidden and seen.created_by != caller.subject):
-        await _missing(conn, request_id)
+        await missing(conn, request_id)
     return seen
-
-
-async def _missing(conn: Any, request_id: str) -> NoReturn:  # noqa: ANN401 - a connection
-    said = "Cette demande n'existe pas."
-    await _answer(conn, 404, "not_found", "NOT_FOUND", said, request_id=request_id[:100])
-
-
-async def _answer(  # noqa: PLR0917 - as the body has them
-    conn: Any,  # noqa: ANN401 - a connection
-    status: int,
-    error: str,
-    code: str,
-    message: str,
-    details: list[Detail] | None = None,
-    *,
-    request_id: str | None = None,
-    headers: dict[str, str] | None = None,
-) -> NoReturn:
-    """Answer with the error body that M3B fixes."""
-    body = ErrorBody(
-        error=error,
-        code=code,
-        message=message,
-        details=details or [],
-        correlation_id=flow.current_correlation(),
-        request_id=request_id,
-        timestamp=await clock.now(conn),
-    )
-    raise Answered(JSONResponse(body.model_dump(mode="json"), status, headers))
-
-
-def _refusal(begun: object) -> int:
-    return 409 if isinstance(begun, idempotency.InFlight) else 422
 
 
 def _response(answer: Answer, *, replayed: bool = False) -> Response:

@@ -117,7 +117,8 @@ def _is_empty(typed: object) -> bool:
 
 
 def _raw(typed: object) -> str | None:
-    return typed if isinstance(typed, str) else None
+    """What was typed, if it was something: blanks are not, and may be of any length."""
+    return typed if isinstance(typed, str) and not _is_empty(typed) else None
 
 
 def _bad_siren(reason: str) -> Refused:

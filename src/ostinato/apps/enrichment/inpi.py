@@ -17,7 +17,7 @@ from psycopg import AsyncConnection
 
 from ostinato.apps.enrichment import queries
 from ostinato.apps.enrichment.model import ErrorCode, SourceApi, SourceError
-from ostinato.apps.enrichment.rules import error_of_status, is_retryable
+from ostinato.apps.enrichment.rules import error_of_status, is_retryable, retry_after
 from ostinato.apps.enrichment.settings import EnrichmentSettings
 from ostinato.apps.enrichment.wire import Reply, exchange
 from ostinato.engine import clock
@@ -45,8 +45,6 @@ class Inpi:
 
     async def ask(self, siren: str) -> Reply:
         """The record of a company; after a 401 once more, with a new token."""
-        if not (self._settings.inpi_username and self._settings.inpi_password):
-            return _refused(ErrorCode.AUTH_ERROR, "inpi_username or inpi_password is not set")
         token = await self._token(None)
         if isinstance(token, Reply):
             return token
@@ -92,7 +90,8 @@ class Inpi:
         found = reply.payload.get("token") if isinstance(reply.payload, dict) else None
         token = found if reply.status == httpx.codes.OK and isinstance(found, str) else None
         async with self._lend() as conn:
-            seconds = 0.0 if token is None else life_of(token, (await clock.now(conn)).timestamp())
+            now = await clock.now(conn)
+            seconds = 0.0 if token is None else life_of(token, now.timestamp())
             await queries.run(conn, "keep_token", token=token, seconds=seconds)
         if token is not None:
             return token
@@ -102,9 +101,10 @@ class Inpi:
         code = error_of_status(SOURCE, status) if status != httpx.codes.OK else None
         code = ErrorCode.AUTH_ERROR if code in (None, ErrorCode.NOT_FOUND) else code
         said = f"login was answered with HTTP {status}"
-        return Reply(
-            error=SourceError(code, SOURCE, status, said, is_retryable(code, status)),
-        )
+        # A login that is limited is a ban of ten minutes: trying again would make it longer.
+        again = is_retryable(code, status) and code is not ErrorCode.RATE_LIMIT
+        wait = retry_after(reply.retry_after, now)
+        return Reply(status, error=SourceError(code, SOURCE, status, said, again, wait))
 
 
 def life_of(token: str, now: float) -> float:

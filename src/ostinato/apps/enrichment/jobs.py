@@ -7,18 +7,21 @@
 
 A call that was committed is never made again, whatever dies: it is a step of the engine. What a
 source answered is kept, and told, in a second step, so that no transaction is open during a call.
+A source without credentials is not part of the pipeline: neither counted nor told of.
 """
 
-from typing import Final
+import dataclasses
+from typing import Any, Final
 
 from ostinato.apps.enrichment import APP, service, upkeep
 from ostinato.apps.enrichment.lock import locked
-from ostinato.apps.enrichment.model import SOURCES, Fetched, SourceApi, Trigger
+from ostinato.apps.enrichment.model import SOURCES, ErrorCode, Fetched, SourceApi, Trigger
+from ostinato.apps.enrichment.rules import lock_name
 from ostinato.apps.enrichment.service import QUEUE, Run
 from ostinato.apps.enrichment.settings import EnrichmentSettings
 from ostinato.apps.enrichment.sources import Sources, pooled
 from ostinato.base.backoff import Retry
-from ostinato.base.errors import LeaseHeld
+from ostinato.base.errors import LeaseHeld, LeaseLost
 from ostinato.base.log import FilteringBoundLogger, bound, get_logger
 from ostinato.runtime.context import Context
 from ostinato.runtime.outcomes import Snooze
@@ -28,31 +31,22 @@ __all__ = ["catch_up", "enrich", "sweep"]
 LONGEST_TURN: Final = 2.0
 """Seconds that a run waits for its turn in the worker; a longer wait leaves it to others."""
 HELD_SECONDS: Final = 1.0
+PURGED_AT_ONCE: Final = 1000
+Fields = dict[str, Any]
 
 
 @APP.job(queue=QUEUE, retry=Retry(delays=(1, 5, 15, 30)))
 async def enrich(ctx: Context, siren: str, request_id: str, trigger: Trigger) -> Snooze | None:
     """Find out about a company, and tell everybody who waits for it."""
-    fields = {
-        "correlation_id": ctx.correlation_id,
-        "tenant_id": ctx.job.tenant_id,
-        "request_id": request_id,
-        "job_id": ctx.job.id,
-        "company_siren": siren,
-        "source_api": None,
-        "http_status": None,
-        "error_code": None,
-        "error_message": None,
-        "duration_ms": None,
-    }
+    fields = _fields(ctx, siren, request_id)
     settings = EnrichmentSettings.load()
     log = get_logger("enrichment", **fields)
     with bound(**fields):
-        sources = Sources(await ctx.shared(pooled), settings, ctx.fenced, log)
-        wait = await sources.wait_of_search()
-        if wait > LONGEST_TURN:
-            return Snooze(wait)
         try:
+            sources = Sources(await ctx.shared(pooled), settings, ctx.fenced, log, ctx.job.id)
+            wait = await sources.wait_of_search()
+            if wait > LONGEST_TURN:
+                return Snooze(wait)
             async with locked(ctx, siren, settings, log) as lock:
                 run = Run(
                     siren,
@@ -68,22 +62,58 @@ async def enrich(ctx: Context, siren: str, request_id: str, trigger: Trigger) ->
         except LeaseHeld as held:
             log.warning("lock_held", lease=held.values.get("name"))
             return Snooze(HELD_SECONDS)
+        except LeaseLost as lost:
+            if lost.values.get("name") != lock_name(siren):
+                raise  # the job is another worker's by now
+            log.warning("lock_lost", lease=lost.values.get("name"))
+            return Snooze(HELD_SECONDS)
+        except Exception as error:
+            log.warning(
+                "enrichment_attempt_failed",
+                error_code=str(ErrorCode.INTERNAL_ERROR),
+                error_message=type(error).__name__,  # no more: a message may hold personal data
+                duration_ms=ctx.milliseconds(),
+            )
+            raise
     return None
+
+
+def _fields(ctx: Context, siren: str | None = None, request_id: str | None = None) -> Fields:
+    """What every line of a job has beside time, level and what happened (M3C, E)."""
+    return {
+        "correlation_id": ctx.correlation_id,
+        "tenant_id": ctx.job.tenant_id,
+        "request_id": request_id,
+        "job_id": ctx.job.id,
+        "company_siren": siren,
+        "source_api": None,
+        "http_status": None,
+        "error_code": None,
+        "error_message": None,
+        "duration_ms": None,
+    }
 
 
 async def _pipeline(ctx: Context, run: Run, sources: Sources, log: FilteringBoundLogger) -> None:
     async with ctx.fenced() as conn:
         attempt = await service.begin_run(conn, run)
     if attempt is None:
-        log.info("enrichment_not_needed")
+        log.info("enrichment_not_needed")  # it is fresh, or another job is at it
         return
     log.info("enrichment_started", attempt=attempt, token=run.lock.lease.token)
     fetched: list[Fetched] = []
     documents: dict[SourceApi, str] = {}
     for source in SOURCES:
         run.lock.check()
-        kept = await ctx.step(f"call {source}", _call, sources, source, run.siren)
+        kept = await ctx.step(f"call {source}", _call, sources, source, run)
         one = Fetched.from_json(kept)
+        if not one.configured:
+            log.info("source_not_configured", source_api=str(source))
+            continue
+        # As the step says, not as the settings do: those may have changed since.
+        if kept.get("directors"):
+            added = await ctx.step(f"call {source} directors", sources.add_directors, run.siren)
+            one = dataclasses.replace(one, checksum=added or one.checksum)
         document = await ctx.step_in_transaction(f"keep {source}", service.keep_fetch, run, one)
         fetched.append(one)
         if document is not None:
@@ -101,8 +131,10 @@ async def _pipeline(ctx: Context, run: Run, sources: Sources, log: FilteringBoun
     )
 
 
-async def _call(sources: Sources, source: SourceApi, siren: str) -> dict[str, object]:
-    return (await sources.fetch(source, siren)).to_json()
+async def _call(sources: Sources, source: SourceApi, run: Run) -> Fields:
+    fetched = await sources.fetch(source, run.siren)
+    also = source is SourceApi.SEARCH and run.settings.search_directors and fetched.error is None
+    return fetched.to_json() | ({"directors": True} if also else {})
 
 
 def _log_fetch(log: FilteringBoundLogger, one: Fetched) -> None:
@@ -121,25 +153,45 @@ def _log_fetch(log: FilteringBoundLogger, one: Fetched) -> None:
 async def catch_up(ctx: Context) -> int:
     """Run again what is stale; how many runs were added."""
     settings = EnrichmentSettings.load()
-    async with ctx.fenced() as conn:
-        found = await upkeep.stale(conn, settings)
-        await upkeep.purge(conn, settings)
-    added = 0
-    for siren, tenant_id, request_id, correlation_id in found:
-        with bound(company_siren=siren, tenant_id=tenant_id, correlation_id=correlation_id):
-            async with ctx.fenced() as conn:
-                added += await upkeep.ask_again(conn, tenant_id, request_id, settings)
-    ctx.log.info("stale_companies_asked_again", companies=added)
+    with bound(**_fields(ctx)):
+        async with ctx.fenced() as conn:
+            found = await upkeep.stale(conn, settings)
+        purged = await _purge(ctx, settings)
+        added = 0
+        for siren, tenant_id, request_id, correlation_id in found:
+            with bound(company_siren=siren, tenant_id=tenant_id, correlation_id=correlation_id):
+                async with ctx.fenced() as conn:
+                    added += await upkeep.ask_again(conn, tenant_id, request_id, settings)
+        ctx.log.info(
+            "stale_companies_asked_again",
+            companies=added,
+            documents_purged=purged,
+            duration_ms=ctx.milliseconds(),
+        )
     return added
 
 
-@APP.job(queue=QUEUE, priority=50)
+async def _purge(ctx: Context, settings: EnrichmentSettings) -> int:
+    """Purge all documents that are past their time, some in each transaction; how many."""
+    purged = 0
+    while True:
+        async with ctx.fenced() as conn:
+            some = await upkeep.purge(conn, settings, PURGED_AT_ONCE)
+        purged += some
+        if some < PURGED_AT_ONCE:
+            return purged
+
+
+@APP.job(queue=QUEUE, priority=-10)  # before the backlog: it ends what nobody else does
 async def sweep(ctx: Context) -> int:
     """End the runs that nobody ends any more; how many."""
-    async with ctx.fenced() as conn:
-        ended = await upkeep.end_abandoned(conn)
-    if ended:
-        ctx.log.warning("abandoned_runs_ended", companies=len(ended))
+    with bound(**_fields(ctx)):
+        async with ctx.fenced() as conn:
+            ended = await upkeep.end_abandoned(conn)
+        if ended:
+            ctx.log.warning(
+                "abandoned_runs_ended", companies=len(ended), duration_ms=ctx.milliseconds()
+            )
     return len(ended)
 
 

@@ -3,7 +3,8 @@
 It is a lease of all tenants together, because a company is. Whoever takes it over after it expired
 has a greater token, and the one before can write nothing any more: every transaction of a run
 guards with the lease, and ends with the fence of the job. An attempt that fails does not give the
-lock back: the next attempt of the same job takes it, and until then the company is RUNNING with it.
+lock back: the next attempt of the same job takes it, or the next job if that one is dead, and until
+then the company is RUNNING with it.
 """
 
 import asyncio
@@ -25,6 +26,7 @@ __all__ = ["LOCK_TENANT", "Lock", "locked"]
 
 LOCK_TENANT = "@enrichment"
 """Whose the locks are: nobody's, so that two tenants who ask for the same company meet."""
+LIVE = ("ready", "scheduled", "running")
 
 
 class Lock:
@@ -84,13 +86,24 @@ async def locked(
     ctx: Context, siren: str, settings: EnrichmentSettings, log: FilteringBoundLogger
 ) -> AsyncIterator[Lock]:
     """Hold the lock of a company, or raise `LeaseHeld`; a run that ends well gives it back."""
-    await _take_from_our_own(ctx, siren)
+    got = await _acquire(ctx, siren, settings)
+    if isinstance(got, LeaseHeld) and await _take_from_the_dead(ctx, siren):
+        got = await _acquire(ctx, siren, settings)
+    if isinstance(got, LeaseHeld):
+        raise got
+    lock = Lock(got)
+    lock.beat(ctx, settings.lock_heartbeat_seconds, log)
+    try:
+        yield lock
+    finally:
+        await lock.rest()
+
+
+async def _acquire(ctx: Context, siren: str, settings: EnrichmentSettings) -> Lease | LeaseHeld:
     holder = f"{ctx.job.kind} {ctx.job.id} attempt {ctx.job.attempt}"
-    held: LeaseHeld | None = None
-    lease: Lease | None = None
     async with ctx.fenced() as conn:
         try:
-            lease = await leases.acquire(
+            return await leases.acquire(
                 conn,
                 lock_name(siren),
                 holder=holder,
@@ -99,29 +112,22 @@ async def locked(
                 tenant=LOCK_TENANT,
             )
         except LeaseHeld as error:  # that we asked is noted, so this transaction commits
-            held = error
-    if lease is None:
-        raise held or LeaseHeld(f"lease {lock_name(siren)!r} is held")
-    lock = Lock(lease)
-    lock.beat(ctx, settings.lock_heartbeat_seconds, log)
-    try:
-        yield lock
-    finally:
-        await lock.rest()
+            return error
 
 
-async def _take_from_our_own(ctx: Context, siren: str) -> None:
-    """End the lock of an earlier attempt of this very job: the engine has declared it over.
+async def _take_from_the_dead(ctx: Context, siren: str) -> bool:
+    """End the lock of an earlier attempt of this very job, or of a job that is over; whether.
 
-    Whoever it was cannot commit any more, and nobody has to wait until its lock expires.
+    The engine has declared its holder gone: that one cannot commit any more, and nobody has to wait
+    until its lock expires.
     """
-    if ctx.job.attempt == 1:
-        return
     async with ctx.fenced() as conn:
         try:
             held = await leases.show_lease(conn, lock_name(siren), tenant=LOCK_TENANT)
         except NotFound:
-            return
-        if held.job_id == ctx.job.id:
-            lease = Lease(held.name, LOCK_TENANT, held.token, held.attempt, None, "time")
-            await leases.release(conn, lease)
+            return True
+        ours = held.job_id == ctx.job.id
+        if held.job_id is None or (held.job_state in LIVE and not ours):
+            return False
+        lease = Lease(held.name, LOCK_TENANT, held.token, held.attempt, None, "time")
+        return await leases.release(conn, lease)

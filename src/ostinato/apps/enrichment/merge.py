@@ -6,6 +6,7 @@ stands in the order: it gives way to a better source, and not to a worse one. Wh
 withholds (`[NON-DIFFUSIBLE]`) is absent, and no other source fills it.
 """
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import date
@@ -36,6 +37,7 @@ MATRIX: Final[Mapping[str, tuple[SourceApi, ...]]] = {
     "registry_name": (R, I),
 }
 FIELDS: Final = tuple(MATRIX)
+_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 FIELD_DAYS: Final[Mapping[str, int]] = dict.fromkeys(FIELDS, 30) | {"active_status": 7}
 """How long each field is good for; the 30 days of the snapshot decide about STALE."""
 
@@ -88,6 +90,8 @@ def _value(field: str, one: Fetched) -> str | None:
 
 
 def _is_date(text: str) -> bool:
+    if not _DATE.fullmatch(text):  # Python takes weeks, too
+        return False
     try:
         date.fromisoformat(text)
     except ValueError:

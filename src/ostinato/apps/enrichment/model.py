@@ -137,24 +137,24 @@ class Fetched:
     """Of the answer without what changes from call to call."""
     called: bool = True
     """Whether it was called at all; not while it is paused."""
+    configured: bool = True
+    """Whether it has credentials; without them it is not part of the pipeline."""
 
     def to_json(self) -> dict[str, Any]:
-        """As a step keeps it."""
+        """As a step keeps it: how it went. What was said is not for whoever may look at jobs."""
         return {
             "source_api": str(self.source_api),
             "http_status": self.http_status,
             "duration_ms": self.duration_ms,
             "error": None if self.error is None else self.error.to_json(),
-            "values": dict(self.values),
-            "masked": list(self.masked),
-            "payload": self.payload,
             "checksum": self.checksum,
             "called": self.called,
+            "configured": self.configured,
         }
 
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> "Fetched":
-        """As a step gives it back."""
+        """As a step gives it back; one of an earlier release has the answer in it."""
         told = kept["error"]
         error = told and SourceError(
             ErrorCode(told["error_code"]),
@@ -168,11 +168,12 @@ class Fetched:
             kept["http_status"],
             kept["duration_ms"],
             error,
-            kept["values"],
-            tuple(kept["masked"]),
-            kept["payload"],
+            kept.get("values", {}),
+            tuple(kept.get("masked", ())),
+            kept.get("payload"),
             kept["checksum"],
             kept["called"],
+            kept.get("configured", True),
         )
 
 

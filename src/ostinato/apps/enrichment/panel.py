@@ -13,6 +13,18 @@ from ostinato.runtime.panels import Block, Counts, Table
 
 __all__ = ["PANEL", "Panel", "panel"]
 
+_SOURCE = (
+    "source_api",
+    "state",
+    "failures",
+    "paused_until",
+    "last_ok_at",
+    "last_error_at",
+    "last_error",
+    "calls_today",
+)
+_ERROR = ("siren", "source_api", "last_retrieved_at", "last_http_status", "last_error")
+
 
 class Panel(BaseModel):
     """Enrichment at a glance, as whoever asks may see it."""
@@ -40,17 +52,9 @@ async def blocks(conn: AsyncConnection[Any]) -> Sequence[Block]:
     errors = [[each[name] for name in _ERROR] for each in seen.last_errors]
     return [
         Counts("Requests by status", seen.requests),
-        Table("Sources", ("source", "state", *_SOURCE), [_row(each) for each in seen.sources]),
+        Table("Sources", _SOURCE, [[each[name] for name in _SOURCE] for each in seen.sources]),
         Table("Last errors", _ERROR, errors),
     ]
 
 
 PANEL = panels.Panel("Enrichment", blocks)
-
-_SOURCE = ("failures", "paused_until", "last_ok_at", "last_error_at", "last_error")
-_ERROR = ("siren", "source_api", "last_retrieved_at", "last_http_status", "last_error")
-
-
-def _row(source: dict[str, Any]) -> list[Any]:
-    state = "paused" if source["paused"] else "failing" if source["failures"] else "ok"
-    return [source["source_api"], state, *(source[name] for name in _SOURCE)]

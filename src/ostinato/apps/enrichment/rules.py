@@ -27,8 +27,10 @@ __all__ = [
     "evaluate",
     "idempotency_key",
     "is_fresh",
+    "key_is_free",
     "lock_name",
     "next_pause",
+    "opens_again",
     "retry_after",
     "stable_checksum",
     "stale_fields",
@@ -37,6 +39,17 @@ __all__ = [
 LONGEST_ERROR: Final = 2000
 MOST_BYTES: Final = 1_000_000
 """Of a payload that is kept (M3G)."""
+MOST_RECEIVED: Final = 4 * MOST_BYTES
+"""Of an answer that is read at all."""
+PASSING: Final = frozenset(
+    {
+        ErrorCode.TIMEOUT,
+        ErrorCode.RATE_LIMIT,
+        ErrorCode.UPSTREAM_5XX,
+        ErrorCode.SOURCE_UNAVAILABLE,
+    }
+)
+"""What is over in a minute, and says nothing about the company."""
 _VOLATILE: Final = frozenset({"score", "meta", "execution_time"})
 
 UNAUTHORIZED, FORBIDDEN, NOT_FOUND, CONFLICT = 401, 403, 404, 409
@@ -61,6 +74,45 @@ def idempotency_key(siren: str, trigger: Trigger, now: datetime) -> str:
     """
     style = "%Y-%m-%dT%H:%M" if trigger is Trigger.MANUAL_REFRESH else "%Y-%m-%d"
     return f"{siren}:{trigger}:{now.astimezone(UTC).strftime(style)}"
+
+
+def opens_again(status: str, last_run_at: datetime | None, now: datetime, *, fresh: bool) -> bool:
+    """Whether opening a request asks for its company: if that is stale, or was never found.
+
+    A run of today that failed was the run of the bucket: whoever opens the request is shown FAILED
+    and why, and not PENDING again.
+    """
+    failed_today = (
+        status == Status.FAILED
+        and last_run_at is not None
+        and last_run_at.astimezone(UTC).date() == now.astimezone(UTC).date()
+    )
+    return not fresh and not failed_today
+
+
+def key_is_free(  # noqa: PLR0917 - what is known of the last run
+    trigger: Trigger,
+    status: str,
+    failed_for: str | None,
+    last_run_at: datetime | None,
+    now: datetime,
+    seconds: float,
+) -> bool:
+    """Whether a run may start although its key was used: what that led to is no effect.
+
+    A run that never ended; or, for a new request, one in which the required source was not well: a
+    bad minute must not cost a day. Not sooner than the breaker lets anybody through, and not for
+    who opens a request: that is polled.
+    """
+    if status in (Status.PENDING, Status.RUNNING):
+        return True
+    return (
+        trigger is Trigger.REQUEST_CREATED
+        and status == Status.FAILED
+        and failed_for in PASSING
+        and last_run_at is not None
+        and (now - last_run_at).total_seconds() >= seconds
+    )
 
 
 def cooldown_left(refreshed_at: datetime | None, now: datetime, seconds: float) -> float:
@@ -173,7 +225,7 @@ def stale_fields(observed: Mapping[str, datetime], now: datetime) -> list[str]:
 def stable_checksum(source: SourceApi, payload: object) -> str:
     """SHA-256 of the canonical JSON (RFC 8785) without what changes from call to call."""
     dropped = _VOLATILE | ({"date_extrait"} if source is SourceApi.RCS else set())
-    return sha256(canonical(_without(payload, dropped), max_bytes=4 * MOST_BYTES))
+    return sha256(canonical(_without(payload, dropped), max_bytes=2 * MOST_RECEIVED))
 
 
 def _joined(parts: Sequence[str | None]) -> str | None:

@@ -3,6 +3,7 @@
 As a tenant: `create`, `ask`. As a worker, within a run: `begin_run`, `keep_fetch`, `end_run`.
 """
 
+import dataclasses
 import hashlib
 import json
 import uuid
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, cast
 
 from psycopg import AsyncConnection
-from psycopg.types.json import Json
+from psycopg.types.json import Jsonb
 
 from ostinato.apps.enrichment import queries
 from ostinato.apps.enrichment.events import (
@@ -38,7 +39,13 @@ from ostinato.apps.enrichment.model import (
     Trigger,
     Verdict,
 )
-from ostinato.apps.enrichment.rules import cooldown_left, core_identity, evaluate, idempotency_key
+from ostinato.apps.enrichment.rules import (
+    cooldown_left,
+    core_identity,
+    evaluate,
+    idempotency_key,
+    key_is_free,
+)
 from ostinato.apps.enrichment.settings import EnrichmentSettings
 from ostinato.base.canonical import Declaration
 from ostinato.base.flow import current
@@ -128,7 +135,7 @@ async def create(
         siren_raw=found.siren_raw,
         siret_raw=found.siret_raw,
         company_siren=found.company_siren,
-        metadata=Json(dict(metadata)),
+        metadata=Jsonb(dict(metadata)),
         created_by=created_by,
         correlation_id=correlation or f"request-{request_id}",
         idempotency_key=key,
@@ -151,17 +158,16 @@ async def ask(
     again = trigger is Trigger.MANUAL_REFRESH
     days = settings.freshness_ttl_days
     # The company first, then the key of the events: as runs do.
-    decision, siren, status, refreshed_at, now = await queries.one(
+    decision, siren, status, refreshed_at, now, last_run_at, failed_for = await queries.one(
         conn, "look_at", request_id=request_id, again=again, freshness_days=days
     )
     asked = Asked(decision)
     if decision == "needed":
         if again and (left := cooldown_left(refreshed_at, now, settings.cooldown_seconds)) > 0:
             raise Cooling(left)
-        # A run that never ended is no effect that a key could stand for.
-        unended = status in (Status.PENDING, Status.RUNNING)
+        free = key_is_free(trigger, status, failed_for, last_run_at, now, settings.breaker_seconds)
         key = idempotency_key(siren, trigger, now)
-        asked = await _start_once(conn, request_id, trigger, key, unended=unended)
+        asked = await _start_once(conn, request_id, trigger, key, free=free)
     if trigger is Trigger.CATCH_UP or (trigger is Trigger.REQUEST_OPENED and not asked.job_id):
         return asked
     payload = Requested(request_id, siren, siret, cast("Any", str(trigger)))
@@ -170,12 +176,12 @@ async def ask(
 
 
 async def _start_once(
-    conn: Connection, request_id: str, trigger: Trigger, key: str, *, unended: bool
+    conn: Connection, request_id: str, trigger: Trigger, key: str, *, free: bool
 ) -> Asked:
     """Start a run, once for each key (domain.md 5.8, 9 and 11)."""
     asked = {"key": key}
     begun = await idempotency.begin(conn, RUN_SCOPE, key, asked, Declaration())
-    if not isinstance(begun, idempotency.New) and not unended:
+    if not isinstance(begun, idempotency.New) and not free:
         return Asked("repeated")
     (job_id,) = await queries.one(conn, "start_run", request_id=request_id, trigger=str(trigger))
     if isinstance(begun, idempotency.New):
@@ -187,17 +193,26 @@ async def _start_once(
 
 
 async def begin_run(conn: Connection, run: Run) -> int | None:
-    """Make the company RUNNING under the lock and tell it; the attempt, None: nothing is to do."""
+    """Make the company RUNNING under the lock and tell it; the attempt.
+
+    None: nothing is to do, and the lock is given back. The company is fresh; or it waits for
+    another job by now, because this one was dead and is run again: what its steps kept is old.
+    """
     await run.lock.guard(conn)
-    status, _, attempt, _, fresh = await queries.one(
+    status, job_id, attempt, _, fresh = await queries.one(
         conn, "company_for_run", siren=run.siren, days=run.settings.freshness_ttl_days
     )
+    if job_id != run.job_id:
+        await run.lock.give_back(conn)
+        return None
     event, number = "start", max(1, run.lock.lease.attempt)
     if status == Status.RUNNING:  # its holder before us is gone: M3C-lock-5
         event, number = "take_over", attempt + 1
     elif status == Status.SUCCESS and run.trigger is Trigger.MANUAL_REFRESH:
         event = "refresh"
     elif status == Status.SUCCESS and fresh:
+        await queries.run(conn, "end_run", siren=run.siren, job_id=run.job_id)
+        await run.lock.give_back(conn)
         return None
     elif status == Status.SUCCESS:
         days = {"freshness_days": run.settings.freshness_ttl_days}
@@ -215,7 +230,10 @@ async def begin_run(conn: Connection, run: Run) -> int | None:
 
 
 async def keep_fetch(conn: Connection, run: Run, fetched: Fetched) -> str | None:
-    """Keep what a source answered, and tell that it did; the id of the document."""
+    """Keep what a source answered, and tell that it did; the id of the document.
+
+    The answer is in the stash of the run, or in a step of an earlier release.
+    """
     await run.lock.guard(conn)
     error = fetched.error
     document = None
@@ -226,7 +244,8 @@ async def keep_fetch(conn: Connection, run: Run, fetched: Fetched) -> str | None
             siren=run.siren,
             doc_type=str(DOC_TYPES[fetched.source_api]),
             source_api=str(fetched.source_api),
-            payload=None if fetched.payload is None else Json(fetched.payload),
+            job_id=run.job_id,
+            payload=None if fetched.payload is None else Jsonb(fetched.payload),
             checksum=fetched.checksum,
         )
     await queries.run(
@@ -256,6 +275,7 @@ async def end_run(
 ) -> Verdict:
     """Merge, evaluate, tell, and give the lock back: steps 7 to 10 of the pipeline, at once."""
     await run.lock.guard(conn)
+    fetched = await _with_answers(conn, run, fetched)
     before, sources = await queries.one(conn, "company_fields", siren=run.siren)
     stored = {
         field: Stored(str(before[field]), SourceApi(source))
@@ -293,10 +313,14 @@ async def tell_completed(
     verdict: Verdict,
     by: tuple[str, str] | None = None,
 ) -> None:
-    """Tell each tenant that waits for a job that it ended, once, and nothing of the others."""
-    waiting = dict(await queries.rows(conn, "attached_tenants", siren=siren, job_id=job_id))
+    """Tell each tenant that waits for a job that it ended, once, and nothing of the others.
+
+    The tenant that started it knows it by its id, any other by a number of its own.
+    """
+    found = await queries.rows(conn, "attached_tenants", siren=siren, job_id=job_id)
+    waiting = {tenant: (correlation, ticket) for tenant, correlation, ticket in found}
     if by is not None:
-        waiting[by[0]] = by[1]
+        waiting[by[0]] = (by[1], job_id)
     payload = Completed(
         job_id,
         siren,
@@ -307,7 +331,21 @@ async def tell_completed(
         verdict.required_sources_failed_count,
         verdict.optional_sources_failed_count,
     )
-    await tell_each(conn, COMPLETED, payload, siren, sorted(waiting.items()))
+    told = [
+        (tenant, correlation, dataclasses.replace(payload, job_id=ticket))
+        for tenant, (correlation, ticket) in sorted(waiting.items())
+    ]
+    await tell_each(conn, COMPLETED, siren, told)
+    await queries.run(conn, "forget_attachments", job_id=job_id)
+
+
+async def _with_answers(conn: Connection, run: Run, fetched: Sequence[Fetched]) -> list[Fetched]:
+    """What the sources said, with how their calls went."""
+    stash: dict[str, dict[str, Any]] = {
+        source: {"values": found, "masked": tuple(masked)}
+        for source, found, masked in await queries.rows(conn, "take_fetched", job_id=run.job_id)
+    }
+    return [dataclasses.replace(one, **stash.get(one.source_api, {})) for one in fetched]
 
 
 def _counters(verdict: Verdict) -> dict[str, object]:

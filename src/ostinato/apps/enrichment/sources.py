@@ -5,7 +5,8 @@
     API_ENTREPRISE_RCS          GET /v3/infogreffe/rcs/unites_legales/{siren}/extrait_kbis
 
 A source is called when it is its turn (`sql/functions/sources.sql`), at most three times, each
-within 5 seconds. What goes wrong is no exception but a `SourceError` with a canonical code.
+within 5 seconds. What goes wrong is no exception but a `SourceError` with a canonical code. What an
+answer says is stashed until the run ends; how the call went is what a step keeps.
 """
 
 import asyncio
@@ -16,6 +17,7 @@ from typing import Any, Final, NamedTuple
 
 import httpx
 from psycopg import AsyncConnection
+from psycopg.types.json import Jsonb
 
 from ostinato.apps.enrichment import queries
 from ostinato.apps.enrichment.extract import extract
@@ -40,6 +42,11 @@ __all__ = ["Sources", "pooled"]
 Lend = Callable[[], AbstractAsyncContextManager[AsyncConnection[Any]]]
 """Lends a connection in a transaction."""
 
+INCLUDED: Final = "siege,complements,finances,score"
+DIRECTORS: Final = "dirigeants,matching_etablissements"
+"""What the search is asked to include: always, and in a second pass (M3G)."""
+LONG_WAIT: Final = 0.1
+"""Seconds of waiting for a turn, after which somebody else may have been told to stay away."""
 FAILING: Final = (ErrorCode.TIMEOUT, ErrorCode.UPSTREAM_5XX, ErrorCode.SOURCE_UNAVAILABLE)
 """What the breaker counts: that the source is not well. A 404 or a 401 is an answer."""
 
@@ -70,11 +77,13 @@ class Sources:
         settings: EnrichmentSettings,
         lend: Lend,
         log: FilteringBoundLogger,
+        job_id: int,
     ) -> None:
         self._http = http
         self._settings = settings
         self._lend = lend
         self._log = log
+        self._job_id = job_id
         self._inpi = Inpi(http, settings, lend)
 
     async def wait_of_search(self) -> float:
@@ -85,13 +94,51 @@ class Sources:
 
     async def fetch(self, source: SourceApi, siren: str) -> Fetched:
         """Ask a source about a company, again where that may help."""
+        if (missing := unset(self._settings, source)) is not None:
+            async with self._lend() as conn:
+                await queries.run(conn, "note_missing", source=str(source))
+            error = SourceError(ErrorCode.AUTH_ERROR, source, None, missing, retryable=False)
+            return Fetched(source, None, 0, error, called=False, configured=False)
         started = time.perf_counter()
+        reply = await self._retried(source, siren)
+        fetched = self._fetched(source, reply, int((time.perf_counter() - started) * 1000))
+        if reply.called:
+            await self._note(fetched)
+        return fetched
+
+    async def add_directors(self, siren: str) -> str | None:
+        """Ask the search for directors, too, and add them to its answer; the new checksum of that.
+
+        None: it did not tell, which is no failure of the source.
+        """
+        source = SourceApi.SEARCH
+        reply = await self._retried(source, siren, include=DIRECTORS)
+        if reply.called and reply.error is not None:
+            await self._note(Fetched(source, reply.status, reply.duration_ms, reply.error))
+        unit = None if reply.error is not None else reply.payload["results"][0]
+        found = unit.get("dirigeants") if isinstance(unit, dict) else None
+        if not isinstance(found, list):
+            self._log.info("directors_not_fetched", source_api=str(source))
+            return None
+        async with self._lend() as conn:
+            kept = await queries.rows(
+                conn,
+                "stash_directors",
+                job_id=self._job_id,
+                source_api=str(source),
+                directors=Jsonb(found),
+            )
+        payload = kept[0][0] if kept else None
+        return None if payload is None else stable_checksum(source, payload)
+
+    async def _retried(self, source: SourceApi, siren: str, include: str = INCLUDED) -> Reply:
+        """A call, again where that may help."""
         tries = 0
         while True:
             tries += 1
-            reply = await self._try(source, siren)
+            reply = await self._try(source, siren, include)
             if reply.error is None:
-                break
+                return reply
             pause = next_pause(
                 reply.error,
                 tries,
@@ -108,25 +155,24 @@ class Sources:
                 tries=tries,
             )
             if pause is None:
-                break
+                return reply
+            if reply.error.error_code is ErrorCode.RATE_LIMIT:
+                # For everybody, and now: whoever goes on calling gets all of us banned.
+                async with self._lend() as conn:
+                    await queries.run(conn, "hold_back", source=str(source), seconds=pause)
             await asyncio.sleep(pause)
-        if reply.called:
-            await self._note(source, reply.error)
-        return self._fetched(source, reply, int((time.perf_counter() - started) * 1000))
 
-    async def _try(self, source: SourceApi, siren: str) -> Reply:
+    async def _try(self, source: SourceApi, siren: str, include: str) -> Reply:
         """One call, when it is its turn."""
-        async with self._lend() as conn:
-            turn = await self._turn(conn, source)
+        turn = await self._turn_now(source)
         if turn.verdict != "go":
             code = ErrorCode(turn.reason or ErrorCode.SOURCE_UNAVAILABLE)
             error = SourceError(code, source, None, "the source is paused", retryable=False)
             return Reply(error=error, called=False)
-        await asyncio.sleep(turn.wait)
         began = time.perf_counter()
         match source:
             case SourceApi.SEARCH:
-                reply = await self._search(siren)
+                reply = await self._search(siren, include)
             case SourceApi.INPI:
                 reply = await self._inpi.ask(siren)
             case SourceApi.RCS:
@@ -134,13 +180,28 @@ class Sources:
         reply = await self._judged(source, siren, reply)
         return reply._replace(duration_ms=int((time.perf_counter() - began) * 1000))
 
-    async def _search(self, siren: str) -> Reply:
+    async def _turn_now(self, source: SourceApi) -> Turn:
+        """Wait for a turn; one that came late is asked for anew if the source is held by then."""
+        while True:
+            async with self._lend() as conn:
+                turn = await self._turn(conn, source)
+            if turn.verdict != "go" or turn.wait <= 0:
+                return turn
+            await asyncio.sleep(turn.wait)
+            if turn.wait <= LONG_WAIT:
+                return turn
+            async with self._lend() as conn:
+                (held,) = await queries.one(conn, "is_held", source=str(source))
+            if not held:
+                return turn
+
+    async def _search(self, siren: str, include: str) -> Reply:
         settings = self._settings
         headers = {"User-Agent": settings.user_agent}
         if settings.search_api_key:
             headers["Authorization"] = f"Bearer {settings.search_api_key}"
         # By SIREN also when the request has a SIRET: the company is what is shared and kept.
-        asked = {"q": siren, "minimal": "true", "include": "siege,complements,finances,score"}
+        asked = {"q": siren, "minimal": "true", "include": include}
         request = self._http.build_request(
             "GET",
             f"{settings.search_url.rstrip('/')}/search",
@@ -152,11 +213,6 @@ class Sources:
     async def _rcs(self, siren: str, *, probe: bool) -> Reply:
         settings = self._settings
         source = SourceApi.RCS
-        if not settings.rcs_token:
-            missing = SourceError(
-                ErrorCode.AUTH_ERROR, source, None, "rcs_token is not set", retryable=False
-            )
-            return Reply(error=missing, called=False)
         base = settings.rcs_url.rstrip("/")
         headers = {
             "Authorization": f"Bearer {settings.rcs_token}",
@@ -255,23 +311,47 @@ class Sources:
         )
         return Turn(*row)
 
-    async def _note(self, source: SourceApi, error: SourceError | None) -> None:
-        """Tell everybody how the source is: a 429 that we ignored would get us banned."""
+    async def _note(self, fetched: Fetched) -> None:
+        """Stash what was said, and tell everybody how the source is."""
         settings = self._settings
+        error = fetched.error
         pause = None
         if error is not None and error.error_code is ErrorCode.RATE_LIMIT:
             pause = error.retry_after or settings.breaker_seconds
         async with self._lend() as conn:
+            if error is None:
+                await queries.run(
+                    conn,
+                    "stash_fetched",
+                    job_id=self._job_id,
+                    source_api=str(fetched.source_api),
+                    found=Jsonb(dict(fetched.values)),
+                    masked=list(fetched.masked),
+                    payload=None if fetched.payload is None else Jsonb(fetched.payload),
+                )
             await queries.run(
                 conn,
                 "note_fetch",
-                source=str(source),
+                source=str(fetched.source_api),
                 failed=error is not None and error.error_code in FAILING,
                 error=None if error is None else str(error.error_code),
                 pause_seconds=pause,
                 most_failures=settings.breaker_failures,
                 breaker_seconds=settings.breaker_seconds,
             )
+
+
+def unset(settings: EnrichmentSettings, source: SourceApi) -> str | None:
+    """What a source lacks to be called at all; None: nothing."""
+    match source:
+        case SourceApi.SEARCH:
+            return None
+        case SourceApi.INPI:
+            known = settings.inpi_username and settings.inpi_password
+            return None if known else "inpi_username or inpi_password is not set"
+        case SourceApi.RCS:
+            known = settings.rcs_token and settings.rcs_recipient
+            return None if known else "rcs_token or rcs_recipient is not set"
 
 
 class Told(NamedTuple):

@@ -49,12 +49,13 @@ async def end_abandoned(conn: Connection) -> list[str]:
             await _fail(conn, siren, job_id)
         else:
             await queries.run(conn, "end_run", siren=siren, job_id=job_id)
+    await queries.run(conn, "forget_ended")
     return [siren for siren, _, _ in found]
 
 
-async def purge(conn: Connection, settings: EnrichmentSettings) -> int:
-    """Let go of the content of documents past their retention; how many."""
-    return await queries.run(conn, "purge_documents", days=settings.document_days)
+async def purge(conn: Connection, settings: EnrichmentSettings, most: int) -> int:
+    """Let go of the content of documents past their retention, so many at most; how many."""
+    return await queries.run(conn, "purge_documents", days=settings.document_days, most=most)
 
 
 async def _fail(conn: Connection, siren: str, job_id: int) -> None:

@@ -32,11 +32,27 @@ EXAMPLE: Final = "b7d1c7f2-4d6f-4a3c-9a54-1f6b2b6f2f10"
 class Body(BaseModel):
     """Which company is meant: a SIREN, a SIRET, or both."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="allow", json_schema_extra={"additionalProperties": False})
 
+    # Taken as they come, and refused with the error body of the contract.
     siren: Any = Field(default=None, description="9 digits.", examples=["999 000 003"])
     siret: Any = Field(default=None, description="14 digits.", examples=["99900000300015"])
-    metadata: dict[str, Any] = Field(default_factory=dict, description="Whatever you keep with it.")
+    metadata: Any = Field(
+        default=None,
+        description="An object: whatever you keep with it.",
+        examples=[{"dossier": "2026-117"}],
+        json_schema_extra={"type": ["object", "null"]},
+    )
+
+    def odd(self) -> "list[Detail]":
+        """What is no part of a request: unknown fields, and metadata that is no object."""
+        found = [
+            Detail(field=name[:100], reason="unknown_field")
+            for name in sorted(self.model_extra or {})
+        ]
+        if self.metadata is not None and not isinstance(self.metadata, dict):
+            found.append(Detail(field="metadata", reason="expected_object"))
+        return found
 
 
 class RequestView(BaseModel):
@@ -186,7 +202,7 @@ async def company_view(conn: AsyncConnection[Any], seen: Seen) -> Company | None
         return None
     rows = await queries.named_rows(conn, "show_provenance", siren=seen.siren)
     told: dict[str, Any] = seen.row["company"]
-    masked = told["masked_fields"]
+    masked: list[str] = seen.row["masked_fields"]
     known = [row for row in rows if row["field"] in FIELDS]
     return Company.model_validate(
         {field: None if field in masked else told[field] for field in FIELDS}
@@ -218,7 +234,10 @@ async def whole_view(
     named = None
     if with_directors:
         payloads = await queries.rows(conn, "newest_payloads", siren=seen.siren)
-        found = directors({SourceApi(source): payload for source, payload in payloads})
+        found = directors(
+            {SourceApi(source): payload for source, payload in payloads},
+            hidden=bool(seen.row["masked_fields"]),
+        )
         named = [Director.model_validate(one) for one in found]
     return Opened(
         request=request_view(seen),

@@ -1,17 +1,16 @@
 """One exchange with a source over HTTP: in time, no larger than is good, and never raising."""
 
 import asyncio
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import httpx
 
 from ostinato.apps.enrichment.model import ErrorCode, SourceApi, SourceError
+from ostinato.apps.enrichment.rules import MOST_RECEIVED
 from ostinato.base import canonical
 from ostinato.base.errors import InvalidInput
 
 __all__ = ["Reply", "exchange"]
-
-MOST_RECEIVED: Final = 8_000_000
 
 
 class Reply(NamedTuple):

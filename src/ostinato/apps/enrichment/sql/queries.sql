@@ -21,7 +21,7 @@ select enrichment.open_company(%(siren)s, %(freshness_days)s);
 
 -- name: look_at
 -- How a company stands for a request.
-select decision, siren, status, refreshed_at, at from enrichment.look_at(%(request_id)s, %(again)s, %(freshness_days)s);
+select decision, siren, status, refreshed_at, at, last_run_at, failed_for from enrichment.look_at(%(request_id)s, %(again)s, %(freshness_days)s);
 
 -- name: start_run
 -- Adds the job of a run.
@@ -30,10 +30,14 @@ select enrichment.start_run(%(request_id)s, %(trigger)s);
 -- name: show_request
 -- A request and its company, as the tenant may see them.
 select r.id::text as id, r.created_at, r.created_by, r.siren, r.siret, r.company_siren, r.enrichment_status, r.enrichment_last_run_at,
-       r.enrichment_error, c.job_id is not null as running, ostinato.now() as at, to_jsonb(c) as company,
+       r.enrichment_error, c.is_running as running, ostinato.now() as at, to_jsonb(f) as company, c.masked_fields,
        case when c.updated_at > '-infinity' then c.updated_at end as updated_at,
        c.updated_at > ostinato.now() - make_interval(days => %(days)s) as fresh
 from enrichment.request r join enrichment.company c on c.siren = r.company_siren
+cross join lateral (
+    select c.legal_name, c.trade_name, c.brand_name, c.legal_form, c.creation_date, c.active_status, c.address_line1, c.address_line2,
+           c.postal_code, c.city, c.country_code, c.naf_code, c.naf_label, c.headcount_range, c.rcs_city, c.registry_name
+) f
 where r.id = %(request_id)s;
 
 -- name: show_provenance
@@ -73,10 +77,27 @@ select to_jsonb(c), coalesce((select jsonb_object_agg(p.field, p.source_api) fro
                               where p.company_siren = c.siren), '{}')
 from enrichment.company c where c.siren = %(siren)s for no key update;
 
+-- name: stash_fetched
+-- Keeps what a source answered until the run ends; a call that was made again says it anew.
+insert into enrichment.fetched as f (job_id, source_api, found, masked, payload)
+values (%(job_id)s, %(source_api)s, %(found)s, %(masked)s, %(payload)s)
+on conflict (job_id, source_api) do update set found = excluded.found, masked = excluded.masked, payload = excluded.payload;
+
+-- name: stash_directors
+-- Adds the directors that the search told to its answer.
+update enrichment.fetched f set payload = jsonb_set(f.payload, '{results,0,dirigeants}', %(directors)s)
+where f.job_id = %(job_id)s and f.source_api = %(source_api)s returning f.payload;
+
+-- name: take_fetched
+-- What the sources answered in a run that ends.
+delete from enrichment.fetched f where f.job_id = %(job_id)s returning f.source_api, f.found, f.masked;
+
 -- name: keep_document
--- Keeps an answer; the same one again is only seen again.
+-- Makes an answer of a run a document; the same one again is only seen again.
 insert into enrichment.company_document as d (company_siren, doc_type, source_api, retrieved_at, payload_json, checksum)
-values (%(siren)s, %(doc_type)s, %(source_api)s, ostinato.now(), %(payload)s, %(checksum)s)
+values (%(siren)s, %(doc_type)s, %(source_api)s, ostinato.now(),
+        coalesce((select f.payload from enrichment.fetched f where f.job_id = %(job_id)s and f.source_api = %(source_api)s), %(payload)s),
+        %(checksum)s)
 on conflict (company_siren, doc_type, checksum) do update set retrieved_at = excluded.retrieved_at,
     payload_json = coalesce(d.payload_json, excluded.payload_json)
 returning d.id::text;
@@ -97,9 +118,14 @@ on conflict (company_siren, field) do update set source_api = excluded.source_ap
     value_hash = excluded.value_hash, observed_at = excluded.observed_at;
 
 -- name: attached_tenants
--- The tenants that wait for a job, each with the correlation id of its newest request.
-select distinct on (r.tenant_id) r.tenant_id, r.correlation_id from enrichment.request r
+-- The tenants that wait for a job, each with the correlation id of its newest request and the number by which it knows the run.
+select distinct on (r.tenant_id) r.tenant_id, r.correlation_id, coalesce(a.ticket, ostinato.new_id())
+from enrichment.request r left join enrichment.attachment a on (a.job_id, a.tenant_id) = (r.job_id, r.tenant_id)
 where r.company_siren = %(siren)s and r.job_id = %(job_id)s order by r.tenant_id, r.created_at desc;
+
+-- name: forget_attachments
+-- Nobody waits for a job any more.
+delete from enrichment.attachment a where a.job_id = %(job_id)s;
 
 -- name: end_run
 -- A company without a job.
@@ -108,6 +134,18 @@ update enrichment.company c set job_id = null, lock_token = null where c.siren =
 -- name: take_turn
 -- A turn at a source.
 select verdict, wait, probe, reason from enrichment.take_turn(%(source)s, %(per_second)s, %(per_day)s, %(look_only)s);
+
+-- name: hold_back
+-- Keeps everybody away from a source for some seconds.
+select enrichment.hold_back(%(source)s, %(seconds)s);
+
+-- name: is_held
+-- Whether a source must not be called now.
+select enrichment.is_held(%(source)s);
+
+-- name: note_missing
+-- Notes that a source has no credentials.
+update enrichment.source s set configured = false where s.source_api = %(source)s and s.configured;
 
 -- name: note_fetch
 -- Notes what came of a fetch, for the breaker.
@@ -137,12 +175,23 @@ order by c.updated_at limit %(most)s;
 select c.siren, c.job_id, c.enrichment_status from enrichment.company c where c.job_id is not null and not enrichment.is_live(c.job_id)
 order by c.siren limit 500 for no key update skip locked;
 
+-- name: forget_ended
+-- Lets go of what belongs to runs that are over and that no company refers to any more.
+with gone as materialized (
+    select k.job_id from (select a.job_id from enrichment.attachment a union select f.job_id from enrichment.fetched f) k
+    where not exists (select from enrichment.company c where c.job_id = k.job_id) and not enrichment.is_live(k.job_id)
+    limit 1000
+), attachments as (
+    delete from enrichment.attachment a using gone g where a.job_id = g.job_id
+)
+delete from enrichment.fetched f using gone g where f.job_id = g.job_id;
+
 -- name: purge_documents
 -- Lets go of the content of old documents; checksum and dates stay.
 with old as (
     select d.id from enrichment.company_document d
     where d.payload_json is not null and d.retrieved_at < ostinato.now() - make_interval(days => %(days)s)
-    order by d.retrieved_at limit 1000 for update skip locked
+    order by d.retrieved_at limit %(most)s for update skip locked
 )
 update enrichment.company_document d set payload_json = null from old where d.id = old.id;
 
@@ -152,7 +201,11 @@ select r.enrichment_status, count(*) from enrichment.request r group by 1;
 
 -- name: source_health
 -- How the sources are.
-select s.source_api, s.failures, coalesce(s.paused_until > ostinato.now(), false) as paused, s.paused_until, s.paused_for, s.last_ok_at, s.last_error_at, s.last_error
+select s.source_api, s.configured, s.failures, coalesce(s.paused_until > ostinato.now(), false) as paused, s.paused_until, s.paused_for,
+       case when not s.configured then 'not configured' when s.probing_until > ostinato.now() then 'probing'
+            when greatest(s.paused_until, s.held_until) > ostinato.now() then 'paused' when s.failures > 0 then 'failing' else 'ok' end as state,
+       s.last_ok_at, s.last_error_at, s.last_error,
+       case when s.day = (ostinato.now() at time zone 'UTC')::date then s.day_calls else 0 end as calls_today
 from enrichment.source s order by s.source_api;
 
 -- name: last_errors

@@ -37,8 +37,11 @@ $$;
 
 -- How a company stands for a request, which is told; the company stays locked until the end of the transaction. `again`: a refresh by
 -- hand, for which being fresh is no reason. A snapshot that is past its time becomes STALE here, before anything runs (M3C-cache-4).
+-- `failed_for`: why the required source failed in the last run, if it did.
 create function enrichment.look_at(request_id uuid, again boolean, freshness_days integer)
-returns table (decision text, siren text, status text, refreshed_at timestamptz, at timestamptz) language plpgsql security definer
+returns table (
+    decision text, siren text, status text, refreshed_at timestamptz, at timestamptz, last_run_at timestamptz, failed_for text
+) language plpgsql security definer
 set search_path = enrichment, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -53,8 +56,14 @@ begin
     siren := v_siren;
     refreshed_at := v_company.refreshed_at;
     at := v_now;
+    last_run_at := v_company.enrichment_last_run_at;
+    failed_for := (select t.last_error::jsonb ->> 'error_code' from company_source_retrieval t
+                   where t.company_siren = v_siren and t.source_api = 'API_RECHERCHE_ENTREPRISES' and t.last_status = 'FAILED');
     if v_company.job_id is not null and enrichment.is_live(v_company.job_id) then
         decision := 'attached';
+        -- Known to this tenant by a number of its own, unless it is its own job: start_run noted that.
+        insert into attachment (job_id, tenant_id, ticket)
+        values (v_company.job_id, nullif(current_setting('app.tenant_id', true), ''), ostinato.new_id()) on conflict do nothing;
     elsif v_fresh and not again then
         decision := 'cached';
     else
@@ -99,6 +108,11 @@ begin
     end if;
     v_job := ostinato.enqueue_job('enrichment.enrich', json_build_object('siren', v_siren, 'request_id', request_id, 'trigger', trigger),
                                   queue => 'enrichment', priority => case when trigger = 'CATCH_UP' then 100 else 0 end);
+    -- Whoever waited for a job that died waits for this one now, and is told when it ends.
+    update request r set job_id = v_job where r.company_siren = v_siren and r.job_id = v_company.job_id;
+    update attachment a set job_id = v_job where a.job_id = v_company.job_id;
+    insert into attachment as a (job_id, tenant_id, ticket) values (v_job, nullif(current_setting('app.tenant_id', true), ''), v_job)
+    on conflict (job_id, tenant_id) do update set ticket = excluded.ticket;
     update company c set job_id = v_job, run_trigger = trigger,
         refreshed_at = case when trigger = 'MANUAL_REFRESH' then ostinato.now() else c.refreshed_at end
     where c.siren = v_siren

@@ -31,37 +31,65 @@ begin
         return;
     end if;
     verdict := 'go';
-    v_at := greatest(v_source.next_at, v_now);
+    v_at := greatest(v_source.next_at, v_source.held_until, v_now);
     wait := extract(epoch from v_at - v_now);
     if not look_only then
         update source s set
             next_at = v_at + make_interval(secs => 1 / per_second),
-            day = v_today, day_calls = case when s.day = v_today then s.day_calls + 1 else 1 end,
+            day = v_today, day_calls = case when s.day = v_today then s.day_calls + 1 else 1 end, day_limit = per_day,
             probing_until = case when probe then v_now + interval '30 seconds' else s.probing_until end
         where s.source_api = take_turn.source;
     end if;
 end
 $$;
 
--- Notes what came of a fetch. A failure of the source counts towards the breaker; `pause_seconds` pauses it at once.
+-- Keeps everybody away from a source for some seconds that runs wait for: it said so, and whoever goes on calling is banned.
+create function enrichment.hold_back(source text, seconds double precision) returns void language plpgsql
+set search_path = enrichment, pg_catalog, pg_temp as $$
+begin
+    update source s set held_until = greatest(s.held_until, ostinato.now() + make_interval(secs => seconds)) where s.source_api = hold_back.source;
+end
+$$;
+
+-- Whether a source must not be called now: for whoever waited for its turn, while another one learnt that.
+create function enrichment.is_held(source text) returns boolean language sql stable
+set search_path = enrichment, pg_catalog, pg_temp as $$
+    select coalesce(greatest(s.held_until, s.paused_until) > ostinato.now(), false) from source s where s.source_api = $1
+$$;
+
+-- Notes what came of a fetch. A failure of the source counts towards the breaker; `pause_seconds` pauses it at once. A pause that still
+-- runs is not lifted, nor made shorter, by an answer that was under way when it began: only a probe comes after its end.
 create function enrichment.note_fetch(
     source text, failed boolean, error text, pause_seconds double precision, most_failures integer, breaker_seconds double precision
 ) returns void language plpgsql
 set search_path = enrichment, pg_catalog, pg_temp as $$
 declare
-    v_now constant timestamptz := ostinato.now();
+    v_now    constant timestamptz := ostinato.now();
+    v_source source;
+    v_until  timestamptz;
+    v_for    text;
 begin
+    select s.* into v_source from source s where s.source_api = note_fetch.source for no key update;
+    if pause_seconds is not null then
+        v_until := v_now + make_interval(secs => pause_seconds);
+        v_for := 'RATE_LIMIT';
+    elsif failed and (v_source.failures + 1 >= most_failures or v_source.paused_until is not null) then
+        v_until := v_now + make_interval(secs => breaker_seconds);
+        v_for := 'SOURCE_UNAVAILABLE';
+    end if;
+    if v_source.paused_until > coalesce(v_until, v_now) then
+        v_until := v_source.paused_until;
+        v_for := v_source.paused_for;
+    end if;
     update source s set
+        configured = true,
         failures = case when failed then s.failures + 1 else 0 end,
         last_ok_at = case when error is null then v_now else s.last_ok_at end,
         last_error_at = case when error is null then s.last_error_at else v_now end,
         last_error = coalesce(error, s.last_error),
         probing_until = null,
-        paused_until = case when pause_seconds is not null then v_now + make_interval(secs => pause_seconds)
-                            when failed and (s.failures + 1 >= most_failures or s.paused_until is not null)
-                            then v_now + make_interval(secs => breaker_seconds) end,
-        paused_for = case when pause_seconds is not null then 'RATE_LIMIT'
-                          when failed and (s.failures + 1 >= most_failures or s.paused_until is not null) then 'SOURCE_UNAVAILABLE' end
+        paused_until = v_until,
+        paused_for = v_for
     where s.source_api = note_fetch.source;
 end
 $$;
