@@ -37,12 +37,13 @@ SLOW = Figures((), forget, seconds=0.05)
 STRAY = Figures((FOREIGN,), tell)
 
 HERE = "tests.api.figures"
+TILL = App("till", metrics=f"{HERE}:FIGURES")
 APPS = (
     App("broken", metrics=f"{HERE}:FAILING"),
     App("slow", metrics=f"{HERE}:SLOW"),
     App("stray", metrics=f"{HERE}:STRAY"),
     App("gone", metrics="tests.api.no_such_module:FIGURES"),
     App("unnamed", metrics=f"{HERE}:NOTHING"),
-    App("till", metrics=f"{HERE}:FIGURES"),
+    TILL,
     App("silent"),
 )

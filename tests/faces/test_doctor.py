@@ -1,9 +1,10 @@
 """`ostinato doctor`: what it looks at, and what it thinks of it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from ostinato.base.errors import DatabaseUnavailable
@@ -23,16 +24,38 @@ SERVER = {
     "full_page_writes": "on",
     "synchronous_commit": "on",
 }
+DURABLE = ("fsync", "full_page_writes")
 ROLES = [
     {"name": name, "superuser": False, "bypasses_rls": False}
     for name in ("ostinato_owner", "ostinato_tenant", "ostinato_worker")
 ]
 
 
+@pytest.fixture
+def _durable(place: Place) -> Iterator[None]:
+    """The server of the tests is quick and forgets in a crash; here it is as it should be."""
+    before = {name: str(place.call(f"current_setting('{name}')")) for name in DURABLE}
+    set_all(place, dict.fromkeys(DURABLE, "on"))
+    yield
+    set_all(place, before)
+
+
+def set_all(place: Place, wanted: dict[str, str]) -> None:
+    for name, value in wanted.items():
+        place.conn.execute(f"alter system set {name} = {value}".encode())
+    place.call("pg_reload_conf()")
+    for name, value in wanted.items():
+        while True:  # until the server has read them: a new session has what it knows
+            with psycopg.connect(place.urls.admin) as conn:
+                if conn.execute("select current_setting(%s)", [name]).fetchone() == (value,):
+                    break
+
+
 def findings(shell: Shell, *args: str, code: int = 0) -> dict[str, dict[str, Any]]:
     return {each["check"]: each for each in shell.json("doctor", *args, code=code)["findings"]}
 
 
+@pytest.mark.usefixtures("_durable")
 def test_a_healthy_database_passes_with_every_check_made(shell: Shell, place: Place) -> None:
     place.worker()
     place.call("count(*) from ostinato.upkeep_partitions(14)")
@@ -64,6 +87,7 @@ def test_a_healthy_database_passes_with_every_check_made(shell: Shell, place: Pl
     )
 
 
+@pytest.mark.usefixtures("_durable")
 def test_what_to_look_at_is_a_warning_with_a_remedy(shell: Shell, place: Place) -> None:
     place.bury()
     place.conn.execute("delete from ostinato_data.worker")
