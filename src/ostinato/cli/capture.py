@@ -4,29 +4,24 @@ import base64
 import json
 import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-    load_pem_private_key,
-)
 from psycopg import AsyncConnection
 from rich.text import Text
 
-from ostinato.apps.capture import audit, keyring
-from ostinato.apps.capture.audit import Head, Report
-from ostinato.apps.capture.settings import CaptureSettings
 from ostinato.base.errors import InvalidInput, NotConfigured
 from ostinato.cli import attach
 from ostinato.cli.command import Cli, command
 from ostinato.db.pool import transaction
 
+if TYPE_CHECKING:
+    from ostinato.apps.capture.audit import Report
+    from ostinato.apps.capture.heads import Head
+
 __all__ = ["register"]
 
+# What belongs to captures is imported where it is used: every command starts by reading this file.
 Connection = AsyncConnection[Any]
 
 
@@ -39,25 +34,33 @@ def verify_audit(
     user: Annotated[str | None, typer.Option(metavar="USER", help="Only of this user.")] = None,
     head: Annotated[
         list[Path] | None,
-        typer.Option(metavar="FILE", help="A signed head that was kept elsewhere; repeatable."),
+        typer.Option(
+            metavar="PATH",
+            help="Signed heads that were kept elsewhere, a file or a folder; repeatable.",
+        ),
     ] = None,
     public_key: Annotated[
-        str | None,
-        typer.Option(metavar="KEY", help="Only heads that this key signed are valid (base64)."),
+        list[str] | None,
+        typer.Option(
+            metavar="KEY", help="Only heads that this key signed are valid (base64); repeatable."
+        ),
     ] = None,
 ) -> None:
     """Recompute the hash chains of the audit log, and name the first break of each.
 
-    Exits with 1 when a chain is broken. Signed heads that the database has are compared too; only
-    heads that were kept elsewhere (`--head`) can show that all of a chain was written anew.
+    Exits with 1 when a chain is broken, or when a tenant or user was named who has none. Signed
+    heads that the database has are compared too; only heads that were kept elsewhere (`--head`)
+    can show that all of a chain was written anew. After a change of keys, name the old one too.
 
     Example: `ostinato capture verify-audit --tenant acme --head head.json`
     """
-    kept = [_head_of(path) for path in head or []]
+    from ostinato.apps.capture import audit, heads
 
-    async def look(conn: Connection) -> Report:
+    kept = [each for path in head or [] for each in heads.read_heads(path)]
+
+    async def look(conn: Connection) -> "Report":
         return await audit.verify(
-            conn, tenant_id=tenant, user_id=user, kept=kept, public_key=public_key
+            conn, tenant_id=tenant, user_id=user, kept=kept, public_keys=public_key or None
         )
 
     report = attach.ask(cli, look)
@@ -79,25 +82,45 @@ def verify_audit(
 
 def sign_head(
     cli: Cli,
-    tenant: Annotated[str, typer.Option(metavar="TENANT", help="Whose user it is.")],
-    user: Annotated[str, typer.Option(metavar="USER", help="Whose chain it is.")],
+    *,
     key: Annotated[Path, typer.Option(metavar="FILE", help="Ed25519 private key, PEM, mode 600.")],
+    tenant: Annotated[
+        str | None, typer.Option(metavar="TENANT", help="Only chains of this tenant.")
+    ] = None,
+    user: Annotated[
+        str | None, typer.Option(metavar="USER", help="Only the chain of this user of the tenant.")
+    ] = None,
 ) -> None:
-    """Sign the head of a user's chain (Ed25519), and anchor the sealed captures that it covers.
+    """Sign the heads of chains (Ed25519), and anchor the sealed captures that they cover.
 
-    The signed head goes to stdout: keep it where the owner of this database cannot change it.
+    Without a user: those of all chains that went on since this key signed them last. The signed
+    head, or the list of them, goes to stdout: keep it where the owner of this database cannot
+    change it.
 
     Example: `ostinato capture sign-head --tenant acme --user ana --key audit.pem > head.json`
     """
-    private = _private_key(key)
+    from ostinato.apps.capture import heads, signing
 
-    async def sign(conn: Connection) -> tuple[Head, int]:
-        async with transaction(conn):
-            return await audit.sign_head(conn, tenant, user, private)
+    if user is not None and tenant is None:
+        raise InvalidInput("--user without --tenant", hint="Say whose user it is: --tenant NAME.")
+    private = heads.read_key(key)
 
-    head, anchored = attach.ask(cli, sign)
-    cli.out.note(f"Signed entry {head.seq}; {anchored} captures are anchored")
-    cli.out.plain(json.dumps(head.document(), indent=2))
+    async def sign(conn: Connection) -> "list[tuple[Head, int]]":
+        named = [(tenant, user)] if tenant is not None and user is not None else None
+        return [
+            await signing.sign_head(lambda: transaction(conn), *each, private)
+            for each in named or await signing.chains_to_sign(conn, private, tenant)
+        ]
+
+    signed = attach.ask(cli, sign)
+    documents = [head.document() for head, _ in signed]
+    anchored = sum(number for _, number in signed)
+    if user is not None:
+        cli.out.note(f"Signed entry {documents[0]['seq']}; {anchored} captures are anchored")
+        cli.out.plain(json.dumps(documents[0], indent=2))
+    else:
+        cli.out.note(f"Signed {len(signed):,} heads; {anchored:,} captures are anchored")
+        cli.out.plain(json.dumps(documents, indent=2))
 
 
 def new_signing_key(
@@ -107,6 +130,9 @@ def new_signing_key(
 
     Example: `ostinato capture new-signing-key audit.pem`
     """
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
     key = Ed25519PrivateKey.generate()
     pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     try:
@@ -117,6 +143,8 @@ def new_signing_key(
         ) from None
     with open(opened, "wb") as out:  # noqa: PTH123 - the mode was given when it was made
         out.write(pem)
+        out.flush()
+        os.fsync(out.fileno())
     cli.out.note(f"The private key is in {file}, for you only")
     cli.out.plain(base64.b64encode(key.public_key().public_bytes_raw()).decode())
 
@@ -131,6 +159,9 @@ def new_kek(
 
     Example: `ostinato capture new-kek kek-2026-04-01`
     """
+    from ostinato.apps.capture import keyring
+    from ostinato.apps.capture.settings import CaptureSettings
+
     path = Path(CaptureSettings.load(file=cli.config).keyring_file).expanduser()
     try:
         keyring.add_key(path, name)
@@ -147,30 +178,3 @@ def register(app: typer.Typer) -> None:
     command(app, "sign-head")(sign_head)
     command(app, "new-signing-key")(new_signing_key)
     command(app, "new-kek")(new_kek)
-
-
-def _head_of(path: Path) -> Head:
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InvalidInput(
-            f"{path} cannot be read: {type(error).__name__}",
-            hint="Pass the file that `ostinato capture sign-head` wrote.",
-        ) from None
-    return audit.read_head(document if isinstance(document, dict) else {})
-
-
-def _private_key(path: Path) -> Ed25519PrivateKey:
-    try:
-        mode = path.stat().st_mode
-        key = load_pem_private_key(path.read_bytes(), password=None)
-    except (OSError, ValueError, TypeError) as error:
-        raise InvalidInput(
-            f"{path} has no private key: {type(error).__name__}",
-            hint="Make one with `ostinato capture new-signing-key`.",
-        ) from None
-    if mode & 0o077 or not isinstance(key, Ed25519PrivateKey):
-        raise InvalidInput(
-            f"{path} is open to others, or not an Ed25519 key", hint=f"chmod 600 {path}"
-        )
-    return key

@@ -25,6 +25,7 @@ from ostinato.runtime.database import Database
 from ostinato.sandbox.running import Running, running
 from ostinato.testing import Engine
 from tests.apps.capture.vault import KEK, TENANT, USER, Vault
+from tests.conftest import copy_of_engine
 
 # Everything but what a migration made. The audit log refuses to be emptied, except by a superuser
 # who turns its triggers off.
@@ -54,7 +55,7 @@ set session_replication_role = origin;
 @pytest.fixture(scope="session")
 def migrated(shared_server: Server) -> Database:
     """A migrated database, with a clock to move."""
-    urls = shared_server.create_database("capture")
+    urls = copy_of_engine(shared_server, "capture")
     asyncio.run(migrate.migrate(urls.admin, [ENGINE, COMPONENT]))
     with psycopg.connect(urls.admin, autocommit=True) as conn:
         conn.execute("select ostinato.upkeep_partitions(14), ostinato.upkeep_logs(14)")
@@ -94,14 +95,21 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def sandbox() -> Iterator[Running]:
+    """The outside world over HTTP."""
+    with running(CaptureWorld()) as found:
+        yield found
+
+
 @pytest.fixture
-def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[Running]:
-    """The outside world over HTTP, and this process led to it."""
-    stand_in = CaptureWorld()
-    with running(stand_in) as sandbox:
+def world(sandbox: Running, monkeypatch: pytest.MonkeyPatch) -> Running:
+    """That world, empty, and this process led to it."""
+    for stand_in in sandbox.sandbox.standing:
         for name, value in stand_in.settings(sandbox.url).items():
             monkeypatch.setenv(name, value)
-        yield sandbox
+    sandbox.sandbox.reset()
+    return sandbox
 
 
 @dataclass

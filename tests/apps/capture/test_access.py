@@ -4,11 +4,14 @@ import json
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
 from ostinato.apps.capture.machine import CAPTURE
+from ostinato.apps.capture.model import AuditEvent
 from ostinato.apps.capture.queries import Connection
+from ostinato.base.canonical import canonical
 from ostinato.base.errors import IllegalTransition, InvalidInput
-from ostinato.engine import machines
+from ostinato.engine import machines, tenants
 from tests.apps.capture.vault import SEED, TENANT, Vault, changed
 
 TABLES = ("capture_events", "capture_audit_log", "capture_audit_head")
@@ -52,14 +55,12 @@ async def test_without_a_user_nothing_is_seen(vault: Vault) -> None:
         assert await seen(conn) == 0
 
 
-@pytest.mark.parametrize("table", TABLES)
-async def test_row_level_security_is_forced(vault: Vault, table: str) -> None:
+async def test_row_level_security_is_forced(vault: Vault) -> None:
     found = await vault.rows(
-        "select relrowsecurity, relforcerowsecurity from pg_class"
-        " where oid = ('vault_secure.' || %s)::regclass",
-        table,
+        "select relname, relrowsecurity, relforcerowsecurity from pg_class"
+        " where relnamespace = 'vault_secure'::regnamespace and relkind = 'r' order by relname"
     )
-    assert found == [(True, True)]
+    assert found == [(table, True, True) for table in sorted(TABLES)]
 
 
 async def test_a_user_writes_no_row_of_another(vault: Vault) -> None:
@@ -77,9 +78,8 @@ async def test_a_user_writes_no_row_of_another(vault: Vault) -> None:
             await conn.execute(text)
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
+async def test_a_user_may_not(vault: Vault) -> None:
+    for statement in (
         "update vault_secure.capture_events set state = 'SEALED'",
         "delete from vault_secure.capture_events",
         "insert into vault_secure.capture_events (tenant_id, state) values ('acme', 'SEALED')",
@@ -87,29 +87,24 @@ async def test_a_user_writes_no_row_of_another(vault: Vault) -> None:
         "insert into vault_secure.capture_audit_head (tenant_id) values ('acme')",
         "update vault_secure.capture_audit_log set event_type = 'x'",
         "truncate vault_secure.capture_audit_log",
-    ],
-)
-async def test_a_user_may_not(vault: Vault, statement: str) -> None:
-    with pytest.raises(psycopg.errors.InsufficientPrivilege):
-        async with vault.transaction() as conn:
-            await conn.execute(statement.encode())
+    ):
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            async with vault.transaction() as conn:
+                await conn.execute(statement.encode())
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
+async def test_not_even_a_worker_may(vault: Vault) -> None:
+    for statement in (
         "update vault_secure.capture_events set size_bytes = 1",
         "update vault_secure.capture_events set payload_canonical_sha256 = repeat('0', 64)",
         "delete from vault_secure.capture_events",
         "insert into vault_secure.capture_audit_log (tenant_id) values ('acme')",
         "delete from vault_secure.capture_audit_log",
         "truncate vault_secure.capture_audit_log",
-    ],
-)
-async def test_not_even_a_worker_may(vault: Vault, statement: str) -> None:
-    with pytest.raises(psycopg.errors.InsufficientPrivilege):
-        async with vault.client.transaction() as conn:
-            await conn.execute(statement.encode())
+    ):
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            async with vault.client.transaction() as conn:
+                await conn.execute(statement.encode())
 
 
 async def test_a_state_changes_by_the_machine_only(vault: Vault) -> None:
@@ -131,13 +126,70 @@ async def test_a_state_changes_by_the_machine_only(vault: Vault) -> None:
             )
 
 
+APPEND = "select vault_secure.append_audit(%s, %s, %s)"
+
+
+def payload(tenant: str = TENANT, **more: object) -> str:
+    return canonical({"tenant_id": tenant, **more}).decode()
+
+
 async def test_an_entry_is_made_for_oneself_only(vault: Vault) -> None:
-    text = "select vault_secure.append_audit(%s, 'FORGED', %s)"
     for user, tenant in (("ben", TENANT), ("ana", "zeta")):
         with pytest.raises(InvalidInput, match="tenant and user"):
             async with vault.transaction("ana", TENANT) as conn:
-                await conn.execute(text, (user, json.dumps({"tenant_id": tenant})))
+                await conn.execute(APPEND, (user, "CAPTURE_ACCEPTED", payload(tenant)))
     assert await vault.value("select count(*) from vault_secure.capture_audit_log") == 0
+
+
+async def test_who_logs_in_as_the_role_of_users_has_its_rights_only(vault: Vault) -> None:
+    """The role counts however the session came to it: by `set role`, or by its login."""
+    url = make_conninfo(vault.database.url, user="ostinato_tenant")
+    async with await psycopg.AsyncConnection.connect(url, autocommit=True) as conn:
+        for user in ("ana", "ben"):
+            with pytest.raises(psycopg.Error, match="tenant and user") as refused:
+                await conn.execute(APPEND, (user, "CAPTURE_ACCEPTED", payload()))
+            assert refused.value.sqlstate == "OS400"
+        async with conn.transaction():
+            await tenants.enter(conn, TENANT, user_id="ana")
+            await conn.execute(APPEND, ("ana", "CAPTURE_ACCEPTED", payload()))
+    assert await vault.audited("ana") == ["CAPTURE_ACCEPTED"]
+
+
+async def test_a_user_makes_entries_of_his_intake_only(vault: Vault) -> None:
+    intake = {"CAPTURE_ACCEPTED", "CAPTURE_REPLAYED", "CAPTURE_CONFLICT", "CAPTURE_REFUSED"}
+    for event in (*AuditEvent, "FORGED"):
+        try:
+            async with vault.transaction("ana") as conn:
+                await conn.execute(APPEND, ("ana", str(event), payload()))
+        except InvalidInput:
+            assert event not in intake
+        else:
+            assert event in intake
+    assert set(await vault.audited("ana")) == intake
+
+
+async def test_no_entry_is_made_that_would_not_verify(vault: Vault) -> None:
+    """What is in the chain stays there, so it is refused before."""
+    for text in (
+        json.dumps({"tenant_id": TENANT}),
+        '{"z":1,"tenant_id":"acme"}',
+        '{"n":1.0,"tenant_id":"acme"}',
+        '{"n":-0,"tenant_id":"acme"}',
+        '{"n":9007199254740992,"tenant_id":"acme"}',
+        '{"n":true,"tenant_id":"acme"}',
+        '{"n":{},"tenant_id":"acme"}',
+        '{"tenant_id":"acme","tenant_id":"acme"}',
+        '{"tenant_id":"\\u0061cme"}',
+        '{"N":1,"tenant_id":"acme"}',
+    ):
+        with pytest.raises(InvalidInput, match="RFC 8785"):
+            async with vault.client.transaction() as conn:
+                await conn.execute(APPEND, ("ana", "CAPTURE_SEALED", text))
+    good = payload(n=-(2**53) + 1, text='\u00e9\U0001f600\u2028\u007f/\\"\b\t\n\f\r\u0001', zero=0)
+    async with vault.client.transaction() as conn:
+        await conn.execute(APPEND, ("ana", "CAPTURE_SEALED", good))
+    report = await vault.verified()
+    assert (report.entries, report.breaks) == (1, ())
 
 
 async def test_nothing_of_the_schema_is_open_to_everybody(vault: Vault) -> None:

@@ -52,7 +52,7 @@ def chain(count: int = 5) -> list[Entry]:
 
 
 def broken_at(entries: list[Entry], heads: dict[int, str] | None = None) -> int | None:
-    follower = Follower("acme", chain_of("ana"), heads)
+    follower = Follower("acme", chain_of("ana"), (heads or {}).items())
     found = follower.follow(entries) or follower.end()
     return None if found is None else found.seq
 
@@ -105,3 +105,13 @@ def test_a_chain_that_was_cut_off_is_told_by_a_signed_head_only() -> None:
 
 def test_a_chain_that_was_written_anew_is_told_by_a_signed_head() -> None:
     assert broken_at(chain(), {2: "e" * 64}) == 2
+
+
+def test_each_head_of_an_entry_must_have_its_hash() -> None:
+    entries = chain()
+    good, other = (3, entries[2].entry_hash), (3, "f" * 64)
+    for heads in ([other, good], [good, other]):
+        follower = Follower("acme", chain_of("ana"), heads)
+        found = follower.follow(entries)
+        assert found is not None
+        assert found.seq == 3

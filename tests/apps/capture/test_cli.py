@@ -59,6 +59,9 @@ def test_a_log_that_holds(shell: Shell) -> None:
     assert told == {"holds": True, "chains": 2, "entries": 2, "heads": 0, "breaks": []}
     shown = shell.run("verify-audit", "--user", "ben")
     assert "All holds: 1 chains, 1 entries" in shown.stdout
+    mistyped = shell.run("verify-audit", "--user", "bens", code=1)
+    assert "All holds" not in mistyped.stdout
+    assert "no chain" in mistyped.stderr
 
 
 def test_the_first_break_is_named_and_the_command_fails(shell: Shell) -> None:
@@ -89,13 +92,34 @@ def test_a_head_is_signed_exported_and_compared(shell: Shell, tmp_path: Path) ->
     told = shell.json("verify-audit", "--head", str(file))
     assert (told["holds"], told["heads"]) == (True, 2)
     shell.run("verify-audit", "--public-key", public)
-    shell.run("verify-audit", "--public-key", "A" * 43 + "=", code=1)
+    other = "A" * 43 + "="
+    shell.run("verify-audit", "--public-key", other, code=1)
+    shell.run("verify-audit", "--public-key", other, "--public-key", public)
     file.write_text(json.dumps(head | {"entry_hash": "0" * 64}))
     shell.run("verify-audit", "--head", str(file), code=1)
     file.write_text("{")
     shell.run("verify-audit", "--head", str(file), code=1)
     key.chmod(0o644)
     shell.run(*signing, code=1)
+
+
+def test_the_heads_of_all_chains_are_signed_at_once(shell: Shell, tmp_path: Path) -> None:
+    for user in ("ana", "ben"):
+        shell.receive(SEED, user=user)
+    key, kept = tmp_path / "audit.pem", tmp_path / "kept"
+    kept.mkdir()
+    shell.run("new-signing-key", str(key))
+    signing = ("sign-head", "--key", str(key))
+    (kept / "heads.json").write_text(shell.run(*signing).stdout)
+
+    found = json.loads((kept / "heads.json").read_text())
+    assert [head["chain_id"] for head in found] == ["capture:ana", "capture:ben"]
+    assert json.loads(shell.run(*signing).stdout) == [], "nothing went on"
+    assert shell.json("verify-audit", "--head", str(kept))["heads"] == 4
+    shell.receive(SEED, user="ben")
+    again = json.loads(shell.run(*signing, "--tenant", TENANT).stdout)
+    assert [(head["chain_id"], head["seq"]) for head in again] == [("capture:ben", 2)]
+    shell.run(*signing, "--user", "ben", code=1)
 
 
 def test_a_key_is_put_into_the_keyring(
@@ -106,6 +130,8 @@ def test_a_key_is_put_into_the_keyring(
     said = shell.run("new-kek", "kek-1")
     shell.run("new-kek", "kek-2")
     shell.run("new-kek", "kek-1", code=1)
+    shell.run("new-kek", "kek\t1", code=1)
+    shell.run("new-kek", "k" * 201, code=1)
 
     assert list(keyring.read_keys(path)) == ["kek-1", "kek-2"]
     assert path.stat().st_mode & 0o777 == 0o600

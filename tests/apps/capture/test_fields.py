@@ -8,7 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostinato.apps.capture.fields import base64_fault
-from ostinato.apps.capture.rules import is_too_skewed, object_key_fault, skew_ms_of
+from ostinato.apps.capture.rules import (
+    is_too_skewed,
+    object_key_fault,
+    skew_ms_of,
+    trouble_delay,
+)
 
 NOW = datetime(2026, 4, 3, 10, tzinfo=UTC)
 
@@ -60,3 +65,10 @@ def test_plain_keys_are_taken(key: str) -> None:
 )
 def test_keys_that_lead_elsewhere_are_refused(key: str) -> None:
     assert object_key_fault(key) is not None
+
+
+def test_the_longer_a_trouble_lasts_the_less_often_it_is_looked_at() -> None:
+    minutes = [0, 1, 10, 100, 1000]
+    delays = [trouble_delay(timedelta(minutes=each), 15) for each in minutes]
+    assert delays == [15, 15, 60, 600, 900]
+    assert trouble_delay(timedelta(0), 3600) == 3600

@@ -1,22 +1,24 @@
 """The work behind the intake: durable steps from the 202 to the seal, and what gets stuck."""
 
 import base64
-import json
+import sys
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from structlog.typing import EventDict
 
-from ostinato.apps.capture import APP, keyring
+from ostinato.apps.capture import APP, jobs, keyring
 from ostinato.apps.capture.device import Kek, Prepared
-from ostinato.apps.capture.model import Reason
+from ostinato.apps.capture.model import CanonicalPayloadFields, Reason
+from ostinato.apps.capture.objects import Folder, Found
 from ostinato.engine import machines
 from ostinato.runtime.scenario import System
 from ostinato.sandbox.running import Running
 from tests.apps.capture.conftest import Api
-from tests.apps.capture.kms import TROUBLED, TroubledKms
+from tests.apps.capture.kms import NONSENSE, TROUBLED, TroubledKms
 from tests.apps.capture.vault import KEK, SEED, TENANT, USER, Vault, captured
 from tests.runtime.lab import Lab
 
@@ -118,45 +120,96 @@ async def test_a_key_that_comes_later_is_waited_for(vault: Vault, store: Path) -
     await vault.run()
     assert (await vault.state(taken))[0] == "VERIFYING"
     keyring.add_key(store.parent / "keyring.json", other.id, other.key)
-    await vault.engine.clock.move(60)
+    await vault.engine.clock.move(timedelta(hours=60))
     await vault.run()
     assert await vault.state(taken) == ("SEALED", None)
+
+
+async def test_a_keyring_that_fails_again_and_again_costs_no_capture(
+    vault: Vault, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By time and not by count: more often than a job that fails has attempts."""
+    prepared = captured(CONTENT)
+    put(store, prepared)
+    taken = await vault.receive(prepared.fields)
+    monkeypatch.setenv("OSTINATO_CAPTURE_KEYRING", TROUBLED)
+    TroubledKms.break_(9)
+    await vault.run(move_clock=True)
+    assert await vault.state(taken) == ("SEALED", None)
+    assert TroubledKms.asked == 10
 
 
 async def test_a_key_that_never_comes_fails_the_capture(vault: Vault, store: Path) -> None:
     prepared = captured(CONTENT, kek=Kek("kek-never", bytes(32)))
     put(store, prepared)
     taken = await vault.receive(prepared.fields)
-    await vault.run(move_clock=True)
+    await vault.run()
+    await vault.engine.clock.move(timedelta(hours=73))
+    await vault.run()
     assert await vault.state(taken) == ("FAILED", "KEK_UNKNOWN")
 
 
-async def test_a_store_that_comes_back_is_tried_again(
-    vault: Vault, world: Running, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import httpx  # noqa: PLC0415 - only here
-
+async def on_device(vault: Vault, world: Running) -> CanonicalPayloadFields:
+    """What a device sends whose object is in the store."""
     order = {"user_id": USER, "timestamp_device": (await vault.now()).isoformat()}
     async with httpx.AsyncClient(base_url=world.url) as http:
         body: dict[str, Any] = (await http.post("/_sandbox/capture/device", json=order)).json()
-    world.order("/s3/*", "503,503,503,503")
-    fields = {name: body[name] for name in SEED.__slots__ if name != "content_hash"}
-    sent = type(SEED)(**fields, content_hash=body["hash_sha3_256"])
+    named = {name: body[name] for name in SEED.__slots__ if name != "content_hash"}
+    return CanonicalPayloadFields(**named, content_hash=body["hash_sha3_256"])
+
+
+async def test_a_store_that_comes_back_is_tried_again(
+    vault: Vault, world: Running, logs: list[EventDict]
+) -> None:
+    sent = await on_device(vault, world)
+    world.order("/s3/*", "503*4")
     taken = await vault.receive(sent)
     await vault.run()
     assert await vault.state(taken) == ("UPLOADING", None)
-    errors = json.dumps(await vault.rows("select error from ostinato_data.outcome"), default=str)
-    assert "StoreUnavailable" in errors
+    waits = [line for line in logs if line["event"] == "capture_waits"]
+    assert [(line["reason"], line["capture_id"]) for line in waits] == [
+        ("UNAVAILABLE", sent.capture_id)
+    ]
 
     await vault.run(move_clock=True)
     assert await vault.state(taken) == ("SEALED", None)
 
 
-async def test_a_store_that_stays_away_fails_the_capture(vault: Vault, world: Running) -> None:
-    world.order("/s3/*", ",".join(["503"] * 200))
-    taken = await vault.receive(captured(CONTENT).fields)
+async def test_short_troubles_of_the_store_never_add_up(vault: Vault, world: Running) -> None:
+    """Nine of them while the object is waited for."""
+    taken = await vault.receive(await on_device(vault, world))
+    world.order("/s3/*", "503*18")  # the library asks twice
     await vault.run(move_clock=True)
+    assert await vault.state(taken) == ("SEALED", None)
+
+
+async def test_a_store_that_stays_away_fails_the_capture(vault: Vault, world: Running) -> None:
+    world.order("/s3/*", "503*")
+    taken = await vault.receive(captured(CONTENT).fields)
+    await vault.run()
+    await vault.engine.clock.move(timedelta(hours=73))
+    await vault.run()
     assert await vault.state(taken) == ("FAILED", "UNAVAILABLE")
+
+
+async def test_captures_wait_for_a_worker_that_is_set_up(
+    vault: Vault, store: Path, monkeypatch: pytest.MonkeyPatch, logs: list[EventDict]
+) -> None:
+    prepared = captured(CONTENT)
+    put(store, prepared)
+    taken = await vault.receive(prepared.fields)
+    with monkeypatch.context() as patch:
+        patch.setenv("OSTINATO_CAPTURE_STORE", "s3")
+        patch.setitem(sys.modules, "obstore.store", None)
+        patch.setenv("OSTINATO_CAPTURE_KEYRING_FILE", str(store / "none.json"))
+        await vault.run()
+    assert await vault.state(taken) == ("UPLOADING", None)
+    told = repr(logs)
+    assert "ostinato[s3]" in told
+    assert "new-kek" in told
+    await vault.engine.clock.move(60)
+    await vault.run()
+    assert await vault.state(taken) == ("SEALED", None)
 
 
 async def test_what_was_done_before_a_crash_is_not_done_again(
@@ -165,12 +218,22 @@ async def test_what_was_done_before_a_crash_is_not_done_again(
     prepared = captured(CONTENT)
     put(store, prepared)
     taken = await vault.receive(prepared.fields)
+    looked: list[str] = []
+    find = Folder.find
+
+    async def counted(self: Folder, key: str) -> Found:
+        looked.append(key)
+        return await find(self, key)
+
+    monkeypatch.setattr(Folder, "find", counted)
     monkeypatch.setenv("OSTINATO_CAPTURE_KEYRING", TROUBLED)
     TroubledKms.break_(1)
     await vault.run()
     assert (await vault.state(taken))[0] == "VERIFYING"
+    assert len(looked) == 1, "for the step find_object"
     await vault.run(move_clock=True)
     assert await vault.state(taken) == ("SEALED", None)
+    assert len(looked) == 2, "only the check looks again"
     assert await states(vault, taken.capture_event_id) == [
         "UPLOADING",
         "UPLOADED",
@@ -179,16 +242,40 @@ async def test_what_was_done_before_a_crash_is_not_done_again(
     ]
 
 
-async def dead_job(vault: Vault, store: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A capture whose job became a dead letter."""
+async def test_a_verdict_stands_when_the_seal_breaks(vault: Vault, store: Path) -> None:
+    """The content is checked once: it may be gone when the attempt after the break comes."""
     prepared = captured(CONTENT)
     put(store, prepared)
     taken = await vault.receive(prepared.fields)
+    table = b"alter table vault_secure.capture_audit_log"
+    await vault.admin.execute(
+        table + b" add constraint no_seal check (event_type <> 'CAPTURE_SEALED')"
+    )
+    try:
+        await vault.run()
+    finally:
+        await vault.admin.execute(table + b" drop constraint no_seal")
+    assert (await vault.state(taken))[0] == "VERIFYING"
+    (store / prepared.fields.upload_object_key).unlink()
 
+    await vault.run(move_clock=True)
+    assert await vault.state(taken) == ("SEALED", None)
+    assert await vault.audited() == ["CAPTURE_ACCEPTED", "CAPTURE_SEALED"]
+
+
+async def dead_job(vault: Vault, store: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A capture whose job became a dead letter, at its one attempt."""
+    prepared = captured(CONTENT)
+    put(store, prepared)
+    taken = await vault.receive(prepared.fields)
+    await vault.admin.execute(
+        "update ostinato_data.job set max_attempts = 1"
+        " where args ->> 'capture_event_id' = %s and kind = 'capture.verify'",
+        (taken.capture_event_id,),
+    )
     with monkeypatch.context() as patch:
-        patch.setenv("OSTINATO_CAPTURE_KEYRING", TROUBLED)
-        TroubledKms.break_(1000)
-        await vault.run(move_clock=True)
+        patch.setenv("OSTINATO_CAPTURE_KEYRING", NONSENSE)
+        await vault.run()
     assert await vault.value("select count(*) from ostinato_data.dead_letter") == 1
     return taken.capture_event_id
 
@@ -216,7 +303,9 @@ async def test_a_capture_that_waits_is_left_alone(vault: Vault, store: Path) -> 
     await vault.receive(captured(CONTENT).fields)
     await vault.run()
     await vault.engine.clock.move(timedelta(minutes=31))
-    jobs = await vault.value("select count(*) from ostinato_data.job where kind = 'capture.verify'")
+    before = await vault.value(
+        "select count(*) from ostinato_data.job where kind = 'capture.verify'"
+    )
     await reconcile(vault)
     rows = await vault.rows(
         "select state, reconciliation_attempts from vault_secure.capture_events"
@@ -225,7 +314,25 @@ async def test_a_capture_that_waits_is_left_alone(vault: Vault, store: Path) -> 
     after = await vault.value(
         "select count(*) from ostinato_data.job where kind = 'capture.verify'"
     )
-    assert (jobs, after) == (1, 1)
+    assert (before, after) == (1, 1)
+
+
+async def test_one_that_is_stuck_is_found_behind_many_that_wait(
+    vault: Vault, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "PAGE", 2)
+    for number in range(3):
+        await vault.receive(captured(bytes([number])).fields)
+    stuck = await dead_job(vault, store, monkeypatch)
+    await vault.engine.clock.move(timedelta(minutes=31))
+    await reconcile(vault)
+
+    rows = await vault.rows(
+        "select state, id::text = %s, reconciliation_attempts from vault_secure.capture_events"
+        " order by received_at",
+        stuck,
+    )
+    assert rows == [("UPLOADING", False, 0)] * 3 + [("SEALED", True, 1)]
 
 
 async def test_a_capture_that_was_started_too_often_has_failed(
@@ -311,8 +418,6 @@ async def test_a_real_worker_takes_captures_from_their_queue(
 
 
 async def test_the_demo_proves_what_it_says(vault: Vault, api: Api, world: Running) -> None:
-    import httpx  # noqa: PLC0415 - only here
-
     from ostinato.apps.capture.demo import SCENARIO  # noqa: PLC0415 - as the command finds it
 
     await api.call("GET", f"/documents/capture/{SEED.capture_id}", user="demo", role="admin")

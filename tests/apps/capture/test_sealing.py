@@ -2,9 +2,11 @@
 
 import base64
 import hashlib
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import obstore
 import pytest
@@ -12,7 +14,7 @@ from cryptography.hazmat.primitives.keywrap import aes_key_wrap
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ostinato.apps.capture import keyring, objects, sealing
+from ostinato.apps.capture import APP, keyring, objects, sealing, setup
 from ostinato.apps.capture.device import Kek, Prepared
 from ostinato.apps.capture.keyring import FileKeyring, KeyringUnavailable, Unwrapped
 from ostinato.apps.capture.model import CanonicalPayloadFields, Material, Reason, State, Verdict
@@ -21,6 +23,7 @@ from ostinato.apps.capture.rules import content_context
 from ostinato.apps.capture.sandbox import KEK_ID
 from ostinato.apps.capture.settings import CaptureSettings
 from ostinato.base.errors import InvalidInput, NotConfigured
+from ostinato.runtime import checkup
 from ostinato.sandbox.running import Running
 from tests.apps.capture.vault import KEK, TENANT, USER, captured
 
@@ -175,6 +178,23 @@ async def test_a_broken_keyring_is_said_without_what_is_in_it(tmp_path: Path, te
     assert refused.value.__cause__ is None
 
 
+def test_no_key_is_lost_when_many_are_made_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "ring" / "keys.json"
+    names = [f"kek-{number}" for number in range(8)]
+    with ThreadPoolExecutor(len(names)) as threads:
+        list(threads.map(lambda name: keyring.add_key(path, name), names))
+    assert sorted(keyring.read_keys(path)) == names
+    left = {each.name for each in path.parent.iterdir()}
+    assert left == {"keys.json", ".keys.json.lock"}, "no draft"
+
+
+def test_a_key_is_named_as_a_client_can_name_it(tmp_path: Path) -> None:
+    for name in ("", "a\tb", "k" * 201):
+        with pytest.raises(InvalidInput, match="named"):
+            keyring.add_key(tmp_path / "ring", name)
+    assert not (tmp_path / "ring").exists()
+
+
 async def test_a_keyring_that_is_missing_is_unavailable(tmp_path: Path) -> None:
     with pytest.raises(KeyringUnavailable, match="cannot be read"):
         await FileKeyring(tmp_path / "none").unwrap("a", b"")
@@ -198,6 +218,47 @@ async def test_a_kms_is_any_object_with_unwrap(store: Path) -> None:
         keyring.load(CaptureSettings(keyring="nowhere:Kms"))
 
 
+class TellingKms:
+    """A keyring whose errors quote what it was asked."""
+
+    async def unwrap(self, kek_id: str, wrapped: bytes) -> Unwrapped | Reason:
+        raise ValueError(f"{kek_id}: {wrapped.hex()} is not unwrapped by {KEK.key.hex()}")
+
+
+async def test_of_a_foreign_error_only_the_name_is_told(store: Path) -> None:
+    prepared = captured(CONTENT)
+    with pytest.raises(KeyringUnavailable) as refused:
+        await sealing.examine(material(prepared.fields), TellingKms(), Folder(store))
+    assert str(refused.value) == "the keyring failed: ValueError"
+    assert refused.value.__cause__ is None
+    assert refused.value.reason is Reason.UNAVAILABLE
+
+
+def test_what_is_missing_of_the_setup_is_said(store: Path, tmp_path: Path) -> None:
+    good = CaptureSettings.load()
+    assert setup.troubles(good) == []
+    (tmp_path / "open.json").write_text("{}")
+    (tmp_path / "open.json").chmod(0o644)
+    bad: list[tuple[dict[str, Any], str]] = [
+        ({"keyring_file": str(tmp_path / "none")}, "cannot be read"),
+        ({"keyring_file": str(tmp_path / "open.json")}, "chmod 600"),
+        ({"keyring": "nowhere:Kms"}, "nowhere:Kms"),
+        ({"folder": str(tmp_path / "none")}, "no folder"),
+        ({"signing_key_file": str(tmp_path / "none.pem")}, "no private key"),
+    ]
+    for change, part in bad:
+        (found,) = setup.troubles(replace(good, **change))
+        assert part in found.problem
+        assert found.hint
+
+
+async def test_doctor_asks_for_the_setup(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert await checkup.examine([APP]) == {"capture": []}
+    monkeypatch.setenv("OSTINATO_CAPTURE_FOLDER", str(store / "none"))
+    (found,) = (await checkup.examine([APP]))["capture"]
+    assert "no folder" in found.problem
+
+
 def test_keys_do_not_show_themselves() -> None:
     shown = repr(Unwrapped(KEK.key)) + repr(KEK) + str(KEK)
     assert KEK.key.hex() not in shown
@@ -215,7 +276,8 @@ async def test_a_folder_gives_no_file_outside_of_it(store: Path) -> None:
     (store.parent / "secret").write_text("x")
     (store / "link").symlink_to(store.parent / "secret")
     (store / "dir").mkdir()
-    for key in ("../secret", "link", "/etc/passwd", "dir", "none", "a\0b"):
+    (store / "circle").symlink_to(store / "circle")
+    for key in ("../secret", "link", "/etc/passwd", "dir", "none", "a\0b", "n" * 300, "circle"):
         with pytest.raises(ObjectMissing):
             await Folder(store).find(key)
 
@@ -226,20 +288,17 @@ async def s3(world: Running) -> S3:
     return found
 
 
-@pytest.mark.parametrize(
-    "key", ["a", "captures/2026/04/é à+b%20c.enc", "weird/=&?#~'()*!$,;:@.bin"]
-)
-@pytest.mark.parametrize("content", [b"", CONTENT * 40])
-async def test_s3_is_spoken_over_http(world: Running, key: str, content: bytes) -> None:
+async def test_s3_is_spoken_over_http(world: Running) -> None:
     store = await s3(world)
-    await obstore.put_async(store._store, key, content)
-
-    assert (await store.find(key)).size == len(content)
-    assert await read(store, key) == content
-    with pytest.raises(ObjectMissing):
-        await store.find(f"{key}.other")
-    with pytest.raises(ObjectMissing):
-        await read(store, f"{key}.other")
+    for key in ("a", "captures/2026/04/é à+b%20c.enc", "weird/=&?#~'()*!$,;:@.bin"):
+        for content in (b"", CONTENT * 40):
+            await obstore.put_async(store._store, key, content)
+            assert (await store.find(key)).size == len(content)
+            assert await read(store, key) == content
+        with pytest.raises(ObjectMissing):
+            await store.find(f"{key}.other")
+        with pytest.raises(ObjectMissing):
+            await read(store, f"{key}.other")
 
 
 async def test_s3_refuses_who_has_another_secret(

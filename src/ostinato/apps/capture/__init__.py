@@ -14,6 +14,7 @@ APP: App = App(
     sql="ostinato.apps.capture.schema:COMPONENT",
     sandbox="ostinato.apps.capture.sandbox:CaptureWorld",
     demo="ostinato.apps.capture.demo:SCENARIO",
+    doctor="ostinato.apps.capture.setup:CHECKUP",
 )
 
 # At the end, because they declare what belongs to APP.

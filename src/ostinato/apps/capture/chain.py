@@ -79,13 +79,15 @@ class Follower:
     """Follows one chain from its first entry on, and remembers what signed heads must find."""
 
     def __init__(
-        self, tenant_id: str, chain_id: str, heads: Mapping[int, str] | None = None
+        self, tenant_id: str, chain_id: str, heads: Iterable[tuple[int, str]] = ()
     ) -> None:
         self.tenant_id = tenant_id
         self.chain_id = chain_id
         self.seq = 0
         self.hash = GENESIS
-        self._heads = dict(heads or {})
+        self._heads: dict[int, set[str]] = {}
+        for seq, signed in heads:
+            self._heads.setdefault(seq, set()).add(signed)
 
     def follow(self, entries: Iterable[Entry]) -> Break | None:
         """The first break among the next entries."""
@@ -124,8 +126,7 @@ class Follower:
         named = (entry.event_payload.get("tenant_id"), chain_of(entry.user_id))
         if text != entry.canonical or whose != named or entry.chain_id != self.chain_id:
             return "its columns do not say what was hashed"
-        signed = self._heads.get(entry.seq)
-        if signed is not None and signed != entry.entry_hash:
+        if self._heads.get(entry.seq, {entry.entry_hash}) != {entry.entry_hash}:
             return "a head was signed here that has another hash: the chain was written anew"
         return None
 

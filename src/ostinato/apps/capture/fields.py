@@ -14,6 +14,7 @@ __all__ = [
     "CAPTURE_ID",
     "HASH",
     "LANGUAGE",
+    "LONGEST_NAME",
     "MIME_TYPE",
     "MOST_SIZE",
     "NONCE_BYTES",
@@ -35,6 +36,7 @@ LANGUAGE = r"^[A-Za-z]{2,8}([-+_][A-Za-z0-9]{1,8}){0,6}$"
 NONCE_BYTES = 12
 TAG_BYTES = 16
 MOST_SIZE = 2**53 - 1
+LONGEST_NAME = 200
 
 
 def base64_fault(text: str, length: int | None = None) -> str | None:

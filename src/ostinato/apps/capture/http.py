@@ -4,7 +4,9 @@ The capture's own id is the key of the request: the same capture again is answer
 there, a different one under the same id 409. So the header `Idempotency-Key` is not needed here.
 """
 
+import re
 from datetime import datetime
+from ipaddress import ip_address
 from typing import Annotated, Any, Self
 
 from fastapi import Path, Request, Response
@@ -25,7 +27,7 @@ from ostinato.apps.capture import fields as checks
 from ostinato.apps.capture import rules, service
 from ostinato.apps.capture.model import CanonicalPayloadFields, Device, Ocr, State
 from ostinato.apps.capture.settings import CaptureSettings
-from ostinato.base.errors import IdempotencyConflict, InvalidInput, NotFound
+from ostinato.base.errors import IdempotencyConflict, NotFound
 from ostinato.web.caller import Who
 from ostinato.web.permissions import Permission
 from ostinato.web.problems import Answered
@@ -40,6 +42,7 @@ router = Router(prefix="/documents", tags=["capture"])
 
 LONGEST_OCR = 200_000
 LONGEST_WRAPPED = 4096
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ]")
 
 
 def _fits(fault: str | None) -> None:
@@ -73,9 +76,18 @@ def _object_key(text: str) -> str:
 
 
 def _written(value: object) -> object:
-    if not isinstance(value, str):
+    # Digits alone would be taken for Unix time, in seconds or milliseconds as they look.
+    if not isinstance(value, str) or _DATE.match(value) is None:
         _fits("must be a time as text, such as 2026-04-03T10:00:00Z")
     return value
+
+
+def _source_of(request: Request) -> str | None:
+    """The address that the request came from; None: whoever is in front of us said nothing true."""
+    try:
+        return str(ip_address(request.client.host)) if request.client is not None else None
+    except ValueError:
+        return None
 
 
 CaptureId = Annotated[str, Field(pattern=checks.CAPTURE_ID)]
@@ -112,7 +124,7 @@ class CaptureRequest(BaseModel):
         examples=["ZGVrd3JhcHBlZGI2NA=="],
     )
     kek_id: Annotated[str, AfterValidator(_name)] = Field(
-        min_length=1, max_length=200, examples=["kek-2026-04-01"]
+        min_length=1, max_length=checks.LONGEST_NAME, examples=["kek-2026-04-01"]
     )
     mime_type: str = Field(pattern=checks.MIME_TYPE, examples=["image/png"])
     size_bytes: int = Field(ge=0, le=checks.MOST_SIZE, examples=[524288])
@@ -220,16 +232,13 @@ async def take_capture(caller: Who, request: Request, body: CaptureRequest) -> R
     without looking at its OCR and its clock, for the first ones count.
     """
     settings = CaptureSettings.load()
-    if body.size_bytes > settings.max_object_bytes:
-        raise InvalidInput(
-            f"size_bytes is {body.size_bytes:,}, more than the limit of"
-            f" {settings.max_object_bytes:,}",
-            hint="Send a smaller capture, or raise the setting capture.max_object_bytes.",
-        )
-    wanted = body.wanted(request.client.host if request.client is not None else None)
     try:
         taken = await service.receive(
-            caller.transaction, caller.subject, wanted, skew_seconds=settings.skew_seconds
+            caller.transaction,
+            caller.subject,
+            body.wanted(_source_of(request)),
+            skew_seconds=settings.skew_seconds,
+            max_object_bytes=settings.max_object_bytes,
         )
     except IdempotencyConflict:
         told = CaptureConflict(error="CONFLICT", message=rules.CONFLICT_MESSAGE)

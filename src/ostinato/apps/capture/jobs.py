@@ -4,27 +4,43 @@ Between the steps nothing is kept but states and verdicts. The key of a capture 
 in one function call (`sealing.examine`); a step keeps only what came of it.
 """
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
+from typing import NoReturn
 
 from psycopg import Rollback
 
-from ostinato.apps.capture import APP, keyring, objects, sealing, service
+from ostinato.apps.capture import (
+    APP,
+    heads,
+    keyring,
+    objects,
+    rules,
+    sealing,
+    service,
+    setup,
+    signing,
+)
 from ostinato.apps.capture.keyring import Keyring, KeyringUnavailable
 from ostinato.apps.capture.model import Material, Reason, State
 from ostinato.apps.capture.objects import ObjectMissing, Objects, StoreUnavailable
 from ostinato.apps.capture.queries import Connection, Row, rows
 from ostinato.apps.capture.settings import CaptureSettings
 from ostinato.base.backoff import Retry
-from ostinato.base.errors import NotFound, UniqueConflict
+from ostinato.base.errors import NotConfigured, NotFound, UniqueConflict
+from ostinato.base.log import get_logger
 from ostinato.engine import clock
 from ostinato.engine.jobs import enqueue
 from ostinato.runtime.context import Context
 from ostinato.runtime.outcomes import Snooze
 
-__all__ = ["reconcile", "verify"]
+__all__ = ["reconcile", "sign_heads", "verify"]
+
+log = get_logger("capture")
 
 RETRY = Retry(delays=(5, 30, 120, 600, 3600, 3600, 3600), permanent=(NotFound,))
 CHECK_SECONDS = 900.0
@@ -41,11 +57,39 @@ class World:
     objects: Objects
 
 
+class _Unset:
+    """In the place of a keyring or a store that cannot be made: captures wait until it can be."""
+
+    def __init__(self, error: NotConfigured) -> None:
+        self._why = f"{error.message}: {error.hint}"
+
+    async def unwrap(self, *_: object, **__: object) -> NoReturn:
+        raise KeyringUnavailable(Reason.UNAVAILABLE, self._why)
+
+    async def find(self, *_: object, **__: object) -> NoReturn:
+        raise StoreUnavailable(self._why)
+
+    def read(self, *_: object, **__: object) -> NoReturn:
+        raise StoreUnavailable(self._why)
+
+
 @asynccontextmanager
 async def world() -> AsyncIterator[World]:
     """The keyring and the store that this process is set up with."""
     settings = CaptureSettings.load()
-    yield World(settings, keyring.load(settings), objects.load(settings))
+    for trouble in await asyncio.to_thread(setup.troubles, settings):
+        log.warning("capture_setup", problem=trouble.problem, hint=trouble.hint)
+    ring: Keyring
+    store: Objects
+    try:
+        ring = keyring.load(settings)
+    except NotConfigured as error:
+        ring = _Unset(error)
+    try:
+        store = objects.load(settings)
+    except NotConfigured as error:
+        store = _Unset(error)
+    yield World(settings, ring, store)
 
 
 @APP.job(name=service.VERIFY, queue=service.QUEUE, retry=RETRY, timeout=CHECK_SECONDS)
@@ -69,9 +113,12 @@ async def verify(ctx: Context, capture_event_id: str) -> Snooze | None:
         await _settle(ctx, material, "fail", Reason.OBJECT_MISSING)
         return None
     except (KeyringUnavailable, StoreUnavailable) as error:
-        if ctx.job.failures + 1 < RETRY.max_attempts:
-            raise
+        # By time and not by count: what is away for a day must cost no capture.
         reason = error.reason if isinstance(error, KeyringUnavailable) else Reason.UNAVAILABLE
+        if waited < timedelta(hours=here.settings.trouble_hours):
+            told = {"capture_id": material.fields.capture_id, "reason": reason}
+            ctx.log.warning("capture_waits", **told, problem=str(error))
+            return Snooze(rules.trouble_delay(waited, here.settings.upload_poll_seconds))
         await _settle(ctx, material, "fail", reason)
         return None
     if found is None:
@@ -84,20 +131,50 @@ async def verify(ctx: Context, capture_event_id: str) -> Snooze | None:
 @APP.job(queue=service.QUEUE)
 async def reconcile(ctx: Context) -> dict[str, int]:
     """Look after captures that should be settled by now and whose job has come to its end."""
-    settings = (await ctx.shared(world)).settings
+    settings = CaptureSettings.load()
     counted = {"alive": 0, "started": 0, "failed": 0}
     async with ctx.fenced() as conn:
         before = await clock.now(conn) - timedelta(minutes=settings.reconcile_after_minutes)
-        found = await rows(conn, "unsettled", before=before, most=PAGE)
-    for row in found:
+    more = True
+    while more and not ctx.stopping:
         async with ctx.fenced() as conn:
-            counted[await _reconcile(conn, row, settings.reconcile_attempts)] += 1
+            found = await rows(conn, "unsettled", before=before, most=PAGE)
+        for row in found:
+            async with ctx.fenced() as conn:
+                counted[await _reconcile(conn, row, settings.reconcile_attempts)] += 1
+        more = len(found) == PAGE
     if counted["started"] or counted["failed"]:
         ctx.log.warning("captures_reconciled", **counted)
     return counted
 
 
+@APP.job(queue=service.QUEUE)
+async def sign_heads(ctx: Context) -> dict[str, int] | Snooze:
+    """Sign the heads of all chains that went on, export them, anchor what they cover.
+
+    Nothing happens without the setting `signing_key_file`.
+    """
+    settings = CaptureSettings.load()
+    counted = {"signed": 0, "anchored": 0}
+    if settings.signing_key_file is None:
+        return counted
+    key = await asyncio.to_thread(heads.read_key, Path(settings.signing_key_file))
+    folder = Path(settings.heads_folder)
+    async with ctx.fenced() as conn:
+        chains = await signing.chains_to_sign(conn, key)
+    for tenant_id, user_id in chains:
+        if ctx.stopping:
+            return Snooze(0)
+        _, anchored = await signing.sign_head(ctx.fenced, tenant_id, user_id, key, folder=folder)
+        counted["signed"] += 1
+        counted["anchored"] += anchored
+    if counted["signed"]:
+        ctx.log.info("capture_heads_signed", **counted)
+    return counted
+
+
 APP.schedule(reconcile, cron="*/10 * * * *", catch_up="none")
+APP.schedule(sign_heads, cron="7 * * * *", catch_up="none")
 
 
 async def _find(here: World, material: Material) -> int:

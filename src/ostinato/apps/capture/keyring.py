@@ -11,11 +11,13 @@ here puts a key, wrapped or not, into an error, a log line or the database.
 
 import base64
 import binascii
+import fcntl
 import json
 import os
 import secrets
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Protocol, cast
@@ -24,6 +26,8 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.keywrap import InvalidUnwrap, aes_key_unwrap
 
+from ostinato.apps.capture.fields import LONGEST_NAME, text_fault
+from ostinato.apps.capture.files import write_whole
 from ostinato.apps.capture.model import Reason
 from ostinato.apps.capture.settings import CaptureSettings
 from ostinato.base.errors import InvalidInput, NotConfigured
@@ -123,20 +127,22 @@ def load(settings: CaptureSettings) -> Keyring:
 
 def add_key(path: Path, kek_id: str, key: bytes | None = None) -> None:
     """Put a new key into a keyring file, which is made if need be; one that is there stays."""
-    known = dict(read_keys(path)) if path.exists() else {}
-    if kek_id in known:
+    if not 1 <= len(kek_id) <= LONGEST_NAME or text_fault(kek_id) is not None:
         raise InvalidInput(
-            f"the keyring has a key {kek_id!r} already",
-            hint="Choose another name: captures that it wrapped need the old one.",
+            f"a key cannot be named {kek_id!r}",
+            hint=f"Use 1 to {LONGEST_NAME} characters that show: clients send it as kek_id.",
         )
-    known[kek_id] = key or secrets.token_bytes(KEK_BYTES)
-    told = {name: base64.b64encode(value).decode() for name, value in known.items()}
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    draft.unlink(missing_ok=True)
-    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:  # noqa: PTH123 - the mode is given when it is made
-        json.dump({"keys": told}, file, indent=2)
-    draft.replace(path)
+    with _turn(path):
+        known = dict(read_keys(path)) if path.exists() else {}
+        if kek_id in known:
+            raise InvalidInput(
+                f"the keyring has a key {kek_id!r} already",
+                hint="Choose another name: captures that it wrapped need the old one.",
+            )
+        known[kek_id] = key or secrets.token_bytes(KEK_BYTES)
+        told = {name: base64.b64encode(value).decode() for name, value in known.items()}
+        write_whole(path, json.dumps({"keys": told}, indent=2))
 
 
 def read_keys(path: Path) -> Mapping[str, bytes]:
@@ -169,3 +175,14 @@ def read_keys(path: Path) -> Mapping[str, bytes]:
             f'the keyring is not {{"keys": {{name: {KEK_BYTES} bytes in base64}}}}',
         )
     return keys
+
+
+@contextmanager
+def _turn(path: Path) -> Iterator[None]:
+    """One at a time: what was read is what is written back, with one key more."""
+    lock = os.open(path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)

@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class CanonicalPayloadFields:
     """The nine fields that make two captures the same (§5.12). OCR is not among them."""
 

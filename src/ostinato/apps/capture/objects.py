@@ -4,6 +4,7 @@ Objects are put there by the device (a presigned URL, say) and only read here, p
 """
 
 import asyncio
+import errno
 import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
@@ -78,9 +79,11 @@ class Folder:
             if not place.is_relative_to(self._root.resolve()) or not place.is_file():
                 raise ObjectMissing
             return place.open("rb")
-        except FileNotFoundError:
+        except (FileNotFoundError, RuntimeError):  # links in a circle, before Python 3.13
             raise ObjectMissing from None
         except OSError as error:
+            if error.errno in (errno.ENAMETOOLONG, errno.ELOOP):
+                raise ObjectMissing from None  # no file can have this name
             raise StoreUnavailable(f"the folder cannot be read: {error.strerror}") from None
 
 

@@ -24,6 +24,7 @@ from ostinato.base.errors import IdempotencyConflict, InvalidInput
 __all__ = [
     "CONFLICT_MESSAGE",
     "build_canonical_json",
+    "check_new",
     "compute_canonical_fingerprint",
     "content_context",
     "decide",
@@ -32,11 +33,13 @@ __all__ = [
     "object_key_fault",
     "shown",
     "skew_ms_of",
+    "trouble_delay",
 ]
 
 CONFLICT_MESSAGE = "capture_id already used with different payload"
 SHOWN_DIGITS = 16
 LONGEST_KEY_BYTES = 1024  # of an object, in S3
+SHARE_OF_WAIT, LONGEST_DELAY_SECONDS = 0.1, 900.0
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
@@ -92,6 +95,41 @@ def skew_ms_of(device: datetime, server: datetime) -> int:
 def is_too_skewed(skew_ms: int, tolerance_seconds: float) -> bool:
     """Whether a device's clock is off by more than is let pass (INV-103-12)."""
     return abs(skew_ms) > tolerance_seconds * 1000
+
+
+def check_new(
+    fields: CanonicalPayloadFields,
+    skew_ms: int,
+    *,
+    skew_seconds: float,
+    max_object_bytes: int | None,
+) -> None:
+    """What a capture must be to be taken in, raised as `InvalidInput` with a `refusal`.
+
+    Of a capture that is there already none of it is asked: it was taken in.
+    """
+    if max_object_bytes is not None and fields.size_bytes > max_object_bytes:
+        raise InvalidInput(
+            f"size_bytes is {fields.size_bytes:,}, more than the limit of {max_object_bytes:,}",
+            hint="Send a smaller capture, or raise the setting capture.max_object_bytes.",
+            refusal="TOO_LARGE",
+            size_bytes=fields.size_bytes,
+        )
+    if is_too_skewed(skew_ms, skew_seconds):
+        raise InvalidInput(
+            f"timestamp_device is {abs(skew_ms) / 1000:,.0f} s"
+            f" {'ahead of' if skew_ms > 0 else 'behind'} this server's clock;"
+            f" {skew_seconds:g} s are let pass",
+            hint="Set the clock of the device, and send the capture again.",
+            refusal="CLOCK_SKEW",
+            skew_ms=skew_ms,
+        )
+
+
+def trouble_delay(waited: timedelta, least_seconds: float) -> float:
+    """When to try again what does not answer: the longer it lasts, the less often."""
+    share = waited.total_seconds() * SHARE_OF_WAIT
+    return max(least_seconds, min(share, LONGEST_DELAY_SECONDS))
 
 
 def content_context(user_id: str, fields: CanonicalPayloadFields) -> bytes:

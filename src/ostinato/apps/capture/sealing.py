@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.ciphers.algorithms import AES256
 from cryptography.hazmat.primitives.ciphers.modes import GCM
 
 from ostinato.apps.capture.fields import NONCE_BYTES, TAG_BYTES, decoded
-from ostinato.apps.capture.keyring import DEK_BYTES, Keyring, Unwrapped
+from ostinato.apps.capture.keyring import DEK_BYTES, Keyring, KeyringUnavailable, Unwrapped
 from ostinato.apps.capture.model import CanonicalPayloadFields, Material, Reason, Verdict
 from ostinato.apps.capture.objects import Objects
 from ostinato.apps.capture.rules import content_context
@@ -32,7 +32,7 @@ async def examine(
     Raises `KeyringUnavailable`, `ObjectMissing` or `StoreUnavailable` when it cannot be told now.
     """
     fields = material.fields
-    unwrapped = await keyring.unwrap(fields.kek_id, decoded(fields.dek_wrapped_b64))
+    unwrapped = await _unwrapped(keyring, fields)
     if isinstance(unwrapped, Reason):
         return Verdict(unwrapped)
     if len(unwrapped.key) != DEK_BYTES:
@@ -46,6 +46,17 @@ async def examine(
         if not await asyncio.to_thread(opened.take, piece):
             break  # longer than it said: what comes cannot matter any more
     return Verdict(await asyncio.to_thread(opened.reason))
+
+
+async def _unwrapped(keyring: Keyring, fields: CanonicalPayloadFields) -> Unwrapped | Reason:
+    try:
+        return await keyring.unwrap(fields.kek_id, decoded(fields.dek_wrapped_b64))
+    except KeyringUnavailable:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever a KMS raises
+        # Errors of others quote requests, and a request to a KMS is a key: only their name is told.
+        name = type(error).__name__
+        raise KeyringUnavailable(Reason.UNAVAILABLE, f"the keyring failed: {name}") from None
 
 
 class _Opening:

@@ -99,14 +99,6 @@ _SETTLED = {
 }
 
 
-class _ClockOff(Exception):
-    """The clock of the device is off by too much."""
-
-    def __init__(self, skew_ms: int) -> None:
-        super().__init__(skew_ms)
-        self.skew_ms = skew_ms
-
-
 async def acquire_lock_and_check_idempotence(
     conn: Connection, user_id: str, fields: CanonicalPayloadFields
 ) -> Decision:
@@ -123,35 +115,29 @@ async def acquire_lock_and_check_idempotence(
 
 
 async def take(
-    conn: Connection, user_id: str, wanted: Wanted, *, skew_seconds: float = 300.0
+    conn: Connection,
+    user_id: str,
+    wanted: Wanted,
+    *,
+    skew_seconds: float = 300.0,
+    max_object_bytes: int | None = None,
 ) -> Taken:
-    """Take a capture in, in the caller's transaction: decide, write, audit, have it checked.
+    """Take a capture in, in the caller's transaction: decide, write, have it checked, audit.
 
-    A replay is answered whatever the device's clock says, and its OCR is dropped: the first counts.
+    One capture in a transaction: the chain of the audit log, which is held from here to its end,
+    is the last lock. A replay is answered whatever the device's clock says and whatever the limits
+    are now, and its OCR is dropped: the first counts.
     """
     given = rules.normalised(wanted.fields)
     tenant_id, now, decision = await _decided(conn, user_id, given)
     if isinstance(decision, Create):
         skew_ms = rules.skew_ms_of(wanted.device.timestamp, now)
-        if rules.is_too_skewed(skew_ms, skew_seconds):
-            raise _ClockOff(skew_ms)
-        created = await _insert(
-            conn, user_id, wanted, decision, tenant_id=tenant_id, skew_ms=skew_ms
+        rules.check_new(
+            given, skew_ms, skew_seconds=skew_seconds, max_object_bytes=max_object_bytes
         )
-        if created is not None:
-            await _audit(
-                conn,
-                user_id,
-                wanted,
-                AuditEvent.ACCEPTED,
-                tenant_id=tenant_id,
-                http_status=202,
-                capture_event_id=created,
-                payload_canonical_sha256=decision.payload_canonical_sha256,
-            )
-            await enqueue(conn, job_of(created, tenant_id))
-            await tell(conn, State.RECEIVED, created, given.capture_id, tenant_id=tenant_id)
-            return Taken(created, given.capture_id, State.RECEIVED, replayed=False)
+        taken = await _create(conn, user_id, wanted, decision, tenant_id=tenant_id, skew_ms=skew_ms)
+        if taken is not None:
+            return taken
         # Somebody was first after all, without the lock: what is there now decides.
         decision = (await _decided(conn, user_id, given)).decision
     if not isinstance(decision, Idempotent):
@@ -178,7 +164,12 @@ async def take(
 
 
 async def receive(
-    opening: Opening, user_id: str, wanted: Wanted, *, skew_seconds: float = 300.0
+    opening: Opening,
+    user_id: str,
+    wanted: Wanted,
+    *,
+    skew_seconds: float = 300.0,
+    max_object_bytes: int | None = None,
 ) -> Taken:
     """As `take`, in a transaction of its own.
 
@@ -186,30 +177,24 @@ async def receive(
     """
     try:
         async with opening() as conn:
-            return await take(conn, user_id, wanted, skew_seconds=skew_seconds)
+            return await take(
+                conn,
+                user_id,
+                wanted,
+                skew_seconds=skew_seconds,
+                max_object_bytes=max_object_bytes,
+            )
     except IdempotencyConflict as conflict:
         told = {name: str(conflict.values[name]) for name in ("stored", "received")}
         capture_id = wanted.fields.capture_id.lower()
         log.warning("capture_conflict", capture_id=capture_id, http_status=409, **told)
         await _refused(opening, user_id, wanted, AuditEvent.CONFLICT, http_status=409, **told)
         raise
-    except _ClockOff as off:
-        await _refused(
-            opening,
-            user_id,
-            wanted,
-            AuditEvent.REFUSED,
-            http_status=422,
-            refusal="CLOCK_SKEW",
-            skew_ms=off.skew_ms,
-        )
-        raise InvalidInput(
-            f"timestamp_device is {abs(off.skew_ms) / 1000:,.0f} s"
-            f" {'ahead of' if off.skew_ms > 0 else 'behind'} this server's clock;"
-            f" {skew_seconds:g} s are let pass",
-            hint="Set the clock of the device, and send the capture again.",
-            skew_ms=off.skew_ms,
-        ) from None
+    except InvalidInput as error:
+        why = {name: each for name, each in error.values.items() if isinstance(each, str | int)}
+        if "refusal" in why:
+            await _refused(opening, user_id, wanted, AuditEvent.REFUSED, http_status=422, **why)
+        raise
 
 
 async def show(conn: Connection, user_id: str, capture_id: str) -> Capture:
@@ -255,9 +240,16 @@ async def settle(
 ) -> State:
     """End the check of a capture: seal, reject or fail it, with its audit entry and its event."""
     state, entry = _SETTLED[event]
-    named = {"tenant_id": material.tenant_id, "id": material.capture_event_id}
-    # The row first, then the chain: the order of all who take both.
-    await one(conn, "hold", **named)
+    # The row first, then what is told of it, then the chain: the order of all who take them.
+    await one(conn, "hold", tenant_id=material.tenant_id, id=material.capture_event_id)
+    await tell(
+        conn,
+        state,
+        material.capture_event_id,
+        material.fields.capture_id,
+        tenant_id=material.tenant_id,
+        reason=reason,
+    )
     appended = await audit.append(
         conn,
         material.user_id,
@@ -281,14 +273,6 @@ async def settle(
         why=reason,
         tenant_id=material.tenant_id,
         changes=changes,
-    )
-    await tell(
-        conn,
-        state,
-        material.capture_event_id,
-        material.fields.capture_id,
-        tenant_id=material.tenant_id,
-        reason=reason,
     )
     return state
 
@@ -317,6 +301,35 @@ async def _decided(conn: Connection, user_id: str, fields: CanonicalPayloadField
     tenant_id, now = row.pop("tenant_id"), row.pop("now")
     existing = None if row["id"] is None else Existing(**row)
     return _Decided(tenant_id, now, rules.decide(fingerprint, existing))
+
+
+async def _create(
+    conn: Connection,
+    user_id: str,
+    wanted: Wanted,
+    decision: Create,
+    *,
+    tenant_id: str,
+    skew_ms: int,
+) -> Taken | None:
+    """Write a capture down, have it checked, tell of it, audit it; None: it is there already."""
+    created = await _insert(conn, user_id, wanted, decision, tenant_id=tenant_id, skew_ms=skew_ms)
+    if created is None:
+        return None
+    capture_id = wanted.fields.capture_id.lower()
+    await enqueue(conn, job_of(created, tenant_id))
+    await tell(conn, State.RECEIVED, created, capture_id, tenant_id=tenant_id)
+    await _audit(
+        conn,
+        user_id,
+        wanted,
+        AuditEvent.ACCEPTED,
+        tenant_id=tenant_id,
+        http_status=202,
+        capture_event_id=created,
+        payload_canonical_sha256=decision.payload_canonical_sha256,
+    )
+    return Taken(created, capture_id, State.RECEIVED, replayed=False)
 
 
 async def _insert(

@@ -48,9 +48,24 @@ class CaptureSettings(Section):
     upload_hours: float = setting(
         24.0, "How long to wait for it before the capture has failed.", low=0.01, high=8760
     )
+    trouble_hours: float = setting(
+        72.0,
+        "How long a capture waits for a store or a keyring that does not answer, or a key that is"
+        " not there, before it has failed.",
+        low=0.01,
+        high=8760,
+    )
     reconcile_after_minutes: float = setting(
         30.0, "How old an unsettled capture must be to be looked after.", low=1, high=10_080
     )
     reconcile_attempts: int = setting(
         3, "How often the check of a capture is started anew.", low=0, high=100
+    )
+    signing_key_file: str | None = setting(
+        None,
+        "Ed25519 key (PEM, mode 600) with which the heads of the audit log are signed every hour;"
+        " unset: by command only.",
+    )
+    heads_folder: str = setting(
+        ".ostinato/capture-heads", "Where the heads that are signed every hour go; copy it away."
     )

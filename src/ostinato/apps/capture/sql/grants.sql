@@ -17,4 +17,3 @@ grant select on vault_secure.capture_audit_log, vault_secure.capture_audit_head 
 grant insert on vault_secure.capture_audit_head to ostinato_worker;
 
 grant execute on function vault_secure.find_capture, vault_secure.append_audit, vault_secure.chain_of to ostinato_worker, ostinato_tenant;
-grant execute on function vault_secure.hold_chain to ostinato_worker;

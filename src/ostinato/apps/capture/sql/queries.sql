@@ -5,7 +5,7 @@ select ostinato.tenant(%(tenant_id)s) as tenant_id;
 -- name: find_capture
 -- Waits for its turn with a capture, then says whether it is there.
 select f.tenant_id, f.now, f.id::text as id, f.state, f.payload_canonical_sha256
-from vault_secure.find_capture(%(user_id)s, %(capture_id)s, %(tenant_id)s) f;
+from vault_secure.find_capture(%(user_id)s::text, %(capture_id)s, %(tenant_id)s) f;
 
 -- name: insert_capture
 -- Writes a capture down; nothing comes back when it is there already.
@@ -13,7 +13,7 @@ insert into vault_secure.capture_events (
     tenant_id, user_id, capture_id, content_hash, aes_gcm_nonce_b64, aes_gcm_tag_b64, dek_wrapped_b64, kek_id, mime_type, size_bytes,
     upload_object_key, payload_canonical_sha256, device_id, timestamp_device, skew_ms, ocr_text, ocr_confidence, ocr_language
 ) values (
-    %(tenant_id)s, %(user_id)s, %(capture_id)s, %(content_hash)s, %(aes_gcm_nonce_b64)s, %(aes_gcm_tag_b64)s, %(dek_wrapped_b64)s,
+    %(tenant_id)s, %(user_id)s::text, %(capture_id)s, %(content_hash)s, %(aes_gcm_nonce_b64)s, %(aes_gcm_tag_b64)s, %(dek_wrapped_b64)s,
     %(kek_id)s, %(mime_type)s, %(size_bytes)s, %(upload_object_key)s, %(payload_canonical_sha256)s, %(device_id)s, %(timestamp_device)s,
     %(skew_ms)s, %(ocr_text)s, %(ocr_confidence)s, %(ocr_language)s
 )
@@ -25,7 +25,7 @@ returning id::text;
 select c.id::text as capture_event_id, c.capture_id, c.state, c.content_hash, c.mime_type, c.size_bytes, c.upload_object_key,
        c.signature_status, c.reason, c.skew_ms, c.ocr_text, c.ocr_confidence, c.ocr_language, c.received_at, c.verified_at, c.anchored_at
 from vault_secure.capture_events c
-where c.tenant_id = ostinato.tenant(%(tenant_id)s) and c.user_id = %(user_id)s and c.capture_id = %(capture_id)s;
+where c.tenant_id = ostinato.tenant(%(tenant_id)s) and c.user_id = %(user_id)s::text and c.capture_id = %(capture_id)s;
 
 -- name: material
 -- What the check of a capture needs.
@@ -39,7 +39,8 @@ where c.tenant_id = %(tenant_id)s and c.id = %(id)s::uuid;
 select c.state from vault_secure.capture_events c where c.tenant_id = %(tenant_id)s and c.id = %(id)s::uuid for no key update;
 
 -- name: unsettled
--- Captures that should have been settled by now, oldest first, and that nobody looked after lately.
+-- Captures that should have been settled by now, oldest first, and that nobody looked after lately. Who was looked after is not
+-- found again, so the next page is the same question.
 select c.tenant_id, c.id::text as capture_event_id, c.reconciliation_attempts as attempts from vault_secure.capture_events c
 where c.state in ('RECEIVED', 'UPLOADING', 'UPLOADED', 'VERIFYING') and c.received_at < %(before)s
   and coalesce(c.last_reconciled_at, '-infinity') < %(before)s
@@ -54,7 +55,18 @@ where c.tenant_id = %(tenant_id)s and c.id = %(id)s::uuid
 
 -- name: append_audit
 -- Appends an entry to the chain of a user.
-select a.seq, a.entry_hash from vault_secure.append_audit(%(user_id)s, %(event_type)s, %(payload)s) a;
+select a.seq, a.entry_hash from vault_secure.append_audit(%(user_id)s::text, %(event_type)s, %(payload)s) a;
+
+-- name: append_audits
+-- Appends some entries to the chain of a user, in their order.
+select a.seq, a.entry_hash from unnest(%(payloads)s::text[]) with ordinality p (payload, n)
+cross join lateral vault_secure.append_audit(%(user_id)s::text, %(event_type)s, p.payload) a;
+
+-- name: events_of
+-- What the log tells of a capture.
+select l.event_type from vault_secure.capture_audit_log l
+where l.tenant_id = %(tenant_id)s and l.chain_id = vault_secure.chain_of(%(user_id)s::text) and l.capture_id = %(capture_id)s
+order by l.seq;
 
 -- name: chains
 -- The chains there are: those that have entries, and those of which a head was signed.
@@ -73,14 +85,40 @@ from vault_secure.capture_audit_log l
 where l.tenant_id = %(tenant_id)s and l.chain_id = %(chain_id)s and l.seq > %(after)s
 order by l.seq limit %(most)s;
 
--- name: hold_chain
--- Waits for its turn with a chain.
-select vault_secure.hold_chain(%(tenant_id)s, %(user_id)s);
-
 -- name: head
 -- The last entry of a chain.
 select l.chain_id, l.seq, l.entry_hash from vault_secure.capture_audit_log l
 where l.tenant_id = %(tenant_id)s and l.chain_id = vault_secure.chain_of(%(user_id)s) order by l.seq desc limit 1;
+
+-- name: chains_to_sign
+-- The chains that went on since a key signed them last, or whose signed head covers captures that are not anchored yet. From chain to
+-- chain by the index: the log is long, its chains are few.
+with recursive chain as (
+    (select l.tenant_id, l.chain_id, l.user_id from vault_secure.capture_audit_log l order by l.tenant_id, l.chain_id limit 1)
+    union all
+    select n.tenant_id, n.chain_id, n.user_id from chain c
+    cross join lateral (
+        select l.tenant_id, l.chain_id, l.user_id from vault_secure.capture_audit_log l
+        where (l.tenant_id, l.chain_id) > (c.tenant_id, c.chain_id) order by l.tenant_id, l.chain_id limit 1
+    ) n
+)
+select c.tenant_id, c.user_id from chain c
+cross join lateral (
+    select l.seq from vault_secure.capture_audit_log l
+    where l.tenant_id = c.tenant_id and l.chain_id = c.chain_id order by l.seq desc limit 1
+) last
+cross join lateral (
+    select coalesce(max(h.seq), 0) as seq from vault_secure.capture_audit_head h
+    where h.tenant_id = c.tenant_id and h.chain_id = c.chain_id and h.public_key = %(public_key)s
+) signed
+where (%(tenant_id)s::text is null or c.tenant_id = %(tenant_id)s) and (
+    last.seq > signed.seq
+    or exists (
+        select from vault_secure.capture_events e
+        where e.tenant_id = c.tenant_id and e.user_id = c.user_id and e.state = 'SEALED' and e.sealed_seq <= signed.seq
+    )
+)
+order by c.tenant_id, c.chain_id;
 
 -- name: keep_head
 -- Keeps a signed head.

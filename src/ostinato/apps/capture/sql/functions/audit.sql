@@ -16,8 +16,24 @@ set search_path = vault_secure, pg_catalog, pg_temp as $$
     select pg_advisory_xact_lock(hashtextextended(concat_ws(e'\x1f', 'capture.audit', $1, vault_secure.chain_of($2)), 0))
 $$;
 
+-- An object of texts and whole numbers as RFC 8785 writes it; null when it has anything else, or keys of other letters.
+create function vault_secure.canonical_payload(payload jsonb) returns text language sql immutable parallel safe
+set search_path = vault_secure, pg_catalog, pg_temp as $$
+    select case when count(*) = count(m.member) then '{' || string_agg(m.member, ',' order by m.key collate "C") || '}' end
+    from (
+        select e.key, to_json(e.key)::text || ':' || case
+            when e.key !~ '^[a-z0-9_]+$' then null
+            when jsonb_typeof(e.value) = 'string' then to_json(e.value #>> '{}')::text
+            when e.value::text !~ '^-?[0-9]{1,16}$' then null
+            when abs(e.value::numeric) <= 9007199254740991 then e.value::text
+        end as member
+        from jsonb_each($1) e
+    ) m
+$$;
+
 -- Appends an entry to the chain of a user and returns its place. `payload` is an object as RFC 8785 writes it, with the tenant
--- inside. With the rights of the owner: nobody else can write into the log, and so nobody can write an entry of his own making.
+-- inside. With the rights of the owner: nobody else can write into the log. A session of a user makes entries of his own intake only,
+-- and nobody one that would not verify: what is in the chain stays there.
 create function vault_secure.append_audit(user_id text, event_type text, payload text, out seq bigint, out entry_hash text) returns record
 language plpgsql security definer
 set search_path = vault_secure, pg_catalog, pg_temp as $$
@@ -26,14 +42,25 @@ declare
     v_tenant constant text := append_audit.payload::jsonb ->> 'tenant_id';
     v_user   constant text := nullif(current_setting('app.current_user_id', true), '');
     v_chain  constant text := vault_secure.chain_of(append_audit.user_id);
+    -- Whose session it is, whether it took the role on or logged in with it.
+    v_role   constant text := coalesce(nullif(current_setting('role', true), 'none'), session_user::text);
     v_at     timestamptz;
     v_prev   text;
     v_text   text;
 begin
-    if v_tenant is null or (current_setting('role', true) = 'ostinato_tenant'
+    if v_tenant is null or (v_role = 'ostinato_tenant'
                             and (v_tenant, append_audit.user_id) is distinct from (nullif(current_setting('app.tenant_id', true), ''), v_user)) then
         raise exception using errcode = 'OS400', message = 'an entry of the audit log can only be made for the tenant and user of the transaction',
             hint = 'Enter both first: client.for_tenant(tenant, user).transaction().';
+    end if;
+    if v_role = 'ostinato_tenant'
+       and append_audit.event_type not in ('CAPTURE_ACCEPTED', 'CAPTURE_REPLAYED', 'CAPTURE_CONFLICT', 'CAPTURE_REFUSED') then
+        raise exception using errcode = 'OS400', message = format('a user''s session cannot make an entry %L', append_audit.event_type),
+            detail = json_build_object('event_type', append_audit.event_type), hint = 'What is behind the intake is told by workers.';
+    end if;
+    if append_audit.payload is distinct from vault_secure.canonical_payload(append_audit.payload::jsonb) then
+        raise exception using errcode = 'OS400', message = 'the payload of an entry must be texts and whole numbers, as RFC 8785 writes them',
+            hint = 'Write it with ostinato.base.canonical.';
     end if;
     perform vault_secure.hold_chain(v_tenant, append_audit.user_id);
     select l.seq, l.entry_hash into seq, v_prev from capture_audit_log l
