@@ -21,36 +21,65 @@ async def test_inpi_that_fails_twice_and_then_answers_is_a_success(place: Place)
     assert len(place.calls("/companies/999000045")) == 3
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
-async def test_errors_of_ours_are_not_tried_again(place: Place, status: int) -> None:
-    place.sources.order(RCS, f"{status}*")
+async def answered(
+    place: Place, monkeypatch: pytest.MonkeyPatch, *words: str
+) -> dict[str, tuple[str, str | None, int]]:
+    """What becomes of a company whose extract is answered with a fault, and how often it is asked.
 
-    await place.enriched()
+    One company for each word, one worker for all of them, and no breaker in between.
+    """
+    monkeypatch.setenv("OSTINATO_ENRICHMENT_BREAKER_FAILURES", "100")
+    found = {}
+    async with place.worker():
+        for number, word in enumerate(words):
+            siren = f"99800002{number}"
+            place.sources.order(f"/registers/v3/*/{siren}/*", f"{word}*")
+            await place.made(siren)
+            status = await place.ended(siren)
+            calls = len(place.calls(f"/{siren}/extrait_kbis"))
+            found[word] = (status, await error_of(place, siren), calls)
+    return found
 
-    assert await place.status() == "PARTIAL"
-    assert len(place.calls("/extrait_kbis")) == 1
+
+async def test_errors_of_ours_are_not_tried_again(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = await answered(place, monkeypatch, "400", "401", "403", "404", "422")
+
+    assert found == {
+        status: ("PARTIAL", f"API_ENTREPRISE_RCS:{status}:{code}", 1)
+        for status, code in (
+            ("400", "INTERNAL_ERROR"),
+            ("401", "AUTH_ERROR"),
+            ("403", "FORBIDDEN"),
+            ("404", "NOT_FOUND"),
+            ("422", "INTERNAL_ERROR"),
+        )
+    }
 
 
-@pytest.mark.parametrize("word", ["429:0", "500", "503", "stall"])
-async def test_timeouts_429_and_5xx_are_tried_three_times(place: Place, word: str) -> None:
-    place.sources.order(RCS, f"{word}*")
+async def test_timeouts_429_and_5xx_are_tried_three_times(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = await answered(place, monkeypatch, "500", "503", "stall", "429:0")
 
-    await place.enriched()
+    assert found == {
+        "500": ("PARTIAL", "API_ENTREPRISE_RCS:500:UPSTREAM_5XX", 3),
+        "503": ("PARTIAL", "API_ENTREPRISE_RCS:503:SOURCE_UNAVAILABLE", 3),
+        "stall": ("PARTIAL", "API_ENTREPRISE_RCS:-:TIMEOUT", 3),
+        "429:0": ("PARTIAL", "API_ENTREPRISE_RCS:429:RATE_LIMIT", 3),
+    }
 
-    assert await place.status() == "PARTIAL"
-    assert len(place.calls("/extrait_kbis")) == 3
 
+async def test_a_source_that_speaks_no_sense_is_unavailable(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = await answered(place, monkeypatch, "reset", "close", "garbage", "empty", "truncated")
 
-@pytest.mark.parametrize("word", ["reset", "close", "garbage", "empty", "truncated"])
-async def test_a_source_that_speaks_no_sense_is_unavailable(place: Place, word: str) -> None:
-    place.sources.order(RCS, f"{word}*")
-
-    await place.enriched()
-
-    error = await error_of(place)
-    assert error is not None
-    assert error.endswith(":SOURCE_UNAVAILABLE")
-    assert len(place.calls("/extrait_kbis")) == 1
+    for status, error, calls in found.values():
+        assert (status, calls) == ("PARTIAL", 1)
+        assert error is not None
+        assert error.endswith(":SOURCE_UNAVAILABLE")
 
 
 async def test_one_failed_source_does_not_keep_the_next_from_being_called(place: Place) -> None:
@@ -134,14 +163,14 @@ async def test_a_long_retry_after_keeps_everybody_away_from_the_source(place: Pl
 async def test_calls_keep_to_the_rate_of_a_source(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Twelve companies at once against a search that allows seven calls a second."""
+    """Nine companies at once against a search that allows seven calls a second."""
     strict = Registers()
     with running(strict) as sandbox:
         for name, value in strict.settings(sandbox.url).items():
             monkeypatch.setenv(name, value)
         monkeypatch.setenv("OSTINATO_ENRICHMENT_SEARCH_PER_SECOND", "6")
         async with place.worker():
-            sirens = [f"9980000{number:02}" for number in range(12)]
+            sirens = [f"9980000{number:02}" for number in range(9)]
             for siren in sirens:
                 await place.made(siren)
             for siren in sirens:
