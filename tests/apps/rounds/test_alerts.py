@@ -33,6 +33,12 @@ async def note(town: Town, job: str, *, groups: int = 0, failed: int = 0, late: 
         )
 
 
+async def work(town: Town, *jobs: str) -> None:
+    """Runs of jobs, from their claim to their end."""
+    for job in jobs:
+        await town.attempt(job)
+
+
 async def test_a_job_that_did_not_run_for_over_an_hour_is_told_of(town: Town) -> None:
     await town.at("2026-06-01T10:59:59Z")
     assert await firing(town) == set()
@@ -47,10 +53,69 @@ async def test_a_job_that_did_not_run_for_over_an_hour_is_told_of(town: Town) ->
 
 
 async def test_more_than_a_tenth_of_failures_is_told_of(town: Town) -> None:
-    await note(town, "open", groups=90, failed=10)
+    """Of the groups that came up; those that fail again count once."""
+    groups = await town.many(31)
+    late = "update rounds.group_settings set drop_time = '14:36' where group_id = %s"
+    await town.rows(late, groups[0])
+    await town.run("create")
+    async with town.refusing(*groups[:4]):
+        for at in ("12:30", "12:35"):
+            await town.at(f"2026-06-02T{at}:00Z")
+            await work(town, "open")
+            assert ("rounds.failing", "open") not in await firing(town)
+
+        await town.at("2026-06-02T12:36:00Z")
+        await work(town, "open")
+        assert ("rounds.failing", "open") in await firing(town)
+
+
+async def test_one_group_that_keeps_failing_is_no_mass(town: Town) -> None:
+    """It is late, and that is told; but not that everything fails, however long it lasts."""
+    groups = await town.many(20)
+    await town.run("create")
+    seen = set()
+    async with town.refusing(groups[7]):
+        for at in ("12:30", "13:00", "13:29", "13:31", "14:00", "14:32"):
+            await town.at(f"2026-06-02T{at}:00Z")
+            await work(town, "open", "create", "close")
+            seen |= await firing(town)
+
+    assert seen == {("rounds.late", "open")}
+
+
+async def test_one_group_alone_at_its_hour_is_no_mass(town: Town) -> None:
+    (group,) = await town.many(1)
+    async with town.refusing(group):
+        await work(town, "create", "open", "close")
+
+    assert await town.value("select count(*) from rounds.failures") == 1
     assert await firing(town) == set()
-    await note(town, "open", groups=0, failed=1)
-    assert await firing(town) == {("rounds.failing", "open")}
+
+
+async def test_many_groups_that_still_fail_hours_later_are_told_of(town: Town) -> None:
+    groups = await town.many(20)
+    async with town.refusing(*groups[:4]):
+        for hour in ("10", "11", "12"):
+            for minute in ("05", "35"):
+                await town.at(f"2026-06-01T{hour}:{minute}:00Z")
+                await work(town, "create")
+
+            assert ("rounds.failing", "create") in await firing(town), hour
+
+
+async def test_runs_that_fail_as_a_whole_are_told_of(town: Town) -> None:
+    await town.many(1)
+    await town.rows("revoke execute on function rounds.apply_creation from ostinato_worker")
+    try:
+        await APP["rounds.create"].enqueue(town.engine.client)
+        await town.engine.run_until_idle(APP)
+    finally:
+        await town.rows("grant execute on function rounds.apply_creation to ostinato_worker")
+
+    assert ("rounds.failing", "create") in await firing(town)
+    async with town.engine.client.connection() as conn:
+        errors = await service.failures_by_type(conn, timedelta(hours=1))
+    assert [(each["job"], each["error"]) for each in errors] == [("create", "not_configured")]
 
 
 async def test_an_opening_that_was_over_five_minutes_late_is_told_of(town: Town) -> None:
@@ -68,6 +133,19 @@ async def test_a_round_that_is_due_and_not_open_is_told_of_before_it_opens(town:
         await note(town, job)
     await town.at("2026-06-02T12:35:01Z")
     assert await firing(town) == {("rounds.late", "open")}
+
+
+async def test_a_round_that_cannot_be_timed_anew_is_told_of_when_its_old_time_has_passed(
+    town: Town,
+) -> None:
+    group = await town.group()
+    await town.create()
+    await town.rows("update rounds.group_settings set drop_time = '14:00'")
+    async with town.refusing(group):
+        await town.at("2026-06-02T12:35:01Z")
+        await work(town, "open", "create", "close")
+
+    assert ("rounds.late", "open") in await firing(town)
 
 
 async def test_figures_and_failures_are_counted_and_forgotten(town: Town) -> None:

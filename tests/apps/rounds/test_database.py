@@ -142,6 +142,30 @@ async def test_a_closed_round_cannot_be_changed(town: Town) -> None:
         await refused(town.engine.admin, statement, "OS409", id=round_id)
 
 
+async def test_a_round_that_was_open_cannot_be_removed(town: Town) -> None:
+    await town.group()
+    await town.create()
+    await town.rows("delete from rounds.daily_rounds")  # nobody has seen it
+    _, round_id = await town.opened_round()
+    remove = "delete from rounds.daily_rounds where id = %(id)s"
+    assert "it is open" in await refused(town.engine.admin, remove, "OS409", id=round_id)
+    await town.at("2026-06-03T12:30:00Z")
+    await town.close()
+    assert "it is closed" in await refused(town.engine.admin, remove, "OS409", id=round_id)
+
+
+async def test_a_zone_that_there_is_not_cannot_be_written(town: Town) -> None:
+    group = await town.group()
+    said = await refused(
+        town.engine.admin,
+        "update rounds.group_settings set zone = 'Europe/Pariss' where group_id = %(id)s",
+        "OS400",
+        id=group,
+    )
+    assert "there is no time zone" in said
+    await town.rows("update rounds.group_settings set zone = null")
+
+
 async def test_an_open_round_keeps_its_times_and_its_prompt(town: Town) -> None:
     _, round_id = await town.opened_round()
     for change in ("resolved_title = 'new'", "close_at = 'infinity'", "source_prompt_id = null"):

@@ -1,12 +1,15 @@
 """Create, open and close: at the right moment, once, whatever happens in between."""
 
 import asyncio
+import random
 from datetime import date, time, timedelta
+from typing import Any
 
+import psycopg
 import pytest
 from structlog.typing import EventDict
 
-from ostinato.apps.rounds import APP, groups
+from ostinato.apps.rounds import APP, groups, service
 from ostinato.apps.rounds.groups import Person
 from ostinato.apps.rounds.settings import RoundsSettings
 from tests.apps.rounds.test_rules import TABLE
@@ -14,16 +17,10 @@ from tests.apps.rounds.town import TENANT, Town, moment
 
 DAY = date(2026, 6, 2)
 ORGANIZER = Person(TENANT, "olga", manages=True)
-REFUSE_ONE = """
-    create function public.refuse_one() returns trigger language plpgsql as $$
-    begin
-        if new.group_id = {group} then raise exception 'planted for group {group}'; end if;
-        return new;
-    end $$;
-    create trigger refuse_one before insert or update on rounds.daily_rounds
-        for each row execute function public.refuse_one();
-"""
-REFUSE_NONE = "drop trigger refuse_one on rounds.daily_rounds; drop function public.refuse_one()"
+WAITING_FOR_GROUPS = (
+    "select count(*) from pg_stat_activity where datname = current_database()"
+    " and wait_event_type = 'Lock' and query ~ 'rounds\\.(begin|close)_'"
+)
 
 
 async def test_a_round_is_created_for_the_next_local_day(town: Town) -> None:
@@ -92,14 +89,19 @@ async def test_on_days_with_a_moved_clock_rounds_open_at_the_exact_instant(
 ) -> None:
     """domain.md 9.4: the literal condition of the seed opens too early, twice, or a day late."""
     day, drop, opens, closes, _ = row
-    group = await town.group(drop_time=drop)
+    group = await town.group(drop_time=drop, prompts=1, members=())
     await town.at(f"{date.fromisoformat(day) - timedelta(days=1)}T12:00Z")
     await town.create()
     second = timedelta(seconds=1)
     seen = []
-    for at in (moment(opens) - second, moment(opens), moment(closes) - second, moment(closes)):
+    for at, job in (
+        (moment(opens) - second, "open"),
+        (moment(opens), "open"),
+        (moment(closes) - second, "close"),
+        (moment(closes), "close"),
+    ):
         await town.engine.clock.freeze(at)
-        await town.run("open", "close")
+        await town.run(job)
         seen.append((await town.rounds(group))[date.fromisoformat(day)])
     assert seen == ["scheduled", "open", "open", "closed"]
 
@@ -117,23 +119,27 @@ async def test_runs_may_be_repeated_without_effect(town: Town) -> None:
 
 
 async def test_two_runs_at_once_never_collide(town: Town) -> None:
-    many = 120
-    for _ in range(many):
-        await town.group(prompts=1, members=())
+    """They meet: each passes over the group that is held here, and waits for it at its end."""
+    ids = await town.many(60)
     town.settings = RoundsSettings(set_size=7, sets_at_once=3)
 
-    created = await asyncio.gather(*(town.create() for _ in range(3)))
-    await town.at("2026-06-02T12:30:00Z")
-    opened = await asyncio.gather(*(town.open() for _ in range(3)))
-    await town.at("2026-06-03T12:30:00Z")
-    closed = await asyncio.gather(*(town.close() for _ in range(3)))
-
-    for runs in (created, opened, closed):
-        assert sum(run.done for run in runs) == many
-        assert not any(run.failed for run in runs)
-    assert len(await town.events()) == many
+    for at, job in (
+        ("2026-06-01T10:00:00Z", "create"),
+        ("2026-06-02T12:30:00Z", "open"),
+        ("2026-06-03T12:30:00Z", "close"),
+    ):
+        await town.at(at)
+        async with town.engine.client.transaction() as conn:
+            await conn.execute("select from rounds.groups where id = %s for update", [ids[30]])
+            runs = [asyncio.create_task(town.run(job)) for _ in range(2)]
+            while await town.value(WAITING_FOR_GROUPS) < 2:
+                await asyncio.wait(runs, timeout=0.01)
+        found = [run for task in runs for run in await task]
+        assert sum(run.done for run in found) == len(ids)
+        assert not any(run.failed for run in found)
+    assert len(await town.events()) == len(ids)
     assert await town.rows("select status, count(*) from rounds.daily_rounds group by 1") == [
-        ("closed", many)
+        ("closed", len(ids))
     ]
 
 
@@ -157,8 +163,7 @@ async def test_the_failure_of_one_group_is_its_own(
     town: Town, logs: list[EventDict], job: str
 ) -> None:
     """Seed: isolation, retry, logs."""
-    all_ = [await town.group(prompts=1) for _ in range(9)]
-    bad = all_[4]
+    bad = (await town.many(9))[4]
     times = {
         "create": "2026-06-01T10:00:00Z",
         "open": "2026-06-02T12:30:00Z",
@@ -169,11 +174,8 @@ async def test_the_failure_of_one_group_is_its_own(
         if before == job:
             break
         await town.run(before)
-    await town.rows(REFUSE_ONE.format(group=bad))
-    try:
+    async with town.refusing(bad):
         (run,) = await town.run(job)
-    finally:
-        await town.rows(REFUSE_NONE)
 
     assert (run.done, [due.group_id for due in run.failed]) == (8, [bad])
     (line,) = [line for line in logs if line["event"] == "group_failed"]
@@ -186,16 +188,17 @@ async def test_the_failure_of_one_group_is_its_own(
 async def test_a_group_that_failed_is_tried_again_by_a_job_of_its_own(town: Town) -> None:
     group = await town.group()
     await town.at("2026-06-01T10:00:01Z")
-    await town.rows(REFUSE_ONE.format(group=group))
-    await APP["rounds.create"].enqueue(town.engine.client)
-    await town.engine.run_until_idle(APP, move_clock=False)
+    async with town.refusing(group):
+        await APP["rounds.create"].enqueue(town.engine.client)
+        await town.engine.run_until_idle(APP, move_clock=False)
     assert await town.rounds(group) == {}
-    await town.rows(REFUSE_NONE)
 
     report = await town.engine.run_until_idle(APP)
 
     assert ("rounds.mend", 2) in report.runs
     assert await town.rounds(group) == {DAY: "scheduled"}
+    noted = "select groups, failed, mended from rounds.runs order by id"
+    assert await town.rows(noted) == [(0, 1, False), (1, 0, True)]
 
 
 async def test_after_an_outage_over_midnight_a_round_opens_at_once(town: Town) -> None:
@@ -279,7 +282,7 @@ async def test_an_open_round_keeps_its_times(town: Town) -> None:
 
 async def test_no_prompt_of_the_last_seven_rounds_is_chosen_again(town: Town) -> None:
     group = await town.group(prompts=9)
-    for day in range(1, 26):
+    for day in range(1, 17):
         await town.at(f"2026-06-{day:02}T10:00:00Z")
         await town.create(seed=day)
 
@@ -291,8 +294,77 @@ async def test_no_prompt_of_the_last_seven_rounds_is_chosen_again(town: Town) ->
             group,
         )
     ]
-    assert len(used) == 25
-    assert all(used[n] not in used[max(0, n - 7) : n] for n in range(25))
+    assert len(used) == 16
+    assert all(used[n] not in used[max(0, n - 7) : n] for n in range(16))
+
+
+async def test_a_prompt_that_is_replaced_at_opening_is_none_of_the_last_seven_either(
+    town: Town,
+) -> None:
+    """At the opening of a day the round of the next one has its prompt already."""
+    group = await town.group(prompts=15)
+    used = (
+        "select source_prompt_id from rounds.daily_rounds where group_id = %s"
+        " order by scheduled_for_local_date"
+    )
+    for day in range(1, 22):
+        await town.at(f"2026-06-{day:02}T10:00:00Z")
+        await town.create(seed=day)
+        if day % 3 == 0:  # the prompt of today is retired before its opening
+            ids = [row[0] for row in await town.rows(used, group)]
+            retire = "update rounds.group_prompts set is_active = false where id = %s"
+            await town.rows(retire, ids[-2])
+        await town.at(f"2026-06-{day:02}T12:30:00Z")
+        await town.open(seed=day)
+
+    found = [row[0] for row in await town.rows(used, group)]
+    assert len(found) == 21
+    assert all(found[n] not in found[max(0, n - 7) : n] for n in range(21))
+
+
+async def test_a_group_that_rests_plays_its_last_round_and_nobody_is_named(town: Town) -> None:
+    group = await town.group()
+    await town.create()
+    await town.rows("update rounds.groups set is_active = false")
+    await town.at("2026-06-02T12:30:00Z")
+    await town.run("create", "open")
+
+    assert await town.rounds(group) == {DAY: "open"}
+    assert [event["recipients"] for event in await town.events()] == [[]]
+
+
+async def test_settings_written_while_a_round_is_created_are_not_lost(town: Town) -> None:
+    """In psql: the round is made with the old time, and timed anew before it opens."""
+    group = await town.group()
+    async with town.engine.client.transaction() as conn:
+        days = await service.days(conn, town.settings)
+        made = await service.create_set(
+            conn, [group], days, town.settings, random.Random(0), wait=True
+        )
+        change = "update rounds.group_settings set drop_time = '09:00'"
+        writing = asyncio.create_task(town.rows(change))
+        async with await connected(town) as look:
+            while not await _waits(look):
+                await asyncio.wait({writing}, timeout=0.01)
+    await writing
+    assert made == [group]
+
+    await town.at("2026-06-02T07:00:00Z")
+    await town.open()
+
+    assert await town.rounds(group) == {DAY: "open"}
+
+
+async def connected(town: Town) -> psycopg.AsyncConnection[Any]:
+    return await psycopg.AsyncConnection.connect(town.urls.admin, autocommit=True)
+
+
+async def _waits(conn: psycopg.AsyncConnection[Any]) -> bool:
+    found = await conn.execute(
+        "select 1 from pg_stat_activity where datname = current_database()"
+        " and wait_event_type = 'Lock' and query ~ 'group_settings'"
+    )
+    return await found.fetchone() is not None
 
 
 async def test_few_prompts_are_used_again(town: Town) -> None:
@@ -360,8 +432,10 @@ async def test_the_event_of_an_opening_names_those_who_want_to_be_told(town: Tow
         "2026-06-02T12:30:00Z",
         "2026-06-03T12:30:00Z",
     )
-    ((key, tenant),) = await town.rows("select ordering_key, tenant_id from ostinato_data.event")
-    assert (key, tenant) == (f"group-{group}", TENANT)
+    told = await town.rows(
+        "select ordering_key, tenant_id, correlation_id from ostinato_data.event"
+    )
+    assert told == [(f"group-{group}", TENANT, f"round-{event['round_id']}")]
 
 
 async def test_where_notifications_are_off_nobody_is_named(town: Town) -> None:

@@ -1,13 +1,17 @@
 """The rules of rounds, without a database: instants, prompts, what is missed."""
 
+import os
 import random
+import subprocess
+import sys
 from datetime import UTC, date, datetime, time, timedelta
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, available_timezones
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ostinato.apps.rounds import rules
 from ostinato.apps.rounds.demo import last_change
 from ostinato.apps.rounds.model import Choice, Timing
 from ostinato.apps.rounds.rules import (
@@ -19,11 +23,10 @@ from ostinato.apps.rounds.rules import (
     plan_opening,
     round_instants,
     sees_others,
-    wants_notice,
     zone_of,
 )
 from ostinato.apps.rounds.settings import RoundsSettings
-from ostinato.base.errors import InvalidInput
+from ostinato.base.errors import InvalidInput, NotConfigured
 from tests.apps.rounds.town import moment
 
 PARIS = "Europe/Paris"
@@ -94,13 +97,51 @@ def test_an_instant_shows_its_wall_clock_time_or_lies_in_a_gap(
         assert earlier != wall
 
 
-@pytest.mark.parametrize("zone", ["CET", "Paris", "", "europe/paris", "../etc/passwd", "Nope/Town"])
+@pytest.mark.parametrize(
+    "zone",
+    ["Paris", "", "europe/paris", "../etc/passwd", "Nope/Town", "Factory", "posix/Europe/Paris"],
+)
 def test_what_is_no_zone_is_refused(zone: str) -> None:
     with pytest.raises(InvalidInput, match="time zone"):
         zone_of(zone)
 
 
-@pytest.mark.parametrize("text", ["24:00", "2:30", "14h30", "14:30Z", "14:30+02:00", "", "14"])
+def test_every_zone_that_there_is_gives_instants() -> None:
+    """Also the old names, which have their summer time too."""
+    names = available_timezones() - {"Factory", "localtime"}
+    assert {"CET", "EST5EDT", "Japan", "Zulu", "America/Argentina/Ushuaia"} <= names
+    for name in names:
+        opens, closes = round_instants(date(2026, 7, 1), time(14, 30), name)
+        assert timedelta(hours=22) < closes - opens < timedelta(hours=26), name
+    assert round_instants(date(2026, 7, 1), time(14, 30), "CET")[0] == moment("2026-07-01T12:30Z")
+
+
+def test_instants_need_no_zone_data_of_the_system() -> None:
+    """A slim image has none: then that of the package counts."""
+    code = (
+        "from datetime import date, time\n"
+        "from ostinato.apps.rounds.rules import round_instants\n"
+        "for day in ('2026-03-28', '2026-10-25'):\n"
+        "    for at in round_instants(date.fromisoformat(day), time(2, 30), 'Europe/Paris'):\n"
+        "        print(f'{at:%FT%RZ}')\n"
+    )
+    env = os.environ | {"PYTHONTZPATH": ""}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env
+    )
+    rows = [row for row in TABLE if row[:2] in (("2026-03-28", "02:30"), ("2026-10-25", "02:30"))]
+    assert done.stdout.split() == [at for row in rows for at in row[2:4]]
+
+
+def test_without_any_zone_data_the_remedy_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rules, "_zones", frozenset)
+    with pytest.raises(NotConfigured, match="tzdata"):
+        zone_of(PARIS)
+
+
+@pytest.mark.parametrize(
+    "text", ["24:00", "2:30", "14h30", "14:30Z", "14:30+02:00", "", "14", "T1430", "14:30:00.5"]
+)
 def test_what_is_no_drop_time_is_refused(text: str) -> None:
     with pytest.raises(InvalidInput, match="time of the day"):
         parse_drop_time(text)
@@ -108,7 +149,7 @@ def test_what_is_no_drop_time_is_refused(text: str) -> None:
 
 def test_settings_are_checked_when_they_are_read() -> None:
     with pytest.raises(InvalidInput):
-        RoundsSettings.load(environ={"OSTINATO_ROUNDS_ZONE": "CET"})
+        RoundsSettings.load(environ={"OSTINATO_ROUNDS_ZONE": "Paris"})
     assert RoundsSettings.load(
         environ={"OSTINATO_ROUNDS_DROP_TIME": "09:00"}
     ).default_drop_time == time(9)
@@ -135,7 +176,7 @@ def test_a_prompt_is_active_and_not_one_of_the_last_seven_if_there_is_another(
 ) -> None:
     chosen = choose_prompt(Choice(tuple(active), tuple(recent)), random.Random(seed))
 
-    fresh = set(active) - set(recent[:LAST_PROMPTS])
+    fresh = set(active) - set(recent)
     if fresh:
         assert chosen in fresh
     elif active:
@@ -148,7 +189,8 @@ def test_a_prompt_is_active_and_not_one_of_the_last_seven_if_there_is_another(
 def test_with_eight_prompts_or_more_none_comes_twice_in_eight_days(count: int, seed: int) -> None:
     rng, used = random.Random(seed), list[int]()
     for _ in range(60):
-        chosen = choose_prompt(Choice(tuple(range(count)), tuple(reversed(used))), rng)
+        recent = tuple(used[-LAST_PROMPTS:])
+        chosen = choose_prompt(Choice(tuple(range(count)), recent), rng)
         assert chosen is not None
         assert chosen not in used[-LAST_PROMPTS:]
         used.append(chosen)
@@ -197,10 +239,14 @@ def test_openings_begin_with_the_first_one_after_now() -> None:
     assert openings(moment("2026-06-01T12:30:00Z"), timing, 1)[0].local_date == date(2026, 6, 2)
 
 
-def test_who_is_told_and_who_sees_what() -> None:
-    assert wants_notice(mute=False, push=True)
-    assert not wants_notice(mute=True, push=True)
-    assert not wants_notice(mute=False, push=False)
+@pytest.mark.parametrize("at", ["9999-12-20T00:00Z", "0001-01-01T00:00Z"])
+def test_at_the_end_of_time_there_are_no_openings(at: str) -> None:
+    with pytest.raises(InvalidInput, match="openings"):
+        openings(datetime.fromisoformat(at), Timing(time(14, 30), "America/Los_Angeles"), 14)
+
+
+def test_who_sees_what() -> None:
+    assert sees_others(is_closed=False, took_part=False, manages=True)
     assert not sees_others(is_closed=False, took_part=False, manages=False)
     assert sees_others(is_closed=False, took_part=True, manages=False)
     assert sees_others(is_closed=True, took_part=False, manages=False)

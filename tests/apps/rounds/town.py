@@ -2,26 +2,60 @@
 
 import random
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
-from typing import Any
+from typing import Any, cast
 
 import httpx
 from psycopg import AsyncConnection
 
 from ostinato.api.parts import Parts
-from ostinato.apps.rounds.jobs import Run, work_through
+from ostinato.apps.rounds import APP
 from ostinato.apps.rounds.model import JobName
+from ostinato.apps.rounds.runs import Run, work_through
 from ostinato.apps.rounds.settings import RoundsSettings
 from ostinato.base.flow import flow
 from ostinato.base.log import FilteringBoundLogger, get_logger
 from ostinato.db.embedded import Urls
 from ostinato.db.pool import transaction
-from ostinato.engine import keys
+from ostinato.engine import claims, keys, workers
+from ostinato.runtime.context import Context, Services
 from ostinato.testing import Engine
 
 TENANT = "acme"
+GROUP = """
+    with g as (insert into rounds.groups (tenant_id, name) values (%s, 'one') returning *),
+    s as (insert into rounds.group_settings (tenant_id, group_id, drop_time, zone,
+        notifications_enabled) select tenant_id, id, %s, %s, %s from g),
+    p as (insert into rounds.group_prompts (tenant_id, group_id, type, title)
+        select tenant_id, id, 'question', 'prompt ' || n
+        from g, generate_series(0, %s::integer - 1) n),
+    m as (insert into rounds.members (tenant_id, group_id, user_id)
+        select tenant_id, id, member from g, unnest(%s::text[]) member)
+    select id from g
+"""
+MANY = """
+    with g as (insert into rounds.groups (tenant_id, name)
+        select 'acme', 'group ' || n from generate_series(1, %s) n returning *),
+    s as (insert into rounds.group_settings (tenant_id, group_id, drop_time, zone)
+        select tenant_id, id, '14:30', 'Europe/Paris' from g),
+    p as (insert into rounds.group_prompts (tenant_id, group_id, type, title)
+        select tenant_id, id, 'question', 'one' from g)
+    select id from g order by id
+"""
+REFUSE = """
+    create function public.refuse() returns trigger language plpgsql as $$
+    begin
+        if new.group_id = any ('{groups}'::bigint[]) or '{groups}' = '{{}}' then
+            raise exception using errcode = '{code}', message = 'planted for ' || new.group_id;
+        end if;
+        return new;
+    end $$;
+    create trigger refuse before insert or update on rounds.daily_rounds
+        for each row execute function public.refuse();
+"""
+REFUSE_NONE = "drop trigger refuse on rounds.daily_rounds; drop function public.refuse()"
 
 
 def moment(text: str) -> datetime:
@@ -29,24 +63,31 @@ def moment(text: str) -> datetime:
 
 
 @dataclass
-class Bare:
-    """The context of a run without a job: plain transactions."""
+class Lending:
+    """What a worker lends to its jobs: transactions, on a connection of its own if it has one."""
 
     engine: Engine
     conn: AsyncConnection[Any] | None = None
 
-    @property
-    def log(self) -> FilteringBoundLogger:
-        return get_logger("test")
-
     @asynccontextmanager
-    async def fenced(self) -> AsyncIterator[AsyncConnection[Any]]:
+    async def transaction(self) -> AsyncIterator[AsyncConnection[Any]]:
         if self.conn is not None:
             async with transaction(self.conn) as conn:
                 yield conn
             return
         async with self.engine.client.transaction() as conn:
             yield conn
+
+
+class Bare(Lending):
+    """The context of a run without a job: plain transactions."""
+
+    @property
+    def log(self) -> FilteringBoundLogger:
+        return get_logger("test")
+
+    def fenced(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
+        return self.transaction()
 
 
 @dataclass
@@ -80,31 +121,23 @@ class Town:
         notifications: bool = True,
     ) -> int:
         """A group with its prompts and members."""
-        group = int(
-            await self.value(
-                "insert into rounds.groups (tenant_id, name) values (%s, 'one') returning id",
-                tenant,
-            )
+        return int(
+            await self.value(GROUP, tenant, drop_time, zone, notifications, prompts, list(members))
         )
-        await self.rows(
-            "insert into rounds.group_settings (tenant_id, group_id, drop_time, zone,"
-            " notifications_enabled) values (%s, %s, %s, %s, %s)",
-            tenant,
-            group,
-            drop_time,
-            zone,
-            notifications,
-        )
-        for number in range(prompts):
-            await self.prompt(group, f"prompt {number}", tenant=tenant)
-        for member in members:
-            await self.rows(
-                "insert into rounds.members (tenant_id, group_id, user_id) values (%s, %s, %s)",
-                tenant,
-                group,
-                member,
-            )
-        return group
+
+    async def many(self, count: int) -> list[int]:
+        """Groups with one prompt each, and nobody in them."""
+        return [row[0] for row in await self.rows(MANY, count)]
+
+    @asynccontextmanager
+    async def refusing(self, *groups: int, code: str = "P0001") -> AsyncIterator[None]:
+        """Meanwhile the database writes no round of these groups; of any, if none is named."""
+        ids = "{" + ",".join(map(str, groups)) + "}"
+        await self.rows(REFUSE.format(groups=ids, code=code))
+        try:
+            yield
+        finally:
+            await self.rows(REFUSE_NONE)
 
     async def prompt(self, group: int, title: str, *, tenant: str = TENANT) -> int:
         return int(
@@ -121,16 +154,24 @@ class Town:
         self,
         *jobs: str,
         seed: int = 0,
-        conn: AsyncConnection[Any] | None = None,
     ) -> list[Run]:
         """Runs of jobs, without the engine around them."""
         runs = []
         for job in jobs:
-            run = Run(JobName(job), Bare(self.engine, conn), self.settings, random.Random(seed))
+            run = Run(JobName(job), Bare(self.engine), self.settings, random.Random(seed))
             with flow(correlation=f"run-{job}"):
                 await work_through(run)
             runs.append(run)
         return runs
+
+    async def attempt(self, job: str, conn: AsyncConnection[Any] | None = None) -> None:
+        """One attempt of a job, claimed and fenced as a worker's, to its end."""
+        kind, admin = APP[f"rounds.{job}"], self.engine.admin
+        await kind.enqueue(admin)
+        worker = await workers.register(admin, "test", [kind.queue], [kind.name], 3600)
+        (claimed,) = await claims.claim(admin, worker, kind.queue, 1, kinds=[kind.name])
+        lent = Lending(self.engine, conn)
+        await kind.handler(Context(claimed, cast("Services", lent)))
 
     async def create(self, **options: Any) -> Run:  # noqa: ANN401 - as run
         return (await self.run("create", **options))[0]

@@ -20,8 +20,8 @@ FAILING = Alert(
     above=0.1,
     clear=0.05,
     severity="critical",
-    message="job {label} of rounds failed for {value} of its groups in the last {period}",
-    remedy="The log lines `group_failed` and the table rounds.failures name group and error.",
+    message="job {label} of rounds failed for {value} of its groups, or runs, in the last {period}",
+    remedy="The log lines `group_failed` and `run_failed`, and the table rounds.failures, say why.",
 )
 LATE = Alert(
     "rounds.late",

@@ -123,11 +123,10 @@ async def _look(system: System, group: int, change: date) -> None:
     )
     titles = [each["resolved_title"] for each in week]
     system.check("no prompt comes twice in the week", len(set(titles)) == len(titles), titles)
-    events = (await system.call("GET", f"/api/v1/engine/trail/demo-{system.run}")).json()["items"]
-    opened = [item for item in events if "rounds.opened" in str(item)]
+    opened = [await _tellings(system, each["id"]) for each in week]
     system.check(
         "each opening is told once, and that of the missed round is not",
-        len(opened) == len(week) - 1,
+        opened == [1] * 5 + [0, 1],
         opened,
     )
     round_id = week[3]["id"]
@@ -139,6 +138,12 @@ async def _look(system: System, group: int, change: date) -> None:
     )
     kept = (await system.call("GET", f"{API}/rounds/{round_id}/submissions")).json()
     system.check("what was submitted in time can still be read", len(kept) == 1, kept)
+
+
+async def _tellings(system: System, round_id: int) -> int:
+    """How often it was told that a round is open, by its trail."""
+    found = await system.call("GET", f"/api/v1/engine/trail/round-{round_id}")
+    return sum("rounds.opened" in str(item) for item in found.json()["items"])
 
 
 def _day(found: dict[str, Any]) -> date:

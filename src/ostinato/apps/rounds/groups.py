@@ -20,6 +20,7 @@ __all__ = [
     "Member",
     "Person",
     "Prompt",
+    "Settings",
     "add",
     "add_prompt",
     "change",
@@ -31,6 +32,7 @@ __all__ = [
     "members",
     "put_member",
     "remove_member",
+    "settings_of",
     "show",
     "show_prompt",
     "timing_of",
@@ -62,6 +64,17 @@ class Group:
     notifications_enabled: bool | None
     members: int
     is_member: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings of a group, None: as the installation says; and what is so in the end."""
+
+    drop_time: time | None
+    zone: str | None
+    notifications_enabled: bool
+    effective_drop_time: time
+    effective_zone: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +116,18 @@ class Found:
 def timing_of(group: Group | Found, settings: RoundsSettings) -> Timing:
     """What the rounds of a group are timed by."""
     return Timing(group.drop_time or settings.default_drop_time, group.zone or settings.zone)
+
+
+def settings_of(group: Group, settings: RoundsSettings) -> Settings:
+    """The settings of a group, its own and those that follow from the installation's."""
+    timing = timing_of(group, settings)
+    return Settings(
+        group.drop_time,
+        group.zone,
+        group.notifications_enabled is not False,
+        timing.drop_time,
+        timing.zone,
+    )
 
 
 async def find(conn: Connection, group: str, tenant_id: str | None = None) -> Found:
@@ -224,8 +249,10 @@ async def put_member(
 
 
 async def remove_member(conn: Connection, who: Person, group_id: int, user_id: str) -> None:
-    """Remove a member; what it said stays."""
+    """Remove a member, oneself or, as somebody who manages, others; what it said stays."""
     await show(conn, who, group_id)
+    if not who.manages and user_id != who.user_id:
+        raise Forbidden("members remove themselves only", needs=["organizer", "admin"])
     if await value(conn, "remove_member", group_id=group_id, user_id=user_id) is None:
         raise NotFound(f"group {group_id} has no such member", group_id=group_id)
 

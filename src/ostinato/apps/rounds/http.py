@@ -1,7 +1,7 @@
 """Rounds over HTTP: groups, settings, members, prompts, rounds, and what is said in them.
 
 Roles: `member` reads the groups that it is in and takes part; `organizer` and `admin` keep all
-groups of the tenant; `ops` and `admin` see the figures. What is not one's business is a 404.
+groups of the tenant; `ops` sees the figures of all tenants. What is not one's business is a 404.
 """
 
 import re
@@ -15,7 +15,7 @@ from psycopg import AsyncConnection
 from pydantic import BeforeValidator
 from pydantic_core import PydanticCustomError
 
-from ostinato.apps.rounds import groups, metrics, playing, rules, service, shapes
+from ostinato.apps.rounds import groups, playing, rules, service, shapes
 from ostinato.apps.rounds.groups import Person
 from ostinato.apps.rounds.settings import RoundsSettings
 from ostinato.base.errors import Conflict, NotFound
@@ -31,10 +31,9 @@ MANAGERS = ("organizer", "admin")
 READ = Permission("rounds.read", ("member", *MANAGERS), "see groups and rounds")
 TAKE_PART = Permission("rounds.take_part", ("member", *MANAGERS), "submit, comment and vote")
 MANAGE = Permission("rounds.manage", MANAGERS, "keep groups, members and prompts")
-FIGURES = Permission("rounds.figures", ("ops", "admin"), "see what the jobs do")
+FIGURES = Permission("rounds.figures", ("ops",), "see what the jobs do, for all tenants")
 
 LAST_HOUR = timedelta(hours=1)
-PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
 router = Router(prefix="/api/v1/rounds", tags=["rounds"])
 
@@ -106,6 +105,19 @@ async def change_group(caller: Who, group_id: Id, body: shapes.GroupChange) -> A
         return await groups.change(conn, who, group_id, name=body.name, is_active=body.is_active)
 
 
+@router.get(
+    "/groups/{group_id}/settings",
+    needs=READ,
+    raises=(NotFound,),
+    response_model=shapes.SettingsView,
+)
+async def show_settings(caller: Who, group_id: Id) -> Any:  # noqa: ANN401 - see the model
+    """The settings of a group, and what follows from them and the installation's."""
+    async with _acting(caller) as (conn, who):
+        group = await groups.show(conn, who, group_id)
+    return groups.settings_of(group, RoundsSettings.load())
+
+
 @router.patch(
     "/groups/{group_id}/settings", needs=MANAGE, raises=(NotFound,), response_model=shapes.GroupView
 )
@@ -158,10 +170,10 @@ async def put_member(caller: Who, group_id: Id, user_id: UserId, body: shapes.Pr
 
 
 @router.delete(
-    "/groups/{group_id}/members/{user_id}", needs=MANAGE, status_code=204, raises=(NotFound,)
+    "/groups/{group_id}/members/{user_id}", needs=TAKE_PART, status_code=204, raises=(NotFound,)
 )
 async def remove_member(caller: Who, group_id: Id, user_id: UserId) -> None:
-    """Remove a member; what it said stays."""
+    """Remove a member (organizers), or leave (members); what was said stays."""
     async with _acting(caller) as (conn, who):
         await groups.remove_member(conn, who, group_id, user_id)
 
@@ -193,6 +205,19 @@ async def add_prompt(caller: Who, key: Key, group_id: Id, body: shapes.NewPrompt
             made = await groups.add_prompt(once.conn, _person(caller), group_id, given)
             once.reply(201, shapes.PromptView.model_validate(made))
     return once.response()
+
+
+@router.get(
+    "/groups/{group_id}/prompts/{prompt_id}",
+    needs=MANAGE,
+    raises=(NotFound,),
+    response_model=shapes.PromptView,
+)
+async def show_prompt(caller: Who, group_id: Id, prompt_id: Id) -> Any:  # noqa: ANN401 - see the model
+    """One prompt of a group."""
+    async with _acting(caller) as (conn, who):
+        await groups.show(conn, who, group_id)
+        return await groups.show_prompt(conn, group_id, prompt_id)
 
 
 @router.patch(
@@ -320,17 +345,3 @@ async def show_figures(caller: Who) -> Any:  # noqa: ANN401 - see the model
     """What the jobs did in the last hour, for all tenants together."""
     async with caller.client.transaction() as conn:
         return await service.figures(conn, LAST_HOUR)
-
-
-@router.get(
-    "/metrics",
-    needs=FIGURES,
-    response_class=Response,
-    responses={200: {"content": {PROMETHEUS: {"schema": {"type": "string"}}}}},
-)
-async def show_metrics(caller: Who) -> Response:
-    """The same for Prometheus: no label holds what belongs to a tenant."""
-    async with caller.client.transaction() as conn:
-        found = await service.figures(conn, LAST_HOUR)
-        failures = await service.failures_by_type(conn, LAST_HOUR)
-    return Response(metrics.render(found, failures), media_type=PROMETHEUS)

@@ -1,17 +1,15 @@
 """The figures of the jobs, for Prometheus: run time, failures, lateness, groups a minute."""
 
-from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
-import prometheus_client
 from psycopg import AsyncConnection
 
 from ostinato.apps.rounds import service
-from ostinato.base.metrics import Collector, Gauge, Recorder
+from ostinato.base.metrics import Gauge, Recorder
 from ostinato.runtime.figures import Figures
 
-__all__ = ["FIGURES", "METRICS", "record", "render"]
+__all__ = ["FIGURES", "METRICS", "record"]
 
 PERIOD = timedelta(hours=1)
 
@@ -27,37 +25,25 @@ LATENESS = Gauge(
     "Time between when a round was due and when it was done, at worst.",
     ("job",),
 )
-FAILURES = Gauge("ostinato_rounds_failures", "Groups that failed, by error.", ("job", "error"))
+FAILURES = Gauge(
+    "ostinato_rounds_failures", "Groups, or whole runs, that failed.", ("job", "error")
+)
 METRICS = (RUNS, SECONDS, WORST, GROUPS, PER_MINUTE, LATENESS, FAILURES)
 
 
 async def record(conn: AsyncConnection[Any]) -> Recorder:
     """What the jobs did in the last hour, for all tenants together."""
-    found = await service.figures(conn, PERIOD)
-    return _recorded(found, await service.failures_by_type(conn, PERIOD))
-
-
-FIGURES = Figures(METRICS, record)
-
-
-def render(figures: Sequence[service.Figures], failures: Sequence[Mapping[str, Any]]) -> bytes:
-    """The figures as a page for Prometheus to scrape."""
-    registry = prometheus_client.CollectorRegistry(auto_describe=False)
-    registry.register(Collector([_recorded(figures, failures)], METRICS))
-    return prometheus_client.generate_latest(registry)
-
-
-def _recorded(
-    figures: Sequence[service.Figures], failures: Sequence[Mapping[str, Any]]
-) -> Recorder:
     recorder = Recorder()
-    for each in figures:
+    for each in await service.figures(conn, PERIOD):
         recorder.set(RUNS, each.runs, each.job)
         recorder.set(SECONDS, each.seconds, each.job)
         recorder.set(WORST, each.worst_seconds, each.job)
         recorder.set(GROUPS, each.groups, each.job)
         recorder.set(PER_MINUTE, each.groups_per_minute, each.job)
         recorder.set(LATENESS, each.worst_lateness, each.job)
-    for failure in failures:
+    for failure in await service.failures_by_type(conn, PERIOD):
         recorder.set(FAILURES, failure["count"], failure["job"], failure["error"])
     return recorder
+
+
+FIGURES = Figures(METRICS, record)

@@ -54,7 +54,7 @@ class Choice:
     active: tuple[int, ...]
     """The active prompts of the group."""
     recent: tuple[int, ...]
-    """Those of its last rounds, newest first."""
+    """Those of its last rounds, which should not come again."""
 
 
 @dataclass(frozen=True, slots=True)

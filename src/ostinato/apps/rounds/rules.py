@@ -5,15 +5,15 @@ not exist is shifted later by the length of the gap, one that comes twice means 
 as `ZonedDateTime.of` of Java does, which the seed names. What is stored was computed here.
 """
 
-import contextlib
 import random
+import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta
-from functools import lru_cache
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from functools import cache, lru_cache
+from zoneinfo import ZoneInfo, available_timezones
 
 from ostinato.apps.rounds.model import Choice, Opening, Plan, Timing
-from ostinato.base.errors import InvalidInput
+from ostinato.base.errors import InvalidInput, NotConfigured
 
 __all__ = [
     "LAST_PROMPTS",
@@ -26,7 +26,6 @@ __all__ = [
     "plan_opening",
     "round_instants",
     "sees_others",
-    "wants_notice",
     "zone_of",
 ]
 
@@ -34,6 +33,11 @@ LAST_PROMPTS = 7
 """How many of a group's last prompts are not chosen again."""
 DAY = timedelta(days=1)
 USUAL_HOURS = 24.0
+FIRST_DAY, LAST_DAY = date.min + 3 * DAY, date.max - 3 * DAY
+"""Beyond them some zone has no day before or after."""
+WALL_TIME = re.compile(r"\d\d:\d\d(:\d\d)?", re.ASCII)
+NO_PLACE = {"Factory", "localtime"}
+"""Names in the zone data that are no zone."""
 
 
 def round_instants(local_date: date, drop_time: time, zone: str) -> tuple[datetime, datetime]:
@@ -46,10 +50,14 @@ def round_instants(local_date: date, drop_time: time, zone: str) -> tuple[dateti
 
 
 def zone_of(name: str) -> ZoneInfo:
-    """The zone of an IANA name; abbreviations such as CET have no summer time and are refused."""
-    if name == "UTC" or ("/" in name and name[0].isupper()):
-        with contextlib.suppress(ZoneInfoNotFoundError, ValueError, OSError):
-            return ZoneInfo(name)
+    """The zone of an IANA name, written as there; every name that this machine has data for."""
+    known = _zones()
+    if name in known:
+        return ZoneInfo(name)
+    if not known:
+        raise NotConfigured(
+            "this machine has no time zone data", hint="Install it: `pip install tzdata`."
+        )
     raise InvalidInput(
         f"there is no time zone {name[:100]!r}",
         hint="Use a name of the IANA database, such as Europe/Paris or UTC.",
@@ -60,10 +68,10 @@ def zone_of(name: str) -> ZoneInfo:
 def parse_drop_time(text: str) -> time:
     """A wall-clock time from "14:30" or "14:30:00"."""
     try:
-        found = time.fromisoformat(text)
+        found = time.fromisoformat(text) if WALL_TIME.fullmatch(text) else None
     except ValueError:
         found = None
-    if found is None or found.tzinfo is not None or found.microsecond or len(text) not in (5, 8):
+    if found is None:
         raise InvalidInput(
             f"{text[:40]!r} is no time of the day", hint="Write it as 14:30.", drop_time=text[:40]
         )
@@ -91,7 +99,7 @@ def choose_prompt(choice: Choice, rng: random.Random) -> int | None:
     A group whose active prompts were all used of late gets any of them again; one without active
     prompts gets none.
     """
-    recent = set(choice.recent[:LAST_PROMPTS])
+    recent = set(choice.recent)
     fresh = [prompt for prompt in choice.active if prompt not in recent]
     eligible = fresh or choice.active
     return rng.choice(eligible) if eligible else None
@@ -111,19 +119,21 @@ def plan_opening(
     return Plan(missed=False, prompt_id=prompt)
 
 
-def wants_notice(*, mute: bool, push: bool) -> bool:
-    """Whether a member is told of an opening; `rounds.tell_opened` in SQL says the same."""
-    return push and not mute
-
-
 def sees_others(*, is_closed: bool, took_part: bool, manages: bool) -> bool:
-    """Whether somebody sees what others said: who took part, and everybody when it is closed."""
+    """Whether somebody sees what others said: who took part, and everybody when it is closed.
+
+    Who keeps the groups of a tenant sees all at any time, also when he plays himself.
+    """
     return is_closed or took_part or manages
 
 
 def openings(now: datetime, timing: Timing, count: int) -> list[Opening]:
     """The next openings of a group after now, with what is unusual about their days."""
     found: list[Opening] = []
+    if not FIRST_DAY < now.date() < LAST_DAY - count * DAY:
+        raise InvalidInput(
+            f"there are no {count} openings after {now.date()}", hint="Ask for a time of our age."
+        )
     for day in _days_from(local_date(now, timing.zone) - DAY):
         if len(found) == count:
             break
@@ -165,6 +175,12 @@ def _notes(day: date, timing: Timing, hours: float) -> Iterator[str]:
 def _offset(day: date, zone: ZoneInfo) -> timedelta | None:
     """The offset at the beginning of a day."""
     return datetime.combine(day, time()).replace(tzinfo=zone).utcoffset()
+
+
+@cache
+def _zones() -> frozenset[str]:
+    # Asking for all of them reads the whole zone data: once for each process.
+    return frozenset(available_timezones() - NO_PLACE)
 
 
 @lru_cache(maxsize=4096)

@@ -23,6 +23,7 @@ from ostinato.apps.rounds.rules import (
     round_instants,
 )
 from ostinato.apps.rounds.settings import RoundsSettings
+from ostinato.base.errors import InvalidInput
 from ostinato.base.flow import current_correlation
 from ostinato.db.sqlfile import statement
 from ostinato.db.sqlstate import translated
@@ -161,7 +162,15 @@ async def days(conn: Connection, settings: RoundsSettings) -> Days:
     async with conn.cursor(row_factory=tuple_row) as cursor:
         await cursor.execute(query("zones"), {"default_zone": settings.zone})
         zones = [str(zone) for (zone,) in await cursor.fetchall()]
-    return Days(zones, [next_local_date(now, zone) for zone in zones])
+    return Days(zones, [_next_day(now, zone) for zone in zones])
+
+
+def _next_day(now: datetime, zone: str) -> date:
+    """The next day in a zone; in one that nobody knows, a day on which its own groups fail."""
+    try:
+        return next_local_date(now, zone)
+    except InvalidInput:
+        return next_local_date(now, "UTC")
 
 
 async def page(
@@ -310,9 +319,11 @@ async def note_run(
     groups: int,
     failed: int,
     worst_lateness: float,
-    keep: timedelta,
+    keep: timedelta | None = None,
+    error: str | None = None,
+    mended: bool = False,
 ) -> None:
-    """Note the end of a run, and forget old ones."""
+    """Note what a run did, and with what it failed; at the end of a whole one forget old ones."""
     await value(
         conn,
         "note_run",
@@ -322,19 +333,23 @@ async def note_run(
         failed=failed,
         worst_lateness=worst_lateness,
         keep=keep,
+        error=error,
+        mended=mended,
     )
 
 
-async def note_failure(conn: Connection, job: JobName, due: Due, error: str) -> None:
-    """Note that a group failed, and with what."""
-    params = {
-        "tenant_id": due.tenant_id,
-        "job": job.value,
-        "group_id": due.group_id,
-        "round_id": due.round_id,
-        "error": error,
-    }
-    await conn.execute(query("note_failure"), params)
+async def note_failure(conn: Connection, job: JobName, due: Due, error: str) -> bool:
+    """Note that a group failed, and with what; whether it is the first time of late."""
+    found = await value(
+        conn,
+        "note_failure",
+        tenant_id=due.tenant_id,
+        job=job.value,
+        group_id=due.group_id,
+        round_id=due.round_id,
+        error=error,
+    )
+    return bool(found)
 
 
 async def figures(conn: Connection, period: timedelta) -> list[Figures]:

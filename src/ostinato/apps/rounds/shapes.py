@@ -31,6 +31,7 @@ __all__ = [
     "PromptView",
     "RoundView",
     "SettingsChange",
+    "SettingsView",
     "SubmissionView",
     "TallyView",
     "Vote",
@@ -166,6 +167,16 @@ class GroupView(View):
     zone: str | None
     notifications_enabled: bool | None
     members: int
+
+
+class SettingsView(View):
+    """The settings of a group, null: as the installation says; and what is so in the end."""
+
+    drop_time: WallTime | None
+    zone: str | None
+    notifications_enabled: bool
+    effective_drop_time: WallTime
+    effective_zone: str
 
 
 class MemberView(View):

@@ -80,13 +80,16 @@ select * from rounds.apply_opening(%(round_ids)s::bigint[], %(prompt_ids)s::bigi
 select * from rounds.close_rounds(%(ids)s, %(wait)s, %(by)s, %(correlation_id)s);
 
 -- name: note_run
--- Notes the end of a run.
-select rounds.note_run(%(job)s, %(started_at)s, %(groups)s, %(failed)s, %(worst_lateness)s, %(keep)s);
+-- Notes what a run did.
+select rounds.note_run(%(job)s, %(started_at)s, %(groups)s, %(failed)s, %(worst_lateness)s, %(keep)s, %(error)s, %(mended)s);
 
 -- name: note_failure
--- Notes that a group failed, and with what.
-insert into rounds.failures (tenant_id, job, group_id, round_id, error)
-values (%(tenant_id)s, %(job)s, %(group_id)s, %(round_id)s, %(error)s);
+-- Notes that a group failed, and with what; whether it did not within the last hour.
+insert into rounds.failures as f (tenant_id, job, group_id, round_id, error)
+values (%(tenant_id)s, %(job)s, %(group_id)s, %(round_id)s, %(error)s)
+returning not exists (
+    select from rounds.failures e where e.job = f.job and e.group_id = f.group_id and e.round_id is not distinct from f.round_id
+      and e.at > ostinato.now() - interval '1 hour');
 
 -- name: figures
 -- What the jobs did of late.
@@ -156,10 +159,6 @@ select r.id from rounds.daily_rounds r where r.group_id = %(group_id)s and r.sta
 -- name: members
 -- The members of a group.
 select m.user_id, m.mute, m.push, m.joined_at from rounds.members m where m.group_id = %(group_id)s order by m.user_id;
-
--- name: count_members
--- How many members a group has.
-select count(*) from rounds.members m where m.group_id = %(group_id)s;
 
 -- name: put_member
 -- Adds a member, or changes its preferences; what is null stays.

@@ -94,7 +94,7 @@ set search_path = rounds, pg_catalog, pg_temp set enable_seqscan = off set enabl
 $$;
 
 -- Which of some rounds are to be opened, or are open and still wait for a prompt. `prompt_id` is the one of its creation, as long as it
--- is active; without one, what there is to choose from.
+-- is active; without one, what there is to choose from, and what not: the prompts of the `recent` rounds before it, and of those after it.
 create function rounds.begin_opening(round_ids bigint[], recent integer, wait boolean)
 returns table (round_id bigint, group_id bigint, status text, close_at timestamptz, prompt_id bigint, prompts bigint[], recently bigint[])
 language plpgsql
@@ -109,8 +109,13 @@ begin
            array(select a.id from group_prompts a
                  where p.id is null and a.tenant_id = r.tenant_id and a.group_id = r.group_id and a.is_active order by a.id),
            array(select o.source_prompt_id from daily_rounds o
-                 where p.id is null and o.tenant_id = r.tenant_id and o.group_id = r.group_id and o.source_prompt_id is not null and o.id <> r.id
+                 where p.id is null and o.tenant_id = r.tenant_id and o.group_id = r.group_id and o.source_prompt_id is not null
+                   and o.scheduled_for_local_date < r.scheduled_for_local_date
                  order by o.scheduled_for_local_date desc limit recent)
+           -- The next day's round has its prompt already.
+           || array(select o.source_prompt_id from daily_rounds o
+                    where p.id is null and o.tenant_id = r.tenant_id and o.group_id = r.group_id and o.source_prompt_id is not null
+                      and o.scheduled_for_local_date > r.scheduled_for_local_date)
     from daily_rounds r
     left join group_prompts p on p.tenant_id = r.tenant_id and p.group_id = r.group_id and p.id = r.source_prompt_id and p.is_active
     where r.id = any (round_ids) and r.group_id = any (v_groups)
@@ -152,7 +157,7 @@ begin
         select r.id, r.missed, r.prompted_at = v_now and not r.missed as told, r.opened_at = v_now as opened, greatest(r.open_at, r.timed_at) as due_at
         from daily_rounds r where r.id = any (round_ids) and (r.opened_at = v_now or r.prompted_at = v_now)
     ), heard as materialized (
-        select rounds.tell_opened(array(select c.id from changed c where c.told order by c.id), correlation_id) as nothing
+        select rounds.tell_opened(array(select c.id from changed c where c.told order by c.id)) as nothing
     )
     select c.id, c.missed, coalesce(c.told, false), case when c.opened then extract(epoch from v_now - c.due_at) else 0 end::double precision
     from changed c, heard order by c.id;
@@ -160,8 +165,8 @@ end
 $$;
 
 -- Tells that rounds are open, one event each, in the order of each group. The recipients are the members who want to be told, of groups
--- that are active and want that too.
-create function rounds.tell_opened(round_ids bigint[], correlation_id text) returns void language plpgsql
+-- that are active and want that too. Each round has a trail of its own, `round-<id>`: what comes of one is not lost among thousands.
+create function rounds.tell_opened(round_ids bigint[]) returns void language plpgsql
 set search_path = rounds, pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
     v_told record;
@@ -176,23 +181,24 @@ begin
                    where m.tenant_id = r.tenant_id and m.group_id = r.group_id and m.push and not m.mute
                      and g.is_active and coalesce(s.notifications_enabled, true)
                    order by m.user_id))::text order by r.id) as payloads,
-           array_agg('group-' || r.group_id order by r.id) as keys, array_agg(r.tenant_id order by r.id) as tenants
+           array_agg('group-' || r.group_id order by r.id) as keys, array_agg(r.tenant_id order by r.id) as tenants,
+           array_agg('round-' || r.id order by r.id) as trails
     into v_told
     from daily_rounds r join groups g on g.tenant_id = r.tenant_id and g.id = r.group_id
     left join group_settings s on s.tenant_id = r.tenant_id and s.group_id = r.group_id
     where r.id = any (round_ids);
-    perform rounds.tell('rounds.opened', v_told.payloads, v_told.keys, v_told.tenants, correlation_id);
+    perform rounds.tell('rounds.opened', v_told.payloads, v_told.keys, v_told.tenants, v_told.trails);
 end
 $$;
 
 -- Tells events of one type.
-create function rounds.tell(type text, payloads text[], keys text[], tenant_ids text[], correlation_id text) returns void language plpgsql
+create function rounds.tell(type text, payloads text[], keys text[], tenant_ids text[], trails text[]) returns void language plpgsql
 set search_path = rounds, pg_catalog, pg_temp as $$
 begin
     if payloads is not null then
         perform ostinato.emit_events(
             types => array[type], payloads => payloads, ordering_keys => keys, tenant_ids => tenant_ids,
-            correlation_ids => array[correlation_id], producers => array['rounds'], as_of_now => true);
+            correlation_ids => trails, producers => array['rounds'], as_of_now => true);
     end if;
 end
 $$;
@@ -219,9 +225,10 @@ begin
     update daily_rounds r set status = 'closed', closed_at = v_now where r.id = any (v_due) and r.status = 'open';
     perform ostinato.close_pass(v_pass);
     select array_agg(json_build_object('round_id', r.id, 'group_id', r.group_id, 'local_date', r.scheduled_for_local_date)::text order by r.id) as payloads,
-           array_agg('group-' || r.group_id order by r.id) as keys, array_agg(r.tenant_id order by r.id) as tenants
+           array_agg('group-' || r.group_id order by r.id) as keys, array_agg(r.tenant_id order by r.id) as tenants,
+           array_agg('round-' || r.id order by r.id) as trails
     into v_told from daily_rounds r where r.id = any (v_due);
-    perform rounds.tell('rounds.closed', v_told.payloads, v_told.keys, v_told.tenants, correlation_id);
+    perform rounds.tell('rounds.closed', v_told.payloads, v_told.keys, v_told.tenants, v_told.trails);
     return query
     select r.id, extract(epoch from v_now - r.close_at)::double precision from daily_rounds r where r.id = any (v_due) order by r.id;
 end
