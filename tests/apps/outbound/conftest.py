@@ -1,6 +1,7 @@
 """Outbound on a real database and over real HTTP: the API on a socket, the providers as sandbox."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -25,7 +26,7 @@ from ostinato.runtime.database import Database
 from ostinato.sandbox.running import Running, running
 from ostinato.testing import Engine, Report
 from tests.api.live import serving
-from tests.conftest import note_called_functions
+from tests.conftest import copy_of_engine, note_called_functions
 from tests.db.waiting import until_async
 
 API = "/api/v1/outbound"
@@ -132,13 +133,17 @@ class World:
         """Run what can run now; with `move_clock`, what waits for its time too."""
         return await self.engine.run_until_idle(APP, move_clock=move_clock)
 
-    async def settled(self) -> None:
-        """Wait until the providers have made their callbacks, and work through them."""
+    async def quiet(self) -> None:
+        """Wait until the providers have made their callbacks."""
 
-        async def quiet() -> bool:
+        async def all_told() -> bool:
             return not self.providers._told
 
-        await until_async(quiet)
+        await until_async(all_told)
+
+    async def settled(self) -> None:
+        """Wait until the providers have made their callbacks, and work through them."""
+        await self.quiet()
         await self.work()
 
     async def until_told(self, path: str, times: int) -> None:
@@ -180,7 +185,7 @@ class World:
 
 @pytest.fixture(scope="session")
 def outbound_urls(shared_server: Server) -> Urls:
-    found = shared_server.create_database("outbound")
+    found = copy_of_engine(shared_server, "outbound")
     asyncio.run(migrate.migrate(found.admin, [ENGINE, COMPONENT]))
     with psycopg.connect(found.admin, autocommit=True) as conn:
         conn.execute("select ostinato.use_test_clock()")
@@ -200,40 +205,54 @@ def sandbox(providers: Providers) -> Iterator[Running]:
         yield found
 
 
-@pytest.fixture
-async def world(
-    shared_server: Server,
-    outbound_urls: Urls,
-    providers: Providers,
-    sandbox: Running,
-    monkeypatch: pytest.MonkeyPatch,
-) -> AsyncIterator[World]:
-    """An empty database at noon, a running API, and providers that know where it is."""
-    database = Database(
+@pytest.fixture(scope="session")
+def outbound_database(shared_server: Server, outbound_urls: Urls) -> Database:
+    return Database(
         url=outbound_urls.worker,
         admin_url=outbound_urls.admin,
         listen_url=outbound_urls.worker,
         server=shared_server,
     )
+
+
+@pytest.fixture(scope="session")
+def api(outbound_database: Database) -> Iterator[str]:
+    """One API for all tests: what it knows is in the database, and in the environment."""
+    settings = Settings(api_rate_per_minute=10_000_000)
+    with serving(Parts(outbound_database, settings, apps=(APP,))) as url:
+        yield url
+
+
+@pytest.fixture
+async def world(
+    outbound_database: Database,
+    api: str,
+    providers: Providers,
+    sandbox: Running,
+    monkeypatch: pytest.MonkeyPatch,
+) -> AsyncIterator[World]:
+    """An empty database at noon, a running API, and providers that know where it is."""
+    database = outbound_database
     for name, value in providers.settings(sandbox.url).items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("OSTINATO_OUTBOUND_TIMEOUT_SECONDS", "0.4")
+    monkeypatch.setenv("OSTINATO_OUTBOUND_PUBLIC_URL", api)
     providers.reset()
+    providers.api = api
+    providers._wall = time.time
     sandbox.sandbox.reset()
     async with (
-        await psycopg.AsyncConnection.connect(outbound_urls.admin, autocommit=True) as admin,
+        await psycopg.AsyncConnection.connect(database.admin_url, autocommit=True) as admin,
         Client(database) as client,
+        httpx.AsyncClient(base_url=api, trust_env=False, timeout=30) as http,
     ):
         await admin.execute(EMPTY)
         engine = Engine(database, client, admin)
         await set_clock(engine, NOON)
-        with serving(Parts(database, Settings(), apps=(APP,))) as url:
-            monkeypatch.setenv("OSTINATO_OUTBOUND_PUBLIC_URL", url)
-            providers.api = url
-            async with httpx.AsyncClient(base_url=url, trust_env=False, timeout=30) as http:
-                made = World(engine, http, providers, sandbox, url)
-                await made.set_up()
-                yield made
+        made = World(engine, http, providers, sandbox, api)
+        await made.set_up()
+        yield made
+        await made.quiet()
         await note_called_functions(admin)
 
 

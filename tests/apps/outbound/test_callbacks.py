@@ -1,5 +1,6 @@
 """Callbacks: signed, stored, applied once and in any order; STOP and unsubscribing (4.3, 6.2)."""
 
+import asyncio
 import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -11,6 +12,7 @@ from ostinato.apps.outbound.sandbox import APP_SECRET, Sent
 from ostinato.apps.outbound.sandbox_shapes import Inbound
 from ostinato.apps.outbound.signatures import meta_signature, unsubscribe_token
 from tests.apps.outbound.conftest import NOON, PHONE_NUMBER_ID, World, set_clock
+from tests.db.waiting import until_async
 
 HOOK = "/api/v1/webhooks/whatsapp/status"
 TO = "+33639980011"  # sent for ever: nothing more is told by itself
@@ -135,6 +137,68 @@ async def test_an_error_that_comes_later_is_judged_by_the_same_table(world: Worl
     shown = await world.show(made)
     assert shown["status"] == "SENT"
     assert len(world.providers.sent) == 2
+    attempts = [(each["status"], each["errorCode"]) for each in shown["attempts"]]
+    assert attempts == [("FAILED", "131016"), ("SUCCESS", None)]
+    audit = await world.call("GET", "/audit", params={"messageId": made["id"]})
+    (failed,) = [each for each in audit if each["action"] == "NOTIFICATION_ATTEMPT_FAILED"]
+    assert failed["details"]["error_code"] == "131016"
+
+
+async def test_an_error_is_not_undone_by_the_sent_that_it_overtook(world: World) -> None:
+    """4.3: a callback is about its attempt, and that one failed."""
+    world.providers.script(TO, statuses=[])
+    made = await sent(world)
+
+    await tell(world, "failed:131016")
+    await tell(world, "sent")
+    waiting = await world.show(made)
+    await world.work(move_clock=True)
+
+    assert (waiting["status"], waiting["waitsFor"]) == ("QUEUED", "RETRY")
+    assert (await world.show(made))["status"] == "SENT"
+    assert len(world.providers.sent) == 2
+
+
+async def test_a_late_error_of_an_old_attempt_sends_nothing_again(world: World) -> None:
+    """The first attempt's answer was lost, the second was taken: it stands for the message."""
+    world.providers.script(TO, "lost", statuses=[])
+    made = await sent(world)
+    await world.work(move_clock=True)
+    assert len(world.providers.sent) == 2
+
+    await tell(world, "failed:131016", of=world.providers.sent[0])
+    await world.work(move_clock=True)
+
+    shown = await world.show(made)
+    assert shown["status"] == "SENT"
+    assert len(world.providers.sent) == 2
+
+
+async def test_an_attempt_that_fails_after_another_was_taken_changes_nothing(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second is under way when a callback says that the first was taken."""
+    world.providers.script(TO, "lost", "held:131016", statuses=[])
+    made = await sent(world)
+    monkeypatch.setenv("OSTINATO_OUTBOUND_TIMEOUT_SECONDS", "30")
+    await world.engine.clock.move(60)
+    second = asyncio.create_task(world.work())
+
+    async def asked_again() -> bool:
+        return world.providers.asked[TO] == 2
+
+    await until_async(asked_again)
+    await tell(world, "sent", of=world.providers.sent[0])
+    between = await world.show(made)
+    world.providers.gate.set()
+    await second
+    await world.work(move_clock=True)
+
+    shown = await world.show(made)
+    assert (between["status"], shown["status"]) == ("SENT", "SENT")
+    attempts = [(each["status"], each["errorCode"]) for each in shown["attempts"]]
+    assert attempts == [("SUCCESS", None), ("FAILED", "131016")]
+    assert len(world.providers.sent) == 1
 
 
 async def test_an_error_that_comes_later_and_is_the_last_is_a_dead_letter(world: World) -> None:
@@ -175,6 +239,29 @@ async def test_a_batch_is_applied_line_by_line(world: World) -> None:
 
     assert [(await world.show(each))["status"] for each in made] == ["DELIVERED"] * 3
     assert await world.value("select max(ignored) from outbound.callback") >= 1
+
+
+async def test_one_line_that_cannot_be_stored_takes_no_other_with_it(world: World) -> None:
+    made = [await sent(world, f"+3363998{5000 + n}") for n in range(2)]
+    first, last = (
+        json.loads(world.providers.status(PHONE_NUMBER_ID, each, "read").body)["entry"][0][
+            "changes"
+        ][0]["value"]["statuses"][0]
+        for each in world.providers.sent
+    )
+    who = {"from": "33639985000", "timestamp": "1781086000"}
+    broken = {"id": "wamid.a", "type": "text", "text": {"body": "\ud800 STOP"}, **who}
+    button = {"id": "wamid.b\0", "type": "button", "button": {"text": "a\0b"}, **who}
+    late = {**first, "id": "x", "timestamp": "99999999999999"}
+
+    value = {"messages": [broken, button], "statuses": [first, late, last]}
+    await world.providers.make(world.providers.signed(PHONE_NUMBER_ID, value))
+    await world.work()
+
+    assert [(await world.show(each))["status"] for each in made] == ["DELIVERED"] * 2
+    texts = {row[0] for row in await world.rows("select body from outbound.inbound")}
+    assert texts == {"? STOP", "ab"}
+    assert await world.value("select count(*) from ostinato_data.dead_letter") == 0
 
 
 async def write(world: World, text: str, to: str = TO, **more: Any) -> None:  # noqa: ANN401 - as Inbound
@@ -260,6 +347,160 @@ async def test_an_opt_out_at_the_provider_revokes_too(world: World) -> None:
     assert await consents(world, other) == {"MARKETING": "REVOKED"}
 
 
+async def test_stop_to_a_number_of_a_pool_is_for_the_service_that_sends(world: World) -> None:
+    """Twilio names the number of the pool and the Messaging Service; the sender is the latter."""
+    service = "MG" + "a" * 32
+    await world.call("PUT", "/senders", json={"channel": "SMS", "providerKey": service})
+    await world.consent(TO, subjectId=f"s{TO}", channel="SMS", purpose="MARKETING")
+
+    await write(world, "STOP", provider="twilio", provider_key="+33700000000", service=service)
+
+    assert await consents(world) == {"MARKETING": "REVOKED"}
+
+
+async def test_who_is_known_by_another_number_can_stop_and_opens_the_window(world: World) -> None:
+    """6.1: wa_id can differ from the number; what comes in is from there."""
+    world.providers.script(TO, "wa_id:5215512345678", statuses=[])
+    world.providers._wall = NOON.timestamp
+    await world.consent(TO, subjectId=f"s{TO}", purpose="MARKETING")
+    await sent(world)
+
+    await write(world, "Bonjour", to="+5215512345678")
+    text: dict[str, Any] = {"templateCode": None, "variables": {}, "text": "Bonjour"}
+    answer = await world.message(TO, subjectId=f"s{TO}", **text)
+    await world.work()
+    await write(world, "stop", to="+5215512345678")
+
+    assert (await world.show(answer))["status"] == "SENT"
+    assert await consents(world) == {"MARKETING": "REVOKED", "TRANSACTIONAL": "GRANTED"}
+
+
+async def test_the_last_word_counts_in_whatever_order_words_come(world: World) -> None:
+    await world.consent(TO, subjectId=f"s{TO}", purpose="MARKETING")
+    for minutes, text in ((5, "STOP"), (0, "START")):
+        moment = NOON - timedelta(hours=1) + timedelta(minutes=minutes)
+        world.providers._wall = moment.timestamp
+        await write(world, text, id=text)
+
+    assert await consents(world) == {"MARKETING": "REVOKED"}
+    audit = await world.call("GET", "/audit", params={"action": "INBOUND_START_STALE"})
+    assert len(audit) == 1
+    world.providers._wall = NOON.timestamp
+    await write(world, "START", id="later")
+    assert await consents(world) == {"MARKETING": "GRANTED"}
+
+
+async def test_start_gives_no_more_than_there_was(world: World) -> None:
+    """A consent for a time comes back for that time, and marketing alone if it is asked for."""
+    until = "2026-06-30T00:00:00Z"
+    await world.consent(TO, subjectId=f"s{TO}", purpose="MARKETING", expiresAt=until)
+    await world.consent(TO, subjectId=f"s{TO}")
+    await write(world, "STOP TOUT")
+    now = int((await world.engine.clock.now()).timestamp()) + 5
+    line = {"wa_id": TO[1:], "category": "marketing_messages", "value": "resume"}
+    telling = {"user_preferences": [{**line, "timestamp": str(now)}]}
+
+    await world.providers.make(world.providers.signed(PHONE_NUMBER_ID, telling))
+    await world.work()
+
+    assert await consents(world) == {"MARKETING": "GRANTED", "TRANSACTIONAL": "REVOKED"}
+    shown = await world.call("GET", "/consents", params={"subjectId": f"s{TO}"})
+    assert [each["expiresAt"] for each in shown] == [until, None]
+
+
+async def test_who_opted_out_is_remembered_without_an_address(world: World) -> None:
+    """7.2: a STOP outlives the erasure of a person, and no import undoes it; a person does."""
+    await world.consent(TO, subjectId="ana")
+    made = await world.message(TO, subjectId="ana")
+    await world.work()
+    await world.settled()
+    await write(world, "STOP TOUT")
+
+    erased = await world.call("DELETE", "/consents", params={"subjectId": "ana"})
+    for statement in (
+        "select c::text from outbound.consent c",
+        "select s::text from outbound.suppression s",
+        "select m::text from outbound.message m",
+        "select i::text from outbound.inbound i",
+        "select p::text from outbound.pair p",
+    ):
+        assert TO[1:] not in str(await world.rows(statement))
+    await world.consent(TO, subjectId="anew", source="IMPORT")
+    refused = await world.message(TO, subjectId="anew", status=422)
+
+    assert erased == {"consents": 1, "messages": 1}
+    assert refused["values"]["reason"] == "CONSENT_SUPPRESSED"
+    shown = await world.show(made)
+    assert (shown["to"], shown["payload"], shown["status"]) == ("", {}, "SENT")
+    await world.consent(TO, subjectId="anew", source="FORM")
+    await world.message(TO, subjectId="anew")
+    await world.call("DELETE", "/consents", status=403, params={"subjectId": "x"}, roles=("ops",))
+
+
+async def test_stop_and_help_are_answered_if_there_is_a_text(world: World) -> None:
+    """7.4: at most one confirmation; nothing else goes without consent."""
+    replies = {"stopReply": "C'est noté.", "helpReply": "Atlas, 01 99 00 12 34."}
+    await world.consent(TO, subjectId=f"s{TO}", purpose="MARKETING")
+    await write(world, "HELP")
+    assert world.providers.sent == [], "nothing is answered unless there is a text"
+
+    await world.call("PUT", "/organisation", json=replies)
+    for text in ("STOP", "stop", "aide"):
+        await write(world, text)
+
+    bodies = [each.document["text"]["body"] for each in world.providers.sent]
+    assert bodies == ["C'est noté.", "Atlas, 01 99 00 12 34."]
+    await world.message(TO, subjectId=f"s{TO}", purpose="MARKETING", status=422)
+    page = await world.call("GET", "/messages")
+    assert {each["status"] for each in page["items"]} <= {"SENT", "DELIVERED"}
+    assert all(each["inboundId"] for each in page["items"])
+
+
+async def test_twilio_answers_stop_itself(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    await world.call("PUT", "/organisation", json={"stopReply": "Noté", "helpReply": "Aide"})
+    await world.consent(TO, channel="SMS", subjectId=f"s{TO}", purpose="MARKETING")
+    by_sms = {"provider": "twilio", "provider_key": "+33639980099"}
+    await write(world, "STOP", **by_sms)
+    assert world.providers.sent == []
+
+    monkeypatch.setenv("OSTINATO_OUTBOUND_TWILIO_CONFIRMS", "no")
+    await write(world, "HELP", **by_sms)
+
+    assert [each.document["Body"] for each in world.providers.sent] == ["Aide"]
+
+
+async def test_what_whatsapp_says_of_a_template_counts(world: World) -> None:
+    """6.1: `message_template_status_update` names the account alone, and comes in any order."""
+    await sent(world)  # its callback tells to which account the number belongs
+    at = 1781086000
+
+    async def told(event: str, seconds: int) -> dict[str, Any]:
+        value = {
+            "event": event,
+            "message_template_name": "welcome",
+            "message_template_language": "fr",
+        }
+        await world.providers.make(world.providers.of_account(value, at + seconds))
+        await world.work()
+        found: dict[str, Any] = (await world.call("GET", "/templates"))[0]
+        return found
+
+    assert (await told("REJECTED", 10))["providerStatus"] == "REJECTED"
+    await world.message(TO, subjectId=f"s{TO}", status=422)
+    assert (await told("APPROVED", 5))["providerStatus"] == "REJECTED", "that was before"
+    assert (await told("APPROVED", 20))["providerStatus"] == "APPROVED"
+    paused = await told("PAUSED", 30)
+    assert (paused["providerStatus"], bool(paused["heldUntil"])) == ("APPROVED", True)
+    made = await world.message(TO, subjectId=f"s{TO}")
+    await world.work()
+    assert (await world.show(made))["waitsFor"] == "TEMPLATE_HELD"
+    assert (await told("FLAGGED", 40))["heldUntil"]
+    assert (await told("REINSTATED", 50))["heldUntil"] is None
+    assert (await world.show(made))["status"] == "SENT", "what waited goes at once"
+    audit = await world.call("GET", "/audit", params={"action": "TEMPLATE_REJECTED"})
+    assert audit[0]["details"]["template_code"] == "welcome"
+
+
 async def test_an_inbound_message_opens_the_window(world: World) -> None:
     text: dict[str, Any] = {"templateCode": None, "variables": {}, "text": "Bonjour"}
     await world.consent(TO)
@@ -296,17 +537,20 @@ async def test_unsubscribing_takes_a_post_and_no_more(world: World) -> None:
     assert (after["status"], after["events"][-1]["source"]) == ("REVOKED", "EMAIL_LINK")
 
 
-async def test_audit_timeline_and_figures_tell_the_story(world: World) -> None:
-    made = await sent(world, "+33639980001")
+@pytest.mark.parametrize("to", ["0001", "0007", "0010"])
+async def test_audit_timeline_and_figures_tell_the_story(world: World, to: str) -> None:
+    """1.2, 6.3: whatever the order of callbacks, each step has its traces."""
+    made = await sent(world, f"+3363998{to}")
 
     audit = await world.call("GET", "/audit", params={"messageId": made["id"]})
     timeline = await world.call("GET", "/timeline", params={"dossierId": "D-1"})
     figures = await world.call("GET", "/metrics")
 
-    actions = {each["action"] for each in audit}
-    assert {"NOTIFICATION_CREATED", "NOTIFICATION_SENDING", "NOTIFICATION_DELIVERED"} <= actions
+    actions = [each["action"] for each in audit]
+    steps = ("CREATED", "SENDING", "SENT", "DELIVERED")
+    assert sorted(actions) == sorted(f"NOTIFICATION_{step}" for step in steps)
     assert {each["activityCode"] for each in timeline} == {"MESSAGE_LOG"}
-    assert [each["status"] for each in timeline][-1] == "QUEUED"
+    assert [each["status"] for each in timeline] == ["DELIVERED", "SENT", "QUEUED"]
     named = {(each["name"], each["label"]): each["value"] for each in figures["figures"]}
     assert named["sent", "WHATSAPP"] == 1
     assert named["delivered", "WHATSAPP"] == 1
@@ -314,15 +558,54 @@ async def test_audit_timeline_and_figures_tell_the_story(world: World) -> None:
     told = await world.rows(
         "select payload ->> 'status' from ostinato.events_outbox where type like 'outbound%'"
     )
-    assert ("QUEUED",) in told
-    assert ("DELIVERED",) in told
+    assert sorted(told) == [("DELIVERED",), ("QUEUED",), ("SENT",)]
 
 
-async def test_nothing_personal_is_told_in_events_or_audit(world: World) -> None:
+async def test_nothing_personal_is_told_in_events_audit_attempts_or_logs(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """7.1: errors of providers repeat the number, with a plus and without."""
+    world.providers.script("+33639980001", "777777", "131016")
     await sent(world, "+33639980001")
+    await world.work(move_clock=True)
+    await world.settled()
 
-    events = str(await world.rows("select payload from ostinato.events_outbox"))
-    audit = str(await world.rows("select details from outbound.audit_event"))
-    for text in (events, audit):
-        assert "33639980001" not in text
-        assert "Camille" not in text
+    shown = [
+        str(await world.rows(statement))
+        for statement in (
+            "select payload from ostinato.events_outbox",
+            "select details from outbound.audit_event",
+            "select error_message, provider_response from outbound.attempt",
+            "select error_message from outbound.message",
+        )
+    ]
+    said = capsys.readouterr()
+    for text in (*shown, said.out, said.err):
+        for private in ("3639980001", "6 39 98 00 01", "Camille"):
+            assert private not in text
+
+
+async def test_one_correlation_id_leads_from_the_request_to_the_callback(world: World) -> None:
+    """7.1."""
+    await world.consent(TO)
+    body = {"channel": "WHATSAPP", "to": TO, "subjectId": "s-1", "templateCode": "welcome"}
+    headers = {"X-Correlation-Id": "corr-7", "Idempotency-Key": "k"}
+    made = await world.call(
+        "POST",
+        "/messages",
+        status=201,
+        json=body | {"variables": {"name": "A"}},
+        headers=headers,
+    )
+    await world.work()
+    await world.settled()
+    await tell(world, "delivered")
+
+    shown = await world.show(made)
+    audit = await world.call("GET", "/audit", params={"messageId": made["id"]})
+    assert shown["status"] == "DELIVERED"
+    assert {each["correlationId"] for each in audit} == {"corr-7"}
+    job = "select correlation_id from ostinato_data.job where id = %s"
+    assert await world.value(job, shown["jobId"]) == "corr-7"
+    told = "select distinct correlation_id from ostinato.events_outbox where type like 'outbound%%'"
+    assert await world.rows(told) == [("corr-7",)]

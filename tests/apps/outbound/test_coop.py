@@ -41,15 +41,6 @@ async def coop(world: World, at: str) -> None:
     await world.call("PUT", "/coop/templates")
 
 
-async def days(world: World, until: str) -> None:
-    """Let time pass day by day, at one minute past ten in Paris."""
-    while (now := await world.engine.clock.now()) < datetime.fromisoformat(until):
-        await world.work()
-        nine = now.replace(hour=8, minute=1, second=0, microsecond=0)
-        await set_clock(world.engine, nine if nine > now else nine + timedelta(days=1))
-    await world.work()
-
-
 async def visit(world: World, *dates: str) -> None:
     """Let time pass, with a look at one minute past ten in Paris on these days."""
     for day in dates:
@@ -67,8 +58,11 @@ async def test_thirty_days_of_a_contribution_that_nobody_pays(world: World) -> N
     await coop(world, "2026-06-01T09:00:00Z")
     await member(world, 1)
     await contribution(world)
+    await world.work()
 
-    await days(world, "2026-07-01T09:00:00Z")
+    # The days that matter, one before each, one after, and the rest of the month at once.
+    await visit(world, "06-11", "06-12", "06-13", "06-14", "06-15", "06-16", "06-22", "06-23")
+    await visit(world, "07-01")
 
     assert await told(world) == [
         ("CALL:2026-06-15:v2", "06-01T09"),
@@ -125,6 +119,86 @@ async def test_another_due_date_cancels_and_replaces(world: World) -> None:
     ]
     reasons = await world.rows("select cancel_reason from outbound.message where sent_at is null")
     assert reasons == [("NO_LONGER_RELEVANT",)]
+
+
+async def test_an_event_that_waited_is_not_told_of_a_newer_date(world: World) -> None:
+    """Nobody is told that he is late because he was, before the date was moved."""
+    await coop(world, "2026-06-01T09:00:00Z")
+    await member(world, 1)
+    await contribution(world)
+    await world.work()
+    payload = '{"contribution_id": "c-1", "due_date": "2026-06-15", "plan_version": 2}'
+    overdue = NewEvent("EVT_COOP_CONTRIBUTION_OVERDUE", payload, "outbound", "coop")
+    await set_clock(world.engine, datetime(2026, 6, 16, 9, tzinfo=UTC))
+
+    await contribution(world, dueDate="2026-07-20", planVersion=3)
+    with flow(tenant="acme", correlation="late"):
+        async with world.engine.client.transaction() as conn:
+            await outbox.emit(conn, overdue)
+    await world.work()
+
+    names = [name for name, _ in await told(world)]
+    assert names == ["CALL:2026-06-15:v2", "CALL:2026-07-20:v3"]
+
+
+async def test_a_payment_that_bounced_is_reminded_of_again(world: World) -> None:
+    await coop(world, "2026-06-01T09:00:00Z")
+    await member(world, 1)
+    await contribution(world)
+    await contribution(world, status="CONFIRMED", paidDate="2026-06-02")
+    assert (
+        await world.value("select count(*) from ostinato_data.schedule where key is not null") == 0
+    )
+
+    await contribution(world)
+
+    assert (
+        await world.value("select count(*) from ostinato_data.schedule where key is not null") == 4
+    )
+
+
+async def test_a_date_that_is_moved_to_and_fro_is_told_again(world: World) -> None:
+    await coop(world, "2026-06-01T20:00:00Z")  # quiet: the calls wait, and are cancelled
+    await member(world, 1)
+    for day in ("15", "20", "15"):
+        await contribution(world, dueDate=f"2026-06-{day}")
+        await world.work()
+
+    await visit(world, "06-02")
+
+    rows = await world.rows(
+        "select logical_event_id, status from outbound.message order by created_at"
+    )
+    assert [(name[:15], status in ("SENT", "DELIVERED")) for name, status in rows] == [
+        ("CALL:2026-06-15", False),
+        ("CALL:2026-06-20", False),
+        ("CALL:2026-06-15", True),
+    ]
+
+
+async def test_members_are_told_by_the_channel_that_they_have(world: World) -> None:
+    await coop(world, "2026-06-01T09:00:00Z")
+    for number, channel, to in ((1, "EMAIL", "ok@example.test"), (2, "SMS", "+33639986002")):
+        await member(world, number, consents=False, channel=channel, address=to)
+        await world.consent(to, subjectId=f"s-{number}", channel=channel)
+        await contribution(world, f"c-{number}", memberId=f"m-{number}")
+
+    await world.work()
+
+    assert sorted(each.provider for each in world.providers.sent) == ["smtp", "twilio"]
+    mail = next(each for each in world.providers.sent if each.provider == "smtp")
+    assert "Subject: Appel de fonds" in mail.document["text"]
+
+
+async def test_what_cannot_be_made_is_on_the_timeline_as_failed(world: World) -> None:
+    await set_clock(world.engine, datetime(2026, 6, 1, 9, tzinfo=UTC))
+    await member(world, 1)  # and no template
+    await contribution(world)
+
+    await world.work()
+
+    (entry,) = await world.call("GET", "/timeline", params={"dossierId": "D-9"})
+    assert (entry["status"], entry["note"]) == ("FAILED", "template_refused")
 
 
 @pytest.mark.parametrize(
@@ -215,6 +289,8 @@ async def test_every_event_has_its_message(world: World) -> None:
     assert logical == {"PV:d", "PROPOSED:1", "ASSIGNED:1", "MILESTONE:BUILDING:t-1", "STATUS:t-1"}
     wrong = {"type": "EVT_COOP_STATUS_CHANGED", "payload": {"group_id": "g-1"}}
     await world.call("POST", "/coop/events", status=422, json=wrong)
+    other = group | {"entity_type": "COOP_CONTRIBUTION", "entity_id": "c-1"}
+    await world.call("POST", "/coop/events", status=422, json=wrong | {"payload": other})
 
 
 async def test_a_member_who_left_or_a_consent_that_ended_stops_it_at_the_send(world: World) -> None:

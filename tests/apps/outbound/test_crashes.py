@@ -129,7 +129,7 @@ async def test_a_crash_between_the_answer_and_its_commit_sends_once(
 
 async def test_a_worker_that_wakes_up_late_changes_nothing(world: World, crew: Crew) -> None:
     """Paused in the middle of the call until somebody else has the job."""
-    world.providers.script(TO, "silent")
+    world.providers.script(TO, "held:131016", statuses=[])
     await world.consent(TO)
     made = await world.message(TO)
     hand = crew.start()
@@ -139,6 +139,10 @@ async def test_a_worker_that_wakes_up_late_changes_nothing(world: World, crew: C
     shown = await ended(world, made)
 
     hand.resume()
+    world.providers.gate.set()  # now it hears its answer, wants to write it, and may not
+    await until(lambda: hand.said("fenced") or not hand.alive)
 
+    assert hand.alive
+    assert (await world.show(made))["status"] == shown["status"]
     assert len(world.providers.sent) == 1
     assert (await world.show(made))["attempts"] == shown["attempts"]

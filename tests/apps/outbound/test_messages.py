@@ -22,6 +22,9 @@ async def test_without_consent_it_is_refused_and_audited(world: World) -> None:
     assert refused["values"]["reason"] == "CONSENT_MISSING"
     assert [each["action"] for each in audit] == ["BLOCKED_BY_POLICY"]
     assert TO not in str(audit)
+    (blocked,) = await world.call("GET", "/timeline", params={"dossierId": "D-1"})
+    assert (blocked["activityCode"], blocked["status"]) == ("MESSAGE_LOG", "BLOCKED")
+    assert (blocked["note"], blocked["messageId"]) == ("CONSENT_MISSING", None)
     assert await world.value("select count(*) from outbound.message") == 0
 
 
@@ -113,6 +116,69 @@ async def test_the_same_key_for_something_else_is_a_conflict_that_names_the_fiel
 
     assert refused["code"] == "idempotency_conflict"
     assert refused["values"]["fields"] == ["urgent", "variables"]
+
+
+async def test_a_key_is_the_same_message_whatever_was_changed_since(world: World) -> None:
+    """4.1: what was accepted once is not judged anew."""
+    await world.consent()
+    first = await world.message(key="k")
+    template = {"category": "MARKETING", "providerName": "w", "body": "Bonjour", "isActive": False}
+    await world.call("PUT", "/templates/welcome/fr", json=template)
+    await world.call("PUT", "/organisation", json={"language": "en"})
+    await world.consent(status="REVOKED")
+
+    assert (await world.message(key="k", status=200))["id"] == first["id"]
+    assert (await world.message("06 39 98 00 01", key="k", status=200))["id"] == first["id"]
+    refused = await world.message(key="k", status=409, senderId=1)
+    assert refused["values"]["fields"] == ["sender_id"]
+
+
+@pytest.mark.parametrize(
+    ("before", "said", "after", "kind"),
+    [
+        ("GRANTED", "PENDING", "GRANTED", "REQUESTED"),
+        ("GRANTED", "DENIED", "REVOKED", "DENIED"),
+        ("GRANTED", "REVOKED", "REVOKED", "REVOKED"),
+        ("DENIED", "REVOKED", "DENIED", "REVOKED"),
+        ("DENIED", "PENDING", "DENIED", "REQUESTED"),
+        ("REVOKED", "DENIED", "REVOKED", "DENIED"),
+        ("REVOKED", "GRANTED", "GRANTED", "GRANTED"),
+        ("PENDING", "DENIED", "DENIED", "DENIED"),
+    ],
+)
+async def test_what_is_answered_of_a_consent_is_what_is_stored(
+    world: World, before: str, said: str, after: str, kind: str
+) -> None:
+    await world.consent(status=before)
+
+    answer = await world.consent(status=said)
+
+    (shown,) = await world.call("GET", "/consents", params={"subjectId": "s-1"})
+    last = shown["events"][-1]
+    assert (answer["status"], shown["status"], last["newStatus"]) == (after,) * 3
+    assert (last["oldStatus"], last["eventType"]) == (before, kind)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"occurredAt": "2026-06-10T10:00:00"},
+        {"occurredAt": "2026-07-01T00:00:00Z"},
+        {"expiresAt": "2026-07-01T00:00:00"},
+    ],
+)
+async def test_times_of_a_consent_have_a_zone_and_are_not_yet_to_come(
+    world: World, wrong: dict[str, str]
+) -> None:
+    given = {
+        "subjectId": "s",
+        "channel": "SMS",
+        "status": "GRANTED",
+        "address": TO,
+        "proof": {"a": 1},
+    }
+
+    await world.call("PUT", "/consents", status=422, json=given | wrong)
 
 
 async def test_many_at_once_with_one_key_make_one_message(world: World) -> None:
@@ -211,7 +277,8 @@ async def test_only_a_failed_message_can_be_retried_and_only_by_operators(world:
         {"to": "12"},
         {"channel": "PIGEON"},
         {"channel": "EMAIL", "to": "nobody"},
-        {"sender_id": 999_999},
+        {"senderId": 999_999},
+        {"fallback": {"channel": "EMAIL"}},
         {"surprise": 1},
     ],
 )
@@ -223,6 +290,63 @@ async def test_what_cannot_be_sent_is_refused_before_it_is_stored(
     await world.message(**{"status": 422, **wrong})
 
     assert await world.value("select count(*) from outbound.message") == 0
+
+
+async def test_a_text_that_is_too_long_once_it_is_filled_in_is_refused(world: World) -> None:
+    """1024 characters of a WhatsApp template, 1600 of an SMS; the parts of an SMS are shown."""
+    template = {"category": "UTILITY", "providerName": "long", "variables": [{"name": "a"}]}
+    for length, name in ((1020, "long"), (1590, "longer")):
+        body = {"body": "x" * length + "{{a}}"}
+        await world.call("PUT", f"/templates/{name}/fr", json=template | body)
+    await world.consent()
+    await world.consent(channel="SMS")
+
+    made = {}
+    for channel, name in (("WHATSAPP", "long"), ("SMS", "longer")):
+        given: dict[str, Any] = {"channel": channel, "templateCode": name}
+        refused = await world.message(**given, status=422, variables={"a": "b" * 11})
+        assert refused["code"] == "template_refused"
+        made[channel] = await world.message(**given, variables={"a": "b"})
+    assert (await world.show(made["SMS"]))["payload"]["segments"] == 11
+
+
+async def test_a_template_with_a_document_goes_by_whatsapp_only(world: World) -> None:
+    template = {
+        "category": "UTILITY",
+        "providerName": "call",
+        "body": "Bonjour {{name}}",
+        "variables": [{"name": "file", "kind": "media"}, {"name": "name"}],
+        "components": [{"type": "header", "format": "DOCUMENT", "variable": "file"}],
+        "parameterFormat": "POSITIONAL",
+    }
+    await world.call("PUT", "/templates/call/fr", json=template)
+    (shown, *_) = await world.call("GET", "/templates")
+    await world.consent()
+    await world.consent(channel="SMS")
+    link = {"link": "https://files.example.test/a.pdf", "filename": "a.pdf"}
+    given: dict[str, Any] = {"templateCode": "call", "variables": {"name": "A", "file": link}}
+
+    await world.message(**given)
+    refused = await world.message(**given, channel="SMS", status=422)
+    await world.message(templateCode="call", variables={"name": "A", "file": "a.pdf"}, status=422)
+    await world.work()
+
+    assert shown["components"] == template["components"]
+    assert refused["code"] == "template_refused"
+    sent = world.providers.sent[0].document["template"]["components"]
+    assert sent == [
+        {"type": "header", "parameters": [{"type": "document", "document": link}]},
+        {"type": "body", "parameters": [{"type": "text", "text": "A"}]},
+    ]
+
+
+async def test_marketing_mail_needs_what_seals_its_unsubscribe_link(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await world.consent("a@example.test", channel="EMAIL", purpose="MARKETING")
+    monkeypatch.setenv("OSTINATO_OUTBOUND_TOKEN_SECRET", "")
+
+    await world.message("a@example.test", channel="EMAIL", purpose="MARKETING", status=422)
 
 
 async def test_free_text_on_whatsapp_needs_an_open_window(world: World) -> None:
@@ -257,6 +381,9 @@ async def test_what_an_organisation_chooses_is_kept(world: World) -> None:
         "noticeTime": "09:30:00",
         "holidays": "MA",
         "stopCoversAll": True,
+        "stopReply": "C'est noté.",
+        "helpReply": "Atlas",
+        "startReply": None,
     }
 
     await world.call("PUT", "/organisation", json=chosen)
@@ -264,3 +391,4 @@ async def test_what_an_organisation_chooses_is_kept(world: World) -> None:
     assert await world.call("GET", "/organisation") == chosen
     await world.call("PUT", "/organisation", status=422, json={"zone": "Mars/Base"})
     await world.call("PUT", "/organisation", status=422, json={"holidays": "XX"})
+    await world.call("PUT", "/organisation", status=422, json={"helpReply": "x" * 1025})

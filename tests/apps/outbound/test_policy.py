@@ -8,11 +8,22 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from ostinato.apps.outbound import coop_rules, parsing, quiet, rules, signatures, texts
-from ostinato.apps.outbound.address import Validation, normalised, to_email, to_number
+from ostinato.apps.outbound import (
+    components,
+    coop_rules,
+    parsing,
+    quiet,
+    rules,
+    signatures,
+    suppressions,
+    texts,
+)
+from ostinato.apps.outbound.address import alike, normalised, to_email, to_number, to_sender
+from ostinato.apps.outbound.checkup import troubles
 from ostinato.apps.outbound.errors import TemplateRefused
 from ostinato.apps.outbound.http_consent import is_one_click
 from ostinato.apps.outbound.model import (
+    AttemptStatus,
     Category,
     Channel,
     Consent,
@@ -22,9 +33,12 @@ from ostinato.apps.outbound.model import (
     Purpose,
     Status,
     Template,
+    Validation,
 )
 from ostinato.apps.outbound.policy import ERROR_CLASSES, TABLE, Kind, Ruling, ruling_of
 from ostinato.apps.outbound.providers import safe, sanitised
+from ostinato.apps.outbound.sandbox import Providers
+from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.words import Asked, asked
 from ostinato.base.errors import InvalidInput
 
@@ -186,47 +200,81 @@ def test_nothing_goes_without_a_granted_consent(given: Consent | None, refusal: 
     assert rules.consent_refusal(given, TO, NOW) == refusal
 
 
+def test_who_opted_out_is_not_written_to_whatever_was_granted() -> None:
+    assert rules.consent_refusal(consent(), TO, NOW, suppressed=True) == "CONSENT_SUPPRESSED"
+    assert rules.consent_refusal(None, TO, NOW, suppressed=True) == "CONSENT_MISSING"
+
+
+def test_an_answer_needs_a_question_from_there_within_the_hour() -> None:
+    asked_at = NOW - timedelta(minutes=59)
+
+    assert rules.reply_allowed("STOP", TO, TO, asked_at, NOW)
+    assert not rules.reply_allowed(None, TO, TO, asked_at, NOW)
+    assert not rules.reply_allowed("STOP", "+33639980002", TO, asked_at, NOW)
+    assert not rules.reply_allowed("STOP", TO, TO, NOW - timedelta(hours=1), NOW)
+
+
+def test_what_is_kept_of_an_opt_out_names_nobody_and_one_organisation() -> None:
+    settings = OutboundSettings(token_secret="s")
+
+    def mac(tenant: str, channel: Channel = Channel.SMS, of: OutboundSettings = settings) -> bytes:
+        return suppressions.mac(of, tenant, channel, TO)
+
+    assert mac("a") == mac("a")
+    others = (mac("b"), mac("a", Channel.WHATSAPP), mac("a", of=OutboundSettings()))
+    assert len({mac("a"), *others}) == 4
+    assert OutboundSettings(public_url="https://x.test/").public_url == "https://x.test"
+
+
 def test_the_window_is_24_hours_less_a_margin() -> None:
     assert not rules.window_is_open(None, NOW)
     assert rules.window_is_open(NOW - timedelta(hours=23, minutes=54), NOW)
     assert not rules.window_is_open(NOW - timedelta(hours=23, minutes=55), NOW)
 
 
+TRYING = rules.Attempted(AttemptStatus.TRYING)
+TAKEN = rules.Attempted(AttemptStatus.SUCCESS)
+FAILED = rules.Attempted(AttemptStatus.FAILED, "131016")
+UNKNOWN = rules.Attempted(AttemptStatus.FAILED, "UNKNOWN_OUTCOME")
+
+
 @pytest.mark.parametrize(
-    ("status", "told", "event"),
+    ("status", "told", "attempt", "event"),
     [
-        (Status.SENDING, "sent", "accept"),
-        (Status.QUEUED, "sent", "accept"),
-        (Status.SENT, "sent", None),
-        (Status.DELIVERED, "sent", None),
-        (Status.FAILED, "sent", None),
-        (Status.SENT, "delivered", "deliver"),
-        (Status.SENDING, "delivered", "deliver"),
-        (Status.FAILED, "delivered", "deliver"),
-        (Status.SENT, "read", "deliver"),
-        (Status.DELIVERED, "read", None),
-        (Status.SENT, "failed", "judge"),
-        (Status.DELIVERED, "failed", None),
-        (Status.FAILED, "failed", None),
-        (Status.CANCELLED, "delivered", None),
+        (Status.SENDING, "sent", TRYING, "accept"),
+        (Status.QUEUED, "sent", UNKNOWN, "accept"),
+        (Status.SENDING, "sent", UNKNOWN, "accept"),  # another one is on its way
+        (Status.FAILED, "sent", UNKNOWN, "accept"),
+        (Status.QUEUED, "sent", FAILED, None),  # late: it failed since, and is tried again
+        (Status.FAILED, "sent", FAILED, None),
+        (Status.SENT, "sent", TAKEN, None),
+        (Status.DELIVERED, "sent", TAKEN, None),
+        (Status.SENT, "delivered", TAKEN, "deliver"),
+        (Status.SENDING, "delivered", TRYING, "deliver"),
+        (Status.QUEUED, "delivered", FAILED, "deliver"),
+        (Status.FAILED, "delivered", FAILED, "deliver"),
+        (Status.SENT, "read", TAKEN, "deliver"),
+        (Status.DELIVERED, "read", TAKEN, None),
+        (Status.SENT, "failed", TAKEN, "judge"),
+        (Status.SENDING, "failed", TRYING, "judge"),
+        (Status.SENT, "failed", replace(TAKEN, alone=False), "note"),
+        (Status.SENDING, "failed", replace(TAKEN, alone=False), "note"),
+        (Status.SENT, "failed", UNKNOWN, None),  # what came after it was taken
+        (Status.DELIVERED, "failed", TAKEN, None),
+        (Status.FAILED, "failed", FAILED, None),
+        (Status.CANCELLED, "delivered", FAILED, None),
     ],
 )
-def test_statuses_only_go_up(status: Status, told: parsing.Told, event: str | None) -> None:
-    assert rules.callback_event(status, told) == event
+def test_statuses_only_go_up(
+    status: Status, told: parsing.Told, attempt: rules.Attempted, event: str | None
+) -> None:
+    assert rules.callback_event(status, told, attempt) == event
 
 
-def test_what_failed_because_its_outcome_was_unknown_may_turn_out_to_be_sent() -> None:
-    assert rules.callback_event(Status.FAILED, "sent", "UNKNOWN_OUTCOME") == "accept"
-
-
-def test_a_pair_has_a_burst_of_45_and_then_one_in_six_seconds() -> None:
-    tokens, taken = 45.0, 0
-    while (left := rules.take_token(tokens, 0.0)).wait_seconds == 0:
-        tokens, taken = left.tokens, taken + 1
-
-    assert taken == 45
-    assert left.wait_seconds == pytest.approx(6)
-    assert rules.take_token(0.0, 6.0).wait_seconds == 0
+def test_a_pair_without_a_token_waits_for_the_next() -> None:
+    assert rules.pair_wait(0.0) == 6
+    assert rules.pair_wait(0.5) == 3
+    assert rules.pair_wait(7.0) == 0
 
 
 @pytest.mark.parametrize(
@@ -334,6 +382,30 @@ def test_what_is_no_number_to_write_to_is_refused_without_being_repeated(
     assert not raw or len(raw) < 3 or raw not in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("raw", "key"),
+    [
+        ("06 39 98 00 99", "+33639980099"),
+        ("01 99 00 12 34", "+33199001234"),
+        ("09 72 00 00 00", "+33972000000"),
+        ("38200", "38200"),
+        ("ATLAS", "ATLAS"),
+        ("MG" + "0" * 32, "MG" + "0" * 32),
+    ],
+)
+def test_an_sms_is_sent_from_a_number_a_short_one_a_name_or_a_service(raw: str, key: str) -> None:
+    assert to_sender(Channel.SMS, raw, "FR") == key
+    for wrong in ("", "12", "A name that is long", "+33"):
+        with pytest.raises(InvalidInput, match="nothing that an SMS"):
+            to_sender(Channel.SMS, wrong, "FR")
+
+
+def test_recipients_are_compared_whatever_their_spelling() -> None:
+    assert alike(Channel.SMS, "06 39 98 00 01", "FR") == alike(Channel.WHATSAPP, TO, "FR")
+    assert alike(Channel.EMAIL, " a@B.org ", "FR") == "a@b.org"
+    assert alike(Channel.SMS, "abc", "FR") == "abc"
+
+
 def test_mail_addresses_keep_their_name_and_lose_the_case_of_their_host() -> None:
     assert to_email(" Ana.Roy+x@Example.ORG ") == "Ana.Roy+x@example.org"
     for wrong in (
@@ -380,6 +452,87 @@ def test_a_template_uses_what_it_declares() -> None:
     for body, names in (("a {{b}}", []), ("a", ["b"]), ("{{b}}", ["b", "b"])):
         with pytest.raises(TemplateRefused):
             texts.check_declared(body, None, [{"name": name} for name in names])
+
+
+DOCUMENT = replace(
+    TEMPLATE,
+    body="Bonjour {{name}}, {{amount}}",
+    variables=(
+        {"name": "file", "kind": "media"},
+        *TEMPLATE.variables,
+        {"name": "plan"},
+        {"name": "code"},
+    ),
+    components=(
+        {"type": "button", "sub_type": "copy_code", "index": 1, "variable": "code"},
+        {"type": "button", "sub_type": "url", "index": 0, "variable": "plan"},
+        {"type": "header", "format": "DOCUMENT", "variable": "file"},
+    ),
+)
+LINK = {"link": "https://files.example.test/a.pdf", "filename": "appel.pdf"}
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_template_has_a_header_and_buttons_as_its_documents_say(named: bool) -> None:  # noqa: FBT001 - which
+    """6.1, with parameters by name and by position."""
+    template = replace(DOCUMENT, parameter_format="NAMED" if named else "POSITIONAL")
+    given = {"name": "Camille", "amount": "1 250,00 EUR", "plan": "p-12", "code": "X", "file": LINK}
+    values = texts.parameters(template, given)
+
+    made = components.of(template, values, texts.used_in(template.body))
+
+    def text(name: str, value: str) -> dict[str, str]:
+        return {"type": "text", **({"parameter_name": name} if named else {}), "text": value}
+
+    assert made == [
+        {"type": "header", "parameters": [{"type": "document", "document": LINK}]},
+        {"type": "body", "parameters": [text("name", "Camille"), text("amount", "1 250,00 EUR")]},
+        {
+            "type": "button",
+            "sub_type": "url",
+            "index": "0",
+            "parameters": [{"type": "text", "text": "p-12"}],
+        },
+        {
+            "type": "button",
+            "sub_type": "copy_code",
+            "index": "1",
+            "parameters": [{"type": "coupon_code", "coupon_code": "X"}],
+        },
+    ]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("a.pdf", {}, {"link": 1}, {"link": "http://x.test/a"}, {"link": "https://localhost/a"}),
+        *({"link": "https://10.0.0.1/a"}, {**LINK, "x": 1}, {**LINK, "filename": "a\nb"}),
+    ],
+)
+def test_media_is_a_link_that_the_provider_can_follow(value: object) -> None:
+    assert components.media_fault(LINK) is None
+    assert components.media_fault(value) is not None
+
+
+@pytest.mark.parametrize(
+    ("variables", "parts"),
+    [
+        ([{"name": "a", "kind": "media"}], []),
+        ([{"name": "a"}], [{"type": "header", "format": "IMAGE", "variable": "a"}]),
+        (
+            [{"name": "a", "kind": "media", "required": False}],
+            [{"type": "header", "format": "IMAGE", "variable": "a"}],
+        ),
+        ([{"name": "a"}], [{"type": "header", "format": "TEXT", "variable": "a"}] * 2),
+        ([{"name": "a"}], [{"type": "button", "index": 0, "variable": "a"}] * 2),
+        ([], [{"type": "button", "index": 0, "variable": "a"}]),
+    ],
+)
+def test_parts_that_no_template_can_have_are_refused(
+    variables: list[dict[str, object]], parts: list[dict[str, object]]
+) -> None:
+    with pytest.raises(TemplateRefused):
+        texts.check_declared("Bonjour", None, variables, parts)
 
 
 def test_an_sms_has_parts_by_its_letters() -> None:
@@ -481,13 +634,57 @@ def test_what_is_stored_of_an_answer_has_no_recipient_and_no_text() -> None:
     assert TO not in sanitised(f"cannot reach {TO} or ana.roy@example.org")
 
 
+@pytest.mark.parametrize(
+    "number",
+    ["33639980001", "06 39 98 00 01", "06.39.98.00.01", "0033639980001", "(336) 399-80001"],
+)
+def test_numbers_are_masked_however_they_are_written(number: str) -> None:
+    told = sanitised(f"(#131030) {number} not in allowed list, code 131030")
+
+    assert number not in told
+    assert "131030" in told
+    assert number not in str(safe({"error": {"message": f"no {number}", "details": [number]}}))
+
+
 def test_callbacks_that_cannot_be_read_are_counted_not_raised() -> None:
-    for body in (b"", b"[]", b"{", b'{"entry":[1,{"changes":[2]}]}', b"\xff"):
+    for body in (b"", b"[]", b"{", b'{"entry":[1,{"changes":[2]}]}', b"\xff", b'{"entry":1}'):
         assert parsing.of_whatsapp(body) == ([], 0)
+    for value in (b'{"statuses":1}', b'{"metadata":[],"messages":[{}]}', b"1"):
+        whole = b'{"entry":[{"id":[],"changes":[{"value":' + value + b"}]}]}"
+        assert parsing.of_whatsapp(whole) == ([], 1)
     statuses = b'[{}, {"id":"x","status":"sent","timestamp":"no"}]'
     odd = b'{"entry":[{"changes":[{"value":{"statuses":' + statuses + b"}}]}]}"
     assert parsing.of_whatsapp(odd) == ([], 2)
     assert parsing.of_twilio("/x", b"\xff=1", NOW) == ([], 1)
+
+
+def test_the_sandbox_never_gives_an_id_twice_in_another_life_neither() -> None:
+    first, second = Providers(), Providers()
+
+    ids = [first.take("twilio", TO, None, {}).id for _ in range(5002)]
+    ids += [second.take("twilio", TO, None, {}).id for _ in range(3)]
+
+    assert len(set(ids)) == 5005
+    assert {len(each) for each in ids} == {34}
+
+
+def test_doctor_names_what_is_missing_beside_what_is_set() -> None:
+    whole = OutboundSettings(
+        whatsapp_token="t",
+        whatsapp_app_secret="s",
+        smtp_host="mail.example.test",
+        token_secret="s",
+        bounce_secret="s",
+        public_url="https://outbound.example.test",
+    )
+    missing = OutboundSettings(whatsapp_token="t", smtp_host="mail.example.test")
+
+    assert troubles(OutboundSettings()) == troubles(whole) == []
+    named = [each.hint.removeprefix("Set OSTINATO_OUTBOUND_") for each in troubles(missing)]
+    assert named == [
+        *("WHATSAPP_APP_SECRET.", "TOKEN_SECRET.", "BOUNCE_SECRET."),
+        *("SUPPRESSION_SECRET.", "PUBLIC_URL."),
+    ]
 
 
 def test_our_own_reference_is_read_strictly() -> None:

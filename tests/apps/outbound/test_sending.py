@@ -1,14 +1,19 @@
 """The worker: what each answer of a provider leads to, over real HTTP (seed 4.2, domain.md 6.4)."""
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
+from ostinato.apps.outbound import store
+from ostinato.apps.outbound.jobs import prune
 from ostinato.apps.outbound.model import Provider
-from ostinato.apps.outbound.policy import TABLE, Kind, ruling_of
+from ostinato.apps.outbound.policy import TABLE, Kind
+from ostinato.apps.outbound.sandbox_shapes import Inbound
 from tests.apps.outbound.conftest import NOON, PHONE_NUMBER_ID, World, set_clock
+from tests.db.waiting import until_async
 
 TO = "+33639981234"
 
@@ -19,32 +24,48 @@ async def sent(world: World, to: str = TO, **more: Any) -> dict[str, Any]:  # no
 
 
 async def test_every_code_of_the_policy_table_does_what_its_class_says(world: World) -> None:
-    """Each of them once as the answer of the provider: the table of domain.md 6.4."""
-    codes = [code for code in TABLE[Provider.WHATSAPP] if not 201 <= int(code) <= 298] + ["987654"]
-    found: dict[str, str] = {}
-    holding = (Kind.HOLD, Kind.HOLD_TEMPLATE)
-    alone = [code for code in codes if ruling_of(Provider.WHATSAPP, code).kind in holding]
-    alone.append("132016")  # takes the template out of use, for the others too
-    together = [code for code in codes if code not in alone]
-    for batch in (together, *([code] for code in alone)):
-        made = {}
-        for code in batch:
-            to = f"+3363998{2000 + codes.index(code)}"
-            world.providers.script(to, *[code] * 4)  # the first retry may come while we look
-            made[code] = await sent(world, to)
-        await world.work()
-        held = await world.rows("select id from outbound.sender where held_until is not null")
-        template = (await world.rows("select is_active, held_until from outbound.template"))[0]
-        for code, each in made.items():
-            shown = await world.show(each)
-            found[code] = what(
-                shown, held=bool(held), active=template[0], template_held=template[1]
-            )
-            assert shown["attempts"][0]["errorCode"] == code
-            assert shown["attempts"][0]["status"] == "FAILED"
-        await world.rows("update outbound.sender set held_until = null")
-        await world.rows("update outbound.template set held_until = null, is_active = true")
+    """Each of them once as the answer of the provider: the table of domain.md 6.4.
 
+    Each has a sender and a template of its own, so that what one holds holds no other.
+    """
+    codes = [code for code in TABLE[Provider.WHATSAPP] if not 201 <= int(code) <= 298] + ["987654"]
+    await world.rows(
+        "insert into outbound.sender (tenant_id, channel, provider, provider_key)"
+        " select 'acme', 'WHATSAPP', 'whatsapp', code from unnest(%s::text[]) code",
+        codes,
+    )
+    await world.rows(
+        "insert into outbound.template (tenant_id, template_code, language, category,"
+        " provider_name, body) select 'acme', 't' || code, 'fr', 'UTILITY', code, 'Bonjour'"
+        " from unnest(%s::text[]) code",
+        codes,
+    )
+    senders = dict(await world.rows("select provider_key, id from outbound.sender"))
+    await world.consent(TO)
+    for code in codes:
+        world.providers.script(code, *[code] * 4)  # the first retry may come while we look
+        own = {"senderId": senders[code], "templateCode": f"t{code}", "variables": {}}
+        await world.message(TO, key=code, **own)
+
+    await world.work()
+
+    held = dict(await world.rows("select provider_key, held_until from outbound.sender"))
+    templates = {
+        row[0]: row[1:]
+        for row in await world.rows(
+            "select provider_name, provider_status, held_until from outbound.template"
+        )
+    }
+    attempts = await world.rows(
+        "select m.idempotency_key, a.error_code, a.status from outbound.message m"
+        " join outbound.attempt a on a.message_id = m.id and a.attempt_no = 1"
+    )
+    assert sorted(attempts) == sorted((code, code, "FAILED") for code in codes)
+    page = await world.call("GET", "/messages", params={"limit": 200})
+    found = {}
+    for shown in page["items"]:
+        code = shown["idempotencyKey"]
+        found[code] = what(shown, held[code], *templates[code])
     expected = {
         code: {
             Kind.HOLD: "held",
@@ -60,19 +81,17 @@ async def test_every_code_of_the_policy_table_does_what_its_class_says(world: Wo
     assert found == expected
 
 
-def what(shown: dict[str, Any], *, held: bool, active: bool, template_held: object) -> str:
-    if held:
+def what(shown: dict[str, Any], held: object, told: object, template_held: object) -> str:
+    if held or template_held:
         assert (shown["status"], shown["attemptsUsed"]) == ("QUEUED", 0)
-        return "held"
-    if template_held:
-        assert (shown["status"], shown["attemptsUsed"]) == ("QUEUED", 0)
-        return "template held"
+        assert shown["waitsFor"] == ("HOLD" if held else "TEMPLATE_HELD")
+        return "held" if held else "template held"
     if shown["status"] == "QUEUED":
         assert shown["attemptsUsed"] >= 1, shown
         return "retry"
     assert shown["status"] == "FAILED"
     assert shown["deadLetteredAt"] is None
-    return "failed" if active else "deactivated"
+    return "failed" if told is None else "deactivated"
 
 
 async def test_retries_follow_the_seed_and_end_among_the_dead_letters(world: World) -> None:
@@ -187,6 +206,8 @@ async def test_faults_of_the_network_and_odd_answers(world: World) -> None:
             ("429:7", "HTTP_429", "QUEUED"),
             ("401", "HTTP_401", "QUEUED"),
             ("400", "HTTP_400", "FAILED"),
+            ("502", None, "SENDING"),  # a gateway may have handed it on
+            ("504", None, "SENDING"),
             ("reset", None, "SENDING"),
             ("close", None, "SENDING"),
             ("truncated", None, "SENDING"),
@@ -225,17 +246,26 @@ async def test_a_revoked_consent_stops_the_next_attempt(world: World) -> None:
     assert "BLOCKED_BY_POLICY" in [each["action"] for each in audit]
 
 
-async def test_a_consent_that_expires_or_moves_stops_it_in_the_worker(world: World) -> None:
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"address": "+33639985555"}, "CONSENT_OTHER_ADDRESS"),
+        ({"expiresAt": "2026-06-10T21:30:00Z"}, "CONSENT_EXPIRED"),
+    ],
+)
+async def test_a_consent_that_expires_or_moves_stops_it_in_the_worker(
+    world: World, change: dict[str, str], reason: str
+) -> None:
     await set_clock(world.engine, datetime(2026, 6, 10, 21, 0, tzinfo=UTC))
     made = await sent(world)
     await world.work()
     assert (await world.show(made))["waitsFor"] == "QUIET_HOURS"
 
-    await world.consent("+33639985555", subjectId=f"s{TO}")
+    await world.consent(TO, **{"subjectId": f"s{TO}"} | change)
     await world.work(move_clock=True)
 
     shown = await world.show(made)
-    assert (shown["status"], shown["cancelReason"]) == ("CANCELLED", "CONSENT_OTHER_ADDRESS")
+    assert (shown["status"], shown["cancelReason"]) == ("CANCELLED", reason)
     assert TO not in world.providers.asked
 
 
@@ -277,11 +307,17 @@ async def test_a_held_sender_holds_all_its_messages_until_it_is_released(world: 
     assert (await world.show(second))["waitsFor"] == "SENDER_HELD"
     (held, *_) = await world.call("GET", "/senders")
     assert held["holdReason"] == "auth"
-    await world.call("POST", f"/senders/{held['id']}/release")
     world.providers.script("+33639980012")
-    await world.work(move_clock=True)
-    assert (await world.show(second))["status"] in ("SENT", "DELIVERED")
-    assert (await world.show(first))["attemptsUsed"] == 0
+    await world.work()
+    assert (await world.show(second))["waitsFor"] == "SENDER_HELD", "not by itself"
+
+    await world.call("POST", f"/senders/{held['id']}/release")
+    await world.work()
+
+    for each in (first, second):
+        shown = await world.show(each)
+        assert shown["status"] in ("SENT", "DELIVERED"), "at once, not at the end of its hold"
+        assert shown["attemptsUsed"] == 0
 
 
 async def test_a_recipient_is_paused_and_others_are_not(world: World) -> None:
@@ -298,6 +334,119 @@ async def test_a_recipient_is_paused_and_others_are_not(world: World) -> None:
     await world.work(move_clock=True)
     assert (await world.show(first))["status"] in ("SENT", "DELIVERED")
     assert (await world.show(behind))["status"] in ("SENT", "DELIVERED")
+
+
+async def test_one_person_gets_a_burst_of_45_and_then_one_in_six_seconds(world: World) -> None:
+    """6.2: also when many workers want the last one."""
+    await world.consent(TO)
+    sender = await world.value("select id from outbound.sender where channel = 'WHATSAPP'")
+    await world.engine.clock.freeze()
+    pair = {"tenant_id": "acme", "sender_id": sender, "address": TO, "burst": 45.0, "seconds": 6.0}
+
+    async def take(times: int) -> int:
+        found = 0
+        for _ in range(times):
+            async with world.engine.client.transaction() as conn:
+                found += await store.one(conn, "take_token", **pair) is not None
+        return found
+
+    assert sum(await asyncio.gather(*(take(14) for _ in range(4)))) == 45
+    made = [await world.message(TO) for _ in range(2)]
+    await world.work()
+    waiting = await world.show(made[0])
+    assert waiting["waitsFor"] == "PAIR_RATE"
+    await world.engine.clock.freeze(await world.engine.clock.now() + timedelta(seconds=6))
+    await world.work()
+    states = sorted([(await world.show(each))["status"] for each in made])
+    assert states in (["QUEUED", "SENT"], ["DELIVERED", "QUEUED"])
+    await world.rows("select ostinato.set_test_clock(null, interval '0')")
+
+
+async def test_a_lost_answer_of_the_other_providers_waits_for_a_callback_too(world: World) -> None:
+    """Twilio tells by the reference that was sent along; a mail server tells nothing."""
+    made = {}
+    for to, channel, answer in ((TO, "SMS", "silent"), ("a@example.test", "EMAIL", "lost")):
+        world.providers.script(to, answer)
+        await world.consent(to, channel=channel)
+        made[channel] = await world.message(to, channel=channel, urgent=True)
+
+    await world.work()
+    await world.settled()
+
+    by_mail = await world.show(made["EMAIL"])
+    assert (by_mail["status"], by_mail["waitsFor"]) == ("SENDING", "UNKNOWN_OUTCOME")
+    await world.work(move_clock=True)
+    by_sms = await world.show(made["SMS"])
+    assert by_sms["status"] == "DELIVERED"
+    assert [each["status"] for each in by_sms["attempts"]] == ["SUCCESS"]
+    assert sorted(each.provider for each in world.providers.sent) == ["smtp", "smtp", "twilio"]
+
+
+async def test_a_message_whose_job_is_gone_is_found_and_sent_or_cancelled(world: World) -> None:
+    await set_clock(world.engine, datetime(2026, 6, 10, 21, 0, tzinfo=UTC))  # they wait
+    cancelled, lost = await sent(world), await sent(world, "+33639981235")
+    await world.work()
+    job = (await world.show(cancelled))["jobId"]
+    await world.rows("select ostinato.cancel_job(%s, 'a mistake')", job)
+    gone = (await world.show(lost))["jobId"]
+    await world.rows("delete from ostinato_data.scheduled where job_id = %s", gone)
+    await world.rows("delete from ostinato_data.job where id = %s", gone)
+    await set_clock(world.engine, datetime(2026, 6, 11, 8, 0, tzinfo=UTC))
+
+    await world.work()
+    await world.work()
+
+    shown = await world.show(cancelled)
+    assert (shown["status"], shown["cancelReason"]) == ("CANCELLED", "JOB_CANCELLED")
+    assert (await world.show(lost))["status"] in ("SENT", "DELIVERED")
+
+
+async def test_no_transaction_is_open_while_the_provider_is_asked(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """2.1: a provider that is slow holds nothing up in the database."""
+    monkeypatch.setenv("OSTINATO_OUTBOUND_TIMEOUT_SECONDS", "30")
+    world.providers.script(TO, "held:ok")
+    made = await sent(world)
+    working = asyncio.create_task(world.work())
+
+    async def is_asked() -> bool:
+        return TO in world.providers.asked
+
+    await until_async(is_asked)
+    open_ones = await world.rows(
+        "select query from pg_stat_activity where datname = current_database()"
+        " and state like 'idle in transaction%'"
+    )
+    world.providers.gate.set()
+    await working
+
+    assert open_ones == []
+    assert (await world.show(made))["status"] in ("SENT", "DELIVERED")
+
+
+async def test_what_nobody_needs_any_more_is_forgotten(world: World) -> None:
+    """What people wrote, how fast they may be written to, and callbacks; not who opted out."""
+    await sent(world)
+    await world.work()
+    await world.settled()
+    telling = world.providers.inbound(Inbound(from_=TO, text="STOP"))
+    await world.providers.make(telling)
+    await world.work()
+    async with world.engine.client.transaction() as conn:
+        await prune.enqueue(conn)
+    await set_clock(world.engine, NOON + timedelta(days=31))
+
+    await world.work()
+
+    for statement in (
+        "select count(*) from outbound.inbound",
+        "select count(*) from outbound.pair",
+        "select count(*) from outbound.callback",
+        "select count(*) from outbound.callback_line",
+    ):
+        assert await world.value(statement) == 0, statement
+    assert await world.value("select count(*) from outbound.suppression") == 1
 
 
 async def test_free_text_goes_within_the_window_and_becomes_a_template_outside(
@@ -405,22 +554,24 @@ async def test_twilio_errors_have_their_classes_and_21610_ends_the_consent(world
         "30007": "FAILED",
         "30008": "QUEUED",
     }
-    found = {}
+    made, senders = {}, {}
+    for name in ("20003", "30002"):  # what holds a sender has one of its own
+        sender = {"channel": "SMS", "providerKey": name}
+        senders[name] = (await world.call("PUT", "/senders", json=sender))["id"]
     for number, code in enumerate(expected):
         to = f"+3363998{4000 + number}"
-        world.providers.script(to, code)
-        await world.consent(to, channel="SMS", subjectId=to)
-        made = await world.message(to, channel="SMS", subjectId=to)
-        await world.work()
-        shown = await world.show(made)
-        found[code] = shown["status"]
-        assert to not in str(shown["attempts"])
-        await world.rows("update outbound.sender set held_until = null")
-        if code == "21610":
-            (consent,) = await world.call("GET", "/consents", params={"subjectId": to})
-            assert (consent["status"], consent["events"][-1]["source"]) == ("REVOKED", "PROVIDER")
+        world.providers.script(to, *[code] * 4)
+        await world.consent(to, channel="SMS", subjectId=code)
+        own = senders.get(code)
+        made[code] = await world.message(to, channel="SMS", subjectId=code, senderId=own)
 
-    assert found == expected
+    await world.work()
+
+    shown = {code: await world.show(each) for code, each in made.items()}
+    assert {code: each["status"] for code, each in shown.items()} == expected
+    assert "3363998" not in str([each["attempts"] for each in shown.values()])
+    (consent,) = await world.call("GET", "/consents", params={"subjectId": "21610"})
+    assert (consent["status"], consent["events"][-1]["source"]) == ("REVOKED", "PROVIDER")
 
 
 async def test_mail_goes_by_smtp_with_a_message_id_of_its_own(world: World) -> None:
@@ -444,7 +595,7 @@ async def test_mail_goes_by_smtp_with_a_message_id_of_its_own(world: World) -> N
 
 async def test_mail_is_deferred_refused_bounced_and_complained_about(world: World) -> None:
     made = {}
-    for name in ("defer-451", "reject-511", "bounce-511", "complaint"):
+    for name in ("defer-451", "reject-511", "bounce-511", "complaint", "complaint2"):
         to = f"{name}@example.test"
         await world.consent(to, channel="EMAIL", subjectId=to)
         made[name] = await world.message(to, channel="EMAIL", subjectId=to, urgent=True)
@@ -452,8 +603,7 @@ async def test_mail_is_deferred_refused_bounced_and_complained_about(world: Worl
     await world.work()
     deferred = await world.show(made["defer-451"])
     await world.settled()
-    await world.rows("select 1")
-    await world.until_told("/api/v1/webhooks/email/bounces", 2)
+    await world.until_told("/api/v1/webhooks/email/bounces", 3)
     await world.work(move_clock=True)
 
     assert (deferred["status"], deferred["errorCode"]) == ("QUEUED", "4.3.0")
@@ -464,8 +614,10 @@ async def test_mail_is_deferred_refused_bounced_and_complained_about(world: Worl
     ]
     assert (shown["reject-511"]["status"], shown["reject-511"]["errorCode"]) == ("FAILED", "5.1.1")
     assert (shown["bounce-511"]["status"], shown["bounce-511"]["errorCode"]) == ("FAILED", "5.1.1")
-    assert shown["complaint"]["errorCode"] == "complaint"
-    (consent,) = await world.call(
-        "GET", "/consents", params={"subjectId": "complaint@example.test"}
-    )
-    assert consent["status"] == "REVOKED"
+    for name in ("complaint", "complaint2"):  # the second is no repetition of the first
+        assert shown[name]["status"] == "SENT", "it arrived, or nobody could complain"
+        params = {"subjectId": f"{name}@example.test"}
+        (consent,) = await world.call("GET", "/consents", params=params)
+        assert consent["status"] == "REVOKED"
+    audit = await world.call("GET", "/audit", params={"action": "COMPLAINT"})
+    assert len(audit) == 2

@@ -65,6 +65,43 @@ async def test_refused_callbacks_held_senders_and_unknown_codes_fire(world: Worl
     assert ("outbound.unknown_codes", "whatsapp 777777") in await firing(world)
 
 
+async def test_what_failed_after_it_was_sent_failed_once(world: World) -> None:
+    """Magic recipient 0002: both the figure and the alert's function say that all failed."""
+    to = "+33639980002"
+    await world.consent(to)
+    await world.message(to)
+    await world.work()
+    await world.settled()
+
+    figures = (await world.call("GET", "/metrics"))["figures"]
+
+    (rate,) = [each["value"] for each in figures if each["name"] == "failure_rate"]
+    assert rate == 1.0
+    assert await world.rows("select value from outbound.failure_rates(60, 1)") == [(1.0,)]
+
+
+async def test_a_code_that_nobody_knows_fires_when_a_callback_tells_it(world: World) -> None:
+    """6.4: alert on first sight."""
+    world.providers.script(TO, statuses=["failed:777778"])
+    await world.consent(TO)
+    await world.message(TO)
+    await world.work()
+    await world.settled()
+
+    assert ("outbound.unknown_codes", "whatsapp 777778") in await firing(world)
+
+
+async def test_callbacks_that_nobody_works_through_are_told_before_they_are_forgotten(
+    world: World,
+) -> None:
+    await world.rows(
+        "insert into outbound.callback (provider, url, body, received_at)"
+        " values ('whatsapp', '/', '', ostinato.now() - interval '13 hours')"
+    )
+
+    assert await firing(world) == {("outbound.stuck_callbacks", "whatsapp")}
+
+
 async def test_prometheus_reads_the_figures(world: World) -> None:
     world.providers.script(TO, "132001")
     await world.consent(TO)

@@ -1,7 +1,7 @@
 """Consented messages by WhatsApp, SMS and mail: accepted once, sent if allowed, accounted for.
 
 Seed 002. `rules` and `policy` hold the decisions, `sending` what is asked before an attempt,
-`settling` what follows from it, `callbacks` what providers tell later.
+`settling` and `failing` what follows from it, `callbacks` what providers tell later.
 """
 
 from typing import Final
@@ -25,7 +25,9 @@ APP: Final = App(
     sandbox="ostinato.apps.outbound.sandbox:Providers",
     demo="ostinato.apps.outbound.demo:SCENARIO",
     metrics="ostinato.apps.outbound.metrics:FIGURES",
+    doctor="ostinato.apps.outbound.checkup:CHECKUP",
     alerts=ALERTS,
 )
 
-from ostinato.apps.outbound import jobs as _jobs  # noqa: E402, F401 - declares the kinds
+from ostinato.apps.outbound import coop_jobs as _coop  # noqa: E402, F401 - declares the kinds
+from ostinato.apps.outbound import jobs as _jobs  # noqa: E402, F401 - as above

@@ -1,17 +1,15 @@
 """Recipients as they are stored and compared: E.164 numbers and plain mail addresses (6.10)."""
 
 import re
-from typing import Final, Literal
+from typing import Final
 
 import phonenumbers
 from phonenumbers import NumberParseException, PhoneNumberFormat, PhoneNumberType
 
-from ostinato.apps.outbound.model import Channel
+from ostinato.apps.outbound.model import Channel, Validation
 from ostinato.base.errors import InvalidInput
 
-__all__ = ["Validation", "normalised", "to_email", "to_number"]
-
-Validation = Literal["possible", "valid"]
+__all__ = ["alike", "normalised", "to_email", "to_number", "to_sender"]
 
 _MOBILE: Final = (
     PhoneNumberType.MOBILE,
@@ -23,6 +21,9 @@ _EMAIL = re.compile(
     r"(?P<local>[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*)"
     r"@(?P<host>(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z]{2,63})"
 )
+_SERVICE: Final = re.compile(r"MG[0-9a-fA-F]{32}")
+_SHORT: Final = re.compile(r"\d{3,6}")
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ]{0,10}")
 _LONGEST_EMAIL: Final = 254
 _LONGEST_LOCAL: Final = 64
 
@@ -34,6 +35,43 @@ def normalised(
     if channel is Channel.EMAIL:
         return to_email(raw)
     return to_number(raw, region, validation)
+
+
+def alike(channel: Channel, raw: str, region: str) -> str:
+    """A recipient as two requests are compared by it: in E.164 if it can be read, never refused."""
+    if channel is Channel.EMAIL:
+        name, _, host = raw.strip().rpartition("@")
+        return f"{name}@{host.lower()}"
+    try:
+        number = phonenumbers.parse(raw, region)
+    except NumberParseException:
+        return raw.strip()
+    return phonenumbers.format_number(number, PhoneNumberFormat.E164)
+
+
+def to_sender(channel: Channel, raw: str, region: str) -> str:
+    """What a message is sent from: a mail address, or by SMS a number, a short one, a name.
+
+    A Messaging Service of Twilio is one too. The phone_number_id of WhatsApp is as Meta gives it.
+    """
+    key = raw.strip()
+    if channel is Channel.EMAIL:
+        return to_email(key)
+    if channel is Channel.WHATSAPP or _SERVICE.fullmatch(key) or _SHORT.fullmatch(key):
+        return key
+    if _NAME.fullmatch(key) and not key.replace(" ", "").isdigit():
+        return key
+    try:
+        number = phonenumbers.parse(key, region)
+    except NumberParseException:
+        number = None
+    if number is None or not phonenumbers.is_possible_number(number):
+        raise InvalidInput(
+            "this is nothing that an SMS can be sent from",
+            hint="A number, a short number, a name of up to 11 letters, or MG… at Twilio.",
+            field="providerKey",
+        )
+    return phonenumbers.format_number(number, PhoneNumberFormat.E164)
 
 
 def to_number(raw: str, region: str, validation: Validation = "valid") -> str:

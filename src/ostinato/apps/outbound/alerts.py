@@ -14,7 +14,7 @@ ALERTS: Final = (
         severity="critical",
         tenant=None,
         message="{label} has {value} messages whose attempts are used up",
-        remedy="GET /api/v1/outbound/messages?status=FAILED says why; POST …/retry sends again.",
+        remedy="GET /api/v1/outbound/messages?dead=true says why; POST …/retry sends again.",
     ),
     Alert(
         "outbound.failure_rate",
@@ -52,6 +52,14 @@ ALERTS: Final = (
         tenant=None,
         message="{value} senders of {label} are held because of an error of their provider",
         remedy="Mend it at the provider (token, payment, account), then POST …/release.",
+    ),
+    Alert(
+        "outbound.stuck_callbacks",
+        function="outbound.stuck_callbacks",
+        parameters={"hours": 12},
+        above=0,
+        message="{value} callbacks of {label} have not been worked through for {hours} hours",
+        remedy="`ostinato jobs dead --each` says why; redrive them before they are forgotten.",
     ),
     Alert(
         "outbound.unknown_codes",

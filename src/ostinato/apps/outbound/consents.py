@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid4
 
-from ostinato.apps.outbound import events, store
+from ostinato.apps.outbound import events, store, suppressions
 from ostinato.apps.outbound.errors import ConsentProofRequired
 from ostinato.apps.outbound.machine import CONSENT, CONSENT_ENTITY, MESSAGE, MESSAGE_ENTITY
 from ostinato.apps.outbound.model import (
@@ -20,10 +20,21 @@ from ostinato.apps.outbound.model import (
     Purpose,
     Status,
 )
+from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection
 from ostinato.engine import clock, machines
 
-__all__ = ["Ended", "Given", "expire", "record", "restore", "revoke", "revoke_address"]
+__all__ = [
+    "Ended",
+    "Given",
+    "Recorded",
+    "cancel_waiting",
+    "expire",
+    "record",
+    "restore",
+    "revoke",
+    "revoke_address",
+]
 
 EVENT_OF = {
     ConsentStatus.GRANTED: "grant",
@@ -58,7 +69,17 @@ class Ended:
     occurred_at: datetime | None = None
 
 
-async def record(conn: Connection, tenant_id: str, actor: str, given: Given) -> UUID:
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A consent as it stands now, which need not be what was said of it."""
+
+    id: UUID
+    status: ConsentStatus
+
+
+async def record(
+    conn: Connection, tenant_id: str, actor: str, given: Given, settings: OutboundSettings
+) -> Recorded:
     """Record a consent, or that it was asked for, denied or revoked; with the proof, for good."""
     if given.status is ConsentStatus.GRANTED and not given.proof:
         raise ConsentProofRequired("a consent was to be granted without a proof")
@@ -83,7 +104,10 @@ async def record(conn: Connection, tenant_id: str, actor: str, given: Given) -> 
     else:
         kind = given.status.value
         await _end(conn, tenant_id, consent, given.status, ended, now=now)
-    after = before if given.status is ConsentStatus.PENDING else given.status
+    await _remember(conn, tenant_id, given, at, settings)
+    row = await store.one(conn, "lock_consent", **place)
+    assert row is not None  # noqa: S101 - it is held
+    after = ConsentStatus(row["status"])
     await _prove(conn, tenant_id, consent, kind, after, ended=ended)
     await store.note_audit(
         conn,
@@ -94,7 +118,18 @@ async def record(conn: Connection, tenant_id: str, actor: str, given: Given) -> 
         subject_id=consent.subject_id,
         details={"channel": given.channel, "purpose": given.purpose, "source": given.source},
     )
-    return consent.id
+    return Recorded(consent.id, after)
+
+
+async def _remember(
+    conn: Connection, tenant_id: str, given: Given, at: datetime, settings: OutboundSettings
+) -> None:
+    """What is revoked stays refused there, until a person grants it anew: no import does."""
+    place = (conn, tenant_id, given.channel, given.address, (given.purpose,))
+    if given.status is ConsentStatus.REVOKED:
+        await suppressions.add(*place, source=given.source, since=at, settings=settings)
+    elif given.status is ConsentStatus.GRANTED and given.source is not ConsentSource.IMPORT:
+        await suppressions.lift(*place, at=at, settings=settings)
 
 
 async def revoke(conn: Connection, tenant_id: str, consent: Consent, ended: Ended) -> int:
@@ -125,8 +160,13 @@ async def revoke_address(
     purposes: Iterable[Purpose],
     *,
     ended: Ended,
+    settings: OutboundSettings,
 ) -> tuple[int, int]:
     """End what was allowed for an address: STOP, an opt-out, a complaint. Consents, messages."""
+    purposes = tuple(purposes)
+    at = ended.occurred_at or await clock.now(conn)
+    place = (conn, tenant_id, channel, address, purposes)
+    await suppressions.add(*place, source=ended.source, since=at, settings=settings)
     rows = await store.fetch(
         conn,
         "lock_consents_of_address",
@@ -142,22 +182,35 @@ async def revoke_address(
 
 
 async def restore(
-    conn: Connection, tenant_id: str, channel: Channel, address: str, ended: Ended
+    conn: Connection,
+    tenant_id: str,
+    channel: Channel,
+    address: str,
+    purposes: Iterable[Purpose],
+    *,
+    ended: Ended,
+    settings: OutboundSettings,
 ) -> int:
-    """Grant again what START asks for: only what was granted before, and then revoked."""
+    """Grant again what START asks for: only what was granted before, and then revoked.
+
+    One that was given for a time is given for that time, and no longer.
+    """
+    now = await clock.now(conn)
     rows = await store.fetch(
         conn,
         "lock_consents_of_address",
         tenant_id=tenant_id,
         channel=channel,
         address=address,
-        purposes=[str(purpose) for purpose in Purpose],
+        purposes=[str(purpose) for purpose in purposes],
     )
     restored = 0
     for row in rows:
         consent = store.consent_from(row)
         past = await store.one(conn, "was_granted", tenant_id=tenant_id, consent_id=consent.id)
         if consent.status is not ConsentStatus.REVOKED or past is None or not past["granted"]:
+            continue
+        if consent.expires_at is not None and consent.expires_at <= now:
             continue
         given = Given(
             consent.subject_id,
@@ -168,9 +221,10 @@ async def restore(
             ended.source,
             ended.proof,
             row["legal_basis"],
+            expires_at=consent.expires_at,
             occurred_at=ended.occurred_at,
         )
-        await record(conn, tenant_id, ended.actor, given)
+        await record(conn, tenant_id, ended.actor, given, settings)
         restored += 1
     return restored
 

@@ -6,15 +6,15 @@ and writes new ones, in the transaction of the change.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
 from ostinato.apps.outbound import address, consents, coop_rules, service, store
 from ostinato.apps.outbound.coop_rules import CALL, CONTRIBUTION, EVENTS, OPEN, STEPS, Step
-from ostinato.apps.outbound.model import Channel, Organisation, Purpose
-from ostinato.apps.outbound.service import Blocked, NewMessage
+from ostinato.apps.outbound.model import Channel, NewMessage, Organisation, Purpose, Status
+from ostinato.apps.outbound.service import Accepted, Blocked
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection, Row
 from ostinato.base.errors import NotFound, OstinatoError
@@ -25,6 +25,9 @@ __all__ = ["Contribution", "Member", "notify", "put_contribution", "put_member",
 
 KIND = "outbound.coop_step"
 ACTOR = "outbound.coop"
+NO_LONGER = "no longer relevant"
+MOST_TURNS = 20
+"""A date that is moved to and fro makes another message each time, but not for ever."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +66,8 @@ async def put_member(
 ) -> None:
     """Write a member; the address as it is compared with that of a consent."""
     chosen = await store.organisation(conn, tenant_id)
-    validation: address.Validation = (
-        "possible" if settings.phone_validation == "possible" else "valid"
-    )
     to = address.normalised(
-        member.channel, member.address, region=chosen.region, validation=validation
+        member.channel, member.address, region=chosen.region, validation=settings.validation
     )
     await store.run(conn, "put_member", tenant_id=tenant_id, **{**asdict(member), "address": to})
 
@@ -75,8 +75,8 @@ async def put_member(
 async def put_contribution(conn: Connection, tenant_id: str, new: Contribution) -> bool:
     """Write a contribution; whether its call for funds is to be told.
 
-    Another date, version or member cancels what waits and writes the timers anew; one that is paid
-    or waived has none.
+    Another date, version or member cancels what waits and writes the timers anew, as does one that
+    is open again; one that is paid or waived has none.
     """
     if await store.one(conn, "member", tenant_id=tenant_id, id=new.member_id) is None:
         raise NotFound(f"there is no member {new.member_id}", member_id=new.member_id)
@@ -85,6 +85,8 @@ async def put_contribution(conn: Connection, tenant_id: str, new: Contribution) 
     is_open = new.status in OPEN and new.paid_date is None
     names = ("due_date", "plan_version", "member_id")
     changed = old is None or any(old[name] != getattr(new, name) for name in names)
+    # A payment that bounced: its timers went when it was paid.
+    changed |= old is not None and not _is_open(old)
     if is_open and not changed:
         return False
     await _cancel(conn, tenant_id, new.id)
@@ -153,13 +155,8 @@ async def take_step(
 ) -> str:
     """A timer fired: make its message, or say why not. "overdue" is to be told in the outbox."""
     row = await store.one(conn, "contribution", tenant_id=tenant_id, id=contribution_id)
-    if (
-        row is None
-        or row["status"] not in OPEN
-        or row["paid_date"] is not None
-        or (row["due_date"], row["plan_version"]) != (due, plan_version)
-    ):
-        return "no longer relevant"
+    if row is None or not _is_as_told(row, due, plan_version):
+        return NO_LONGER
     if not step.reminds:
         await store.run(conn, "set_late", tenant_id=tenant_id, id=contribution_id)
     if step.name == "LATE_J+1":
@@ -216,8 +213,9 @@ async def notify(
         row = await store.one(
             conn, "contribution", tenant_id=tenant_id, id=payload["contribution_id"]
         )
-        if row is None:
-            return []
+        due = date.fromisoformat(payload["due_date"])
+        if row is None or not _is_as_told(row, due, int(payload["plan_version"])):
+            return [NO_LONGER]  # the event waited, and something newer was told since
         step = CALL if event_type.endswith("DUE_CREATED") else STEPS["LATE_J+1"]
         return [await about_contribution(conn, tenant_id, row, step, settings)]
     template = EVENTS[event_type]
@@ -275,10 +273,9 @@ async def _send(
     not_after: datetime | None = None,
 ) -> str:
     channel = Channel(member["channel"])
+    parts = (tenant_id, template_code, *about, channel)
     new = NewMessage(
-        idempotency_key=coop_rules.composed_key(
-            tenant_id, template_code, *about, channel, member["id"]
-        ),
+        idempotency_key=coop_rules.composed_key(*parts, member["id"]),
         subject_id=member["subject_id"],
         channel=channel,
         to=member["address"],
@@ -297,6 +294,12 @@ async def _send(
     try:
         async with conn.transaction():  # one member's trouble is not that of the others
             made = await service.accept(conn, tenant_id, ACTOR, new, settings, lenient=True)
+            for turn in range(2, MOST_TURNS):
+                if not _was_withdrawn(made):
+                    break
+                key = coop_rules.composed_key(*parts, f"{member['id']}#{turn}")
+                again = replace(new, idempotency_key=key)
+                made = await service.accept(conn, tenant_id, ACTOR, again, settings, lenient=True)
     except OstinatoError as error:
         await store.note_audit(
             conn,
@@ -306,9 +309,29 @@ async def _send(
             dossier_id=member["dossier_id"],
             subject_id=member["subject_id"],
             details={"error_code": type(error).code, "template_code": template_code},
+            status=Status.FAILED,
+            channel=channel,
+            template_code=template_code,
+            note=type(error).code,
         )
         return type(error).code
     return made.reason if isinstance(made, Blocked) else str(made.message.id)
+
+
+def _was_withdrawn(made: Accepted | Blocked) -> bool:
+    """Whether the message of a key was cancelled because the date moved, which is back now."""
+    if isinstance(made, Blocked) or made.is_new:
+        return False
+    return made.message.cancel_reason == "NO_LONGER_RELEVANT"
+
+
+def _is_open(row: Row) -> bool:
+    return row["status"] in OPEN and row["paid_date"] is None
+
+
+def _is_as_told(row: Row, due: date, plan_version: int) -> bool:
+    """Whether a contribution is open, with the date and the version that were told."""
+    return _is_open(row) and (row["due_date"], row["plan_version"]) == (due, plan_version)
 
 
 async def _instant(

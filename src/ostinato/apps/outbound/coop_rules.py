@@ -94,7 +94,6 @@ def irrelevance(
     message: Message,
     contribution: Mapping[str, Any] | None,
     member: Mapping[str, Any] | None,
-    now: datetime,  # noqa: ARG001 - as every guard
 ) -> str | None:
     """Why a message about Coop Habitat is not to be sent any more; None: it is."""
     if message.entity_type is None or not message.entity_type.startswith("COOP_"):

@@ -4,8 +4,8 @@ from typing import Any
 from uuid import UUID
 
 from ostinato.apps.outbound import service, store
-from ostinato.apps.outbound.model import Channel
-from ostinato.apps.outbound.service import Blocked, NewMessage
+from ostinato.apps.outbound.model import Channel, NewMessage
+from ostinato.apps.outbound.service import Blocked
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection
 

@@ -23,9 +23,9 @@ from ostinato.apps.outbound.errors import (
     TemplateRefused,
     WindowClosed,
 )
-from ostinato.apps.outbound.model import Status
+from ostinato.apps.outbound.model import NewMessage, Status
 from ostinato.apps.outbound.permissions import OPERATE, READ, SEND
-from ostinato.apps.outbound.service import Blocked, NewMessage
+from ostinato.apps.outbound.service import Blocked
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.views import (
     Activity,
@@ -103,8 +103,10 @@ async def create_message(
 @router.get("/messages", needs=READ)
 async def list_messages(
     caller: Who,
+    *,
     dossier_id: Annotated[str | None, Query(alias="dossierId", max_length=200)] = None,
     status: Status | None = None,
+    dead: Annotated[bool, Query(description="Only those whose attempts are used up.")] = False,
     cursor: Annotated[str | None, Query(max_length=200)] = None,
     limit: Limit = 50,
 ) -> MessagePage:
@@ -117,6 +119,7 @@ async def list_messages(
             tenant_id=caller.tenant_id,
             dossier_id=dossier_id,
             status=status,
+            dead=dead,
             before_at=before_at,
             before_id=before_id,
             most=limit + 1,

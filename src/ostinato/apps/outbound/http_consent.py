@@ -7,15 +7,16 @@ from urllib.parse import parse_qs
 from fastapi import Query, Request, Response
 from fastapi.responses import HTMLResponse, PlainTextResponse
 
-from ostinato.apps.outbound import address, consents, store
+from ostinato.apps.outbound import address, consents, erasing, store, suppressions
 from ostinato.apps.outbound.consents import Ended, Given
 from ostinato.apps.outbound.errors import ConsentProofRequired
 from ostinato.apps.outbound.model import ConsentSource, ConsentStatus
-from ostinato.apps.outbound.permissions import CONSENT, READ
+from ostinato.apps.outbound.permissions import CONSENT, ERASE, READ
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.signatures import read_unsubscribe_token
-from ostinato.apps.outbound.views import ConsentRecorded, ConsentView, NewConsent
+from ostinato.apps.outbound.views import ConsentRecorded, ConsentView, ErasedView, NewConsent
 from ostinato.base.errors import InvalidInput, NotFound
+from ostinato.engine import clock
 from ostinato.runtime.client import Client
 from ostinato.web.caller import Who
 from ostinato.web.routes import Router
@@ -24,6 +25,9 @@ __all__ = ["router"]
 
 router = Router(prefix="/api/v1/outbound", tags=["outbound consent"])
 
+SubjectId = Annotated[
+    str, Query(alias="subjectId", min_length=1, max_length=200, pattern=r"^[^\x00]+$")
+]
 ONE_CLICK = "One-Click"
 MOST_FORM = 10_000
 PAGE = """<!doctype html><html lang="fr"><meta charset="utf-8"><title>Se désabonner</title>
@@ -38,24 +42,21 @@ async def record_consent(caller: Who, body: NewConsent) -> ConsentRecorded:
     if body.status is ConsentStatus.EXPIRED:
         raise InvalidInput("a consent expires by its time only", hint="Set expiresAt.")
     settings = OutboundSettings.load()
-    validation: address.Validation = (
-        "possible" if settings.phone_validation == "possible" else "valid"
-    )
     async with caller.transaction() as conn:
         chosen = await store.organisation(conn, caller.tenant_id)
         to = address.normalised(
-            body.channel, body.address, region=chosen.region, validation=validation
+            body.channel, body.address, region=chosen.region, validation=settings.validation
         )
         given = Given(**{**body.model_dump(), "address": to})
-        found = await consents.record(conn, caller.tenant_id, caller.subject, given)
-    return ConsentRecorded(id=found, status=body.status)
+        now = await clock.now(conn)
+        if body.occurred_at is not None and body.occurred_at > now:
+            raise InvalidInput("occurredAt is in the future", hint="Leave it out for now.")
+        found = await consents.record(conn, caller.tenant_id, caller.subject, given, settings)
+    return ConsentRecorded(id=found.id, status=found.status)
 
 
 @router.get("/consents", needs=READ)
-async def show_consents(
-    caller: Who,
-    subject_id: Annotated[str, Query(alias="subjectId", min_length=1, max_length=200)],
-) -> list[ConsentView]:
+async def show_consents(caller: Who, subject_id: SubjectId) -> list[ConsentView]:
     """The consents of a person, each with its whole proof."""
     async with caller.transaction() as conn:
         rows = await store.fetch(
@@ -70,6 +71,14 @@ async def show_consents(
             )
             for row in rows
         ]
+
+
+@router.delete("/consents", needs=ERASE)
+async def erase_subject(caller: Who, subject_id: SubjectId) -> ErasedView:
+    """Forget a person: addresses and texts are blanked, proofs and refusals stay."""
+    async with caller.client.transaction() as conn:  # what came in is the workers' own
+        found = await erasing.erase(conn, caller.tenant_id, caller.subject, subject_id)
+    return ErasedView.model_validate(found)
 
 
 @router.get("/unsubscribe/{token}", public=True, response_class=HTMLResponse)
@@ -88,7 +97,8 @@ async def ask_unsubscribe(token: str) -> Response:
 )
 async def unsubscribe(request: Request, token: str) -> Response:
     """One click (RFC 8058): no login, no cookie, no redirect."""
-    consent_id = read_unsubscribe_token(OutboundSettings.load().token_secret, token)
+    settings = OutboundSettings.load()
+    consent_id = read_unsubscribe_token(settings.token_secret, token)
     if consent_id is None:
         raise NotFound("there is nothing to unsubscribe from by this link")
     if not is_one_click(await request.body(), request.headers.get("content-type", "")):
@@ -103,8 +113,19 @@ async def unsubscribe(request: Request, token: str) -> Response:
         names = ("tenant_id", "subject_id", "channel", "purpose")
         held = await store.one(conn, "lock_consent", **{name: row[name] for name in names})
         assert held is not None  # noqa: S101 - consents are not deleted
+        consent = store.consent_from(held)
         ended = Ended(ConsentSource.EMAIL_LINK, "recipient", {"list_unsubscribe": ONE_CLICK})
-        await consents.revoke(conn, row["tenant_id"], store.consent_from(held), ended)
+        await suppressions.add(
+            conn,
+            row["tenant_id"],
+            consent.channel,
+            consent.address,
+            (consent.purpose,),
+            source=ended.source,
+            since=await clock.now(conn),
+            settings=settings,
+        )
+        await consents.revoke(conn, row["tenant_id"], consent, ended)
     return PlainTextResponse("Vous êtes désabonné.")
 
 

@@ -4,14 +4,14 @@ import zoneinfo
 from typing import Annotated
 
 import holidays
+import psycopg
 from fastapi import Path
 
-from ostinato.apps.outbound import address, store, texts
+from ostinato.apps.outbound import address, store, texts, wakings
 from ostinato.apps.outbound.errors import TemplateRefused
-from ostinato.apps.outbound.model import PROVIDER_OF, Channel
+from ostinato.apps.outbound.model import PROVIDER_OF
 from ostinato.apps.outbound.permissions import OPERATE, READ, SET_UP
-from ostinato.apps.outbound.settings import OutboundSettings
-from ostinato.apps.outbound.views import (
+from ostinato.apps.outbound.views_setup import (
     OrganisationView,
     SenderView,
     StoredSender,
@@ -58,27 +58,21 @@ async def set_organisation(caller: Who, body: OrganisationView) -> OrganisationV
 @router.put("/senders", needs=SET_UP, raises=(Conflict,))
 async def set_sender(caller: Who, body: SenderView) -> StoredSender:
     """Add a number or an address to send from. A number belongs to one organisation."""
-    key = body.provider_key
-    if body.channel is Channel.EMAIL:
-        key = address.to_email(key)
-    elif body.channel is Channel.SMS and not key.startswith("MG"):
-        key = address.to_number(key, "FR", "possible")
-    provider = PROVIDER_OF[body.channel]
-    client = caller.client
-    async with client.connection() as conn:
-        taken = await store.one(conn, "sender_of_provider", provider=provider, provider_key=key)
-    if taken is not None and taken["tenant_id"] != caller.tenant_id:
-        raise Conflict("this sender is set up already", hint="Use one of your own.")
-    async with caller.transaction() as conn:
-        row = await store.one(
-            conn,
-            "put_sender",
-            tenant_id=caller.tenant_id,
-            channel=body.channel,
-            provider=provider,
-            provider_key=key,
-            display=body.display,
-        )
+    try:
+        async with caller.transaction() as conn:
+            chosen = await store.organisation(conn, caller.tenant_id)
+            row = await store.one(
+                conn,
+                "put_sender",
+                tenant_id=caller.tenant_id,
+                channel=body.channel,
+                provider=PROVIDER_OF[body.channel],
+                provider_key=address.to_sender(body.channel, body.provider_key, chosen.region),
+                display=body.display,
+                account_key=body.account_key,
+            )
+    except psycopg.errors.UniqueViolation:  # somebody else's, of whom this one sees nothing
+        raise Conflict("this sender is set up already", hint="Use one of your own.") from None
     assert row is not None  # noqa: S101 - it was written
     return StoredSender(**row)
 
@@ -95,7 +89,7 @@ async def list_senders(caller: Who) -> list[StoredSender]:
 async def release_sender(
     caller: Who, sender_id: Annotated[int, Path(ge=1, le=2**53 - 1)]
 ) -> dict[str, int]:
-    """End the hold of a sender, once its trouble at the provider is mended."""
+    """End the hold of a sender, once its trouble at the provider is mended: what waits goes now."""
     async with caller.transaction() as conn:
         row = await store.one(conn, "release_sender", tenant_id=caller.tenant_id, id=sender_id)
         if row is None:
@@ -107,6 +101,7 @@ async def release_sender(
             caller.subject,
             details={"sender_id": sender_id},
         )
+        await wakings.wake_sender(conn, caller.tenant_id, sender_id)
     return {"released": sender_id}
 
 
@@ -115,9 +110,9 @@ async def set_template(
     caller: Who, template_code: Code, language: Language, body: TemplateView
 ) -> StoredTemplate:
     """Write a template; its text uses exactly the variables that it declares."""
-    variables = [each.model_dump() for each in body.variables]
-    texts.check_declared(body.body, body.subject, variables)
-    values = body.model_dump(exclude={"variables"})
+    values = body.model_dump()
+    variables = values["variables"]
+    texts.check_declared(body.body, body.subject, variables, values["components"])
     async with caller.transaction() as conn:
         await store.run(
             conn,
@@ -125,9 +120,9 @@ async def set_template(
             tenant_id=caller.tenant_id,
             template_code=template_code,
             language=language,
-            variables=variables,
             **values,
         )
+        await wakings.wake_template(conn, caller.tenant_id, template_code, language)
     return StoredTemplate(
         **body.model_dump(), template_code=template_code, language=language, held_until=None
     )
@@ -138,9 +133,4 @@ async def list_templates(caller: Who) -> list[StoredTemplate]:
     """The templates, with their variables."""
     async with caller.transaction() as conn:
         rows = await store.fetch(conn, "templates", tenant_id=caller.tenant_id)
-    return [StoredTemplate(**{**row, "variables": row.pop("variables_schema")}) for row in rows]
-
-
-def settings() -> OutboundSettings:
-    """The settings of this process."""
-    return OutboundSettings.load()
+    return [StoredTemplate(variables=row.pop("variables_schema"), **row) for row in rows]

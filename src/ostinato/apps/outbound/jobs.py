@@ -1,58 +1,49 @@
-"""The jobs of outbound: send, take callbacks, end consents, Coop Habitat's timers and events."""
+"""The jobs of outbound: send, take callbacks, end consents, and keep the house in order."""
 
-import ssl
 from dataclasses import dataclass
-from datetime import date
-from functools import cache
-from typing import Any
 from uuid import UUID
-
-import httpx
 
 from ostinato.apps.outbound import (
     APP,
     callbacks,
+    carriers,
     consents,
-    coop,
+    failing,
     fallbacks,
-    round_notices,
     rules,
     sending,
     settling,
     store,
+    sweeping,
+    wakings,
 )
-from ostinato.apps.outbound.coop_rules import EVENTS, STEPS
 from ostinato.apps.outbound.errors import Undeliverable
 from ostinato.apps.outbound.events import MESSAGE_STATUS
-from ostinato.apps.outbound.mail import Mail
-from ostinato.apps.outbound.model import Message, Provider
+from ostinato.apps.outbound.model import Message, Provider, Status
+from ostinato.apps.outbound.moves import Failure
 from ostinato.apps.outbound.policy import DEFAULT_DELAYS
-from ostinato.apps.outbound.providers import (
-    Carrier,
-    Lost,
-    NotSent,
-    Outcome,
-    Refused,
-    Taken,
-    Twilio,
-    WhatsApp,
-)
+from ostinato.apps.outbound.providers import Lost, NotSent, Outcome, Refused, Taken
 from ostinato.apps.outbound.settings import OutboundSettings
-from ostinato.apps.outbound.settling import Failure
 from ostinato.apps.outbound.store import Connection
 from ostinato.base.backoff import Retry
 from ostinato.base.errors import RetryAfter
-from ostinato.base.events import Event
-from ostinato.engine import clock
-from ostinato.engine.fires import Slot
 from ostinato.runtime.context import Context
-from ostinato.runtime.outcomes import Cancel, Done, Snooze
+from ostinato.runtime.outcomes import Done, Snooze
 
-__all__ = ["coop_step", "expire_consents", "fall_back", "opt_out", "prune", "send", "take_callback"]
+__all__ = [
+    "expire_consents",
+    "fall_back",
+    "opt_out",
+    "prune",
+    "send",
+    "sweep",
+    "take_callback",
+    "wake",
+]
 
 MOST_RUNS = 200
 KEEP_DAYS = 30
-ANSWER_SECONDS = 5.0
+SUPPRESSION_YEARS = 3
 
 
 @dataclass(frozen=True)
@@ -89,7 +80,8 @@ async def send(ctx: Context, message_id: UUID) -> Done | Snooze | None:
         case sending.Dead(reason):
             raise Undeliverable(reason)
         case sending.Go():
-            outcome = await _carrier(step, settings).send(step.content)
+            carrier = await carriers.carrier_of(ctx, step, settings)
+            outcome = await carrier.send(step.content)
             return await _settle(ctx, step, outcome, settings)
 
 
@@ -98,7 +90,6 @@ async def _settle(
 ) -> Done | Snooze | None:
     """Write what came of an attempt, unless a callback told it first."""
     number = step.content.attempt_no
-    verdict: rules.Verdict | None = None
     if isinstance(outcome, Taken):
         async with ctx.transaction() as conn:
             message, is_open = await _held(conn, step)
@@ -107,16 +98,24 @@ async def _settle(
             else:
                 await _note_id(conn, message, outcome)
         return None
+    known = _failure(step.content.sender.provider, outcome)
     async with ctx.fenced() as conn:
         message, is_open = await _held(conn, step)
         if not is_open:
             return Snooze(0)
-        if isinstance(outcome, Lost):
+        if message.status is not Status.SENDING:  # a callback says that another attempt was taken
+            await settling.too_late(conn, message, number, known)
+            return Done({"outcome": message.status})
+        if known is None:
             return Snooze(await settling.doubt(conn, message, number, outcome.message, settings))
-        failure = _failure(step.content.sender.provider, outcome)
-        verdict = await settling.fail(
-            conn, message, number, failure, settings, job_attempt=ctx.job.attempt
+        verdict = await failing.fail(
+            conn, message, number, known, settings, job_attempt=ctx.job.attempt
         )
+    return _next(verdict, known)
+
+
+def _next(verdict: rules.Verdict, failure: Failure) -> Done | Snooze:
+    """What the job does about what was written."""
     match verdict:
         case rules.Fail(dead=True):
             raise Undeliverable(failure.code)
@@ -155,50 +154,13 @@ async def _note_id(conn: Connection, message: Message, outcome: Taken) -> None:
     )
 
 
-def _failure(provider: Provider, outcome: Refused | NotSent) -> Failure:
+def _failure(provider: Provider, outcome: Refused | NotSent | Lost) -> Failure | None:
+    """What is known to be wrong; None: nobody knows whether something is."""
+    if isinstance(outcome, Lost):
+        return None
     if isinstance(outcome, NotSent):
         return Failure(provider, "NETWORK", outcome.message)
     return Failure(provider, outcome.code, outcome.message, outcome.response, outcome.retry_after)
-
-
-def _carrier(step: sending.Go, settings: OutboundSettings) -> Carrier:
-    match step.content.sender.provider:
-        case Provider.WHATSAPP:
-            return _OverHttp(WhatsApp, settings)
-        case Provider.TWILIO:
-            return _OverHttp(Twilio, settings)
-        case Provider.SMTP:
-            return Mail(settings, step.now)
-
-
-class _OverHttp:
-    """A provider over HTTP, on a connection of its own for each message.
-
-    A connection that was kept may be closed by the other side just as we write: an answer that is
-    lost for no reason.
-    """
-
-    def __init__(self, kind: type[WhatsApp] | type[Twilio], settings: OutboundSettings) -> None:
-        self._kind = kind
-        self._settings = settings
-
-    async def send(self, content: Any) -> Outcome:  # noqa: ANN401 - as Carrier
-        """Send one message."""
-        async with httpx.AsyncClient(
-            verify=_trusted(),
-            timeout=httpx.Timeout(
-                self._settings.timeout_seconds,
-                connect=min(ANSWER_SECONDS, self._settings.timeout_seconds),
-            ),
-            trust_env=False,
-            follow_redirects=False,
-        ) as http:
-            return await self._kind(http, self._settings).send(content)
-
-
-@cache
-def _trusted() -> ssl.SSLContext:
-    return ssl.create_default_context()
 
 
 @APP.job(queue="outbound_callbacks", retry=Retry(delays=(1, 5, 30, 300, 3600)))
@@ -220,7 +182,12 @@ async def opt_out(ctx: Context, message_id: UUID, code: str, *, transactional: b
     """A provider says that a recipient opted out: consents end, what waits is cancelled."""
     async with ctx.transaction() as conn:
         revoked, cancelled = await callbacks.opt_out(
-            conn, ctx.job.tenant_id, message_id, code, transactional=transactional
+            conn,
+            ctx.job.tenant_id,
+            message_id,
+            code,
+            transactional=transactional,
+            settings=OutboundSettings.load(),
         )
         ctx.result = {"revoked": revoked, "cancelled": cancelled}
 
@@ -242,143 +209,41 @@ async def expire_consents(ctx: Context) -> None:
 
 @APP.job()
 async def prune(ctx: Context) -> None:
-    """Forget callbacks that no provider repeats any more."""
+    """Forget what nobody needs any more: callbacks, what people wrote, old suppressions."""
     async with ctx.transaction() as conn:
-        row = await store.one(conn, "prune", days=KEEP_DAYS)
+        row = await store.one(conn, "prune", days=KEEP_DAYS, suppression_years=SUPPRESSION_YEARS)
         ctx.result = {"forgotten": 0 if row is None else row["forgotten"]}
 
 
-APP.schedule(expire_consents, cron="*/10 * * * *")
-APP.schedule(prune, cron="20 3 * * *")
-
-
-@dataclass(frozen=True)
-class ContributionDue:
-    """A contribution is due, or is overdue."""
-
-    contribution_id: str
-    due_date: str
-    plan_version: int
-
-
-@dataclass(frozen=True)
-class DocumentPublished:
-    """A PV, or another document, was published for a group."""
-
-    group_id: str
-    document_id: str
-    title: str
-
-
-@dataclass(frozen=True)
-class AllocationProposed:
-    """A lot was proposed to a member."""
-
-    allocation_id: str
-    allocation_version: int
-    member_id: str
-    rank: int
-    lot: str
-    contest_until: str
-
-
-@dataclass(frozen=True)
-class AllocationValidated:
-    """A lot was attributed to a member."""
-
-    allocation_id: str
-    allocation_version: int
-    member_id: str
-    lot: str
-
-
-@dataclass(frozen=True)
-class MilestoneUpdated:
-    """A project reached a milestone: PERMITS, BUILDING, DELIVERY, HANDOVER."""
-
-    project_id: str
-    group_id: str
-    status_code: str
-    transition_id: str
-
-
-@dataclass(frozen=True)
-class StatusChanged:
-    """A group or a project is in another status."""
-
-    entity_type: str
-    entity_id: str
-    group_id: str
-    status_code: str
-    transition_id: str
-
-
-SHAPES: dict[str, type[Any]] = {
-    "EVT_COOP_CONTRIBUTION_DUE_CREATED": ContributionDue,
-    "EVT_COOP_CONTRIBUTION_OVERDUE": ContributionDue,
-    "EVT_COOP_DOCUMENT_PUBLISHED": DocumentPublished,
-    "EVT_COOP_ALLOCATION_PROPOSED": AllocationProposed,
-    "EVT_COOP_ALLOCATION_VALIDATED": AllocationValidated,
-    "EVT_COOP_PROJECT_MILESTONE_UPDATED": MilestoneUpdated,
-    "EVT_COOP_STATUS_CHANGED": StatusChanged,
-}
-for _name, _shape in SHAPES.items():
-    APP.event(_name, payload=_shape)
-
-
-@APP.on(*EVENTS, name="outbound.coop_notify", queue="outbound_events", start="beginning")
-async def coop_notify(ctx: Context, event: Event[Any]) -> None:
-    """An event of Coop Habitat becomes a message for each recipient."""
-    settings = OutboundSettings.load()
+@APP.job()
+async def sweep(ctx: Context) -> None:
+    """Find messages that no job sends any more, and have them sent or cancelled."""
     async with ctx.transaction() as conn:
-        payload = dict(vars(event.payload))
-        await coop.notify(conn, event.tenant_id, event.type, payload, settings)
+        ctx.result = await sweeping.sweep(conn)
 
 
-@APP.on(
-    round_notices.OPENED, name="outbound.round_opened", queue="outbound_events", start="beginning"
-)
-async def round_opened(ctx: Context, event: Event[Any]) -> None:
-    """A round is open: the members who want it are told."""
-    settings = OutboundSettings.load()
-    async with ctx.transaction() as conn:
-        await round_notices.tell_opened(conn, event.tenant_id, event.payload, settings)
-
-
-@APP.job(queue="outbound_events")
-async def coop_step(
+@APP.job(queue="outbound_callbacks")
+async def wake(
     ctx: Context,
     *,
-    contribution_id: str,
-    step: str,
-    due_date: date,
-    plan_version: int,
-    scheduled_for: Slot,  # noqa: ARG001 - the slot says which day it serves; the step says it too
-) -> Cancel | None:
-    """A timer of a contribution fired: J-3, J-1, J+1 or J+7."""
-    settings = OutboundSettings.load()
-    known = STEPS.get(step)
-    if known is None:
-        return Cancel(f"there is no step {step}")
+    again: bool,
+    sender_id: int | None = None,
+    template_code: str | None = None,
+    language: str | None = None,
+) -> None:
+    """A sender or a template is free again: what waits for it goes now."""
     async with ctx.transaction() as conn:
-        tenant = ctx.job.tenant_id
-        what = await coop.take_step(
+        woken = await wakings.wake(
             conn,
-            tenant,
-            contribution_id,
-            known,
-            due=due_date,
-            plan_version=plan_version,
-            settings=settings,
+            ctx.job.tenant_id,
+            sender_id=sender_id,
+            template_code=template_code,
+            language=language,
+            again=again,
         )
-        if what == "overdue":
-            payload = ContributionDue(contribution_id, due_date.isoformat(), plan_version)
-            await APP.emit(
-                conn,
-                "EVT_COOP_CONTRIBUTION_OVERDUE",
-                vars(payload),
-                key=f"coop-contribution:{contribution_id}",
-                tenant=tenant,
-            )
-        ctx.result = {"outcome": what, "at": str(await clock.now(conn))}
-    return None
+        ctx.result = {"woken": woken}
+
+
+APP.schedule(expire_consents, cron="*/10 * * * *")
+APP.schedule(sweep, cron="5-55/10 * * * *")
+APP.schedule(prune, cron="20 3 * * *")

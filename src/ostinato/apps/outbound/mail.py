@@ -106,6 +106,7 @@ def composed(content: Content, settings: OutboundSettings, at: datetime) -> Emai
     mail["Auto-Submitted"] = "auto-generated"
     if content.unsubscribe is not None:
         # RFC 8058; both headers have to be covered by the DKIM signature of the mail server.
+        # No mailto beside it: nobody here reads the mail that it would make.
         mail["List-Unsubscribe"] = f"<{content.unsubscribe}>"
         mail["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
     mail.set_content(content.text)

@@ -1,5 +1,6 @@
 """What outbound messages are made of: plain values, no database, no network."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, time
 from enum import StrEnum
@@ -16,12 +17,14 @@ __all__ = [
     "Content",
     "Message",
     "Mode",
+    "NewMessage",
     "Organisation",
     "Provider",
     "Purpose",
     "Sender",
     "Status",
     "Template",
+    "Validation",
 ]
 
 
@@ -105,6 +108,9 @@ class ConsentSource(StrEnum):
     PROVIDER = "PROVIDER"
 
 
+Validation = Literal["possible", "valid"]
+"""Which telephone numbers are taken: all of a possible length, or those that are assigned."""
+
 Mode = Literal["template", "text"]
 """A template, or free text: a session message on WhatsApp."""
 
@@ -123,6 +129,10 @@ class Organisation:
     """The country, or "FR-57" for a part of it."""
     stop_covers_all: bool = False
     """STOP ends transactional messages too, not only marketing."""
+    stop_reply: str | None = None
+    """What confirms a STOP; None: nothing does."""
+    help_reply: str | None = None
+    start_reply: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +163,16 @@ class Template:
     """In their order: name, kind, max_length, required."""
     is_active: bool = True
     held_until: datetime | None = None
+    components: tuple[dict[str, Any], ...] = ()
+    """Header and buttons: type, format or sub_type, index, variable."""
+    parameter_format: str = "NAMED"
+    provider_status: str | None = None
+    """The provider's last word about it; None: it said nothing."""
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it is in use here, and at the provider as far as is known."""
+        return self.is_active and self.provider_status in (None, "APPROVED")
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,9 +222,17 @@ class Message:
     unknown_until: datetime | None
     sent_at: datetime | None
     error_code: str | None
+    cancel_reason: str | None
     dead_lettered_at: datetime | None
     correlation_id: str | None
+    inbound_id: int | None
+    """The inbound message that it answers by itself: STOP, HELP, START."""
     created_at: datetime
+
+    @property
+    def provider(self) -> Provider:
+        """Who carries it."""
+        return PROVIDER_OF[self.channel]
 
     @property
     def mode(self) -> Mode:
@@ -225,7 +253,7 @@ class Content:
     """The text as the recipient reads it; of a WhatsApp template, for the log only."""
     subject: str | None = None
     template: Template | None = None
-    parameters: tuple[tuple[str, str], ...] = ()
+    parameters: tuple[tuple[str, Any], ...] = ()
     """Names and values of the template's variables, in order."""
     unsubscribe: str | None = None
     """The one-click address, for bulk mail."""
@@ -236,3 +264,37 @@ class Content:
     def opaque(self) -> str:
         """What comes back in callbacks: no personal data."""
         return f"ob:{self.message_id}:a{self.attempt_no}"
+
+
+@dataclass(frozen=True, slots=True)
+class NewMessage:
+    """A message as somebody asks for it."""
+
+    idempotency_key: str
+    subject_id: str
+    channel: Channel
+    to: str
+    template_code: str | None = None
+    variables: Mapping[str, Any] = field(default_factory=dict)
+    text: str | None = None
+    subject: str | None = None
+    language: str | None = None
+    purpose: Purpose | None = None
+    """None: MARKETING for templates of that category, else TRANSACTIONAL."""
+    dossier_id: str | None = None
+    urgent: bool = False
+    sender_id: int | None = None
+    fallback_template: Mapping[str, Any] | None = None
+    """Code and variables of the template to send when free text may not be."""
+    fallback: Mapping[str, Any] | None = None
+    """Channel and recipient to try when this one cannot be reached."""
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    entity_type: str | None = None
+    entity_id: str | None = None
+    logical_event_id: str | None = None
+    recipient_ref: str | None = None
+    fallback_of: UUID | None = None
+    inbound_id: int | None = None
+    """The inbound message that it answers; see `replies`."""
+    not_after: datetime | None = None
+    run_at: datetime | None = None

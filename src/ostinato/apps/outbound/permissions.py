@@ -2,10 +2,11 @@
 
 from ostinato.web.permissions import Permission
 
-__all__ = ["CONSENT", "OPERATE", "READ", "SEND", "SET_UP"]
+__all__ = ["CONSENT", "ERASE", "OPERATE", "READ", "SEND", "SET_UP"]
 
 SEND = Permission("outbound.send", ("agent", "ops", "admin"), "ask for messages to be sent")
 READ = Permission("outbound.read", ("agent", "auditor", "ops", "admin"), "read messages and audit")
 CONSENT = Permission("outbound.consent", ("agent", "ops", "admin"), "record and revoke consent")
+ERASE = Permission("outbound.erase", ("admin",), "forget a person, but not the refusals")
 OPERATE = Permission("outbound.operate", ("ops", "admin"), "retry messages, release senders")
 SET_UP = Permission("outbound.set_up", ("admin",), "set up senders, templates and the organisation")

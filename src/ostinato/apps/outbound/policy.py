@@ -132,7 +132,6 @@ _SMTP: Final = {
     "5.2.1": _never("recipient_unreachable"),
     "5.2.2": _retry("recipient_unreachable", at_most=3),
     "5.7.1": Ruling(Kind.PERMANENT, "permission", alert=True),
-    "complaint": Ruling(Kind.PERMANENT, "recipient_opted_out", revokes=Purpose.TRANSACTIONAL),
 }
 
 _OURS: Final = {

@@ -9,15 +9,17 @@ recipient from getting a message twice:
     Lost       the request was written, and no answer came: nobody knows
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 import httpx
 
-from ostinato.apps.outbound.model import Content, Provider
+from ostinato.apps.outbound import components, texts
+from ostinato.apps.outbound.model import Content
 from ostinato.apps.outbound.settings import OutboundSettings
-from ostinato.base.redact import redact, redact_value
+from ostinato.base.redact import MASK, redact, redact_value
 
 __all__ = [
     "Carrier",
@@ -33,7 +35,9 @@ __all__ = [
 
 MOST_TEXT: Final = 300
 MOST_RETRY_AFTER: Final = 86_400.0
-ANSWER_BYTES: Final = 65_536
+CONNECT_SECONDS: Final = 5.0
+_NUMBER: Final = re.compile(r"(?<!\w)\d(?:[ .()-]{0,2}\d){8,14}(?!\w)")
+_GATEWAY: Final = (502, 504)
 _PERSONAL: Final = frozenset({"to", "from", "input", "wa_id", "body", "recipient_id", "contacts"})
 
 
@@ -43,6 +47,8 @@ class Taken:
 
     provider_message_id: str
     response: dict[str, Any] = field(default_factory=dict)
+    wa_id: str | None = None
+    """The number by which WhatsApp knows the recipient; in some countries another than ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +96,8 @@ class WhatsApp:
         """POST /{phone_number_id}/messages."""
         url = f"{self._settings.whatsapp_url.rstrip('/')}/{content.sender.provider_key}/messages"
         bearer = {"Authorization": f"Bearer {self._settings.whatsapp_token}"}
-        answer = await _post(self._http, url, headers=bearer, json=self.document(content))
+        document = self.document(content)
+        answer = await _post(self._http, self._settings, url, headers=bearer, json=document)
         if not isinstance(answer, httpx.Response):
             return answer
         document = _json(answer)
@@ -115,18 +122,15 @@ class WhatsApp:
             context = {"context": {"message_id": content.reply_to}} if content.reply_to else {}
             text = {"preview_url": False, "body": content.text}
             return {**common, **context, "type": "text", "text": text}
-        named = [
-            {"type": "text", "parameter_name": name, "text": value}
-            for name, value in content.parameters
-        ]
-        components = [{"type": "body", "parameters": named}] if named else []
+        template = content.template
+        body = texts.used_in(template.body)
         return {
             **common,
             "type": "template",
             "template": {
-                "name": content.template.provider_name,
-                "language": {"code": content.template.language},
-                "components": components,
+                "name": template.provider_name,
+                "language": {"code": template.language},
+                "components": components.of(template, content.parameters, body),
             },
         }
 
@@ -153,7 +157,7 @@ class Twilio:
             f"?ref={content.opaque}",
         }
         login = httpx.BasicAuth(account, settings.twilio_auth_token)
-        answer = await _post(self._http, url, auth=login, data=form)
+        answer = await _post(self._http, settings, url, auth=login, data=form)
         if not isinstance(answer, httpx.Response):
             return answer
         document = _json(answer)
@@ -170,11 +174,14 @@ class Twilio:
 
 async def _post(
     http: httpx.AsyncClient,
+    settings: OutboundSettings,
     url: str,
     **request: Any,  # noqa: ANN401 - as httpx
 ) -> httpx.Response | NotSent | Lost:
+    seconds = settings.timeout_seconds
+    patience = httpx.Timeout(seconds, connect=min(CONNECT_SECONDS, seconds))
     try:
-        return await http.post(url, **request)
+        return await http.post(url, timeout=patience, **request)
     except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
         return NotSent(f"{type(error).__name__}: the provider could not be reached")
     except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
@@ -195,13 +202,21 @@ def _json(answer: httpx.Response) -> dict[str, Any]:
 def _taken_by_whatsapp(document: dict[str, Any]) -> Outcome:
     messages = document.get("messages")
     if isinstance(messages, list) and messages and isinstance(messages[0].get("id"), str):
-        # The id that WhatsApp knows the recipient by may differ from the number, in some countries.
-        return Taken(messages[0]["id"], safe(document))
+        return Taken(messages[0]["id"], safe(document), _wa_id(document))
     return Lost("the answer has no id of a message")
 
 
-def _by_status(answer: httpx.Response, document: Mapping[str, Any]) -> Refused:
+def _wa_id(document: Mapping[str, Any]) -> str | None:
+    contacts = document.get("contacts")
+    first = contacts[0] if isinstance(contacts, list) and contacts else None
+    known = first.get("wa_id") if isinstance(first, dict) else None
+    return f"+{known}" if isinstance(known, str) and known.isascii() and known.isdigit() else None
+
+
+def _by_status(answer: httpx.Response, document: Mapping[str, Any]) -> Refused | Lost:
     status = answer.status_code
+    if status in _GATEWAY:  # it handed the request on, and heard no more
+        return Lost(f"status {status}: a gateway had no answer")
     return Refused(f"HTTP_{status}", f"status {status}", safe(document), _retry_after(answer))
 
 
@@ -211,14 +226,18 @@ def _retry_after(answer: httpx.Response) -> float | None:
 
 
 def sanitised(text: str) -> str:
-    """A provider's words as they may be stored: no address, no secret, and not too many."""
-    return redact(text.replace("\0", ""))[:MOST_TEXT]
+    """A provider's words as they may be stored: no address, no secret, and not too many.
+
+    Providers write numbers without a plus, so whatever is as long as one is taken for one.
+    """
+    plain = text.replace("\0", "").encode("utf-8", "replace").decode()
+    return _NUMBER.sub(MASK, redact(plain))[:MOST_TEXT]
 
 
 def safe(document: Mapping[str, Any]) -> dict[str, Any]:
     """A provider's answer as it may be stored, without the recipient and the text."""
     return {
-        name: "***" if name in _PERSONAL else _safe(name, value)
+        name: MASK if name in _PERSONAL else _safe(name, value)
         for name, value in list(document.items())[:50]
     }
 
@@ -229,7 +248,4 @@ def _safe(name: str, value: object) -> object:
     if isinstance(value, list):
         return [_safe(name, item) for item in value[:20]]
     shown = redact_value(name, value)
-    return shown[:MOST_TEXT] if isinstance(shown, str) else shown
-
-
-PROVIDERS: Final = (Provider.WHATSAPP, Provider.TWILIO, Provider.SMTP)
+    return sanitised(shown) if isinstance(shown, str) else shown

@@ -9,8 +9,8 @@ from datetime import datetime
 from typing import Any, Final
 
 from ostinato.apps.outbound import coop_rules, service, store
-from ostinato.apps.outbound.model import Channel, ConsentStatus, Purpose
-from ostinato.apps.outbound.service import Blocked, NewMessage
+from ostinato.apps.outbound.model import Channel, ConsentStatus, NewMessage, Purpose
+from ostinato.apps.outbound.service import Blocked
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection, Row
 from ostinato.base.errors import OstinatoError

@@ -9,22 +9,23 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import Final, Literal
 
-from ostinato.apps.outbound.model import Consent, ConsentStatus, Status
+from ostinato.apps.outbound.model import AttemptStatus, Consent, ConsentStatus, Status
 from ostinato.apps.outbound.policy import DEFAULT_DELAYS, Kind, Ruling
 
 __all__ = [
+    "Attempted",
     "Budget",
     "Convert",
     "Fail",
     "Hold",
     "HoldTemplate",
-    "Refilled",
     "Retry",
     "Verdict",
     "callback_event",
     "consent_refusal",
     "judge",
-    "take_token",
+    "pair_wait",
+    "reply_allowed",
     "window_is_open",
 ]
 
@@ -34,6 +35,7 @@ JITTER: Final = 0.1
 PAIR_BURST: Final = 45
 PAIR_SECONDS: Final = 6.0
 UNKNOWN: Final = "UNKNOWN_OUTCOME"
+REPLY_WITHIN: Final = timedelta(hours=1)
 
 CallbackStatus = Literal["sent", "delivered", "read", "failed"]
 
@@ -63,12 +65,22 @@ class Hold:
 
     seconds: float
 
+    @property
+    def waits_for(self) -> str:
+        """What the message that met it waits for."""
+        return "HOLD"
+
 
 @dataclass(frozen=True, slots=True)
 class HoldTemplate:
     """Nothing more goes out with this template for some seconds; no attempt is used up."""
 
     seconds: float
+
+    @property
+    def waits_for(self) -> str:
+        """What the message that met it waits for."""
+        return "TEMPLATE_HELD"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +138,13 @@ def _again(ruling: Ruling, budget: Budget, rng: Random, retry_after: float | Non
     return Retry(max(delay, retry_after or 0.0), pauses)
 
 
-def consent_refusal(consent: Consent | None, to: str, now: datetime) -> str | None:
-    """Why a message may not go, in one word; None: it may. Deny by default (1.1)."""
+def consent_refusal(
+    consent: Consent | None, to: str, now: datetime, *, suppressed: bool = False
+) -> str | None:
+    """Why a message may not go, in one word; None: it may. Deny by default (1.1).
+
+    `suppressed` says that somebody refused everything at this address, and nobody lifted it since.
+    """
     if consent is None or consent.status is ConsentStatus.PENDING:
         return "CONSENT_MISSING"
     if consent.status is not ConsentStatus.GRANTED:
@@ -135,7 +152,9 @@ def consent_refusal(consent: Consent | None, to: str, now: datetime) -> str | No
     if consent.expires_at is not None and consent.expires_at <= now:
         return "CONSENT_EXPIRED"
     # It was given for an address: whoever has it now may be somebody else.
-    return None if consent.address == to else "CONSENT_OTHER_ADDRESS"
+    if consent.address != to:
+        return "CONSENT_OTHER_ADDRESS"
+    return "CONSENT_SUPPRESSED" if suppressed else None
 
 
 def window_is_open(last_inbound: datetime | None, now: datetime) -> bool:
@@ -143,41 +162,58 @@ def window_is_open(last_inbound: datetime | None, now: datetime) -> bool:
     return last_inbound is not None and now < last_inbound + WINDOW - WINDOW_MARGIN
 
 
-def callback_event(
-    status: Status, told: CallbackStatus, error_code: str | None = None
-) -> Literal["accept", "deliver", "judge"] | None:
-    """What a callback means for a message in a state; None: nothing new.
+@dataclass(frozen=True, slots=True)
+class Attempted:
+    """The attempt that a callback speaks of."""
 
-    Statuses only go up: SENDING, SENT, DELIVERED. FAILED counts up to SENT, and a later
-    `delivered` or `read` overrides it, because a person may have several devices. `read` implies
-    delivered, which may never come.
+    status: AttemptStatus
+    error_code: str | None = None
+    alone: bool = True
+    """No other attempt of the message goes on or was taken."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nobody knows yet what came of it, or nobody did."""
+        doubtful = self.status is AttemptStatus.FAILED and self.error_code == UNKNOWN
+        return self.status is AttemptStatus.TRYING or doubtful
+
+
+def callback_event(
+    status: Status, told: CallbackStatus, attempt: Attempted
+) -> Literal["accept", "deliver", "judge", "note"] | None:
+    """What a callback about an attempt means for its message; None: nothing new.
+
+    Statuses only go up: SENDING, SENT, DELIVERED. `read` implies delivered, which may never come; a
+    later `delivered` overrides FAILED, because a person may have several devices. `sent` counts
+    for an attempt of which nothing was known: after an error it is only late. `failed` is judged if
+    no other attempt stands for the message; else it is noted at its attempt, and no more.
     """
     match told:
         case "delivered" | "read":
             if status in (Status.QUEUED, Status.SENDING, Status.SENT, Status.FAILED):
                 return "deliver"
         case "sent":
-            doubtful = status is Status.FAILED and error_code == UNKNOWN
-            if status in (Status.QUEUED, Status.SENDING) or doubtful:
+            waiting = status in (Status.QUEUED, Status.SENDING, Status.FAILED)
+            if waiting and attempt.is_open:
                 return "accept"
         case "failed":
-            if status in (Status.SENDING, Status.SENT):
-                return "judge"
+            if attempt.status is AttemptStatus.FAILED or status is Status.DELIVERED:
+                return None
+            judged = attempt.alone and status in (Status.SENDING, Status.SENT)
+            return "judge" if judged else "note"
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class Refilled:
-    """The tokens of a pair of sender and recipient, after one was taken, or not."""
-
-    tokens: float
-    wait_seconds: float
-    """0: it was taken."""
+def pair_wait(tokens: float) -> float:
+    """How long until a pair of sender and recipient has a whole token again."""
+    return max(0.0, (1 - tokens) * PAIR_SECONDS)
 
 
-def take_token(tokens: float, seconds_since: float) -> Refilled:
-    """Take a token of a pair: one comes back every six seconds, 45 are the most."""
-    have = min(float(PAIR_BURST), tokens + max(0.0, seconds_since) / PAIR_SECONDS)
-    if have >= 1:
-        return Refilled(have - 1, 0.0)
-    return Refilled(have, (1 - have) * PAIR_SECONDS)
+def reply_allowed(
+    asked: str | None, from_address: str, to: str, received_at: datetime, now: datetime
+) -> bool:
+    """Whether an answer to STOP, HELP or START may go without a consent (7.4).
+
+    Somebody asked for it, from there, and just now: nothing else is.
+    """
+    return asked is not None and from_address == to and now < received_at + REPLY_WITHIN

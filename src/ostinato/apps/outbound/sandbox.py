@@ -8,18 +8,16 @@
     PUT  /_sandbox/outbound/script      {"to": "+336…", "answers": ["131016", "lost", "ok"]}
     POST /_sandbox/outbound/inbound     {"from_": "+336…", "text": "STOP"}
 
-The last four digits of +33 6 39 98 xx xx say what happens (domain.md, appendix A):
-
-    0001 delivered and read      0005 131056 once             0009 131050, opted out
-    0002 fails later, 131026     0006 taken, but no answer    0010 read, never delivered
-    0003 130429 twice, then ok   0007 delivered before sent   0011 sent for ever
-    0004 131047 for free text    0008 callbacks twice         0012 190, until released
+What the last four digits of +33 6 39 98 xx xx do is in `sandbox_magic`.
 """
 
 import asyncio
+import itertools
 import json
 import os
+import secrets
 import ssl
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict
@@ -31,6 +29,19 @@ import httpx
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
+from ostinato.apps.outbound.sandbox_magic import (
+    HANG,
+    HELD,
+    HELD_SECONDS,
+    LOST,
+    MAGIC,
+    OK,
+    SCRIPTS,
+    SILENT,
+    STATUSES,
+    USUAL,
+    WA_ID,
+)
 from ostinato.apps.outbound.sandbox_mail import MailServer
 from ostinato.apps.outbound.sandbox_shapes import (
     BOUNCE_SECRET,
@@ -52,32 +63,8 @@ TOKEN: Final = "sandbox-token"  # noqa: S105 - opens nothing but this
 APP_SECRET: Final = "sandbox-app-secret"  # noqa: S105 - as above
 ACCOUNT: Final = "AC" + "0" * 32
 AUTH_TOKEN: Final = "sandbox-auth-token"  # noqa: S105 - as above
-MAGIC: Final = "+3363998"
+ACCOUNT_KEY: Final = "WABA-1"
 MOST: Final = 5000
-OK: Final = "ok"
-LOST: Final = "lost"
-"""Taken, but the answer never comes, nor a callback."""
-SILENT: Final = "silent"
-"""Taken, but the answer never comes; callbacks do."""
-HANG: Final = "hang"
-"""Not taken, and no answer."""
-
-_SCRIPTS: Final[dict[str, tuple[str, ...]]] = {
-    "0003": ("130429", "130429"),
-    "0005": ("131056",),
-    "0006": (SILENT,),
-    "0009": ("131050",) * 100,
-    "0012": ("190",) * 100,
-}
-_STATUSES: Final[dict[str, tuple[str, ...]]] = {
-    "0001": ("sent", "delivered", "read"),
-    "0002": ("sent", "failed:131026"),
-    "0007": ("delivered", "sent"),
-    "0008": ("sent", "sent", "delivered", "delivered"),
-    "0010": ("sent", "read"),
-    "0011": ("sent",),
-}
-_USUAL: Final = ("sent", "delivered")
 
 
 class Providers:
@@ -90,6 +77,10 @@ class Providers:
     ) -> None:
         self._wall = wall  # the clock of machines that are not ours
         self.api = os.environ.get("OSTINATO_OUTBOUND_PUBLIC_URL", "http://127.0.0.1:8080")
+        self.gate = threading.Event()
+        """Lets answers that are held go."""
+        self._boot = secrets.token_hex(8)
+        self._numbers = itertools.count(1)
         self.sent: list[Sent] = []
         self.asked: dict[str, int] = {}
         """How often each recipient was asked for, answered or not."""
@@ -135,6 +126,7 @@ class Providers:
         self.sent.clear()
         self.asked.clear()
         self.told.clear()
+        self.gate.clear()
         self._scripts.clear()
         self._statuses.clear()
 
@@ -144,7 +136,7 @@ class Providers:
             self.mail.close()
 
     def script(self, to: str, *answers: str, statuses: list[str] | None = None) -> None:
-        """What the next messages to a recipient meet, and what callbacks tell of those taken."""
+        """What the next messages to a recipient, or of a phone_number_id, meet; what is told."""
         self._scripts[to] = list(answers)
         if statuses is not None:
             self._statuses[to] = statuses
@@ -153,15 +145,22 @@ class Providers:
         """What this message meets."""
         self.asked[to] = self.asked.get(to, 0) + 1
         if to not in self._scripts and to.startswith(MAGIC):
-            self._scripts[to] = list(_SCRIPTS.get(to[-4:], ()))
+            self._scripts[to] = list(SCRIPTS.get(to[-4:], ()))
         left = self._scripts.get(to)
         return left.pop(0) if left else OK
 
+    def _statuses_of(self, to: str) -> list[str]:
+        """What callbacks tell of a message: as scripted, or as the number says."""
+        found = self._statuses.get(to)
+        return list(STATUSES.get(to[-4:], USUAL)) if found is None else found
+
     def take(self, provider: str, to: str, opaque: str | None, document: dict[str, Any]) -> Sent:
         """Take a message."""
-        number = len(self.sent) + 1
-        ids = {"whatsapp": f"wamid.SANDBOX{number:08}", "twilio": f"SM{number:032x}"}
-        made = Sent(number, provider, to, ids.get(provider, f"mail-{number}"), opaque, document)
+        number = next(self._numbers)
+        # Never the same again, in another life neither: the application remembers.
+        own = f"{self._boot}{number:016x}"
+        ids = {"whatsapp": f"wamid.SANDBOX{own}", "twilio": f"SM{own}"}
+        made = Sent(number, provider, to, ids.get(provider, f"mail-{own}"), opaque, document)
         self.sent.append(made)
         del self.sent[:-MOST]
         return made
@@ -176,15 +175,20 @@ class Providers:
         if to == f"{MAGIC}0004" and document["type"] == "text":
             self.asked[to] = self.asked.get(to, 0) + 1
             return error_of(131047)
-        answer = self.next_answer(to)
+        answer = self.next_answer(phone_number_id if phone_number_id in self._scripts else to)
         if answer == HANG:
             return await never(request)
+        if answer.startswith(HELD):
+            await asyncio.to_thread(self.gate.wait, HELD_SECONDS)
+            answer = answer.removeprefix(HELD)
+        known_as = answer.removeprefix(WA_ID) if answer.startswith(WA_ID) else to
+        answer = OK if answer.startswith(WA_ID) else answer
         if answer not in (OK, LOST, SILENT):
-            return http_error(answer)
+            return http_error(answer, to)
         opaque = document.get("biz_opaque_callback_data")
         made = self.take("whatsapp", to, opaque, document)
         if answer != LOST:
-            statuses = self._statuses.get(to) or list(_STATUSES.get(to[-4:], _USUAL))
+            statuses = self._statuses_of(to)
             self.tell(*[self.status(phone_number_id, made, each) for each in statuses])
         if answer != OK:
             return await never(request)
@@ -194,7 +198,7 @@ class Providers:
         return JSONResponse(
             {
                 "messaging_product": "whatsapp",
-                "contacts": [{"input": to, "wa_id": to.removeprefix("+")}],
+                "contacts": [{"input": to, "wa_id": known_as.removeprefix("+")}],
                 "messages": [taken],
             }
         )
@@ -222,10 +226,15 @@ class Providers:
             "field": "messages",
             "value": {"messaging_product": "whatsapp", "metadata": whose, **value},
         }
-        document = {
-            "object": "whatsapp_business_account",
-            "entry": [{"id": "WABA-1", "changes": [change]}],
-        }
+        return self._sealed({"id": ACCOUNT_KEY, "changes": [change]})
+
+    def of_account(self, value: dict[str, Any], at: int) -> Telling:
+        """A callback about a template: it names the account, and none of its numbers."""
+        change = {"field": "message_template_status_update", "value": value}
+        return self._sealed({"id": ACCOUNT_KEY, "time": at, "changes": [change]})
+
+    def _sealed(self, entry: dict[str, Any]) -> Telling:
+        document = {"object": "whatsapp_business_account", "entry": [entry]}
         body = json.dumps(document).encode()  # é as \u00e9, as Meta writes it
         headers = {
             "x-hub-signature-256": meta_signature(APP_SECRET, body),
@@ -249,7 +258,7 @@ class Providers:
         url = form.get("StatusCallback", "")
         made = self.take("twilio", to, url, form)
         if answer != LOST:
-            statuses = self._statuses.get(to) or list(_STATUSES.get(to[-4:], _USUAL))
+            statuses = self._statuses_of(to)
             self.tell(*[self._sms_status(url, made, sender, each) for each in statuses])
         if answer != OK:
             return await never(request)
@@ -353,6 +362,8 @@ class Providers:
                 "Body": given.text,
                 "AccountSid": ACCOUNT,
             }
+            if given.service is not None:
+                form["MessagingServiceSid"] = given.service
             public = os.environ.get("OSTINATO_OUTBOUND_PUBLIC_URL", "http://127.0.0.1:8080")
             return self.form(f"{public}/api/v1/webhooks/twilio/inbound", form)
         line = {

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
+from ostinato.apps.outbound.sandbox_magic import LOST, OK
 from ostinato.apps.outbound.sandbox_shapes import BOUNCE_SECRET, Telling
 
 if TYPE_CHECKING:
@@ -82,6 +83,8 @@ class _Handler:
         self._providers = providers
         self._tasks: set[asyncio.Task[None]] = set()
         self._deferred: dict[str, int] = {}
+        self._lost: set[str] = set()
+        """Whose next mail is taken, and the connection ends without an answer."""
 
     async def handle_EHLO(  # noqa: N802 - as the library calls it
         self,
@@ -118,7 +121,9 @@ class _Handler:
             self._providers.asked[address] = self._providers.asked.get(address, 0) + 1
             return "451 4.3.0 try again later"
         scripted = self._providers.next_answer(address)
-        return None if scripted == "ok" else scripted
+        if scripted == LOST:
+            self._lost.add(address)
+        return None if scripted in (OK, LOST) else scripted
 
     async def handle_DATA(  # noqa: N802 - as above
         self,
@@ -133,7 +138,11 @@ class _Handler:
         document = {"from": envelope.mail_from, "text": text}
         self._providers.take("smtp", to, envid, document)
         name = to.partition("@")[0]
-        if name.startswith("bounce-511"):
+        if to in self._lost:
+            self._lost.discard(to)
+            if server.transport is not None:
+                server.transport.close()
+        elif name.startswith("bounce-511"):
             self._later(_bounce(envelope.mail_from or "", to, envid or ""))
         elif name.startswith("complaint"):
             self._later(_complaint(envelope.mail_from or "", envid or ""))

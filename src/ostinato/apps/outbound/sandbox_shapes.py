@@ -56,6 +56,8 @@ class Inbound(BaseModel):
     text: str
     provider: str = "whatsapp"
     provider_key: str = "100200300"
+    service: str | None = None
+    """The Messaging Service that an SMS came in by; provider_key is a number of its pool then."""
     id: str | None = None
 
 
@@ -68,23 +70,31 @@ class Telling:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-def error_of(code: int, status: int = 400) -> Response:
-    """An error as WhatsApp tells it."""
+def error_of(code: int, status: int = 400, to: str = "33639980001") -> Response:
+    """An error as WhatsApp tells it: it writes numbers without a plus."""
     told = {
-        "message": f"(#{code}) a sandbox's error for +33639980001",
+        "message": f"(#{code}) a sandbox's error for {to.removeprefix('+')}",
         "type": "OAuthException",
         "code": code,
-        "error_data": {"messaging_product": "whatsapp", "details": f"sandbox {code}"},
+        "error_data": {
+            "messaging_product": "whatsapp",
+            "details": f"sandbox {code} for {_spaced(to)}",
+        },
         "fbtrace_id": "A0",
     }
     return JSONResponse({"error": told}, status)
 
 
-def http_error(answer: str) -> Response:
+def _spaced(to: str) -> str:
+    digits = to.removeprefix("+")
+    return f"0{digits[2:3]} {digits[3:5]} {digits[5:7]} {digits[7:9]} {digits[9:]}"
+
+
+def http_error(answer: str, to: str = "33639980001") -> Response:
     """Such as "131016", "131016:429" for another status, or "http:503:30" with Retry-After."""
     first, _, rest = answer.partition(":")
     if first != "http":
-        return error_of(int(first), int(rest or 400))
+        return error_of(int(first), int(rest or 400), to)
     status, _, after = rest.partition(":")
     headers = {"retry-after": after} if after else {}
     return JSONResponse({"oops": True}, int(status), headers)

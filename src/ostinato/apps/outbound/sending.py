@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from ostinato.apps.outbound import quiet, rules, settling, store, texts
+from ostinato.apps.outbound import failing, quiet, rules, settling, store, suppressions, texts
 from ostinato.apps.outbound.consents import cancel_waiting
 from ostinato.apps.outbound.coop_rules import irrelevance
 from ostinato.apps.outbound.errors import TemplateRefused
@@ -25,15 +25,17 @@ from ostinato.apps.outbound.model import (
     Status,
     Template,
 )
+from ostinato.apps.outbound.moves import ACTOR, Failure
 from ostinato.apps.outbound.retries import reopen
 from ostinato.apps.outbound.settings import OutboundSettings
-from ostinato.apps.outbound.settling import ACTOR, Failure
 from ostinato.apps.outbound.signatures import unsubscribe_token
 from ostinato.apps.outbound.store import Connection, Row, moment
 from ostinato.engine import inspect, machines
 from ostinato.engine.claims import Job
 
 __all__ = ["Dead", "Go", "Over", "Step", "Wait", "begin"]
+
+LEAST_WAIT = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +97,16 @@ async def begin(conn: Connection, job: Job, message_id: UUID, settings: Outbound
     key = {"tenant_id": job.tenant_id, "id": message_id}
     # First, because whoever ends a consent holds it before the messages that wait for it.
     granted = await store.one(conn, "consent_for_sending", **key)
-    row = await store.one(conn, "for_sending", **key)
+    consent = None if granted is None else store.consent_from(granted)
+    mac = b""
+    if consent is not None:  # a message to another address than this one does not go anyway
+        mac = suppressions.mac(settings, job.tenant_id, consent.channel, consent.address)
+    row = await store.one(conn, "for_sending", **key, address_mac=mac)
     if row is None:
         return Over("there is no such message")
     case = Case(
         message=store.message_from(row),
-        consent=None if granted is None else store.consent_from(granted),
+        consent=consent,
         sender=store.sender_from(row["sender"]),
         template=None if row["template"] is None else store.template_from(row["template"]),
         row=row,
@@ -148,7 +154,7 @@ async def _doubtful(conn: Connection, case: Case) -> Step:
     if case.now < until:
         return Wait((until - case.now).total_seconds(), rules.UNKNOWN)
     failure = Failure(case.sender.provider, rules.UNKNOWN, "no callback came")
-    verdict = await settling.fail(
+    verdict = await failing.fail(
         conn, message, case.attempt_no, failure, case.settings, job_attempt=case.job.attempt
     )
     if isinstance(verdict, rules.Fail):
@@ -159,16 +165,14 @@ async def _doubtful(conn: Connection, case: Case) -> Step:
 
 async def _again(conn: Connection, case: Case) -> Step:
     """SENDING without an attempt that goes on: as if it were queued."""
-    await settling.requeue(conn, case.message, {})
+    await failing.requeue(conn, case.message, {})
     return await _queued(conn, replace(case, message=replace(case.message, status=Status.QUEUED)))
 
 
 async def _queued(conn: Connection, case: Case) -> Step:
-    refusal = irrelevance(case.message, case.row["contribution"], case.row["member"], case.now)
+    refusal = irrelevance(case.message, case.row["contribution"], case.row["member"])
     if refusal is None:
-        refusal = rules.consent_refusal(case.consent, case.message.to_address, case.now)
-        if refusal is not None:
-            refusal = "CONSENT_REVOKED" if refusal.endswith("REVOKED") else refusal
+        refusal = _not_allowed(case)
     if refusal is None and _too_late(case, case.now):
         refusal = "TOO_LATE"
     if refusal is not None:
@@ -176,6 +180,22 @@ async def _queued(conn: Connection, case: Case) -> Step:
         await cancel_waiting(conn, message.tenant_id, message.id, refusal, ACTOR)
         return Over(f"{Status.CANCELLED} {refusal}")
     return await _content(conn, case)
+
+
+def _not_allowed(case: Case) -> str | None:
+    """Why nobody allows it: no consent does, or nobody asked for the answer that it is."""
+    message = case.message
+    if message.inbound_id is None:
+        suppressed = case.row["suppressed"]
+        return rules.consent_refusal(
+            case.consent, message.to_address, case.now, suppressed=suppressed
+        )
+    row = case.row["asked"] or {}
+    received = moment(row.get("received_at"))
+    allowed = received is not None and rules.reply_allowed(
+        row["asked"], row["from_address"], message.to_address, received, case.now
+    )
+    return None if allowed else "NOT_ASKED_FOR"
 
 
 async def _content(conn: Connection, case: Case) -> Step:
@@ -186,11 +206,11 @@ async def _content(conn: Connection, case: Case) -> Step:
         other = case.row["other_template"]
         if other is None:
             return await _refuse(conn, case, "WINDOW_CLOSED", "the window has closed")
-        message = await settling.convert(conn, message)
+        message = await failing.convert(conn, message)
         template = store.template_from(other)
         case = replace(case, message=message, template=template)
     if message.template_code is not None:
-        if template is None or not template.is_active:
+        if template is None or not template.is_usable:
             return await _refuse(conn, case, "TEMPLATE_INACTIVE", "the template is not in use")
         if template.held_until is not None and template.held_until > case.now:
             return await _wait(conn, case, template.held_until, "TEMPLATE_HELD")
@@ -216,22 +236,24 @@ async def _time(conn: Connection, case: Case) -> Step:
     paused = moment(pair.get("paused_until"))
     if paused is not None and paused > case.now:
         return await _wait(conn, case, paused, "RECIPIENT_PAUSED")
-    if message.channel is Channel.WHATSAPP:
-        counted = moment(pair.get("counted_at"))
-        since = 0.0 if counted is None else (case.now - counted).total_seconds()
-        left = rules.take_token(pair.get("tokens", float(rules.PAIR_BURST)), since)
-        if left.wait_seconds:
-            later = case.now + timedelta(seconds=left.wait_seconds)
-            return await _wait(conn, case, later, "PAIR_RATE")
-        await store.run(
-            conn,
-            "take_token",
-            tenant_id=message.tenant_id,
-            sender_id=message.sender_id,
-            address=message.to_address,
-            tokens=left.tokens,
-        )
+    if message.channel is Channel.WHATSAPP and (wait := await _take_token(conn, message)):
+        return await _wait(conn, case, case.now + timedelta(seconds=wait), "PAIR_RATE")
     return await _go(conn, case)
+
+
+async def _take_token(conn: Connection, message: Message) -> float:
+    """Take a token of the pair of sender and recipient; else how long until there is one."""
+    pair = {
+        "tenant_id": message.tenant_id,
+        "sender_id": message.sender_id,
+        "address": message.to_address,
+        "burst": float(rules.PAIR_BURST),
+        "seconds": rules.PAIR_SECONDS,
+    }
+    if await store.one(conn, "take_token", **pair) is not None:
+        return 0.0
+    left = await store.one(conn, "tokens_left", **pair)
+    return max(LEAST_WAIT, rules.pair_wait(0.0 if left is None else left["tokens"]))
 
 
 async def _go(conn: Connection, case: Case) -> Go:
@@ -312,11 +334,14 @@ async def _wait(conn: Connection, case: Case, until: datetime, reason: str) -> S
 
 
 async def _refuse(conn: Connection, case: Case, code: str, message: str) -> Step:
+    """It cannot go as it is: it failed, or goes as the template that is there for the case."""
     failure = Failure(case.sender.provider, code, message)
-    await settling.fail(
+    verdict = await failing.fail(
         conn, case.message, None, failure, case.settings, job_attempt=case.job.attempt
     )
-    return Over(f"{Status.FAILED} {code}")
+    if isinstance(verdict, rules.Fail):
+        return Dead(code) if verdict.dead else Over(f"{Status.FAILED} {code}")
+    return Wait(getattr(verdict, "seconds", 0.0), code)
 
 
 def _too_late(case: Case, at: datetime) -> bool:

@@ -2,17 +2,27 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid4
 
-from ostinato.apps.outbound import address, events, rules, store, texts
+from ostinato.apps.outbound import (
+    address,
+    contents,
+    events,
+    rules,
+    store,
+    suppressions,
+    texts,
+)
 from ostinato.apps.outbound.errors import TemplateRefused, WindowClosed
 from ostinato.apps.outbound.model import (
     Category,
     Channel,
     Message,
+    NewMessage,
+    Organisation,
     Purpose,
     Sender,
     Status,
@@ -30,10 +40,11 @@ __all__ = [
     "SEND",
     "Accepted",
     "Blocked",
-    "NewMessage",
+    "Plan",
     "accept",
     "enqueue_sending",
     "find",
+    "queue",
 ]
 
 SEND = "outbound.send"
@@ -42,39 +53,6 @@ QUEUES = {
     Channel.SMS: "outbound_sms",
     Channel.EMAIL: "outbound_email",
 }
-DEFAULT_PRIORITY = 0
-
-
-@dataclass(frozen=True, slots=True)
-class NewMessage:
-    """A message as somebody asks for it."""
-
-    idempotency_key: str
-    subject_id: str
-    channel: Channel
-    to: str
-    template_code: str | None = None
-    variables: Mapping[str, Any] = field(default_factory=dict)
-    text: str | None = None
-    subject: str | None = None
-    language: str | None = None
-    purpose: Purpose | None = None
-    """None: MARKETING for templates of that category, else TRANSACTIONAL."""
-    dossier_id: str | None = None
-    urgent: bool = False
-    sender_id: int | None = None
-    fallback_template: Mapping[str, Any] | None = None
-    """Code and variables of the template to send when free text may not be."""
-    fallback: Mapping[str, Any] | None = None
-    """Channel and recipient to try when this one cannot be reached."""
-    meta: Mapping[str, Any] = field(default_factory=dict)
-    entity_type: str | None = None
-    entity_id: str | None = None
-    logical_event_id: str | None = None
-    recipient_ref: str | None = None
-    fallback_of: UUID | None = None
-    not_after: datetime | None = None
-    run_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +73,7 @@ class Blocked:
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
+class Plan:
     """What a request comes down to."""
 
     to: str
@@ -103,7 +81,6 @@ class _Plan:
     purpose: Purpose
     sender: Sender
     payload: dict[str, Any]
-    fingerprint: str
 
 
 async def accept(
@@ -117,39 +94,42 @@ async def accept(
 ) -> Accepted | Blocked:
     """Queue a message, once for each key.
 
-    `lenient` is for timers of our own: the same key with another payload is the message of before.
+    The key is looked up before anything is judged: what was accepted once is the same message, even
+    if it could not be accepted now. `lenient` is for timers of our own: the same key with another
+    payload is the message of before.
     """
-    plan = await _plan(conn, tenant_id, new, settings)
-    known = await store.one(
-        conn, "message_by_key", tenant_id=tenant_id, idempotency_key=new.idempotency_key
-    )
+    chosen = await store.organisation(conn, tenant_id)
+    fingerprint = _fingerprint(new, chosen)
+    key = {"tenant_id": tenant_id, "idempotency_key": new.idempotency_key}
+    known = await store.one(conn, "message_by_key", **key)
     if known is not None:
-        return _same(known, plan, lenient=lenient)
-    refusal = await _refusal(conn, tenant_id, new, plan)
+        return _same(known, fingerprint, lenient=lenient)
+    plan = await _plan(conn, tenant_id, new, chosen, settings)
+    refusal = await _refusal(conn, tenant_id, new, plan, settings)
     if refusal is not None:
-        await store.note_audit(
-            conn,
-            tenant_id,
-            "BLOCKED_BY_POLICY",
-            actor,
-            dossier_id=new.dossier_id,
-            subject_id=new.subject_id,
-            details={
-                "reason": refusal,
-                "channel": new.channel,
-                "purpose": plan.purpose,
-                "template_code": new.template_code,
-                "idempotency_key": new.idempotency_key,
-            },
-        )
+        await _note_refusal(conn, tenant_id, actor, new, refusal=refusal, purpose=plan.purpose)
         return Blocked(refusal, new.channel, plan.purpose)
-    row = await store.one(conn, "add_message", **_columns(tenant_id, new, plan))
-    if row is None:  # somebody else was at it with the same key, and has committed
-        known = await store.one(
-            conn, "message_by_key", tenant_id=tenant_id, idempotency_key=new.idempotency_key
-        )
+    made = await queue(conn, tenant_id, actor, new, plan, fingerprint=fingerprint)
+    if made is None:  # somebody else was at it with the same key, and has committed
+        known = await store.one(conn, "message_by_key", **key)
         assert known is not None  # noqa: S101 - its key was taken
-        return _same(known, plan, lenient=lenient)
+        return _same(known, fingerprint, lenient=lenient)
+    return made
+
+
+async def queue(
+    conn: Connection,
+    tenant_id: str,
+    actor: str,
+    new: NewMessage,
+    plan: Plan,
+    *,
+    fingerprint: str,
+) -> Accepted | None:
+    """Write a message, its job, its traces and its event; None: its key is taken."""
+    row = await store.one(conn, "add_message", **_columns(tenant_id, new, plan, fingerprint))
+    if row is None:
+        return None
     message = store.message_from(row)
     await enqueue_sending(conn, message, run_at=new.run_at)
     await store.note_message(
@@ -157,6 +137,37 @@ async def accept(
     )
     await events.tell(conn, message, Status.QUEUED)
     return Accepted(message, is_new=True)
+
+
+async def _note_refusal(
+    conn: Connection,
+    tenant_id: str,
+    actor: str,
+    new: NewMessage,
+    *,
+    refusal: str,
+    purpose: Purpose,
+) -> None:
+    """Leave the traces of a request that policy refuses."""
+    await store.note_audit(
+        conn,
+        tenant_id,
+        "BLOCKED_BY_POLICY",
+        actor,
+        dossier_id=new.dossier_id,
+        subject_id=new.subject_id,
+        details={
+            "reason": refusal,
+            "channel": new.channel,
+            "purpose": purpose,
+            "template_code": new.template_code,
+            "idempotency_key": new.idempotency_key,
+        },
+        status="BLOCKED",
+        channel=new.channel,
+        template_code=new.template_code,
+        note=refusal,
+    )
 
 
 async def enqueue_sending(
@@ -187,25 +198,53 @@ async def find(conn: Connection, tenant_id: str, message_id: UUID) -> store.Row:
     return row
 
 
+def _fingerprint(new: NewMessage, chosen: Organisation) -> str:
+    """What two requests with one key are compared by: what was asked, not what came of it."""
+    asked: dict[str, Any] = {
+        "channel": new.channel.value,
+        "to": address.alike(new.channel, new.to, chosen.region),
+        "subject_id": new.subject_id,
+        "dossier_id": new.dossier_id,
+        "template_code": new.template_code,
+        "subject": new.subject,
+        "language": new.language,
+        "purpose": None if new.purpose is None else new.purpose.value,
+        "urgent": new.urgent,
+        "sender_id": new.sender_id,
+        "variables": dict(new.variables),
+        "text": new.text,
+        "fallback_template": None if new.fallback_template is None else dict(new.fallback_template),
+        "fallback": None if new.fallback is None else dict(new.fallback),
+        "meta": dict(new.meta),
+    }
+    hashes = {
+        name: canonical.sha256(canonical.canonical(value))[:32] for name, value in asked.items()
+    }
+    return json.dumps(hashes, sort_keys=True)
+
+
 async def _plan(
-    conn: Connection, tenant_id: str, new: NewMessage, settings: OutboundSettings
-) -> _Plan:
-    chosen = await store.organisation(conn, tenant_id)
-    validation: address.Validation = (
-        "possible" if settings.phone_validation == "possible" else "valid"
+    conn: Connection,
+    tenant_id: str,
+    new: NewMessage,
+    chosen: Organisation,
+    settings: OutboundSettings,
+) -> Plan:
+    to = address.normalised(
+        new.channel, new.to, region=chosen.region, validation=settings.validation
     )
-    to = address.normalised(new.channel, new.to, region=chosen.region, validation=validation)
     language = new.language or chosen.language
-    template = await _template(conn, tenant_id, new.template_code, language, new.variables)
+    place = {"tenant_id": tenant_id, "language": language}
+    template, text = await _template(conn, new.channel, new.template_code, new.variables, **place)
     other = new.fallback_template
     if other is not None:
-        code = str(other["code"])
-        await _template(conn, tenant_id, code, language, other.get("variables") or {})
+        values = other.get("variables") or {}
+        await _template(conn, new.channel, str(other["code"]), values, **place)
     purpose = new.purpose
     if purpose is None:
         marketing = template is not None and template.category is Category.MARKETING
         purpose = Purpose.MARKETING if marketing else Purpose.TRANSACTIONAL
-    _check_content(new, template)
+    contents.check(new, template, purpose, settings)
     row = await store.one(
         conn, "sender_for", tenant_id=tenant_id, channel=new.channel, id=new.sender_id
     )
@@ -222,65 +261,39 @@ async def _plan(
         "fallback": None if new.fallback is None else dict(new.fallback),
         "meta": dict(new.meta),
     }
-    same = {
-        "channel": new.channel.value,
-        "to": to,
-        "subject_id": new.subject_id,
-        "dossier_id": new.dossier_id,
-        "template_code": new.template_code,
-        "subject": new.subject,
-        "language": language,
-        "purpose": purpose.value,
-        "urgent": new.urgent,
-        **payload,
-    }
-    hashes = {
-        name: canonical.sha256(canonical.canonical(value))[:32] for name, value in same.items()
-    }
-    sender = store.sender_from(row)
-    return _Plan(to, language, purpose, sender, payload, json.dumps(hashes, sort_keys=True))
+    if new.channel is Channel.SMS:
+        payload["segments"] = texts.segments(new.text or text)
+    return Plan(to, language, purpose, store.sender_from(row), payload)
 
 
 async def _template(
     conn: Connection,
-    tenant_id: str,
+    channel: Channel,
     code: str | None,
-    language: str,
     variables: Mapping[str, Any],
-) -> Template | None:
+    *,
+    tenant_id: str,
+    language: str,
+) -> tuple[Template | None, str]:
+    """A template that can be used for a message, and its text with the variables in it."""
     if code is None:
-        return None
+        return None, ""
     row = await store.one(
         conn, "template", tenant_id=tenant_id, template_code=code, language=language
     )
-    if row is None or not row["is_active"]:
+    template = None if row is None else store.template_from(row)
+    if template is None or not template.is_usable:
         raise TemplateRefused(
             f"there is no active template {code} in {language}",
             template_code=code,
             language=language,
         )
-    template = store.template_from(row)
-    texts.parameters(template, variables)
-    return template
+    return template, contents.filled(channel, template, variables)
 
 
-def _check_content(new: NewMessage, template: Template | None) -> None:
-    if (new.text is None) is (template is None):
-        raise InvalidInput(
-            "a message has either a template or a text",
-            hint="Send templateCode with variables, or text.",
-        )
-    has_subject = new.subject or (template is not None and template.subject)
-    if new.channel is Channel.EMAIL and not has_subject:
-        raise InvalidInput("a mail needs a subject", hint="Send subject, or a template with one.")
-    if new.text is not None and len(new.text) > texts.LONGEST[new.channel]:
-        raise InvalidInput(
-            f"the text is longer than {texts.LONGEST[new.channel]} characters",
-            hint="Send less, or another channel.",
-        )
-
-
-async def _refusal(conn: Connection, tenant_id: str, new: NewMessage, plan: _Plan) -> str | None:
+async def _refusal(
+    conn: Connection, tenant_id: str, new: NewMessage, plan: Plan, settings: OutboundSettings
+) -> str | None:
     """Why policy refuses it. Raises `WindowClosed`, which is no matter of consent."""
     row = await store.one(
         conn,
@@ -289,10 +302,12 @@ async def _refusal(conn: Connection, tenant_id: str, new: NewMessage, plan: _Pla
         subject_id=new.subject_id,
         channel=new.channel,
         purpose=plan.purpose,
+        address_mac=suppressions.mac(settings, tenant_id, new.channel, plan.to),
     )
     now = await clock.now(conn)
     consent = None if row is None else store.consent_from(row)
-    refusal = rules.consent_refusal(consent, plan.to, now)
+    suppressed = row is not None and row["suppressed"]
+    refusal = rules.consent_refusal(consent, plan.to, now, suppressed=suppressed)
     free = new.channel is Channel.WHATSAPP and new.text is not None
     if refusal is None and free and new.fallback_template is None:
         last = await store.one(
@@ -307,7 +322,7 @@ async def _refusal(conn: Connection, tenant_id: str, new: NewMessage, plan: _Pla
     return refusal
 
 
-def _columns(tenant_id: str, new: NewMessage, plan: _Plan) -> dict[str, Any]:
+def _columns(tenant_id: str, new: NewMessage, plan: Plan, fingerprint: str) -> dict[str, Any]:
     return {
         "tenant_id": tenant_id,
         "id": uuid4(),
@@ -320,7 +335,7 @@ def _columns(tenant_id: str, new: NewMessage, plan: _Plan) -> dict[str, Any]:
         "language": plan.language,
         "subject": new.subject,
         "payload": plan.payload,
-        "fingerprint": plan.fingerprint,
+        "fingerprint": fingerprint,
         "urgent": new.urgent,
         "sender_id": plan.sender.id,
         "idempotency_key": new.idempotency_key,
@@ -329,14 +344,15 @@ def _columns(tenant_id: str, new: NewMessage, plan: _Plan) -> dict[str, Any]:
         "logical_event_id": new.logical_event_id,
         "recipient_ref": new.recipient_ref,
         "fallback_of": new.fallback_of,
+        "inbound_id": new.inbound_id,
         "not_after": new.not_after,
         "correlation_id": flow.current_correlation(),
     }
 
 
-def _same(row: store.Row, plan: _Plan, *, lenient: bool) -> Accepted:
+def _same(row: store.Row, fingerprint: str, *, lenient: bool) -> Accepted:
     """The message of a key that was used before; raises `IdempotencyConflict`."""
-    before, now = json.loads(row["fingerprint"]), json.loads(plan.fingerprint)
+    before, now = json.loads(row["fingerprint"]), json.loads(fingerprint)
     fields = sorted(name for name in before | now if before.get(name) != now.get(name))
     if fields and not lenient:
         raise IdempotencyConflict(

@@ -1,5 +1,6 @@
 """Settings of the outbound application: OSTINATO_OUTBOUND_… or the table [outbound]."""
 
+from ostinato.apps.outbound.model import Validation
 from ostinato.base.sections import Section, section, setting
 
 __all__ = ["OutboundSettings"]
@@ -42,6 +43,14 @@ class OutboundSettings(Section):
     token_secret: str = setting(
         "", "Seals unsubscribe links and return addresses (a secret); needed for mail."
     )
+    suppression_secret: str = setting(
+        "",
+        "Seals the list of those who opted out (a secret, for years); empty: token_secret does.",
+    )
+    twilio_confirms: bool = setting(
+        default=True,
+        description="Whether Twilio answers STOP, HELP and START itself, as it does unless told.",
+    )
     timeout_seconds: float = setting(
         10.0, "How long a provider has for its answer.", low=0.05, high=120
     )
@@ -60,3 +69,13 @@ class OutboundSettings(Section):
     quiet_hours: bool = setting(
         default=True, description="Whether messages wait for hours at which people are awake."
     )
+
+    def __post_init__(self) -> None:
+        """Check, and take a slash at the end of an address for none."""
+        super().__post_init__()
+        object.__setattr__(self, "public_url", self.public_url.rstrip("/"))
+
+    @property
+    def validation(self) -> Validation:
+        """Which numbers are taken."""
+        return "possible" if self.phone_validation == "possible" else "valid"

@@ -57,7 +57,9 @@ async def fetch(conn: Connection, name: str, /, **values: object) -> list[Row]:
         return await cursor.fetchall() if cursor.description else []
 
 
-_JSON: Final = frozenset({"payload", "proof", "details", "provider_response", "variables"})
+_JSON: Final = frozenset(
+    {"payload", "proof", "details", "provider_response", "variables", "components"}
+)
 
 
 async def one(conn: Connection, name: str, /, **values: object) -> Row | None:
@@ -105,8 +107,12 @@ async def note_audit(
     dossier_id: str | None = None,
     subject_id: str | None = None,
     details: Mapping[str, object] | None = None,
+    status: str | None = None,
+    channel: str | None = None,
+    template_code: str | None = None,
+    note: str | None = None,
 ) -> None:
-    """Audit something that is no step of a stored message."""
+    """Audit something that is no step of a stored message; with a status, on the timeline too."""
     await run(
         conn,
         "note_audit",
@@ -117,6 +123,10 @@ async def note_audit(
         dossier_id=dossier_id,
         subject_id=subject_id,
         details=dict(details or {}),
+        status=status,
+        channel=channel,
+        template_code=template_code,
+        note=note,
     )
 
 
@@ -137,6 +147,9 @@ def organisation_from(row: Row | None) -> Organisation:
         notice_time=time.fromisoformat(row["notice_time"]),
         holidays=row["holidays"],
         stop_covers_all=row["stop_covers_all"],
+        stop_reply=row["stop_reply"],
+        help_reply=row["help_reply"],
+        start_reply=row["start_reply"],
     )
 
 
@@ -165,6 +178,9 @@ def template_from(row: Row) -> Template:
         variables=tuple(row["variables_schema"]),
         is_active=row["is_active"],
         held_until=moment(row["held_until"]),
+        components=tuple(row["components"]),
+        parameter_format=row["parameter_format"],
+        provider_status=row["provider_status"],
     )
 
 

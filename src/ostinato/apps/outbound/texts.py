@@ -1,13 +1,14 @@
 """Templates and their variables: checked when a message is accepted, filled in when it is sent."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from ostinato.apps.outbound import components
 from ostinato.apps.outbound.errors import TemplateRefused
 from ostinato.apps.outbound.model import Channel, Template
 
-__all__ = ["check_declared", "filled_in", "parameters", "segments"]
+__all__ = ["check_declared", "filled_in", "longest", "parameters", "segments", "used_in"]
 
 LONGEST_VALUE: Final = 1024
 LONGEST: Final = {Channel.WHATSAPP: 4096, Channel.SMS: 1600, Channel.EMAIL: 100_000}
@@ -24,12 +25,33 @@ _GSM_TWICE: Final = frozenset("€[]{}~\\^|\f")
 _GSM_ONE, _GSM_PART, _UCS_ONE, _UCS_PART = 160, 153, 70, 67
 
 
-def check_declared(body: str, subject: str | None, variables: Iterable[Mapping[str, Any]]) -> None:
-    """Refuse a template whose text and variables do not fit together."""
+def used_in(text: str | None) -> set[str]:
+    """The variables of a text."""
+    return set(_PLACE.findall(text or ""))
+
+
+def longest(channel: Channel, *, template: bool) -> int:
+    """How long a text may be."""
+    most = LONGEST[channel]
+    return min(most, LONGEST_TEMPLATE) if template and channel is Channel.WHATSAPP else most
+
+
+def check_declared(
+    body: str,
+    subject: str | None,
+    variables: Sequence[Mapping[str, Any]],
+    parts: Sequence[Mapping[str, Any]] = (),
+) -> None:
+    """Refuse a template whose text, parts and variables do not fit together."""
     declared = [str(each["name"]) for each in variables]
     if len(set(declared)) != len(declared):
         raise TemplateRefused("a variable is declared twice")
-    used = {*_PLACE.findall(body), *_PLACE.findall(subject or "")}
+    components.check(parts, variables)
+    written = used_in(body) | used_in(subject)
+    media = {str(each["name"]) for each in variables if each.get("kind") == "media"}
+    if written & media:
+        raise TemplateRefused("a media variable is not for a text", media=sorted(written & media))
+    used = written | {str(part["variable"]) for part in parts}
     missing, idle = sorted(used - set(declared)), sorted(set(declared) - used)
     if missing or idle:
         raise TemplateRefused(
@@ -40,7 +62,7 @@ def check_declared(body: str, subject: str | None, variables: Iterable[Mapping[s
         )
 
 
-def parameters(template: Template, given: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def parameters(template: Template, given: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
     """The values of a template's variables in their order; raises `TemplateRefused`.
 
     WhatsApp refuses line ends, tabs and more than four spaces in a row; here they are refused
@@ -48,7 +70,7 @@ def parameters(template: Template, given: Mapping[str, Any]) -> tuple[tuple[str,
     """
     known = [str(each["name"]) for each in template.variables]
     faults = [f"{name} is not one of its variables" for name in given if name not in known]
-    found = []
+    found: list[tuple[str, Any]] = []
     for variable in template.variables:
         name = str(variable["name"])
         value = given.get(name)
@@ -56,6 +78,11 @@ def parameters(template: Template, given: Mapping[str, Any]) -> tuple[tuple[str,
             if variable.get("required", True):
                 faults.append(f"{name} is missing")
             found.append((name, "-"))  # the provider takes no empty parameter
+            continue
+        if variable.get("kind") == "media":
+            fault = components.media_fault(value)
+            faults += [f"{name} {fault}"] if fault else []
+            found.append((name, value))
             continue
         text = str(value)
         most = int(variable.get("max_length") or LONGEST_VALUE)
@@ -73,10 +100,10 @@ def parameters(template: Template, given: Mapping[str, Any]) -> tuple[tuple[str,
     return tuple(found)
 
 
-def filled_in(text: str, values: Iterable[tuple[str, str]]) -> str:
+def filled_in(text: str, values: Iterable[tuple[str, Any]]) -> str:
     """A text with its variables in their places."""
     named = dict(values)
-    return _PLACE.sub(lambda found: named.get(found[1], ""), text)
+    return _PLACE.sub(lambda found: str(named.get(found[1], "")), text)
 
 
 def segments(text: str) -> int:

@@ -1,14 +1,13 @@
 """The bodies of requests and answers, as the API shows them."""
 
-from datetime import datetime, time
+from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
 from pydantic.alias_generators import to_camel
 
 from ostinato.apps.outbound.model import (
-    Category,
     Channel,
     ConsentSource,
     ConsentStatus,
@@ -22,17 +21,18 @@ __all__ = [
     "AuditEvent",
     "ConsentRecorded",
     "ConsentView",
+    "ErasedView",
     "Figures",
     "MessageAccepted",
     "MessageDetails",
     "MessagePage",
     "NewConsent",
     "NewOutbound",
-    "OrganisationView",
-    "SenderView",
-    "TemplateView",
+    "View",
 ]
 
+COLUMN = {"to": "to_address", "org_id": "tenant_id"}
+"""Where the API has another name than the table."""
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00]+$")]
 Text = Annotated[str, StringConstraints(max_length=100_000, pattern=r"^[^\x00]*$")]
 Short = Annotated[str, StringConstraints(max_length=254, pattern=r"^[^\x00]*$")]
@@ -96,6 +96,7 @@ class MessageAccepted(View):
 class AttemptView(View):
     """One attempt."""
 
+    id: int
     attempt_no: int
     status: str
     mode: str
@@ -114,6 +115,7 @@ class MessageView(View):
     """A message."""
 
     id: UUID
+    org_id: str = Field(description="The organisation: the tenant whose message it is.")
     dossier_id: str | None
     subject_id: str
     channel: Channel
@@ -140,6 +142,7 @@ class MessageView(View):
     entity_id: str | None
     logical_event_id: str | None
     fallback_of: UUID | None
+    inbound_id: int | None = Field(description="The inbound message that it answers.")
     job_id: int | None
     correlation_id: str | None
     sent_at: datetime | None
@@ -189,15 +192,24 @@ class NewConsent(View):
         examples=[{"wording": "J'accepte …", "version": "3", "language": "fr", "form": "accueil"}],
     )
     legal_basis: Short | None = None
-    expires_at: datetime | None = None
-    occurred_at: datetime | None = None
+    expires_at: AwareDatetime | None = None
+    occurred_at: AwareDatetime | None = Field(
+        default=None, description="When it was said; not in the future."
+    )
 
 
 class ConsentRecorded(View):
-    """The consent that was written."""
+    """The consent as it stands now, which need not be what was said of it."""
 
     id: UUID
     status: ConsentStatus
+
+
+class ErasedView(View):
+    """How much was blanked."""
+
+    consents: int
+    messages: int
 
 
 class ConsentEventView(View):
@@ -238,65 +250,6 @@ class ConsentView(View):
         return cls(**{name: row[name] for name in names}, events=views)
 
 
-class VariableView(View):
-    """One variable of a template."""
-
-    name: str = Field(pattern=r"^[a-z][a-z0-9_]{0,62}$")
-    required: bool = True
-    max_length: int = Field(default=1024, ge=1, le=1024)
-
-
-class TemplateView(View):
-    """A template: the same text on every channel; WhatsApp knows it by its provider name."""
-
-    category: Category
-    provider_name: Name
-    body: Text = Field(min_length=1, examples=["Bonjour {{name}}"])
-    subject: Short | None = None
-    variables: list[VariableView] = Field(default=[], max_length=50)
-    is_active: bool = True
-
-
-class StoredTemplate(TemplateView):
-    """A template with its code and language."""
-
-    template_code: str
-    language: str
-    held_until: datetime | None
-
-
-class SenderView(View):
-    """A number or an address to send from."""
-
-    channel: Channel
-    provider_key: Short = Field(
-        min_length=1,
-        examples=["100200300"],
-        description="The phone_number_id of WhatsApp, the number at Twilio, or the mail address.",
-    )
-    display: Annotated[str, StringConstraints(max_length=100, pattern=r"^[^\x00\r\n]*$")] = ""
-
-
-class StoredSender(SenderView):
-    """A sender with its id, and until when it is held."""
-
-    id: int
-    provider: str
-    held_until: datetime | None
-    hold_reason: str | None
-
-
-class OrganisationView(View):
-    """What an organisation has chosen."""
-
-    zone: Annotated[str, StringConstraints(max_length=60)] = "Europe/Paris"
-    region: Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}$")] = "FR"
-    language: Language = "fr"
-    notice_time: time = time(10, 0)
-    holidays: Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}(-[A-Z0-9]{1,6})?$")] = "FR"
-    stop_covers_all: bool = False
-
-
 class AuditEvent(View):
     """One event of the audit."""
 
@@ -318,7 +271,7 @@ class Activity(View):
     id: int
     at: datetime
     activity_code: str
-    message_id: UUID
+    message_id: UUID | None = Field(description="None: it was refused before it was one.")
     channel: Channel
     template_code: str | None
     status: str
@@ -348,4 +301,4 @@ class Listed(View):
 
 def _picked(cls: type[MessageView], row: Row) -> Row:
     """The fields of a view from a row; `to` is a reserved word there."""
-    return {name: row["to_address" if name == "to" else name] for name in cls.model_fields}
+    return {name: row[COLUMN.get(name, name)] for name in cls.model_fields}

@@ -6,21 +6,24 @@ revoke execute on all functions in schema outbound from public, ostinato_worker,
 
 grant select on
     outbound.organisation, outbound.sender, outbound.consent, outbound.consent_event, outbound.template, outbound.message, outbound.attempt,
-    outbound.inbound, outbound.audit_event, outbound.activity, outbound.coop_member, outbound.coop_contribution, outbound.pair
+    outbound.inbound, outbound.audit_event, outbound.activity, outbound.coop_member, outbound.coop_contribution, outbound.pair, outbound.suppression
 to ostinato_worker, ostinato_tenant;
 grant insert on
     outbound.organisation, outbound.sender, outbound.consent, outbound.consent_event, outbound.template, outbound.message, outbound.audit_event,
-    outbound.activity, outbound.coop_member, outbound.coop_contribution
+    outbound.activity, outbound.coop_member, outbound.coop_contribution, outbound.suppression
 to ostinato_worker, ostinato_tenant;
 grant update on
-    outbound.organisation, outbound.sender, outbound.consent, outbound.template, outbound.message, outbound.coop_member, outbound.coop_contribution
+    outbound.organisation, outbound.sender, outbound.consent, outbound.template, outbound.message, outbound.coop_member, outbound.coop_contribution,
+    outbound.suppression
 to ostinato_worker, ostinato_tenant;
+grant delete on outbound.suppression to ostinato_worker, ostinato_tenant;
 
 grant insert, update on outbound.attempt, outbound.pair to ostinato_worker;
-grant insert on outbound.inbound, outbound.callback_line to ostinato_worker;
+grant insert, update on outbound.inbound to ostinato_worker;
+grant insert on outbound.callback_line to ostinato_worker;
 grant select on outbound.callback_line to ostinato_worker;
 grant select, insert, update, delete on outbound.callback, outbound.refused_callback to ostinato_worker;
-grant delete on outbound.callback_line, outbound.inbound to ostinato_worker;
+grant delete on outbound.callback_line, outbound.inbound, outbound.pair to ostinato_worker;
 
 grant execute on all functions in schema outbound to ostinato_worker;
 grant execute on function outbound.note_message, outbound.note_audit, outbound.figures to ostinato_tenant;

@@ -15,12 +15,17 @@ set search_path = outbound, pg_catalog, pg_temp as $$
     select m.tenant_id, m.dossier_id, ostinato.now(), m.id, m.channel, m.template_code, $5, $7 from m where m.dossier_id is not null and $5 is not null
 $$;
 
--- Notes something that is no step of a stored message: a request that policy refused, a consent that was given or ended.
+-- Notes something that is no step of a stored message: a request that policy refused, a consent that was given or ended; with `status` and a
+-- dossier, on its timeline too.
 create function outbound.note_audit(
     tenant_id text, action text, actor text, consent_id uuid default null, dossier_id text default null, subject_id text default null,
-    details jsonb default '{}'
+    details jsonb default '{}', status text default null, channel text default null, template_code text default null, note text default null
 ) returns void language sql
 set search_path = outbound, pg_catalog, pg_temp as $$
-    insert into audit_event (tenant_id, at, action, actor, consent_id, dossier_id, subject_id, correlation_id, details)
-    values ($1, ostinato.now(), $2, $3, $4, $5, $6, ostinato.correlation(null), coalesce($7, '{}'))
+    with audited as (
+        insert into audit_event (tenant_id, at, action, actor, consent_id, dossier_id, subject_id, correlation_id, details)
+        values ($1, ostinato.now(), $2, $3, $4, $5, $6, ostinato.correlation(null), coalesce($7, '{}'))
+    )
+    insert into activity (tenant_id, dossier_id, at, channel, template_code, status, note)
+    select $1, $5, ostinato.now(), $9, $10, $8, $11 where $5 is not null and $8 is not null
 $$;

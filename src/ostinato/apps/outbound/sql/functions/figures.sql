@@ -38,6 +38,13 @@ set search_path = outbound, pg_catalog, pg_temp as $$
     select s.tenant_id, count(*)::double precision from sender s where s.held_until > ostinato.now() group by s.tenant_id
 $$;
 
+-- Callbacks that nobody has worked through after so many `hours`, by provider: their jobs are dead letters, and they are forgotten one day.
+create function outbound.stuck_callbacks(hours integer default 12) returns table (label text, value double precision) language sql stable
+set search_path = outbound, pg_catalog, pg_temp as $$
+    select c.provider, count(*)::double precision from callback c
+    where c.processed_at is null and c.received_at < ostinato.now() - make_interval(hours => $1) group by c.provider
+$$;
+
 -- Error codes that the policy table does not know, met within the last `minutes`, by provider and code.
 create function outbound.unknown_codes(minutes integer default 60) returns table (label text, value double precision) language sql stable
 set search_path = outbound, pg_catalog, pg_temp as $$
@@ -54,7 +61,7 @@ set search_path = outbound, pg_catalog, pg_temp as $$
     with since as (
         select ostinato.now() - make_interval(mins => $2) as at
     ), sent as (
-        select m.channel, extract(epoch from m.sent_at - m.created_at) as to_sent, extract(epoch from m.delivered_at - m.sent_at) as to_delivered
+        select m.channel, m.status, extract(epoch from m.sent_at - m.created_at) as to_sent, extract(epoch from m.delivered_at - m.sent_at) as to_delivered
         from message m, since where m.sent_at > since.at and ($1 is null or m.tenant_id = $1)
     ), failed as (
         select m.channel, m.error_code, m.error_class from message m, since
@@ -67,7 +74,8 @@ set search_path = outbound, pg_catalog, pg_temp as $$
     union all select 'failed', f.channel, count(*) from failed f group by f.channel
     union all select 'failed_by_code', f.error_code, count(*) from failed f group by f.error_code
     union all select 'failed_by_class', coalesce(f.error_class, 'unknown'), count(*) from failed f group by 2
-    union all select 'failure_rate', '', (select count(*) from failed)::double precision / nullif((select count(*) from failed) + (select count(*) from sent), 0)
+    union all select 'failure_rate', '', (select count(*) from failed)::double precision
+        / nullif((select count(*) from failed) + (select count(*) from sent s where s.status <> 'FAILED'), 0)
     union all select 'queued_to_sent_p50', s.channel, percentile_cont(0.5) within group (order by s.to_sent) from sent s group by s.channel
     union all select 'queued_to_sent_p95', s.channel, percentile_cont(0.95) within group (order by s.to_sent) from sent s group by s.channel
     union all select 'sent_to_delivered_p50', s.channel, percentile_cont(0.5) within group (order by greatest(s.to_delivered, 0))
