@@ -18,6 +18,7 @@ from ostinato.apps.enrichment.model import (
     Trigger,
 )
 from ostinato.apps.enrichment.rules import (
+    MOST_RECEIVED,
     cooldown_left,
     core_identity,
     enrichment_error,
@@ -492,6 +493,10 @@ def test_the_defaults_are_the_contracts() -> None:
 def test_settings_that_api_entreprise_would_refuse_are_refused(name: str, value: str) -> None:
     with pytest.raises(SettingsError, match=name):
         EnrichmentSettings(**{name: value})  # type: ignore[arg-type]
+
+
+def test_whatever_is_received_has_a_checksum() -> None:
+    assert stable_checksum(A, {"x": "\u00e9" * (MOST_RECEIVED // 2)})
 
 
 def test_a_step_keeps_how_a_call_went_and_reads_those_of_earlier_releases() -> None:

@@ -467,6 +467,17 @@ async def test_a_body_of_another_shape_is_a_validation_error(
     assert await place.lab.value("select count(*) from enrichment.request") == 0
 
 
+async def test_the_document_names_both_error_bodies(place: Place) -> None:
+    paths = (await place.api.http.get("/openapi.json")).json()["paths"]
+
+    told = paths["/v1/requests"]["post"]["responses"]
+    for status in ("400", "422"):
+        content = told[status]["content"]
+        assert content["application/json"]["schema"]["$ref"].endswith("/ErrorBody")
+        assert content["application/problem+json"]["schema"]["$ref"].endswith("/Problem")
+    assert set(told["409"]["content"]) == {"application/json"}
+
+
 async def test_blanks_are_no_number(place: Place) -> None:
     answer = await place.post(ALL_FINE, siret=" " * 200)
 

@@ -28,6 +28,8 @@ class Watch:
 
     async def ended(self, tenant_id: str, request_id: str, seconds: float) -> bool:
         """Whether the run of a request ends within so many seconds."""
+        if seconds <= 0:
+            return False
         event = self._waiting.setdefault((tenant_id, request_id), asyncio.Event())
         if self._looking is None:
             self._looking = asyncio.create_task(self._look())
