@@ -17,8 +17,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,9 @@ from ostinato.cli.torture_crew import Crew, Hand
 from ostinato.engine import keys
 from ostinato.engine.schema import install
 
-MESSAGES = 1000
+MESSAGES = 300
+SECONDS = 20.0
+WARM = 20
 CALLERS = 16
 PHONE = "100200300"
 HOOK = "/api/v1/webhooks/whatsapp/status"
@@ -77,18 +80,35 @@ def server_of(which: str, dsn: str, env: dict[str, str]) -> Iterator[str]:
         process.wait(30)
 
 
-async def many(count: int, ask: Any) -> float:  # noqa: ANN401 - a coroutine function
-    """Make requests from some callers at once; how many a second."""
-    left = iter(range(count))
+@dataclass(frozen=True)
+class Rate:
+    """How many were done, and in how many seconds."""
+
+    done: int
+    seconds: float
+
+    @property
+    def a_second(self) -> float:
+        return self.done / max(self.seconds, 1e-9)
+
+
+async def many(numbers: Iterable[int], ask: Any, seconds: float = 1e9) -> Rate:  # noqa: ANN401 - a coroutine function
+    """Make requests from some callers at once, for so long at most."""
+    left = iter(numbers)
     started = time.perf_counter()
+    done = 0
 
     async def caller() -> None:
+        nonlocal done
         for number in left:
+            if time.perf_counter() - started > seconds:
+                return
             answer = await ask(number)
             assert answer.status_code in (200, 201), answer.text  # noqa: S101
+            done += 1
 
     await asyncio.gather(*(caller() for _ in range(CALLERS)))
-    return count / (time.perf_counter() - started)
+    return Rate(done, time.perf_counter() - started)
 
 
 async def set_up(http: httpx.AsyncClient, count: int) -> None:
@@ -107,23 +127,28 @@ async def set_up(http: httpx.AsyncClient, count: int) -> None:
         }
         return await http.put("/api/v1/outbound/consents", json=given)
 
-    await many(count, consent)
+    await many(range(count), consent)
 
 
 def number_of(number: int) -> str:
     return f"+3363{number:07}"
 
 
-def drained(conn: psycopg.Connection[Any], hand: Hand, statement: str, count: int) -> float:
-    """Wait until a count is reached; how many a second, from the first to the last."""
-    first = 0.0
+def drained(
+    conn: psycopg.Connection[Any], hand: Hand, statement: str, count: int, seconds: float
+) -> Rate:
+    """Wait until a count is reached, for so long at most; counted once the worker is warm."""
+    begun = first = 0.0
+    before = 0
     while True:
         found = conn.execute(statement.encode()).fetchone()
         assert found is not None  # noqa: S101
-        if found[0] and not first:
-            first, begun = time.perf_counter(), found[0]
-        if found[0] >= count:
-            return (count - begun) / max(time.perf_counter() - first, 1e-9)
+        now, done = time.perf_counter(), int(found[0])
+        begun = begun or now
+        if not first and done >= min(WARM, count // 2):
+            first, before = now, done
+        if done >= count or now - begun > seconds:
+            return Rate(done - before, now - (first or begun))
         if not hand.alive:
             raise RuntimeError(hand.log_path.read_text()[-2000:])
         time.sleep(0.02)
@@ -144,8 +169,8 @@ async def key_of(dsn: str) -> str:
     return made.key
 
 
-async def measure(dsn: str, count: int, folder: Path) -> dict[str, float]:
-    found: dict[str, float] = {}
+async def measure(dsn: str, count: int, seconds: float, folder: Path) -> dict[str, Rate]:
+    found: dict[str, Rate] = {}
     bearer = {"Authorization": f"Bearer {await key_of(dsn)}"}
     quiet = {"OSTINATO_OUTBOUND_PUBLIC_URL": ""}  # callbacks come from us
     with server_of("providers", dsn, quiet) as providers:
@@ -158,7 +183,7 @@ async def measure(dsn: str, count: int, folder: Path) -> dict[str, float]:
             async with httpx.AsyncClient(
                 base_url=url, headers=bearer, timeout=60, limits=limits, trust_env=False
             ) as http:
-                await set_up(http, count)
+                await set_up(http, WARM + count)
 
                 async def accept(number: int) -> httpx.Response:
                     body = {
@@ -171,39 +196,43 @@ async def measure(dsn: str, count: int, folder: Path) -> dict[str, float]:
                     key = {"Idempotency-Key": f"k-{number}"}
                     return await http.post("/api/v1/outbound/messages", json=body, headers=key)
 
-                found["accept"] = await many(count, accept)
-                await rest(dsn, count, folder, env, http, found)
+                await many(range(WARM), accept)
+                found["accept"] = await many(range(WARM, WARM + count), accept, seconds)
+                await rest(dsn, folder, env, http, found, seconds)
     return found
 
 
 async def rest(  # noqa: PLR0917 - what there is
     dsn: str,
-    count: int,
     folder: Path,
     env: dict[str, str],
     http: httpx.AsyncClient,
-    found: dict[str, float],
+    found: dict[str, Rate],
+    seconds: float,
 ) -> None:
     values = {name.removeprefix("OSTINATO_").lower(): value for name, value in env.items()}
+    waiting = WARM + found["accept"].done
     with psycopg.connect(dsn, autocommit=True) as conn:
         # The rate of a number at the provider is not what is measured here.
         app = "bench.outbound:UNLIMITED"
         with Crew(app, dsn, folder, values) as crew:
             hand = crew.start()
             sent = "select count(*) from outbound.message where sent_at is not null"
-            found["send"] = await asyncio.to_thread(drained, conn, hand, sent, count)
-        ids = conn.execute("select provider_message_id from outbound.message").fetchall()
+            found["send"] = await asyncio.to_thread(drained, conn, hand, sent, waiting, seconds)
+        named = "select provider_message_id from outbound.message where sent_at is not null"
+        ids = conn.execute(named).fetchall()
 
         async def tell(number: int) -> httpx.Response:
             line = {"id": ids[number][0], "status": "delivered", "timestamp": "1781510400"}
             body, headers = signed(line)
             return await http.post(HOOK, content=body, headers=headers)
 
-        found["callbacks"] = await many(count, tell)
+        found["callbacks"] = await many(range(len(ids)), tell, seconds)
+        told = found["callbacks"].done
         with Crew(app, dsn, folder, values) as crew:
             hand = crew.start()
             done = "select count(*) from outbound.message where status = 'DELIVERED'"
-            found["apply"] = await asyncio.to_thread(drained, conn, hand, done, count)
+            found["apply"] = await asyncio.to_thread(drained, conn, hand, done, told, seconds)
 
 
 def _unlimited() -> Any:  # noqa: ANN401 - an app
@@ -219,6 +248,7 @@ UNLIMITED = _unlimited()
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--messages", type=int, default=MESSAGES)
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="the most for each phase")
     parser.add_argument("--serve", nargs=3, help=argparse.SUPPRESS)
     given: Any = parser.parse_args()
     if given.serve:
@@ -231,11 +261,11 @@ def main() -> None:
         tempfile.TemporaryDirectory() as folder,
     ):
         asyncio.run(install(dsn, [COMPONENT]))
-        found = asyncio.run(measure(dsn, given.messages, Path(folder)))
-    print(f"{'':<12}{'a second':>10}   {given.messages:,} messages")
+        found = asyncio.run(measure(dsn, given.messages, given.seconds, Path(folder)))
+    print(f"{'':<12}{'a second':>10}{'done':>8}   of {given.messages:,} messages, warm")
     for name, rate in found.items():
-        print(f"{name:<12}{rate:>10,.0f}")
-    whole = 1 / (1 / found["accept"] + 1 / found["send"])
+        print(f"{name:<12}{rate.a_second:>10,.0f}{rate.done:>8,}")
+    whole = 1 / (1 / found["accept"].a_second + 1 / found["send"].a_second)
     print(f"{'end to end':<12}{whole:>10,.0f}   accepted and sent, one after the other")
 
 
