@@ -23,7 +23,7 @@ from ostinato.testing import Engine
 from tests.api.conftest import Api
 from tests.apps.watchfolder.engine import Office
 from tests.apps.watchfolder.place import Place, Services
-from tests.conftest import note_called_functions
+from tests.conftest import copy_of_engine, note_called_functions
 from tests.runtime.lab import Lab
 
 EMPTY = Path(__file__).with_name("empty.sql").read_bytes()
@@ -49,9 +49,9 @@ def memory_path(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.fixture
-def place(tmp_path_factory: pytest.TempPathFactory, services: Services) -> Place:
+def place(memory_path: Path, services: Services) -> Place:
     """A place whose orchestrator has just started."""
-    made = Place(tmp_path_factory.mktemp("place"), services)
+    made = Place(memory_path / "place", services)
     made.start()
     return made
 
@@ -59,7 +59,7 @@ def place(tmp_path_factory: pytest.TempPathFactory, services: Services) -> Place
 @pytest.fixture(scope="session")
 def watchfolder_urls(shared_server: Server) -> Urls:
     """The addresses of a migrated database."""
-    found = shared_server.create_database("watchfolder")
+    found = copy_of_engine(shared_server, "watchfolder")
     asyncio.run(migrate.migrate(found.admin, [ENGINE, COMPONENT]))
     with psycopg.connect(found.admin, autocommit=True) as conn:
         conn.execute("select ostinato.upkeep_partitions(14), ostinato.upkeep_logs(14)")

@@ -4,6 +4,8 @@ import errno
 import json
 import os
 import signal
+import subprocess
+import sys
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -13,7 +15,7 @@ import pytest
 
 from ostinato.apps.watchfolder import utils
 from ostinato.apps.watchfolder.arrivals import is_being_written
-from ostinato.apps.watchfolder.folders import Folders
+from ostinato.apps.watchfolder.folders import Folders, is_local
 from ostinato.apps.watchfolder.names import (
     candidates,
     fit,
@@ -157,8 +159,9 @@ def test_an_out_folder_on_a_full_disk_holds_the_job_until_there_is_room(
 
 
 def test_folders_on_two_disks_work_all_the_same(
-    place: Place, other_disk: Path, services: Services
+    tmp_path: Path, other_disk: Path, services: Services
 ) -> None:
+    place = Place(tmp_path / "place", services)
     moved = {**vars(place.folders), "out": other_disk / "out", "archive": other_disk / "archive"}
     place.folders = Folders(**moved)
     place.start()
@@ -196,21 +199,192 @@ def test_a_pdf_without_its_end_is_given_three_times_the_time(place: Place) -> No
     assert place.files(place.folders.out) == ["cut.pdf"]
 
 
-def test_a_file_that_is_open_for_writing_is_left_alone(place: Place) -> None:
-    assert threading.current_thread() is threading.main_thread()
+@pytest.mark.parametrize("where", ["main thread", "another thread"])
+def test_a_file_that_is_open_for_writing_is_left_alone(place: Place, where: str) -> None:
+    """Under the engine ticks run in threads."""
+
+    def tick(times: int) -> None:
+        if where == "main thread":
+            place.tick(times)
+            return
+        thread = threading.Thread(target=place.tick, args=(times,))
+        thread.start()
+        thread.join()
+
+    before = signal.getsignal(signal.SIGIO)
     path = place.drop("open.pdf", b"x")
     with path.open("ab") as file:
         file.write(b"y")
         file.flush()
         if not is_being_written(path):
             pytest.skip("this file system knows no leases")
-        place.tick(3)
+        tick(3)
         assert place.files(place.folders.incoming) == ["open.pdf"]
+
+    tick(2)
+
+    assert (place.folders.out / "open.pdf").read_bytes() == b"xy"
+    assert signal.getsignal(signal.SIGIO) is before
+
+
+ASKING = """
+import sys
+from pathlib import Path
+from ostinato.apps.watchfolder.arrivals import is_being_written
+print("asking", flush=True)
+while not Path(sys.argv[2]).exists():
+    is_being_written(Path(sys.argv[1]))
+print("alive", flush=True)
+"""
+
+
+def test_a_writer_that_comes_while_we_ask_ends_nobody(tmp_path: Path) -> None:
+    """The kernel tells whoever holds a lease by a signal, whose default is to end the process."""
+    path, stop = tmp_path / "a.pdf", tmp_path / "stop"
+    path.write_bytes(b"x")
+    asking = subprocess.Popen(
+        [sys.executable, "-c", ASKING, str(path), str(stop)], stdout=subprocess.PIPE
+    )
+    assert asking.stdout is not None
+    with asking, asking.stdout as told:
+        assert told.readline() == b"asking\n"
+        for _ in range(2000):
+            with path.open("ab"):
+                pass
+        stop.touch()
+        assert told.readline() == b"alive\n"
+
+    assert asking.returncode == 0
+
+
+MOUNTS = """22 1 8:1 / / rw - ext4 /dev/sda1 rw
+30 22 0:40 / /srv/scans rw shared:1 - nfs4 server:/scans rw
+31 30 8:2 / /srv/scans/local\\040disk rw - xfs /dev/sdb1 rw
+32 22 0:41 / /mnt/share rw - cifs //server/share rw
+33 22 0:42 / /home/me/cloud rw - fuse.rclone cloud: rw
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "local"),
+    [
+        ("/var/scans/in", True),
+        ("/srv/scans", False),
+        ("/srv/scans/in", False),
+        ("/srv/scans/local disk/in", True),
+        ("/srv/scans-2/in", True),
+        ("/mnt/share/in", False),
+        ("/home/me/cloud/in", False),
+    ],
+)
+def test_a_share_is_known_from_a_disk_of_this_machine(path: str, local: bool) -> None:  # noqa: FBT001 - a parameter
+    assert is_local(Path(path), MOUNTS) is local
+
+
+def test_on_a_share_nobody_is_asked_who_writes(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """NFS and SMB answer that somebody does, whoever asks, and nothing would ever be taken."""
+    monkeypatch.setattr("ostinato.apps.watchfolder.arrivals.is_local", lambda _: False)
+    monkeypatch.setattr("ostinato.apps.watchfolder.arrivals.is_being_written", lambda _: True)
+    place.drop("a.pdf", b"a")
 
     place.tick(2)
 
-    assert (place.folders.out / "open.pdf").read_bytes() == b"xy"
-    assert signal.getsignal(signal.SIGIO) is signal.SIG_IGN
+    assert place.files(place.folders.out) == ["a.pdf"]
+
+
+def test_a_file_that_is_never_finished_is_waited_for_and_told_of(place: Place) -> None:
+    place.start(stable_s=5.0)
+    path = place.drop("endless.pdf", b"x")
+    told = []
+    for _ in range(40):
+        place.now += 100
+        with path.open("ab") as file:
+            file.write(b"x")
+        told += place.tick()["problems"]
+
+    assert {problem["what"] for problem in told} == {"file_never_finished"}
+    assert place.files(place.folders.incoming) == ["endless.pdf"]
+
+
+def test_ten_files_that_cannot_be_moved_keep_nobody_waiting(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rename = utils._rename
+
+    def refusing(source: utils.PathLike, target: utils.PathLike) -> None:
+        if Path(source).name.startswith("locked") and locked:
+            tried.append(Path(source).name)
+            raise OSError(errno.EIO, "Input/output error")
+        rename(source, target)
+
+    locked, tried = True, list[str]()
+    monkeypatch.setattr(utils, "_rename", refusing)
+    for number in range(12):
+        os.utime(place.drop(f"locked{number}.pdf", str(number).encode()), (1000, 1000))
+    place.drop("good.pdf", b"good")
+
+    place.tick(20)
+
+    assert place.files(place.folders.out) == ["good.pdf"]
+    assert len(tried) <= 12 * 6  # with growing pauses
+    locked = False
+    place.tick(40)
+    assert len(place.files(place.folders.out)) == 13
+
+
+@pytest.mark.parametrize("code", [errno.EBUSY, errno.ESTALE, errno.EACCES])
+def test_a_file_that_is_busy_is_taken_when_it_no_longer_is(
+    place: Place, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    rename = utils._rename
+
+    def busy(source: utils.PathLike, target: utils.PathLike) -> None:
+        if Path(source).parent == place.folders.incoming:
+            raise OSError(code, "busy")
+        rename(source, target)
+
+    name = "zwei\nZeilen.pdf"  # one whose own name has to be noted beside it
+    place.drop(name, b"a")
+    with monkeypatch.context() as patch:
+        patch.setattr(utils, "_rename", busy)
+        done = place.tick(3)
+        assert list(place.folders.staging.iterdir()) == []
+
+    place.tick(6)
+
+    assert {problem["what"] for problem in done["problems"]} <= {"file_busy"}
+    assert place.index["jobs"][place.only_key()]["fileName"] == name
+
+
+def test_a_copy_from_a_share_that_cannot_be_removed_there_is_made_once(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rename, unlink = utils._rename, utils._unlink
+
+    def far(source: utils.PathLike, target: utils.PathLike) -> None:
+        if Path(source).parent == place.folders.incoming:
+            raise OSError(errno.EXDEV, "Invalid cross-device link")
+        rename(source, target)
+
+    def refusing(path: utils.PathLike) -> None:
+        if Path(path).parent == place.folders.incoming:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        unlink(path)
+
+    monkeypatch.setattr(utils, "_rename", far)
+    monkeypatch.setattr(utils, "_unlink", refusing)
+    place.drop("a.pdf", b"a")
+    place.tick(5)
+    assert place.files(place.folders.staging) == []
+    assert place.files(place.folders.incoming) == ["a.pdf"]
+
+    monkeypatch.setattr(utils, "_unlink", unlink)
+    place.tick(20)
+
+    assert place.files(place.folders.out) == ["a.pdf"]
+    assert place.held() == []
 
 
 def test_a_file_that_is_written_to_after_it_was_taken_goes_back(
@@ -259,6 +433,16 @@ def test_an_empty_file_is_given_time_to_be_filled_then_refused(place: Place) -> 
     (report,) = place.folders.error.glob("*/error.json")
     assert json.loads(report.read_text())["cause"]["code"] == "EMPTY"
     assert place.index["jobs"] == {}
+
+
+def test_the_same_bytes_under_another_extension_are_the_same(place: Place) -> None:
+    place.drop("a.pdf", b"a")
+    place.tick(2)
+    place.drop("a.tiff", b"a")
+
+    place.tick()
+
+    assert place.held() == [place.only_key()]
 
 
 def test_links_folders_and_pipes_are_left_alone(place: Place, tmp_path: Path) -> None:

@@ -1,19 +1,23 @@
 """The tick, step by step: attempts, services that fail in every way, twins and decisions."""
 
+import errno
 import itertools
 import json
 import os
+import shutil
 import threading
 import time
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 import requests
+import structlog
 
-from ostinato.apps.watchfolder import main
+from ostinato.apps.watchfolder import duplicates, main, utils
 from ostinato.apps.watchfolder.machine import JOB
 from ostinato.apps.watchfolder.model import STAGES, STATES, Document, stage_of
-from ostinato.apps.watchfolder.setup import locked
+from ostinato.apps.watchfolder.setup import Profile, locked
 from ostinato.base.errors import InvalidInput, LeaseHeld
 from tests.apps.watchfolder.place import Place, Services
 
@@ -160,13 +164,249 @@ def test_an_answer_that_makes_no_sense_stops_nobody(
 ) -> None:
     strange = requests.Response()
     strange.status_code, strange._content = status, b"<html>"
-    monkeypatch.setattr(requests, "post", lambda *_, **__: strange)
     place.drop("a.pdf", b"a")
 
-    done = place.tick(3)
+    with monkeypatch.context() as patch:
+        patch.setattr(requests, "post", lambda *_, **__: strange)
+        done = place.tick(3)
 
-    assert done["problems"] or place.in_flight
+    (meta,) = place.in_flight.values()
+    assert (meta["stage"], meta["attemptPrep"]) == ("PREP_RETRY", 1)
+    assert meta["infra"] >= 1
+    assert done["problems"][0]["what"] == "service_unreachable"
+    place.tick(3)
+    assert place.config["metrics"]["done"] == 1
+    assert place.index["jobs"][place.only_key()]["attemptPrep"] == 1
+
+
+@pytest.mark.parametrize("state", ["PREP_SUBMITTED", "OCR_SUBMITTED"])
+def test_a_disk_that_is_full_when_a_job_is_handed_over_costs_no_attempt(
+    place: Place, services: Services, monkeypatch: pytest.MonkeyPatch, state: str
+) -> None:
+    write = utils._write
+
+    def full(path: Path, data: bytes, *, durable: bool) -> None:
+        if f'"state": "{state}"'.encode() in data:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(path, data, durable=durable)
+
+    place.drop("a.pdf", b"a")
+    with monkeypatch.context() as patch:
+        patch.setattr(utils, "_write", full)
+        place.tick(6)
+    place.tick(4)
+
+    assert place.index["jobs"][place.only_key()]["state"] == "DONE"
+    assert [(name, attempt) for name, _, attempt in services.submits] == [("prep", 1), ("ocr", 1)]
+
+
+@pytest.mark.parametrize("service", ["prep", "ocr"])
+def test_a_service_without_room_costs_no_attempt(
+    place: Place, services: Services, service: str
+) -> None:
+    full = failing("DISK_FULL", service=service)
+    services.judge = full  # type: ignore[assignment]
+    place.drop("a.pdf", b"a")
+    place.tick(10)
+    services.judge = lambda _service, _body: None
+
+    place.tick(6)
+
+    entry = place.index["jobs"][place.only_key()]
+    assert (entry["state"], entry["attemptPrep"], entry["attemptOcr"]) == ("DONE", 1, 1)
+
+
+def test_a_service_that_hangs_is_asked_once_in_a_tick(
+    place: Place, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    services.judge = lambda _service, _body: {"state": "RUNNING"}
+    for number in range(4):
+        place.drop(f"{number}.pdf", str(number).encode())
+    place.tick(2)
+    asked = []
+
+    def hanging(url: str, **_: object) -> requests.Response:
+        asked.append(url.rpartition("/")[2])
+        raise requests.ReadTimeout(url)
+
+    monkeypatch.setattr(requests, "get", hanging)
+    for _ in range(4):
+        place.tick()
+
+    assert len(asked) == 4
+    assert len(set(asked)) == 4  # each time about another one
+
+
+def test_a_job_that_has_not_ended_is_asked_about_rarely(
+    place: Place, services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place.start(poll_s=10.0)
+    services.judge = lambda service, _: {"state": "RUNNING"} if service == "prep" else None
+    place.drop("a.pdf", b"a")
+    asked = []
+    get = services.get
+
+    def counting(url: str, **options: object) -> requests.Response:
+        asked.append(url)
+        return get(url, **options)
+
+    monkeypatch.setattr(requests, "get", counting)
+    place.tick(9)
+    assert len(asked) == 1
+    job = place.folders.job(place.only_key())
+    (job / "raw.pdf").write_bytes(b"a")
+    services.jobs["prep", place.only_key()]["state"] = "DONE"
+    (job / "prep.done.json").write_text("{}")
+
+    place.tick(2)
+
+    assert place.files(place.folders.out) == ["a.pdf"]
+
+
+def test_services_that_are_away_for_long_get_nothing_new(place: Place, services: Services) -> None:
+    for number in range(50):
+        place.drop(f"{number:02}.pdf", str(number).encode())
+    profile = Profile(place.config, lambda: place.now)
+    place.start(retry_s=1.0)
+    assert profile.get() is not None
+    services.away = {"prep", "ocr"}
+
+    for _ in range(300):
+        place.now += 60
+        main.process_tick(
+            place.in_flight,
+            place.index,
+            place.folders.index_file,
+            profile.get(),
+            place.config,
+        )
+
+    assert len(list(place.folders.error.iterdir())) == 10
+    assert len(place.files(place.folders.incoming)) == 40
+    assert place.config["metrics"]["degraded"] == "services"
+    services.away = set()
+    place.now += 30
+    assert profile.get() is not None
+
+
+def test_an_input_that_is_written_to_after_it_was_read_has_no_result(
+    place: Place, services: Services
+) -> None:
+    services.judge = lambda service, _: {"state": "RUNNING"} if service == "ocr" else None
+    place.drop("a.pdf", b"part 1")
+    place.tick(2)
+    job_key = place.only_key()
+    with (place.folders.job(job_key) / "input.pdf").open("ab") as late:
+        late.write(b" part 2")
+    services.judge = lambda _service, _body: None
+    services.jobs.clear()
+
+    place.tick(4)
+
+    entry = place.index["jobs"][job_key]
+    assert (entry["state"], entry["cause"]["code"]) == ("ERROR", "INPUT_CHANGED")
     assert place.files(place.folders.out) == []
+    assert (place.folders.error / job_key / "a.pdf").read_bytes() == b"part 1 part 2"
+
+
+def test_a_state_that_a_child_wrote_leads_nowhere_else(
+    place: Place, services: Services, tmp_path: Path
+) -> None:
+    """Children can write into the folder of their job; its paths are not believed."""
+    secret = tmp_path / "secret.pdf"
+    secret.write_text("of another tenant")
+
+    def forge(service: str, body: Document) -> Document | None:
+        path = Path(body["inputPath"]).parent / "state.json"
+        state = json.loads(path.read_text())
+        stolen = {"inputPath": str(secret), "archivePath": str(tmp_path / "stolen.pdf")}
+        path.write_text(json.dumps({**state, **stolen, "outPath": f"{tmp_path}/out/../x"}))
+        return None
+
+    services.judge = forge
+    place.drop("a.pdf", b"a")
+
+    place.tick(3)
+
+    assert secret.read_text() == "of another tenant"
+    assert [path.name for path in tmp_path.iterdir()] == ["secret.pdf"]
+    assert place.files(place.folders.out) == ["a.pdf"]
+    assert place.files(place.folders.archive) == ["a.pdf"]
+
+
+@pytest.mark.parametrize("step", [3600, -3600])
+def test_a_clock_that_is_set_changes_nothing(
+    place: Place, services: Services, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    services.judge = lambda service, _: {"state": "RUNNING"} if service == "prep" else None
+    place.drop("a.pdf", b"a")
+    place.tick()
+    beat = place.folders.job(place.only_key()) / "prep.heartbeat"
+    beat.touch()
+    place.tick()
+
+    os.utime(beat, (time.time() + 3600,) * 2 if step > 0 else None)
+    real = utils._utc
+    monkeypatch.setattr(utils, "_utc", lambda: real() + timedelta(seconds=step))
+    place.tick(3)
+    services.judge = lambda _service, _body: None
+    services.jobs.clear()
+    place.tick(3)
+
+    assert place.index["jobs"][place.only_key()]["state"] == "DONE"
+    assert place.index["jobs"][place.only_key()]["attemptPrep"] == 1
+
+
+def test_a_problem_that_lasts_is_said_once(place: Place) -> None:
+    place.start(min_free_bytes=1 << 60)
+    place.drop("a.pdf", b"a")
+
+    with structlog.testing.capture_logs() as lines:
+        for number in range(5):
+            place.drop(f".fill{number}", b"x" * 8192)  # other numbers in each message
+            place.tick()
+        place.config["min_free_bytes"] = 0
+        place.tick(400)
+        place.config["min_free_bytes"] = 1 << 60
+        place.drop("b.pdf", b"b")
+        place.tick()
+
+    said = [line for line in lines if line["event"] == "disk_nearly_full"]
+    assert len(said) == 2  # it was over, and came again
+
+
+def test_a_job_whose_folder_is_gone_keeps_nobody_waiting(place: Place, services: Services) -> None:
+    services.judge = lambda _service, _body: {"state": "RUNNING"}
+    place.drop("a.pdf", b"a")
+    place.tick()
+    place.drop("b.pdf", b"a")
+    place.tick()
+    job_key = place.only_key()
+    shutil.rmtree(place.folders.job(job_key))
+
+    place.start()
+
+    assert place.index["jobs"][job_key]["cause"]["code"] == "LOST"
+    assert place.events[-1]["state"] == "ERROR"
+    place.decide(job_key, "USE_EXISTING_RESULT")
+    place.tick()
+    status = json.loads((place.folders.hold / job_key / "status.json").read_text())
+    assert status["state"] == "DECISION_FAILED"
+
+
+def test_what_others_put_into_our_folders_stays_as_it_is(place: Place) -> None:
+    """A NAS makes `@eaDir` everywhere; people put notes where they should not."""
+    for folder in (place.folders.work, place.folders.hold):
+        for name in ("@eaDir", "lost+found", "notes"):
+            (folder / name).mkdir()
+            (folder / name / "mine.txt").write_text("mine")
+
+    place.start()
+    place.tick(2)
+
+    for folder in (place.folders.work, place.folders.hold):
+        assert len(place.files(folder)) == 3
+    assert duplicates.held(place.folders) == []
 
 
 def test_a_stale_heartbeat_leads_to_a_new_attempt(place: Place, services: Services) -> None:
@@ -417,6 +657,17 @@ def test_an_index_that_is_broken_is_made_anew_and_the_old_one_kept(place: Place)
 
     assert place.index["jobs"][job_key]["state"] == "DONE"
     assert any("broken" in name for name in place.files(place.folders.index))
+
+
+def test_an_index_that_is_gone_is_made_anew(place: Place) -> None:
+    place.drop("a.pdf", b"a")
+    place.tick(2)
+    job_key = place.only_key()
+    place.folders.index_file.unlink()
+
+    place.start()
+
+    assert place.index["jobs"][job_key]["state"] == "DONE"
 
 
 def test_every_state_has_its_stage() -> None:

@@ -16,15 +16,15 @@ import re
 import secrets
 import signal
 import stat
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 from ostinato.apps.watchfolder import duplicates
 from ostinato.apps.watchfolder.core import make_job_key
 from ostinato.apps.watchfolder.finishing import refuse_input
+from ostinato.apps.watchfolder.folders import is_local
 from ostinato.apps.watchfolder.memory import Sight, Staged, Tick, log
-from ostinato.apps.watchfolder.model import in_hand
+from ostinato.apps.watchfolder.model import Document, in_hand
 from ostinato.apps.watchfolder.names import (
     FORCED,
     fit,
@@ -41,19 +41,23 @@ from ostinato.apps.watchfolder.utils import (
     move_unique,
     now_iso,
     read_json,
+    remove_tree,
     sha256_file,
     unlink,
 )
 
-__all__ = ["discover", "ingest", "is_being_written"]
+__all__ = ["arrive", "discover", "ingest", "is_being_written"]
 
 STABLE_SECONDS = 5.0
+UNFINISHED_SECONDS = 3600.0
+LONGEST_PAUSE = 60.0
 EMPTY_SECONDS = 600.0
 UNFINISHED_PDF = 3
 LEAST_FREE_BYTES = 1 << 30
 ROOM_FACTOR = 3
 INLINE_BYTES = 8 << 20
 STAGED = re.compile(r"([0-9a-f]{8})__(.+)", re.DOTALL)
+NOTED = re.compile(r"\.([0-9a-f]{8})\.name")
 BUSY = {errno.EBUSY, errno.EACCES, errno.EPERM, errno.ESTALE, errno.ETXTBSY}
 
 
@@ -67,11 +71,13 @@ def discover(tick: Tick) -> None:
     waiting = _ripe(tick, free)
     if free <= 0 or not _has_room(tick):
         return
-    for _, name in heapq.nsmallest(free - len(tick.memory.staged), waiting):
+    heapq.heapify(waiting)
+    while waiting and len(tick.memory.staged) < free and not tick.halted:
+        _, name = heapq.heappop(waiting)
         with tick.guarded("file_not_taken", file=shown_name(name)):
-            _stage(tick, name)
+            _try_to_stage(tick, name)
     for staged in list(tick.memory.staged):
-        if _free_slots(tick) <= 0:
+        if _free_slots(tick) <= 0 or tick.halted:
             break
         with tick.guarded("file_not_ingested", file=shown_name(staged.name)):
             _classify(tick, staged)
@@ -112,11 +118,13 @@ def _ripe(tick: Tick, free: int) -> list[tuple[tuple[int, str], str]]:
             identity = (found.st_size, found.st_mtime_ns, found.st_ino)
             sight = memory.sights.get(entry.name)
             if sight is None or sight.identity != identity:
-                sight = Sight(identity, now)
+                sight = Sight(identity, now, now if sight is None else sight.first)
             seen[entry.name] = sight
             if found.st_size == 0:
                 _judge_empty(tick, entry, sight)
-            elif now - sight.since >= window:
+            elif now - sight.since < window:
+                _say_if_endless(tick, entry.name, sight)
+            elif now >= sight.not_before:
                 ripe.append(((found.st_mtime_ns, entry.name), entry.name))
     memory.sights = seen
     return ripe
@@ -137,34 +145,66 @@ def _judge_empty(tick: Tick, entry: "os.DirEntry[str]", sight: Sight) -> None:
         refuse_input(tick, Path(entry.path), "EMPTY", "the file is empty")
 
 
-def _stage(tick: Tick, name: str) -> None:
-    source = tick.folders.incoming / name
+def _say_if_endless(tick: Tick, name: str, sight: Sight) -> None:
+    """A file that is never finished is waited for all the same, but somebody should know."""
+    if tick.now() - sight.first >= UNFINISHED_SECONDS:
+        why = TimeoutError("somebody has been writing to it for more than an hour")
+        tick.problem("file_never_finished", why, once=True, file=shown_name(name))
+
+
+def _try_to_stage(tick: Tick, name: str) -> None:
+    """Take a file; one that cannot be taken is left for a while, and keeps nobody waiting."""
     sight = tick.memory.sights[name]
-    if _ends_too_soon(source):
-        window = float(tick.setting("stable_s", STABLE_SECONDS))
-        if tick.now() - sight.since < UNFINISHED_PDF * window:
-            return
     try:
-        if is_being_written(source):
-            sight.since = tick.now()
-            return
-        mark = secrets.token_hex(4)
-        safe = fit(safe_name(name), 240)
-        if safe != name:
-            atomic_write_json(tick.folders.staging / f".{mark}.name", {"name": name})
-        target = tick.folders.staging / f"{mark}__{safe}"
-        move_atomic(source, target)
+        _stage(tick, name, sight)
     except FileNotFoundError:
         tick.memory.sights.pop(name, None)  # whoever put it there took it away again
-        return
     except OSError as error:
+        sight.failed += 1
+        sight.not_before = tick.now() + min(LONGEST_PAUSE, 2.0 ** min(sight.failed - 1, 10))
         if error.errno not in BUSY:
             raise
         tick.problem("file_busy", error, once=True, file=shown_name(name))
+
+
+def _stage(tick: Tick, name: str, sight: Sight) -> None:
+    source = tick.folders.incoming / name
+    if _ends_too_soon(source):
+        ends = sight.since + UNFINISHED_PDF * float(tick.setting("stable_s", STABLE_SECONDS))
+        if tick.now() < ends:
+            sight.not_before = ends
+            return
+    if _may_ask(tick) and is_being_written(source):
+        sight.since = tick.now()
+        _say_if_endless(tick, name, sight)
         return
+    mark = secrets.token_hex(4)
+    safe = fit(safe_name(name), 240)
+    note = tick.folders.staging / f".{mark}.name"
+    target = tick.folders.staging / f"{mark}__{safe}"
+    try:
+        if safe != name:
+            atomic_write_json(note, {"name": name})
+        _take(source, target)
+    except OSError:
+        with contextlib.suppress(OSError):
+            unlink(note)
+        raise
     tick.memory.sights.pop(name, None)
     tick.memory.staged.append(Staged(target, name, target.stat().st_size))
     tick.summary["claimed"] += 1
+
+
+def _take(source: Path, target: Path) -> None:
+    """Move a file to `_staging/`; when that fails, it is where it was and nowhere else."""
+    try:
+        move_atomic(source, target)
+    except OSError:
+        if not target.exists():
+            raise
+        if source.exists():  # copied from another file system, where it cannot be removed
+            unlink(target)
+            raise
 
 
 def _ends_too_soon(path: Path) -> bool:
@@ -183,15 +223,16 @@ def is_being_written(path: Path) -> bool:
     """Whether some process of this machine has the file open for writing, as far as one can tell.
 
     A read lease is granted only when there is no writer. When one comes while we hold it, the
-    kernel sends SIGIO, which would end us: only where that is ignored is the question asked.
+    kernel sends a signal: one that nobody minds is chosen, because SIGIO would end us.
     """
-    if not hasattr(fcntl, "F_SETLEASE") or not _ignores_sigio():
+    if not hasattr(fcntl, "F_SETLEASE") or not hasattr(fcntl, "F_SETSIG"):
         return False
     try:
         number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
         return error.errno == errno.EWOULDBLOCK
     try:
+        fcntl.fcntl(number, fcntl.F_SETSIG, signal.SIGURG)
         fcntl.fcntl(number, fcntl.F_SETLEASE, fcntl.F_RDLCK)
         fcntl.fcntl(number, fcntl.F_SETLEASE, fcntl.F_UNLCK)
     except OSError as error:
@@ -201,34 +242,41 @@ def is_being_written(path: Path) -> bool:
     return False
 
 
-def _ignores_sigio() -> bool:
-    if signal.getsignal(signal.SIGIO) is signal.SIG_IGN:
-        return True
-    if threading.current_thread() is not threading.main_thread():
-        return False
-    if signal.getsignal(signal.SIGIO) is signal.SIG_DFL:
-        signal.signal(signal.SIGIO, signal.SIG_IGN)
-        return True
-    return False
+def _may_ask(tick: Tick) -> bool:
+    """Whether a lease means anything: on a share the answer is always that somebody writes."""
+    if tick.memory.local is None:
+        tick.memory.local = is_local(tick.folders.incoming)
+    return tick.memory.local
 
 
 def _sweep_staging(tick: Tick) -> None:
     """Take up what a process before us had taken from `in/` and not yet made a job of."""
     known = {staged.path for staged in tick.memory.staged}
-    for path in sorted(tick.folders.staging.iterdir()):
+    there = sorted(tick.folders.staging.iterdir())
+    marks = {match[1] for path in there if (match := STAGED.fullmatch(path.name))}
+    for path in there:
+        noted = NOTED.fullmatch(path.name)
+        if noted is not None and noted[1] not in marks:
+            unlink(path)  # written, but its file was not moved
         match = STAGED.fullmatch(path.name)
         if match is None or path in known or not path.is_file():
             continue
-        noted = None
+        told = None
         with contextlib.suppress(ValueError):
-            noted = read_json(tick.folders.staging / f".{match[1]}.name")
-        name = str(noted["name"]) if noted else match[2]
+            told = read_json(tick.folders.staging / f".{match[1]}.name")
+        name = str(told["name"]) if told else match[2]
         tick.memory.staged.append(Staged(path, name, path.stat().st_size))
     tick.memory.staging_swept = True
 
 
 def _classify(tick: Tick, staged: Staged) -> None:
     """Hash a staged file, and make it a job or a duplicate."""
+    if staged.job_key is not None:
+        document = read_json(tick.folders.job(staged.job_key) / "state.json", {})
+        if document.get("stagedPath") == str(staged.path):
+            arrive(tick, staged.job_key, document)
+            _drop(tick, staged)
+            return
     if staged.hashing is None:
         if staged.size > int(tick.setting("inline_bytes", INLINE_BYTES)):
             staged.hashing = tick.memory.hasher().submit(sha256_file, staged.path)
@@ -274,7 +322,11 @@ def ingest(tick: Tick, staged: Staged, file_hash: str) -> None:
     profile_hash, job_key = make_job_key(file_hash, profile)
     if job_key in tick.jobs:
         existing = tick.jobs[job_key]
-        held = duplicates.hold(tick.folders, job_key, staged.path, existing, profile, name=name)
+        try:
+            held = duplicates.hold(tick.folders, job_key, staged.path, existing, profile, name=name)
+        except OSError:
+            tick.memory.mended = False  # it may be there, without its report
+            raise
         tick.summary["duplicates"] += 1
         tick.tell({"kind": "duplicate", "jobKey": job_key, "state": "DUPLICATE_PENDING", **held})
         return
@@ -292,11 +344,29 @@ def ingest(tick: Tick, staged: Staged, file_hash: str) -> None:
         "attemptOcr": 0,
         "createdAt": now_iso(),
     }
-    tick.state(job_key, state="INGESTING", **facts)
-    move_atomic(staged.path, target)
-    document = tick.state(job_key, state="DISCOVERED")
-    if nonce is not None:
-        tick.index["forced"].pop(nonce, None)  # good for once
+    staged.job_key = job_key
+    arrive(tick, job_key, tick.state(job_key, state="INGESTING", **facts))
+
+
+def arrive(tick: Tick, job_key: str, document: Document) -> None:
+    """Finish what INGESTING intends, at once or when something had been in the way."""
+    if document["state"] == "INGESTING":
+        staged, target = Path(document["stagedPath"]), Path(document["inputPath"])
+        if staged.exists() and target.exists():  # copied from another file system
+            if sha256_file(staged) == sha256_file(target):
+                unlink(staged)
+        elif staged.exists():
+            move_atomic(staged, target)
+        elif not target.exists():  # what it was about is back in `in/`, or was never here
+            tick.jobs.pop(job_key, None)  # it never was a job
+            tick.memory.dirty = True
+            remove_tree(tick.folders.job(job_key))
+            return
+        changed = target.stat().st_mtime_ns
+        document = tick.state(job_key, state="DISCOVERED", inputMtimeNs=changed)
+    else:
+        tick.learn(document)
+        tick.tell({"kind": "job", "recovered": True, **document})
     tick.in_flight[job_key] = in_hand(document)
 
 

@@ -1,70 +1,39 @@
-"""Duplicates: held until a person decides, and what is done when one has decided.
+"""Duplicates: held until a person decides. What is done then is in `decisions`.
 
-    hold/duplicates/<jobKey>/<time>__<name>     the files that came again
-    hold/duplicates/<jobKey>/status.json        {"state": "DUPLICATE_PENDING"}
-    hold/duplicates/<jobKey>/decision.json      {"action": …}, by a person, the API or the CLI
-    reports/duplicates/<jobKey>.json            what came, what is there, what may be done
-
-A decision is done file by file, each with one atomic move, and decision.json goes last: after a
-crash it is simply done again.
+hold/duplicates/<jobKey>/<time>__<name>     the files that came again
+hold/duplicates/<jobKey>/status.json        {"state": "DUPLICATE_PENDING"}
+hold/duplicates/<jobKey>/decision.json      {"action": …}, by a person, the API or the CLI
+reports/duplicates/<jobKey>.json            what came, what is there, what may be done
 """
 
 import contextlib
 import copy
-import itertools
-import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ostinato.apps.watchfolder.folders import Folders
 from ostinato.apps.watchfolder.memory import Tick, log
-from ostinato.apps.watchfolder.model import ACTIONS, Document
+from ostinato.apps.watchfolder.model import ACTIONS, JOB_KEY, Document
 from ostinato.apps.watchfolder.names import (
-    candidates,
     fit,
-    forced_name,
     safe_name,
     shown_name,
-    split_name,
 )
 from ostinato.apps.watchfolder.utils import (
     atomic_write_json,
-    copy_to,
-    move_atomic,
     move_unique,
     now_iso,
     read_json,
-    sha256_file,
     timestamp,
     unlink,
 )
 from ostinato.base.errors import InvalidInput, NotFound
 
-__all__ = [
-    "Held",
-    "Undecidable",
-    "apply_decisions",
-    "archive_path",
-    "decide",
-    "held",
-    "held_files",
-    "hold",
-    "mend",
-]
+__all__ = ["PENDING", "Held", "decide", "held", "held_files", "hold", "mend", "remove_if_empty"]
 
 PENDING = {"state": "DUPLICATE_PENDING"}
-PATIENCE = 10  # ticks that an unreadable decision may be just being written
 OURS = {"status.json", "decision.json"}
-
-
-class Undecidable(Exception):
-    """A decision that cannot be carried out; nothing was deleted."""
-
-
-class NotYet(Exception):
-    """A decision that has to wait for the job that it is about."""
 
 
 def hold(
@@ -137,18 +106,19 @@ class Held:
     existing_name: str | None
     decided: bool
     """A decision was written, and waits for the next tick."""
+    decided_at: str | None = None
+    """When it was taken, as decision.json says."""
 
 
 def held(folders: Folders) -> list[Held]:
     """What waits for a decision."""
     found = []
-    for place in sorted(folders.hold.iterdir()) if folders.hold.is_dir() else ():
-        if not place.is_dir() or not (files := held_files(place)):
+    for place in _places(folders):
+        if not (files := held_files(place)):
             continue
-        report, status = {}, {}
-        with contextlib.suppress(ValueError, OSError):
-            report = read_json(folders.reports / f"{place.name}.json", {})
-            status = read_json(place / "status.json", {})
+        report = _told(folders.reports / f"{place.name}.json")
+        status = _told(place / "status.json")
+        decision = _told(place / "decision.json")
         existing = report.get("existing") or {}
         found.append(
             Held(
@@ -160,13 +130,33 @@ def held(folders: Folders) -> list[Held]:
                 existing.get("state"),
                 existing.get("fileName"),
                 (place / "decision.json").exists(),
+                decision.get("decidedAt"),
             )
         )
     return found
 
 
+def _places(folders: Folders) -> list[Path]:
+    """The folders of jobKeys; what others put there (`@eaDir`) is left alone."""
+    there = sorted(folders.hold.iterdir()) if folders.hold.is_dir() else []
+    return [path for path in there if JOB_KEY.fullmatch(path.name) and path.is_dir()]
+
+
+def _told(path: Path) -> Document:
+    with contextlib.suppress(ValueError, OSError):
+        found = read_json(path, {})
+        return found if isinstance(found, dict) else {}
+    return {}
+
+
 def decide(
-    folders: Folders, job_key: str, action: str, by: str, files: Sequence[str] | None = None
+    folders: Folders,
+    job_key: str,
+    action: str,
+    by: str,
+    files: Sequence[str] | None = None,
+    *,
+    at: str | None = None,
 ) -> None:
     """Write a decision about duplicates that are held; the next tick carries it out."""
     place = folders.hold / job_key
@@ -179,21 +169,22 @@ def decide(
     if unknown:
         raise NotFound(f"{', '.join(sorted(unknown))} is not held for {job_key}")
     # The files are named: one that comes later was not decided about.
-    decision = {"action": action, "decidedBy": by, "decidedAt": now_iso()}
+    decision = {"action": action, "decidedBy": by, "decidedAt": at or now_iso()}
+    if _told(place / "status.json") != PENDING:
+        atomic_write_json(place / "status.json", PENDING)  # one before it could not be done
     atomic_write_json(place / "decision.json", {**decision, "files": list(files or there)})
 
 
 def mend(tick: Tick) -> None:
     """Write the report and the status of held files again, where a crash left none."""
-    for place in sorted(tick.folders.hold.iterdir()) if tick.folders.hold.is_dir() else ():
-        if not place.is_dir():
-            continue
+    tick.memory.mended = False
+    for place in _places(tick.folders):
         files = held_files(place)
         if not files:
             if not (place / "decision.json").exists():
                 unlink(place / "status.json")
                 unlink(tick.folders.reports / f"{place.name}.json")
-                _remove_if_empty(place)
+                remove_if_empty(place)
             continue
         report = tick.folders.reports / f"{place.name}.json"
         if report.exists() and (place / "status.json").exists():
@@ -207,188 +198,12 @@ def mend(tick: Tick) -> None:
             existing = tick.jobs.get(place.name, {})
             _report(tick.folders, place.name, came, existing, tick.profile or {})
         atomic_write_json(place / "status.json", PENDING)
+    tick.memory.mended = True
 
 
-def apply_decisions(tick: Tick) -> None:
-    """Carry out every decision.json that there is."""
-    if not tick.folders.hold.is_dir():
-        return
-    for place in sorted(tick.folders.hold.iterdir()):
-        if (place / "decision.json").exists():
-            with tick.guarded("decision_not_done", job_key=place.name):
-                _apply(tick, place)
-
-
-def _apply(tick: Tick, place: Path) -> None:
-    job_key = place.name
-    try:
-        decision = _read(place)
-    except Undecidable as error:
-        count = tick.memory.bad_decisions.get(job_key, 0) + 1
-        tick.memory.bad_decisions[job_key] = count
-        if count == PATIENCE:
-            _status(tick, place, "DECISION_INVALID", str(error))
-        return
-    tick.memory.bad_decisions.pop(job_key, None)
-    wanted = decision.get("files")
-    files = [path for path in held_files(place) if not wanted or path.name in wanted]
-    try:
-        for path in files:
-            _do(tick, job_key, path, decision)
-    except NotYet:
-        return
-    except Undecidable as error:
-        _status(tick, place, "DECISION_FAILED", str(error))
-        return
-    _clean(tick, place)
-    tick.tell(
-        {
-            "kind": "duplicate",
-            "jobKey": job_key,
-            "state": "DECIDED",
-            "action": decision["action"],
-            "decidedBy": decision.get("decidedBy"),
-            "files": [path.name for path in files],
-            "left": len(held_files(place)) if place.is_dir() else 0,
-        }
-    )
-
-
-def _read(place: Path) -> dict[str, Any]:
-    try:
-        decision = read_json(place / "decision.json")
-    except (ValueError, OSError) as error:
-        raise Undecidable(f"decision.json cannot be read: {error}") from None
-    if not isinstance(decision, dict) or decision.get("action") not in ACTIONS:
-        raise Undecidable(f"decision.json names no action: one of {', '.join(ACTIONS)}")
-    files = decision.get("files")
-    if files is not None and not isinstance(files, list):
-        raise Undecidable("files in decision.json must be a list of names")
-    return decision
-
-
-def _do(tick: Tick, job_key: str, path: Path, decision: Document) -> None:
-    name = path.name.partition("__")[2] or path.name
-    match decision["action"]:
-        case "DISCARD":
-            log.info("duplicate_discarded", job_key=job_key, sha256=sha256_file(path))
-            unlink(path)
-        case "USE_EXISTING_RESULT":
-            _use_existing(tick, job_key, name)
-            move_unique(path, archive_path(tick), safe_name(name))
-        case "FORCE_REPROCESS":
-            _force(tick, job_key, path, name, decision)
-        case _:
-            raise AssertionError("unreachable")
-
-
-def _use_existing(tick: Tick, job_key: str, name: str) -> None:
-    """Put the result that there is into `out/`, under the name of what came in."""
-    entry = tick.jobs.get(job_key, {})
-    state = entry.get("state")
-    if state == "ERROR":
-        raise Undecidable("the existing job ended in an error: there is no result")
-    if state != "DONE":
-        raise NotYet
-    places = [Path(entry[key]) for key in ("resultPath", "outPath") if entry.get(key)]
-    result = next((place for place in places if place.is_file()), None)
-    if result is None:
-        raise Undecidable("the existing result is gone: use FORCE_REPROCESS")
-    stem = split_name(safe_name(name))[0]
-    wanted = sha256_file(result)
-    other = f"{stem}__{job_key[:8]}.pdf"
-    for candidate in itertools.chain([fit(f"{stem}.pdf")], candidates(other)):
-        target = tick.folders.out / candidate
-        try:
-            copy_to(result, target)
-        except FileExistsError:
-            if sha256_file(target) == wanted:
-                return
-            continue
-        return
-
-
-def _force(tick: Tick, job_key: str, path: Path, name: str, decision: Document) -> None:
-    """Send the file through again. Its nonce is known before the file is back in `in/`."""
-    forced = tick.index["forced"]
-    nonce = _known_nonce(forced, job_key, path.name)
-    if nonce is None:
-        nonce = _new_nonce(decision, taken=set(forced))
-        forced[nonce] = {
-            "jobKey": job_key,
-            "fileHash": job_key.partition("__")[0],
-            "held": path.name,
-            "decidedBy": decision.get("decidedBy"),
-            "registeredAt": now_iso(),
-        }
-        tick.save_index(force=True)
-    target = tick.folders.incoming / forced_name(safe_name(name), nonce)
-    try:
-        move_atomic(path, target)
-    except FileExistsError:
-        move_unique(path, tick.folders.incoming, target.name)
-
-
-def _known_nonce(forced: dict[str, Document], job_key: str, held: str) -> str | None:
-    for nonce, entry in forced.items():
-        if entry.get("jobKey") == job_key and entry.get("held") == held:
-            return nonce
-    return None
-
-
-def _new_nonce(decision: Document, taken: set[str]) -> str:
-    given = str(decision.get("nonce") or "")[:8].lower()
-    usable = len(given) == 8 and all(digit in "0123456789abcdef" for digit in given)  # noqa: PLR2004 - digits of a nonce
-    return given if usable and given not in taken else uuid.uuid4().hex[:8]
-
-
-def _clean(tick: Tick, place: Path) -> None:
-    """Remove what spoke of the duplicate; decision.json last, because it is what is redone."""
-    left = held_files(place)
-    report = tick.folders.reports / f"{place.name}.json"
-    if left:
-        names = {str(path) for path in left}
-        document = read_json(report, {})
-        stay = [each for each in document.get("incomings", []) if each["path"] in names]
-        atomic_write_json(
-            report,
-            {
-                **document,
-                "incoming": stay[-1] if stay else None,
-                "incomings": stay,
-                "count": len(stay),
-            },
-        )
-        atomic_write_json(place / "status.json", PENDING)
-    else:
-        unlink(report)
-        unlink(place / "status.json")
-    unlink(place / "decision.json")
-    if not left:
-        _remove_if_empty(place)
-
-
-def _status(tick: Tick, place: Path, state: str, message: str) -> None:
-    wanted = {"state": state, "message": message}
-    path = place / "status.json"
-    try:
-        known = read_json(path)
-    except ValueError:
-        known = None
-    if known != wanted:
-        atomic_write_json(path, wanted)
-        log.warning("decision_refused", job_key=place.name, state=state, reason=message)
-        tick.tell({"kind": "duplicate", "jobKey": place.name, **wanted})
-
-
-def _remove_if_empty(place: Path) -> None:
+def remove_if_empty(place: Path) -> None:
+    """Remove the folder of a jobKey under which nothing is held any more."""
     try:
         place.rmdir()
     except OSError as error:
         log.info("hold_folder_kept", place=str(place), reason=str(error))
-
-
-def archive_path(tick: Tick) -> Path:
-    """The folder of the archive for what is archived now: `archive/<year>/<month>/`."""
-    today = now_iso()
-    return tick.folders.archive / today[:4] / today[5:7]

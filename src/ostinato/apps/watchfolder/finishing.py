@@ -5,6 +5,7 @@ what a crash left undone is done again from what was written.
 """
 
 import contextlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,7 +29,12 @@ __all__ = ["fail", "finalize", "finish_error", "refuse_input", "sweep_finished"]
 def finalize(tick: Tick, job_key: str, result: Document | None = None) -> None:
     """Hand out the result: `out/`, archive, DONE. Begun anew, it goes on where it stopped."""
     document = _document(tick, job_key)
-    if document["state"] != "FINALIZING":
+    if document["state"] != "FINALIZING" or not set(CHOSEN) <= set(document):
+        if _was_changed(document):
+            said = "the file was written to after it was read"
+            cause = {"code": "INPUT_CHANGED", "message": said, "retryable": False}
+            fail(tick, job_key, "OCR", cause)
+            return
         document = tick.state(
             job_key, state="FINALIZING", **_choose(tick, job_key, document, result)
         )
@@ -49,11 +55,27 @@ def finalize(tick: Tick, job_key: str, result: Document | None = None) -> None:
     tick.summary["done"] += 1
 
 
+CHOSEN = ("outPath", "archivePath", "resultPath")
+
+
+def _was_changed(document: Document) -> bool:
+    """Whether somebody wrote to the input after it had arrived: the result is not of this file."""
+    known = document.get("inputMtimeNs")
+    if known is None:
+        return False
+    try:
+        found = Path(document["inputPath"]).lstat()
+    except FileNotFoundError:
+        return False
+    return (found.st_size, found.st_mtime_ns) != (document.get("sizeBytes"), known)
+
+
 def _choose(tick: Tick, job_key: str, document: Document, result: Document | None) -> Document:
     stem = split_name(safe_name(document["fileName"]))[0]
     month = now_iso()
     archive = tick.folders.archive / month[:4] / month[5:7]
     return {
+        "inputPath": document["inputPath"],
         "outPath": str(_free(tick.folders.out, f"{stem}.pdf")),
         "archivePath": str(_free(archive, safe_name(document["fileName"]))),
         "resultPath": str(tick.folders.results / f"{job_key}.pdf"),
@@ -141,8 +163,14 @@ def refuse_input(tick: Tick, path: Path, code: str, message: str) -> None:
     place.mkdir(parents=True, exist_ok=True)
     cause = {"code": code, "message": message, "retryable": False}
     report = {"fileName": shown_name(path.name), "cause": cause, "at": now_iso()}
-    atomic_write_json(place / "error.json", report, pretty=True)
-    move_unique(path, place, safe_name(path.name))
+    try:
+        atomic_write_json(place / "error.json", report, pretty=True)
+        move_unique(path, place, safe_name(path.name))
+    except OSError:
+        if path.exists():
+            with contextlib.suppress(OSError):
+                remove_tree(place)
+        raise
     update_metrics(tick.config["metrics"], "error")
     tick.summary["errors"] += 1
     tick.tell({"kind": "refused", **report})
@@ -163,13 +191,25 @@ def sweep_finished(tick: Tick) -> None:
 
 def _input_left(tick: Tick, job_key: str) -> bool:
     """Whether the only copy of somebody's file is still there: then nothing is removed."""
-    document = read_json(tick.folders.job(job_key) / "state.json", {})
-    path = document.get("inputPath")
-    return path is not None and document.get("state") == "ERROR" and Path(path).exists()
+    if not (tick.folders.job(job_key) / "state.json").exists():
+        return False
+    return Path(_document(tick, job_key)["inputPath"]).exists()
 
 
 def _document(tick: Tick, job_key: str) -> Document:
-    document: Document | None = read_json(tick.folders.job(job_key) / "state.json")
+    """What is written of a job; a path in it that leads elsewhere (a child wrote it) is dropped."""
+    folders, folder = tick.folders, tick.folders.job(job_key)
+    document: Document | None = read_json(folder / "state.json")
     if document is None:
         raise FileNotFoundError(f"work/{job_key}/state.json")
+    tops = {
+        "inputPath": folder,
+        "outPath": folders.out,
+        "archivePath": folders.archive,
+        "resultPath": folders.results,
+    }
+    for name, top in tops.items():
+        if name in document and top not in Path(os.path.normpath(str(document[name]))).parents:
+            del document[name]
+    document.setdefault("inputPath", str(next(iter(folder.glob("input*")), folder / "input")))
     return document

@@ -1,6 +1,7 @@
 """The folders of one watched place, and what must hold for them."""
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
@@ -8,7 +9,7 @@ from pathlib import Path
 
 from ostinato.base.errors import InvalidInput, NotConfigured
 
-__all__ = ["LAYOUT", "Folders"]
+__all__ = ["LAYOUT", "Folders", "is_local"]
 
 LAYOUT = {
     "incoming": "in",
@@ -87,8 +88,10 @@ class Folders:
         return [folder for folder in self.all() if folder.stat().st_dev != here]
 
     def free_bytes(self) -> int:
-        """Room on the file system of `work/`."""
-        return shutil.disk_usage(self.work).free
+        """Room on the fullest of the file systems that we write to."""
+        ours = (self.work, self.staging, self.out, self.archive, self.results, self.hold)
+        disks = {folder.stat().st_dev: folder for folder in ours if folder.is_dir()}
+        return min(shutil.disk_usage(folder).free for folder in disks.values())
 
     def job(self, job_key: str) -> Path:
         """The folder of a job in hand."""
@@ -101,3 +104,28 @@ class Folders:
                 f"there is no folder {self.incoming}",
                 hint="Is the share mounted? `ostinato watch` makes the folders.",
             )
+
+
+ESCAPED = re.compile(r"\\([0-7]{3})")
+ELSEWHERE = ("nfs", "cifs", "smb", "fuse", "9p", "afs", "ceph", "glusterfs", "ncpfs", "vboxsf")
+"""Types of file systems whose files others may write without this machine knowing."""
+
+
+def is_local(path: Path, mounts: str | None = None) -> bool:
+    """Whether only processes of this machine can write there; `mounts` as /proc tells them."""
+    if mounts is None:
+        try:
+            mounts = Path("/proc/self/mountinfo").read_text("utf-8", "surrogateescape")
+        except OSError:
+            return True
+    real = Path(os.path.realpath(path))
+    longest, found = -1, ""
+    for line in mounts.splitlines():
+        before, _, after = line.partition(" - ")
+        fields_before, fields_after = before.split(), after.split()
+        if len(fields_before) < 5 or not fields_after:  # noqa: PLR2004 - as proc(5) has them
+            continue
+        point = Path(ESCAPED.sub(lambda digits: chr(int(digits[1], 8)), fields_before[4]))
+        if (point == real or point in real.parents) and len(point.parts) >= longest:
+            longest, found = len(point.parts), fields_after[0]
+    return not found.startswith(ELSEWHERE)

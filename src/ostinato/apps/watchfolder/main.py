@@ -15,12 +15,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ostinato.apps.watchfolder import arrivals, duplicates, recovery, stages
+from ostinato.apps.watchfolder import arrivals, decisions, duplicates, recovery, stages
 from ostinato.apps.watchfolder.core import make_empty_metrics, write_metrics
 from ostinato.apps.watchfolder.finishing import sweep_finished
 from ostinato.apps.watchfolder.folders import LAYOUT, Folders
 from ostinato.apps.watchfolder.memory import Memory, Tick, log
 from ostinato.apps.watchfolder.model import Config, Document, Index, InFlight
+from ostinato.apps.watchfolder.remote import poll_job, submit_ocr, submit_prep
 from ostinato.apps.watchfolder.setup import (
     BUSY_TICK_SECONDS,
     TICK_SECONDS,
@@ -28,6 +29,7 @@ from ostinato.apps.watchfolder.setup import (
     config_of,
     locked,
 )
+from ostinato.apps.watchfolder.utils import move_atomic, sha256_file
 from ostinato.apps.watchfolder.utils import update_state as write_state
 from ostinato.base.errors import OstinatoError
 from ostinato.base.log import configure
@@ -37,8 +39,13 @@ __all__ = [
     "check_duplicate_decisions",
     "check_stale_jobs",
     "config_from",
+    "move_atomic",
+    "poll_job",
     "process_loop",
     "process_tick",
+    "sha256_file",
+    "submit_ocr",
+    "submit_prep",
     "update_state",
     "write_duplicate_report",
 ]
@@ -95,6 +102,9 @@ def process_tick(
     `profile` None: the services did not say what they are made of, and nothing new is taken.
     """
     tick = _tick(in_flight, index, index_path, profile, config)
+    if profile is None:
+        tick.summary["degraded"] = "services"
+    recovery.recover_rest(tick)
     with tick.guarded("decisions"):
         check_duplicate_decisions(index, index_path, tick=tick)  # 1
     with tick.guarded("discovery"):
@@ -109,7 +119,7 @@ def process_tick(
     with tick.guarded("index_not_saved"):
         if tick.save_index() or not tick.memory.dirty:
             sweep_finished(tick)
-    _gauge(config["metrics"], in_flight)
+    _gauge(config["metrics"], in_flight, tick.summary.get("degraded"))
     with tick.guarded("metrics_not_written"):
         write_metrics(config["metrics"], config["index_dir"])  # 8
     return tick.summary
@@ -128,9 +138,12 @@ def _tick(
     return Tick(_folders(config), in_flight, index, path, profile, config, memory)
 
 
-def _gauge(metrics: Document, in_flight: InFlight) -> None:
+def _gauge(metrics: Document, in_flight: InFlight, degraded: str | None) -> None:
     running = sum(meta["stage"].endswith("_RUNNING") for meta in in_flight.values())
     metrics["running"], metrics["queued"] = running, len(in_flight) - running
+    metrics.pop("degraded", None)
+    if degraded is not None:
+        metrics["degraded"] = degraded
 
 
 def update_state(job_key: str, patch: Mapping[str, Any]) -> Document:
@@ -152,7 +165,7 @@ def check_duplicate_decisions(
 ) -> None:
     """Carry out every decision.json; never decides anything by itself."""
     at = tick or _tick({}, index, index_path, None, {})
-    duplicates.apply_decisions(at)
+    decisions.apply_decisions(at)
     if at.memory.dirty and tick is None:
         at.save_index(force=True)
 

@@ -4,6 +4,7 @@ Nothing here is needed after a crash: the files are the truth.
 """
 
 import contextlib
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -21,6 +22,10 @@ __all__ = ["Memory", "Sight", "Staged", "Tick", "log"]
 SAVE_SHARE = 10
 """A slow save of a large index is done at most so rarely that it takes a tenth of the time."""
 
+OVER_SECONDS = 300.0
+"""A problem that has not been seen for so long was over; when it comes again it is news."""
+MOST_TOLD = 10_000
+
 log = get_logger("watchfolder")
 
 
@@ -31,6 +36,11 @@ class Sight:
     identity: tuple[int, int, int]
     """Size, time of the last change, number: as long as they stay, nobody writes."""
     since: float
+    first: float
+    """When it was seen first, whatever changed since."""
+    failed: int = 0
+    not_before: float = float("-inf")
+    """When it may be tried again, after so many failures."""
 
 
 @dataclass
@@ -41,6 +51,8 @@ class Staged:
     name: str
     size: int
     hashing: "Future[str] | None" = None
+    job_key: str | None = None
+    """The job that it is becoming: its move may have been done when something was in the way."""
 
 
 @dataclass
@@ -51,8 +63,14 @@ class Memory:
     staged: list[Staged] = field(default_factory=list)
     staging_swept: bool = False
     scanned_at: float = float("-inf")
-    told: set[tuple[str, str]] = field(default_factory=set)
-    """What was said once, and is not said again."""
+    told: dict[tuple[str, str], float] = field(default_factory=dict)
+    """What was said, and when it was so last: it is said again when it had been over."""
+    local: bool | None = None
+    """Whether `in/` is on a file system of this machine, once that was looked up."""
+    unrecovered: set[str] = field(default_factory=set)
+    """Jobs of a process before us that could not be taken up yet."""
+    mended: bool = True
+    """Whether every duplicate that is held has its report."""
     bad_decisions: dict[str, int] = field(default_factory=dict)
     finished: set[str] = field(default_factory=set)
     """Jobs that have ended and whose work folders can go once the index is saved."""
@@ -85,6 +103,8 @@ class Tick:
     profile: Document | None
     config: Config
     memory: Memory
+    away: set[str] = field(default_factory=set)
+    """Services that did not answer in this tick: they are not asked again in it."""
     summary: dict[str, Any] = field(
         default_factory=lambda: {
             "claimed": 0,
@@ -117,19 +137,33 @@ class Tick:
         clock: Callable[[], float] = self.config.get("clock", time.monotonic)
         return clock()
 
+    @property
+    def halted(self) -> bool:
+        """Whether whoever ticks wants to stop: what is not begun is left to the next one."""
+        halt: threading.Event | None = self.config.get("halt")
+        return halt is not None and halt.is_set()
+
     def state(self, job_key: str, **patch: object) -> Document:
         """Write down a new state of a job, in its folder and in the index, and tell it."""
         document = update_state(self.folders.work, job_key, patch)
-        entry = self.jobs.setdefault(job_key, {})
-        for name in INDEXED:
-            if name in document:
-                entry[name] = document[name]
-        if document["state"] in FINAL:
-            entry["finishedAt"] = document["updatedAt"]
-            self.memory.finished.add(job_key)
-        self.memory.dirty = True
+        self.learn(document)
         self.tell({"kind": "job", **document})
         return document
+
+    def learn(self, document: Document) -> None:
+        """Let the index know what a state.json says."""
+        job_key = document["jobKey"]
+        entry = self.jobs.setdefault(job_key, {})
+        known = {name: document[name] for name in INDEXED if name in document}
+        if document["state"] in FINAL:
+            known["finishedAt"] = document["updatedAt"]
+            self.memory.finished.add(job_key)
+        if any(entry.get(name) != value for name, value in known.items()):
+            entry |= known
+            self.memory.dirty = True
+        nonce = (document.get("profile") or {}).get("force")
+        if document["state"] != "INGESTING" and self.index["forced"].pop(nonce, None):
+            self.memory.dirty = True  # a nonce is good for once
 
     def tell(self, event: Document) -> None:
         """Tell whoever listens: the engine, or a person at a terminal."""
@@ -141,10 +175,12 @@ class Tick:
         """Note a failure that is not the end of the tick."""
         said = f"{type(error).__name__}: {error}"
         self.summary["problems"].append({"what": what, "error": said, **where})
-        key = (what, f"{where} {said}")
-        if not once or key not in self.memory.told:
-            self.memory.told.add(key)
+        told, now, key = self.memory.told, self.now(), (what, str(where))
+        if not once or now - told.get(key, float("-inf")) > OVER_SECONDS:
             log.warning(what, error=said, **where)
+        told[key] = now
+        if len(told) > MOST_TOLD:
+            told.clear()
 
     @contextlib.contextmanager
     def guarded(self, what: str, **where: str) -> Any:  # noqa: ANN401 - a context

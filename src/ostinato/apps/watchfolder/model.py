@@ -8,12 +8,14 @@ A *state* is what `state.json` says; a *stage* is where the scheduler has the jo
 INGESTING and FINALIZING are intentions, written before files move, so that a crash can be redone.
 """
 
+import re
 from typing import Any, Final
 
 __all__ = [
     "ACTIONS",
     "FINAL",
     "INFRASTRUCTURE",
+    "JOB_KEY",
     "PERMANENT",
     "STAGES",
     "STATES",
@@ -33,6 +35,9 @@ InFlight = dict[str, Document]
 """The jobs in hand: jobKey → `{"stage": …, …}`."""
 Config = dict[str, Any]
 """What a tick is told: the keys of the specification, and more that have defaults."""
+
+JOB_KEY: Final = re.compile(r"[0-9a-f]{64}__[0-9a-f]{8,64}")
+"""What a jobKey looks like. A folder of another name is somebody else's, and is left alone."""
 
 ACTIONS: Final = ("USE_EXISTING_RESULT", "DISCARD", "FORCE_REPROCESS")
 
@@ -73,7 +78,9 @@ PERMANENT: Final = frozenset(
     }
 )
 """Causes that trying again cannot mend."""
-INFRASTRUCTURE: Final = frozenset({"SERVICE_RESTARTED", "UNREACHABLE", "BUSY", "UNKNOWN_JOB"})
+INFRASTRUCTURE: Final = frozenset(
+    {"SERVICE_RESTARTED", "UNREACHABLE", "BUSY", "UNKNOWN_JOB", "DISK_FULL"}
+)
 """Causes that are not the file's fault: tried again without counting an attempt."""
 
 

@@ -10,26 +10,26 @@ import os
 from pathlib import Path
 
 from ostinato.apps.watchfolder import duplicates
+from ostinato.apps.watchfolder.arrivals import arrive
 from ostinato.apps.watchfolder.finishing import finish_error, sweep_finished
 from ostinato.apps.watchfolder.folders import Folders
 from ostinato.apps.watchfolder.memory import INDEXED, Tick, log
-from ostinato.apps.watchfolder.model import FINAL, Document, Index, in_hand
+from ostinato.apps.watchfolder.model import FINAL, JOB_KEY, Document, Index, in_hand
 from ostinato.apps.watchfolder.utils import (
     move_atomic,
     move_unique,
     now_iso,
     read_json,
     remove_tree,
-    sha256_file,
     timestamp,
     unlink,
 )
 
-__all__ = ["load_index", "recover"]
+__all__ = ["load_index", "recover", "recover_rest"]
 
 
 def load_index(folders: Folders) -> Index:
-    """The index; made anew from the results and the error reports when its file is unreadable."""
+    """The index; made anew from the results and the error reports when its file is of no use."""
     path = folders.index_file
     try:
         found = read_json(path)
@@ -38,10 +38,7 @@ def load_index(folders: Folders) -> Index:
         with contextlib.suppress(OSError):
             move_atomic(path, path.with_name(f"index.json.broken-{timestamp()}"))
         found = None
-        return _rebuilt(folders)
-    if not isinstance(found, dict):
-        return _rebuilt(folders) if found is not None else _empty()
-    return _empty() | found
+    return _empty() | found if isinstance(found, dict) else _rebuilt(folders)
 
 
 def _empty() -> Index:
@@ -69,17 +66,52 @@ def _rebuilt(folders: Folders) -> Index:
 
 def recover(tick: Tick) -> None:
     """Bring the folders into order and take up the jobs; see the head of this file."""
-    _remove_parts(tick.folders)
+    with tick.guarded("parts_not_removed"):
+        _remove_parts(tick.folders)
     for folder in sorted(tick.folders.work.iterdir()):
-        if folder.is_dir():
-            with tick.guarded("job_not_recovered", job_key=folder.name):
-                _recover_job(tick, folder)
-    duplicates.mend(tick)
+        if not folder.is_dir():
+            continue
+        if JOB_KEY.fullmatch(folder.name) is None:
+            tick.problem("folder_not_ours", ValueError("no jobKey"), once=True, folder=str(folder))
+            continue
+        tick.memory.unrecovered.add(folder.name)
+    recover_rest(tick)
+    _give_up_lost(tick)
+    with tick.guarded("duplicates_not_mended"):
+        duplicates.mend(tick)
     metrics = tick.config["metrics"]
     states = [entry.get("state") for entry in tick.jobs.values()]
-    metrics["done"], metrics["error"] = states.count("DONE"), states.count("ERROR")
-    tick.save_index(force=tick.memory.dirty)
-    sweep_finished(tick)
+    refused = sum(1 for _ in tick.folders.error.glob("empty-*/error.json"))
+    metrics["done"], metrics["error"] = states.count("DONE"), states.count("ERROR") + refused
+    with tick.guarded("index_not_saved"):
+        tick.save_index(force=tick.memory.dirty)
+        sweep_finished(tick)
+
+
+def recover_rest(tick: Tick) -> None:
+    """Take up the jobs that were not yet: a full disk may have been in the way."""
+    for job_key in sorted(tick.memory.unrecovered):
+        with tick.guarded("job_not_recovered", job_key=job_key):
+            _recover_job(tick, tick.folders.job(job_key))
+            tick.memory.unrecovered.discard(job_key)
+
+
+def _give_up_lost(tick: Tick) -> None:
+    """Jobs that the index has in hand, but whose folders are gone: nobody may wait for them."""
+    for job_key, entry in list(tick.jobs.items()):
+        known = job_key in tick.in_flight or job_key in tick.memory.unrecovered
+        if known or entry.get("state") in FINAL or tick.folders.job(job_key).exists():
+            continue
+        tick.memory.dirty = True
+        if entry.get("state") == "INGESTING":
+            del tick.jobs[job_key]  # it never was a job
+            continue
+        cause = {"code": "LOST", "message": "its folder in work/ is gone", "retryable": False}
+        at, seq = now_iso(), int(entry.get("seq") or 0) + 1
+        entry |= {"state": "ERROR", "errorCode": "LOST", "cause": cause, "seq": seq}
+        entry["finishedAt"] = at
+        told = {**entry, "history": [{"seq": seq, "state": "ERROR", "at": at}], "updatedAt": at}
+        tick.tell({"kind": "job", "jobKey": job_key, **told})
 
 
 def _recover_job(tick: Tick, folder: Path) -> None:
@@ -92,37 +124,16 @@ def _recover_job(tick: Tick, folder: Path) -> None:
     if not document or "state" not in document:
         _abandon(tick, folder)
         return
-    if document["state"] == "INGESTING":
-        document = _ingested(tick, folder, document)
-        if document is None:
-            return
-    entry = tick.jobs.setdefault(job_key, {})
-    known = {name: document[name] for name in INDEXED if name in document}
-    if any(entry.get(name) != value for name, value in known.items()):
-        entry |= known
-        tick.memory.dirty = True
+    if document["state"] in {"INGESTING", "DISCOVERED"}:
+        arrive(tick, job_key, document)
+        return
+    tick.learn(document)
     tick.tell({"kind": "job", "recovered": True, **document})
     if document["state"] in FINAL:
-        entry.setdefault("finishedAt", document.get("updatedAt", now_iso()))
         if document["state"] == "ERROR":
             finish_error(tick, job_key)
-        tick.memory.finished.add(job_key)
         return
     tick.in_flight[job_key] = in_hand(document)
-
-
-def _ingested(tick: Tick, folder: Path, document: Document) -> Document | None:
-    """Finish the move that was intended; None when there is nothing to move."""
-    staged, target = Path(document["stagedPath"]), Path(document["inputPath"])
-    if staged.exists() and target.exists():  # copied from another file system, not yet removed
-        if sha256_file(staged) == sha256_file(target):
-            unlink(staged)
-    elif staged.exists():
-        move_atomic(staged, target)
-    elif not target.exists():
-        remove_tree(folder)  # what it was about is back in `in/`, or was never here
-        return None
-    return tick.state(folder.name, state="DISCOVERED")
 
 
 def _abandon(tick: Tick, folder: Path) -> None:

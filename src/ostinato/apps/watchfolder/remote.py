@@ -8,7 +8,15 @@ from typing import Any
 
 import requests
 
-__all__ = ["Unreachable", "cancel_job", "fetch_info", "poll_job", "submit_ocr", "submit_prep"]
+__all__ = [
+    "Away",
+    "Unreachable",
+    "cancel_job",
+    "fetch_info",
+    "poll_job",
+    "submit_ocr",
+    "submit_prep",
+]
 
 TIMEOUT = (3.0, 10.0)  # to connect, to answer
 NO_PROXY = {"http": "", "https": ""}  # the services are ours, and near
@@ -23,6 +31,13 @@ class Unreachable(Exception):
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
         self.code = code
+
+
+class Away(Unreachable):
+    """A service that did not answer at all: asking it about another job would only take time."""
+
+    def __init__(self, url: str, error: Exception) -> None:
+        super().__init__("UNREACHABLE", f"{url}: {type(error).__name__}")
 
 
 def fetch_info(url: str) -> dict[str, Any]:
@@ -59,7 +74,7 @@ def _submit(url: str, body: dict[str, object]) -> dict[str, Any]:
     try:
         response = requests.post(f"{url}/jobs", json=body, timeout=TIMEOUT, proxies=NO_PROXY)
     except requests.RequestException as error:
-        raise Unreachable("UNREACHABLE", f"{url}: {type(error).__name__}") from error
+        raise Away(url, error) from error
     return _answer(response)
 
 
@@ -67,7 +82,7 @@ def _get(url: str) -> requests.Response:
     try:
         return requests.get(url, timeout=TIMEOUT, proxies=NO_PROXY)
     except requests.RequestException as error:
-        raise Unreachable("UNREACHABLE", f"{url}: {type(error).__name__}") from error
+        raise Away(url, error) from error
 
 
 def _answer(response: requests.Response) -> dict[str, Any]:

@@ -89,28 +89,39 @@ def schedule(tick: Tick, step: Step) -> None:
     for job_key, meta in list(tick.in_flight.items()):
         if meta["stage"] not in step.ready:
             continue
-        if running >= int(tick.config[step.concurrency]):
+        if running >= int(tick.config[step.concurrency]) or step.name in tick.away or tick.halted:
             return
         if meta.get("nextAttemptAt", float("-inf")) > tick.now():
             continue
         with tick.guarded("job_not_submitted", job_key=job_key):
-            most = int(tick.setting(step.most, ATTEMPTS))
-            if (meta.get(step.attempts) or 0) >= most and not meta.get("again"):
-                cause = meta.get("cause") or {"code": "ATTEMPTS", "message": "no attempt is left"}
-                fail(tick, job_key, step.name, cause)
-                continue
-            running += _hand_over(tick, step, job_key, meta)
+            try:
+                running += _try_to_hand_over(tick, step, job_key, meta)
+            except OSError:  # ours, such as a full disk: the job is as it was, and can wait
+                meta["nextAttemptAt"] = tick.now() + _pause(tick, 1)
+                raise
+
+
+def _try_to_hand_over(tick: Tick, step: Step, job_key: str, meta: Document) -> bool:
+    """Submit one job, or end it when no attempt is left; whether the service has it."""
+    most = int(tick.setting(step.most, ATTEMPTS))
+    if (meta.get(step.attempts) or 0) >= most and not meta.get("again"):
+        cause = meta.get("cause") or {"code": "ATTEMPTS", "message": "no attempt is left"}
+        fail(tick, job_key, step.name, cause)
+        return False
+    return _hand_over(tick, step, job_key, meta)
 
 
 def _hand_over(tick: Tick, step: Step, job_key: str, meta: Document) -> bool:
-    """Submit one job; whether the service has it."""
+    """Submit one job; whether the service has it. Written down first, then counted, then sent."""
     counted, sent = int(meta.get(step.attempts) or 0), int(meta.get(step.submits) or 0)
-    if not meta.get("again"):
+    anew = not meta.get("again")
+    if anew:
         counted, sent = counted + 1, sent + 1
-        _forget_heartbeat(tick, step, job_key)
-    meta |= {step.attempts: counted, step.submits: sent}
     numbers = {step.attempts: counted, step.submits: sent}
     tick.state(job_key, state=f"{step.name}_SUBMITTED", message="", **numbers)
+    if anew:
+        _forget_heartbeat(tick, step, job_key)
+    meta |= numbers
     more: dict[str, object] = {"attempt": sent}
     if step is PREP:
         path = str(meta["inputPath"])
@@ -127,12 +138,14 @@ def _hand_over(tick: Tick, step: Step, job_key: str, meta: Document) -> bool:
         _set_back(tick, step, job_key, meta, error)
         return False
     except remote.Unreachable as error:
+        if isinstance(error, remote.Away):
+            tick.away.add(step.name)
         meta["again"] = True
         _set_back(tick, step, job_key, meta, error)
         return False
-    meta.pop("again", None)
+    for name in ("again", "beat", "pollAt"):
+        meta.pop(name, None)
     meta |= {"stage": step.running, "stageStartedAt": tick.now()}
-    meta.pop("beat", None)
     tick.state(job_key, state=step.running)
     tick.summary["submitted"] += 1
     return True
@@ -150,7 +163,8 @@ def _set_back(
     meta["stage"] = step.retry
     meta["nextAttemptAt"] = tick.now() + _pause(tick, meta["infra"])
     tick.problem("service_unreachable", error, once=True, service=step.name)
-    update_state(tick.folders.work, job_key, {"infra": meta["infra"], "message": str(error)})
+    numbers = {name: meta.get(name) for name in (step.attempts, step.submits, "infra")}
+    update_state(tick.folders.work, job_key, {**numbers, "message": str(error)})
 
 
 def _pause(tick: Tick, count: int) -> float:
@@ -164,13 +178,26 @@ def _forget_heartbeat(tick: Tick, step: Step, job_key: str) -> None:
 
 
 def poll(tick: Tick, step: Step) -> None:
-    """Ask the service about every job that it has."""
-    for job_key, meta in list(tick.in_flight.items()):
-        if meta["stage"] != step.running:
-            continue
+    """Ask the service about every job that it has, those first that were not asked about longest.
+
+    With `poll_s` a job whose service has not written how it ended is asked about that rarely.
+    """
+    running = [(key, meta) for key, meta in tick.in_flight.items() if meta["stage"] == step.running]
+    for job_key, meta in sorted(running, key=lambda each: each[1].get("pollAt", float("-inf"))):
+        if step.name in tick.away or tick.halted:
+            return
         with tick.guarded("job_not_polled", job_key=job_key):
             meta.setdefault("stageStartedAt", tick.now())
-            _poll_one(tick, step, job_key, meta)
+            if _is_due(tick, step, job_key, meta):
+                meta["pollAt"] = tick.now() + float(tick.setting("poll_s", 0.0))
+                _poll_one(tick, step, job_key, meta)
+
+
+def _is_due(tick: Tick, step: Step, job_key: str, meta: Document) -> bool:
+    if tick.now() >= meta.get("pollAt", float("-inf")):
+        return True
+    folder, name = tick.folders.job(job_key), step.name.lower()
+    return any((folder / f"{name}.{how}.json").exists() for how in ("done", "error"))
 
 
 def _poll_one(tick: Tick, step: Step, job_key: str, meta: Document) -> None:
@@ -182,6 +209,8 @@ def _poll_one(tick: Tick, step: Step, job_key: str, meta: Document) -> None:
             _set_back(tick, step, job_key, meta, error)
             meta["nextAttemptAt"] = tick.now()
         else:
+            if isinstance(error, remote.Away):
+                tick.away.add(step.name)
             tick.problem("service_unreachable", error, once=True, service=step.name)
         return
     if int(answer.get("attempt") or meta.get(step.submits) or 0) < int(meta.get(step.submits) or 0):
@@ -264,7 +293,11 @@ def check_stale(
         if step is None or not _is_stale(Path(work_dir) / job_key, step, meta, timeout_s, moment):
             continue
         message = f"heartbeat stale after {timeout_s}s"
-        write(job_key, {"state": f"{step.name}_TIMEOUT", "message": message})
+        try:
+            write(job_key, {"state": f"{step.name}_TIMEOUT", "message": message})
+        except OSError as error:  # looked at again by the next tick
+            log.warning("state_not_written", job_key=job_key, error=str(error))
+            continue
         log.warning("job_stale", job_key=job_key, service=step.name, seconds=timeout_s)
         meta |= {"stage": step.retry, "cause": {"code": "TIMEOUT", "message": message}}
         found.append(job_key)

@@ -239,7 +239,7 @@ def _replace(source: PathLike, target: PathLike) -> None:
 
 
 def _link(source: PathLike, target: PathLike) -> None:
-    os.link(source, target)
+    os.link(source, target, follow_symlinks=False)
 
 
 def _unlink(path: PathLike) -> None:
