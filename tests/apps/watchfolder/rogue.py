@@ -1,5 +1,7 @@
 """Work that misbehaves, as the file tells it to: what a cage and a service must withstand."""
 
+import errno
+import json
 import os
 import socket
 import time
@@ -7,28 +9,92 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ostinato.apps.watchfolder.station.child import Tell, outcome_name
 
-def run(task: dict[str, Any], tell: Callable[[int, int], None]) -> dict[str, Any]:
+
+def _tmp(task: dict[str, Any], order: list[str]) -> None:
+    """Keep something in TMPDIR until the test says that the attempt before is settled."""
+    kept = Path(os.environ["TMPDIR"]) / "kept"
+    kept.write_text("mine")
+    go = Path(task["folder"]) / "go"
+    while int(task["attempt"]) > 1 and not go.exists():
+        time.sleep(0.02)  # noqa: TID251 - until a file is there
+    if int(task["attempt"]) == 1:
+        time.sleep(3600)  # noqa: TID251 - it is to be ended
+    kept.read_text()
+
+
+def _list(task: dict[str, Any], order: list[str]) -> None:
+    """An outcome and a heartbeat that are no objects."""
+    folder = Path(task["folder"])
+    (folder / "prep.heartbeat").write_text("[1]")
+    (folder / outcome_name("prep", int(task["attempt"]))).write_text('["result"]')
+    os._exit(0)
+
+
+def _symlink(task: dict[str, Any], order: list[str]) -> None:
+    """Have somebody else's file published."""
+    Path(task["part"]).symlink_to(order[1])
+
+
+def _environ(task: dict[str, Any], order: list[str]) -> None:
+    (Path(task["folder"]) / "environ").write_text(json.dumps(dict(os.environ)))
+
+
+def _full(task: dict[str, Any], order: list[str]) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def _hang(task: dict[str, Any], order: list[str]) -> None:
+    time.sleep(3600)  # noqa: TID251 - it is to be ended
+
+
+def _memory(task: dict[str, Any], order: list[str]) -> None:
+    for kept in [bytearray(64 << 20) for _ in range(1000)]:
+        kept.clear()
+
+
+def _vanish(task: dict[str, Any], order: list[str]) -> None:
+    os._exit(3)
+
+
+def _connect(task: dict[str, Any], order: list[str]) -> None:
+    socket.create_connection(("127.0.0.1", int(order[1])), timeout=5).close()
+
+
+def _read(task: dict[str, Any], order: list[str]) -> None:
+    Path(order[1]).read_text()
+
+
+def _write(task: dict[str, Any], order: list[str]) -> None:
+    Path(order[1]).write_text("escaped")
+
+
+TRICKS: dict[str, Callable[[dict[str, Any], list[str]], None]] = {
+    "tmp": _tmp,
+    "list": _list,
+    "symlink": _symlink,
+    "environ": _environ,
+    "full": _full,
+    "hang": _hang,
+    "memory": _memory,
+    "vanish": _vanish,
+    "connect": _connect,
+    "read": _read,
+    "write": _write,
+}
+
+
+def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
     """Do what the input says."""
     order = Path(task["inputPath"]).read_text().split()
     tell(1, 2)
-    match order[0]:
-        case "hang":
-            time.sleep(3600)  # noqa: TID251 - it is to be ended
-        case "memory":
-            kept = [bytearray(64 << 20) for _ in range(1000)]
-            return {"pages": len(kept)}
-        case "vanish":
-            os._exit(3)
-        case "connect":
-            socket.create_connection(("127.0.0.1", int(order[1])), timeout=5).close()
-        case "read":
-            Path(order[1]).read_text()
-        case "write":
-            Path(order[1]).write_text("escaped")
-        case "lie":
-            return {"pages": 1}
-        case _:
-            pass
-    Path(task["part"]).write_bytes(f"attempt {task['attempt']}".encode())
+    if order[0] in TRICKS:
+        TRICKS[order[0]](task, order)
+    if order[0] == "steps":
+        for number in range(8):  # more than a second on one page, but never still
+            tell(1, 2, f"step {number}")
+            time.sleep(0.2)  # noqa: TID251 - that it takes long is the subject
+    if order[0] not in {"lie", "symlink"}:
+        Path(task["part"]).write_bytes(f"attempt {task['attempt']}".encode())
     return {"pages": 2}

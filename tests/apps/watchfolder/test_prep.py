@@ -1,5 +1,6 @@
 """PREP over HTTP: what it takes, what it refuses and why, and its contract."""
 
+import errno
 import io
 import json
 import struct
@@ -14,7 +15,7 @@ import pikepdf
 import pytest
 from PIL import Image
 
-from ostinato.apps.watchfolder.prep import service
+from ostinato.apps.watchfolder.prep import service, work
 from ostinato.apps.watchfolder.prep.kinds import kind_of
 from ostinato.apps.watchfolder.prep.limits import PrepLimits
 from ostinato.apps.watchfolder.station.jail import level
@@ -281,11 +282,34 @@ def test_the_service_says_what_it_is_made_of(prep: Desk) -> None:
     assert "watchfolder_prep_accepted_total" in prep.http.get("/metrics").text
 
 
-def test_the_heartbeat_is_written_while_a_job_waits_and_runs(prep: Desk) -> None:
-    body = prep.place(picture("JPEG", size=(304, 400)))
-    prep.submit(body)
+def test_a_disk_that_is_full_is_not_the_fault_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.png").write_bytes(picture("PNG", "RGBA", color=(0, 0, 0, 0)))
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "nowhere"))  # nothing can be written there
+    monkeypatch.setattr(Path, "write_bytes", _full)
+    task = {"inputPath": str(tmp_path / "a.png"), "part": str(tmp_path / "part")}
 
-    assert (prep.work / body["jobKey"] / "prep.heartbeat").exists()
+    with pytest.raises(OSError, match="No space left"):
+        work.run(task, lambda *_: None)
+
+
+def _full(*_: object) -> int:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_every_page_of_a_long_file_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.tiff").write_bytes(tiff(12))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    told: list[tuple[int, int, str]] = []
+
+    def tell(page: int, pages: int, step: str = "", /) -> None:
+        told.append((page, pages, step))
+
+    work.run({"inputPath": str(tmp_path / "a.tiff"), "part": str(tmp_path / "part")}, tell)
+
+    assert [page for page, _, step in told if step == "read"] == list(range(1, 13))
+    assert [page for page, _, step in told if step == "write"] == list(range(1, 13))
 
 
 def test_a_service_that_starts_again_knows_what_was_done_and_what_was_not(tmp_path: Path) -> None:

@@ -1,5 +1,8 @@
 """A service whose work misbehaves: the child pays for it, the service answers on."""
 
+import asyncio
+import dataclasses
+import errno
 import json
 import os
 import signal
@@ -9,8 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from ostinato.apps.watchfolder import utils
+from ostinato.apps.watchfolder.station import jobs
 from ostinato.apps.watchfolder.station.jail import Limits, level
 from ostinato.apps.watchfolder.station.jobs import Station
+from ostinato.apps.watchfolder.station.outputs import Occupied
 from ostinato.apps.watchfolder.station.records import Plan
 from ostinato.apps.watchfolder.station.server import build
 from tests.apps.watchfolder.stations import Desk, desk
@@ -88,6 +94,102 @@ def test_a_page_that_never_ends_is_a_timeout(tmp_path: Path) -> None:
     assert "page 1 of 2" in ended["error"]["message"]
 
 
+def test_a_long_job_lives_as_long_as_it_does_not_stand_still(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    with desk(build(Station(plan(page_seconds=0.6), work), dict), work) as here:
+        ended = here.done(b"steps")
+
+    assert (ended["state"], ended["error"]) == ("DONE", None)
+
+
+def test_a_later_attempt_keeps_its_own_tmp(rogue: Desk) -> None:
+    body = rogue.place(b"tmp")
+    folder = rogue.work / body["jobKey"]
+    rogue.submit(body)
+    until((folder / "tmp-prep.a1" / "kept").exists)
+
+    rogue.submit(body | {"attempt": 2})
+    until(lambda: not (folder / "tmp-prep.a1").exists())  # the one before is settled
+    (folder / "go").touch()
+
+    ended = rogue.ended(body["jobKey"])
+    assert (ended["state"], ended["error"]) == ("DONE", None)
+    until(lambda: not (folder / "tmp-prep.a2").exists())
+
+
+def test_what_a_child_says_need_not_make_sense(rogue: Desk) -> None:
+    assert rogue.done(b"list")["error"]["code"] == "WORKER_CRASHED"
+    assert rogue.http.get("/healthz").json()["alive"]
+    assert rogue.done(b"fine 2")["state"] == "DONE"
+
+
+def test_an_output_that_is_a_link_is_not_taken(rogue: Desk, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("of another tenant")
+
+    body = rogue.place(f"symlink {secret}".encode())
+    rogue.submit(body)
+
+    assert rogue.ended(body["jobKey"])["state"] == "ERROR"
+    assert not (rogue.work / body["jobKey"] / "raw.pdf").exists()
+
+
+def test_a_child_knows_no_secret_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OSTINATO_DATABASE_URL", "postgresql://me:secret@localhost/x")
+    work = tmp_path / "work"
+    with desk(build(Station(plan(), work), dict), work) as here:
+        ended = here.done(b"environ")
+
+    told = json.loads((work / ended["jobKey"] / "environ").read_text())
+    assert "me:secret" not in json.dumps(told)
+    assert told["ORT_DISABLE_TELEMETRY"] == "1"
+    assert told["PATH"]
+
+
+def test_a_disk_without_room_is_said_as_such(rogue: Desk) -> None:
+    ended = rogue.done(b"full")
+
+    assert (ended["error"]["code"], ended["error"]["retryable"]) == ("DISK_FULL", True)
+
+
+def test_a_job_that_cannot_be_written_down_is_not_taken(
+    rogue: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = rogue.place(b"fine 3")
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(utils, "_write", full)
+        refused = rogue.submit(body)
+    taken = rogue.submit(body)
+
+    assert (refused.status_code, taken.status_code) == (503, 202)
+    assert refused.headers["Retry-After"]
+    assert rogue.ended(body["jobKey"])["state"] == "DONE"
+
+
+def test_a_folder_has_one_service_of_a_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "PREDECESSOR_SECONDS", 0.0)
+
+    async def second() -> None:
+        first = Station(plan(), tmp_path)
+        await first.open()
+        try:
+            with pytest.raises(Occupied, match="another prep works in"):
+                await Station(plan(), tmp_path).open()
+        finally:
+            await first.close()
+        again = Station(plan(), tmp_path)
+        await again.open()
+        await again.close()
+
+    asyncio.run(second())
+
+
 def test_a_later_attempt_ends_the_one_before(rogue: Desk) -> None:
     body = rogue.place(b"hang 1")
     rogue.submit(body)
@@ -125,6 +227,23 @@ def test_a_full_queue_says_when_to_come_again(tmp_path: Path) -> None:
     assert answers[-1].headers["Retry-After"]
 
 
+def test_the_heartbeat_is_written_while_a_job_waits_and_runs(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    alone = dataclasses.replace(plan(), concurrency=1)
+    with desk(build(Station(alone, work), dict), work) as here:
+        bodies = [here.place(f"hang {n}".encode()) for n in range(2)]
+        for body in bodies:
+            here.submit(body)
+        for body in bodies:
+            for _ in range(3):
+                _next_beat(work / body["jobKey"] / "prep.heartbeat")
+
+
+def _next_beat(path: Path) -> None:
+    seen = path.stat().st_mtime_ns
+    until(lambda: path.stat().st_mtime_ns != seen)
+
+
 def test_children_die_with_their_service(tmp_path: Path) -> None:
     work = tmp_path / "work"
     with desk(build(Station(plan(), work), dict), work) as here:
@@ -154,6 +273,7 @@ def test_a_child_has_no_network(rogue: Desk) -> None:
         ended = rogue.done(f"connect {listening.getsockname()[1]}".encode())
 
     assert ended["state"] == "ERROR"
+    assert "Network is unreachable" in ended["error"]["message"]
 
 
 @pytest.mark.skipif("landlock" not in CAGE, reason=f"this kernel has no Landlock: {CAGE}")

@@ -9,7 +9,7 @@ import unicodedata
 from importlib.resources import files
 from typing import Any
 
-__all__ = ["ACTE", "COMPTE_RENDU", "FACTURE", "PAGES", "error_rate", "render"]
+__all__ = ["ACTE", "COMPTE_RENDU", "FACTURE", "PAGES", "distance", "error_rate", "render"]
 
 ACTE = """ACTE DE CESSION DE PARTS SOCIALES
 
@@ -110,16 +110,31 @@ def _noisy(page: Any, noise: float, seed: int) -> Any:  # noqa: ANN401 - a PIL i
 
 def error_rate(wanted: str, found: str) -> float:
     """Characters that differ, in per cent of those wanted; white space counts as one blank."""
-    left, right = _plain(wanted), _plain(found)
-    before = list(range(len(right) + 1))
-    for row, mine in enumerate(left, 1):
-        current = [row]
-        for column, theirs in enumerate(right, 1):
-            current.append(
-                min(before[column] + 1, current[-1] + 1, before[column - 1] + (mine != theirs))
-            )
-        before = current
-    return 100.0 * before[-1] / max(len(left), 1)
+    left = _plain(wanted)
+    return 100.0 * distance(left, _plain(found)) / max(len(left), 1)
+
+
+def distance(left: str, right: str) -> int:
+    """How many characters must be put in, left out or replaced to make one text the other.
+
+    A column of Levenshtein's table at a time, as bits of two numbers: up and down (Myers, 1999).
+    """
+    if not left:
+        return len(right)
+    places: dict[str, int] = {}
+    for number, letter in enumerate(left):
+        places[letter] = places.get(letter, 0) | 1 << number
+    mask, last = (1 << len(left)) - 1, 1 << (len(left) - 1)
+    up, down, score = mask, 0, len(left)
+    for letter in right:
+        equal = places.get(letter, 0)
+        vertical = equal | down
+        across = (((equal & up) + up) ^ up) | equal
+        more, less = (down | ~(across | up)) & mask, up & across
+        score += bool(more & last) - bool(less & last)
+        more, less = (more << 1 | 1) & mask, (less << 1) & mask
+        up, down = (less | ~(vertical | more)) & mask, more & vertical
+    return score
 
 
 def _plain(text: str) -> str:

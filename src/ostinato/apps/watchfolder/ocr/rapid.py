@@ -4,6 +4,7 @@ Its classifier of turned lines stays off: it turns whole correct lines (French: 
 characters with it, 0.2 % without). Which way a page is turned we find ourselves.
 """
 
+import hashlib
 import os
 import threading
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import Any
 
 from ostinato.apps.watchfolder.ocr.order import reading_order
 
-__all__ = ["Line", "is_installed", "orientation", "read_lines"]
+__all__ = ["Line", "is_installed", "models", "orientation", "read_lines"]
 
 TRIED_LINES = 6
 CLEARLY = 0.08
@@ -40,6 +41,18 @@ def is_installed() -> bool:
     from importlib.util import find_spec  # noqa: PLC0415 - asked once
 
     return find_spec("rapidocr") is not None and find_spec("onnxruntime") is not None
+
+
+def models() -> dict[str, str]:
+    """The models that it reads with, each by its hash: another one reads otherwise."""
+    from importlib.resources import files  # noqa: PLC0415 - asked once
+
+    found = {}
+    for path in sorted(files("rapidocr").joinpath("models").iterdir(), key=lambda each: each.name):
+        if path.name.endswith(".onnx"):
+            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+            found[path.name.removesuffix(".onnx")] = f"sha256:{digest[:16]}"
+    return found
 
 
 @cache

@@ -7,6 +7,7 @@ from typing import Any
 
 from fastapi import FastAPI
 
+from ostinato.apps.watchfolder.ocr import rapid
 from ostinato.apps.watchfolder.ocr.engines import Engine, choose
 from ostinato.apps.watchfolder.prep.service import require, version_of
 from ostinato.apps.watchfolder.station.jail import Limits, level
@@ -22,7 +23,11 @@ RAPID = ("rapidocr", "onnxruntime")
 
 
 def plan(
-    engine: Engine | None = None, *, concurrency: int = 1, page_seconds: float = 120.0
+    engine: Engine | None = None,
+    *,
+    concurrency: int = 1,
+    page_seconds: float = 120.0,
+    beat_seconds: float = 5.0,
 ) -> Plan:
     """OCR with this engine, or the one of this machine."""
     chosen = engine or choose()
@@ -34,6 +39,7 @@ def plan(
         limits=Limits(memory_bytes=4 << 30, cpu_seconds=6 * 3_600, file_bytes=4 << 30),
         concurrency=concurrency,
         page_seconds=page_seconds,
+        beat_seconds=beat_seconds,
         options={"engine": asdict(chosen), "threads": threads, "megapixels": 200},
     )
 
@@ -49,8 +55,10 @@ def application(work_dir: Path, chosen: Plan | None = None, *, drain: float = 0.
         tools = {name: version_of(name) for name in PACKAGES}
         if engine["name"] == "tesseract":
             tools["tesseract"] = engine["version"]
+        models = {}
         if engine["name"] == "rapid" or engine["escalates"]:
             tools |= {name: version_of(name) for name in RAPID}
+            models = rapid.models()
         return {
             "service": "ocr",
             "apiVersion": 1,
@@ -58,9 +66,11 @@ def application(work_dir: Path, chosen: Plan | None = None, *, drain: float = 0.
             "engine": engine["name"],
             "langs": list(engine["langs"]),
             "tools": tools,
+            "models": models,
             "params": {"version": VERSION, "mode": "skip", "outputType": "auto", "optimize": 0},
             "limits": {"megapixels": made.options["megapixels"]},
             "sandbox": cage,
+            "beatSeconds": made.beat_seconds,
         }
 
     return build(Station(made, work_dir), info, drain=drain)

@@ -4,12 +4,15 @@ A PDF whose every page has text already is not read again, only made PDF/A. One 
 stumbles over is drawn page by page and tried once more as pictures.
 """
 
+import contextlib
 import os
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from ostinato.apps.watchfolder.ocr.engines import Engine, call_order
+from ostinato.apps.watchfolder.station.child import Tell
 from ostinato.apps.watchfolder.station.refused import Refused
 from ostinato.apps.watchfolder.utils import atomic_write_json
 
@@ -30,11 +33,27 @@ def preload() -> None:
 
     import ostinato.apps.watchfolder.ocr.plugin  # noqa: F401, PLC0415 - as above
 
+    with contextlib.suppress(Exception), tempfile.TemporaryDirectory() as folder:
+        _rehearse(Path(folder))
 
-def run(task: dict[str, Any], tell: Callable[[int, int], None]) -> dict[str, Any]:
+
+def _rehearse(folder: Path) -> None:
+    """Go through the steps once with an empty page: what they load, children have already."""
+    import pikepdf  # noqa: PLC0415 - as above
+
+    with pikepdf.new() as pdf:
+        pdf.add_blank_page()
+        pdf.save(folder / "blank.pdf")
+    _look(folder / "blank.pdf", lambda _page, _pages, _step="", /: None)
+    _only_pdfa(folder / "blank.pdf", folder / "done.pdf")
+    text_of(folder / "done.pdf")
+    _pdfa(folder / "done.pdf")
+
+
+def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
     """Make the PDF; raises `Refused` with the reason when that cannot be."""
     source, part = Path(task["inputPath"]), Path(task["part"])
-    pages, with_text, skewed = _look(source)
+    pages, with_text, skewed = _look(source, tell)
     tell(0, pages)
     notes: list[str] = []
     facts: dict[str, Any] = {"engine": task["engine"]["name"]}
@@ -47,11 +66,11 @@ def run(task: dict[str, Any], tell: Callable[[int, int], None]) -> dict[str, Any
             task,
             source,
             part,
-            lambda done: tell(min(done, pages), pages),
+            lambda done, step="read": tell(min(done, pages), pages, step),
             skewed=skewed,
             notes=notes,
         )
-    texts = text_of(part)
+    texts = text_of(part, tell)
     if len(texts) != pages:
         raise Refused("WORKER_CRASHED", f"{len(texts)} pages came out of {pages}")
     chars = sum(len(text.strip()) for text in texts)
@@ -67,7 +86,7 @@ def run(task: dict[str, Any], tell: Callable[[int, int], None]) -> dict[str, Any
     return facts
 
 
-def _look(path: Path) -> tuple[int, int, bool]:
+def _look(path: Path, tell: Tell) -> tuple[int, int, bool]:
     """How many pages there are, how many have text, and whether one is askew."""
     import pypdfium2 as pdfium  # noqa: PLC0415 - in children only
 
@@ -79,7 +98,8 @@ def _look(path: Path) -> tuple[int, int, bool]:
     except pdfium.PdfiumError as error:
         raise Refused("CORRUPT", f"the PDF cannot be opened: {error}") from None
     try:
-        for page in document:
+        for number, page in enumerate(document, 1):
+            tell(number, len(document), "look")
             if page.get_textpage().get_text_range().strip():
                 with_text += 1
             elif not skewed:
@@ -90,13 +110,18 @@ def _look(path: Path) -> tuple[int, int, bool]:
         document.close()
 
 
-def text_of(path: Path) -> list[str]:
+def text_of(path: Path, tell: Tell | None = None) -> list[str]:
     """The text of every page, as somebody who searches finds it."""
     import pypdfium2 as pdfium  # noqa: PLC0415 - in children only
 
     document = pdfium.PdfDocument(path)
     try:
-        return [page.get_textpage().get_text_range().replace("\r\n", "\n") for page in document]
+        texts = []
+        for number, page in enumerate(document, 1):
+            texts.append(page.get_textpage().get_text_range().replace("\r\n", "\n"))
+            if tell is not None:
+                tell(number, len(document), "check")
+        return texts
     finally:
         document.close()
 
@@ -117,7 +142,7 @@ def _read(
     task: dict[str, Any],
     source: Path,
     part: Path,
-    told: Callable[[int], None],
+    told: Callable[..., None],
     *,
     skewed: bool,
     notes: list[str],
@@ -148,7 +173,9 @@ def _read(
     except Exception as error:  # noqa: BLE001 - it stumbles over damaged files in many ways
         notes.append(f"drawn anew, because: {type(error).__name__}")
         done = 0
-        _ocrmypdf(_rastered(source, Path(os.environ["TMPDIR"])), part, task, skewed=skewed)
+        folder = Path(os.environ["TMPDIR"])
+        drawn = _rastered(source, folder, lambda page, _pages, step="": told(page, f"{step} again"))
+        _ocrmypdf(drawn, part, task, skewed=skewed)
     if made.resumed:
         notes.append(f"{made.resumed} pages had been read before")
     return {"escalated": made.escalated, "lang": "+".join(call_order(task["lang"]))}
@@ -192,7 +219,7 @@ OK = (0, 4, 10)
 """Done; done, with a doubt about its structure; done, but not PDF/A."""
 
 
-def _rastered(source: Path, folder: Path) -> Path:
+def _rastered(source: Path, folder: Path, tell: Tell) -> Path:
     """The pages as pictures, for a PDF that only a viewer can make sense of."""
     import io  # noqa: PLC0415 - in children only
 
@@ -201,7 +228,7 @@ def _rastered(source: Path, folder: Path) -> Path:
     from ostinato.apps.watchfolder.prep.images import Pages, write_pdf  # noqa: PLC0415 - as above
     from ostinato.apps.watchfolder.prep.limits import PrepLimits  # noqa: PLC0415 - as above
 
-    pages = Pages(folder, PrepLimits())
+    pages = Pages(folder, PrepLimits(), tell)
     document = pdfium.PdfDocument(source)
     try:
         for page in document:

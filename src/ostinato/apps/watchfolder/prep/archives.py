@@ -16,7 +16,7 @@ from ostinato.apps.watchfolder.names import natural_key
 from ostinato.apps.watchfolder.prep.images import Pages, add_image
 from ostinato.apps.watchfolder.prep.kinds import kind_of
 from ostinato.apps.watchfolder.prep.limits import PrepLimits
-from ostinato.apps.watchfolder.station.refused import Refused
+from ostinato.apps.watchfolder.station.refused import OURS, Refused
 
 __all__ = ["add_archive"]
 
@@ -104,6 +104,8 @@ def _zip(path: Path, limits: PrepLimits) -> Iterator[tuple[str, bytes]]:
                         counted.read(file, member.compress_size, _shown(member.filename)),
                     )
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno in OURS:
+            raise
         raise Refused("CORRUPT", f"the archive cannot be read: {error}") from None
     except (NotImplementedError, RuntimeError) as error:
         raise Refused("UNSUPPORTED", f"the archive is packed in a way not known: {error}") from None
@@ -147,4 +149,6 @@ def _tar(path: Path, limits: PrepLimits) -> Iterator[tuple[str, bytes]]:
                 if file is not None:
                     yield member.name, counted.read(file, member.size, _shown(member.name))
     except (tarfile.TarError, EOFError, OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno in OURS:
+            raise
         raise Refused("CORRUPT", f"the archive cannot be read: {error}") from None

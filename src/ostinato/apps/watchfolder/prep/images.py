@@ -15,7 +15,8 @@ import img2pdf  # type: ignore[import-untyped]  # ships no types
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from ostinato.apps.watchfolder.prep.limits import PrepLimits
-from ostinato.apps.watchfolder.station.refused import Refused
+from ostinato.apps.watchfolder.station.child import Tell
+from ostinato.apps.watchfolder.station.refused import OURS, Refused
 
 __all__ = ["Pages", "add_image", "write_pdf"]
 
@@ -25,11 +26,12 @@ PLAIN = {"L", "RGB"}
 
 
 class Pages:
-    """Images of pages, kept as files until the PDF is written."""
+    """Images of pages, kept as files until the PDF is written; `tell` hears of each."""
 
-    def __init__(self, folder: Path, limits: PrepLimits) -> None:
+    def __init__(self, folder: Path, limits: PrepLimits, tell: Tell | None = None) -> None:
         self.folder = folder
         self.limits = limits
+        self.tell: Tell = tell or (lambda _page, _pages, _step="": None)
         self.paths: list[Path] = []
         self.notes: list[str] = []
 
@@ -40,11 +42,16 @@ class Pages:
         path = self.folder / f"page-{len(self.paths):06}"
         path.write_bytes(data)
         self.paths.append(path)
+        self.tell(len(self.paths), 0, "read")
 
 
 def add_image(pages: Pages, source: Path | bytes, kind: str, name: str = "the image") -> None:
     """Add the pages of one image; a TIFF may have many."""
-    limits = pages.limits
+    for data in _decoded(source, kind, pages.limits, name):
+        pages.add(data)  # a disk that is full here is not the fault of the image
+
+
+def _decoded(source: Path | bytes, kind: str, limits: PrepLimits, name: str) -> Iterator[bytes]:
     Image.MAX_IMAGE_PIXELS = None  # we count ourselves, and say what we counted
     if kind in {"heic", "avif"}:
         _know_heif()
@@ -55,7 +62,7 @@ def add_image(pages: Pages, source: Path | bytes, kind: str, name: str = "the im
         ):
             for frame in _frames(image, kind, limits):
                 _check_pixels(frame, limits, name)
-                pages.add(_as_page(frame, source, kind))
+                yield _as_page(frame, source, kind)
     except Refused:
         raise
     except MemoryError:
@@ -63,6 +70,8 @@ def add_image(pages: Pages, source: Path | bytes, kind: str, name: str = "the im
     except UnidentifiedImageError:
         raise Refused("CORRUPT", f"{name} is no {kind.upper()} that can be read") from None
     except (OSError, SyntaxError, ValueError, EOFError, KeyError, TypeError) as error:
+        if isinstance(error, OSError) and error.errno in OURS:
+            raise
         raise Refused("CORRUPT", f"{name} cannot be read to its end: {error}") from None
 
 
@@ -170,12 +179,20 @@ def write_pdf(pages: Pages, target: Path) -> None:
     """Write the pages as one PDF."""
     if not pages.paths:
         raise Refused("NO_PAGES", "there is no page in it")
+    count, placed = len(pages.paths), 0
+
+    def lay_out(width: float, height: float, dpi: tuple[float, float]) -> tuple[float, ...]:
+        nonlocal placed
+        placed += 1
+        pages.tell(min(placed, count), count, "write")
+        return _layout(width, height, dpi)
+
     try:
         with target.open("wb") as file:
             img2pdf.convert(
                 [str(path) for path in pages.paths],
                 outputstream=file,
-                layout_fun=_layout,
+                layout_fun=lay_out,
                 rotation=img2pdf.Rotation.ifvalid,
             )
     except (img2pdf.ImageOpenError, img2pdf.PdfTooLargeError, ValueError) as error:

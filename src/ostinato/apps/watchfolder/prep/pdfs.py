@@ -1,12 +1,14 @@
 """A PDF becomes one that is safe to work on: repaired, unlocked, without scripts or attachments."""
 
 import contextlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pikepdf
 
 from ostinato.apps.watchfolder.prep.limits import PrepLimits
+from ostinato.apps.watchfolder.station.child import Tell
 from ostinato.apps.watchfolder.station.refused import Refused
 
 __all__ = ["count_pages", "rewrite"]
@@ -14,9 +16,10 @@ __all__ = ["count_pages", "rewrite"]
 ACTIONS = ("/OpenAction", "/AA", "/AF", "/Collection")
 NAMES = ("/JavaScript", "/EmbeddedFiles")
 MOST_IMAGES = 10_000
+LONG = 100
 
 
-def rewrite(source: Path, target: Path, limits: PrepLimits) -> tuple[int, list[str]]:
+def rewrite(source: Path, target: Path, limits: PrepLimits, tell: Tell) -> tuple[int, list[str]]:
     """Write the PDF anew; returns its pages, and what is worth knowing."""
     notes: list[str] = []
     try:
@@ -29,13 +32,24 @@ def rewrite(source: Path, target: Path, limits: PrepLimits) -> tuple[int, list[s
             if _is_signed(pdf):
                 notes.append("signed: the original is kept as it is")
             _disarm(pdf)
-            pdf.save(target, encryption=False)
+            pdf.save(
+                target,
+                encryption=False,
+                progress=_progress(pages, tell),
+            )
             return pages, notes
     except pikepdf.PasswordError:
         raise Refused("ENCRYPTED", "the PDF is locked with a password") from None
     except (pikepdf.PdfError, ValueError, TypeError, KeyError, RecursionError) as error:
         said = str(error).replace(f"{source}: ", "")[:200]
         raise Refused("CORRUPT", f"the PDF cannot be repaired: {said}") from None
+
+
+def _progress(pages: int, tell: Tell) -> Callable[[int], None] | None:
+    """A long PDF tells how much of it is written, lest it is taken for one that stands still."""
+    if pages < LONG:
+        return None
+    return lambda percent: tell(0, pages, f"write {percent} %")
 
 
 def count_pages(path: Path) -> int:

@@ -23,7 +23,11 @@ PACKAGES = ("pikepdf", "img2pdf", "pillow", "pillow-heif")
 
 
 def plan(
-    *, concurrency: int = 2, limits: PrepLimits | None = None, page_seconds: float = 120.0
+    *,
+    concurrency: int = 2,
+    limits: PrepLimits | None = None,
+    page_seconds: float = 120.0,
+    beat_seconds: float = 5.0,
 ) -> Plan:
     """PREP with these limits."""
     return Plan(
@@ -33,6 +37,7 @@ def plan(
         limits=Limits(memory_bytes=3 << 30, cpu_seconds=3_600, file_bytes=4 << 30),
         concurrency=concurrency,
         page_seconds=page_seconds,
+        beat_seconds=beat_seconds,
         options={"limits": asdict(limits or PrepLimits())},
     )
 
@@ -53,6 +58,7 @@ def application(work_dir: Path, chosen: Plan | None = None, *, drain: float = 0.
             "limits": made.options["limits"],
             "accepts": list(ACCEPTS),
             "sandbox": cage,
+            "beatSeconds": made.beat_seconds,
         }
 
     return build(Station(made, work_dir), info, drain=drain)

@@ -1,7 +1,6 @@
 """The work of PREP, in a caged child: an input of any kind becomes `raw.pdf`."""
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ from ostinato.apps.watchfolder.prep.images import Pages, add_image, write_pdf
 from ostinato.apps.watchfolder.prep.kinds import ACCEPTS, HEAD, kind_of
 from ostinato.apps.watchfolder.prep.limits import PrepLimits
 from ostinato.apps.watchfolder.prep.pdfs import count_pages, rewrite
+from ostinato.apps.watchfolder.station.child import Tell
 from ostinato.apps.watchfolder.station.refused import Refused
 from ostinato.apps.watchfolder.utils import Changed, sha256_file
 
@@ -24,21 +24,20 @@ def preload() -> None:
     Image.init()
 
 
-def run(task: dict[str, Any], tell: Callable[[int, int], None]) -> dict[str, Any]:
+def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
     """Make the PDF; raises `Refused` with the reason when that cannot be."""
     limits = PrepLimits(**task.get("limits", {}))
     source, part = Path(task["inputPath"]), Path(task["part"])
     kind = _checked(source, task.get("inputSha256"), limits)
     tell(0, 0)
     if kind == "pdf":
-        pages, notes = rewrite(source, part, limits)
+        pages, notes = rewrite(source, part, limits, tell)
     else:
-        made = Pages(Path(os.environ["TMPDIR"]), limits)
+        made = Pages(Path(os.environ["TMPDIR"]), limits, tell)
         if kind in {"zip", "tar"}:
             add_archive(made, source, kind)
         else:
             add_image(made, source, kind)
-        tell(len(made.paths), len(made.paths))
         write_pdf(made, part)
         pages, notes = count_pages(part), made.notes
     with part.open("rb+") as file:

@@ -1,25 +1,39 @@
 """What a child does around the work itself: beats, runs it, and writes down how it ended."""
 
+import contextlib
 import json
 import os
 import threading
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from ostinato.apps.watchfolder.station.refused import Refused
+from ostinato.apps.watchfolder.station.refused import Refused, of_system
 from ostinato.apps.watchfolder.utils import atomic_write_json, now_iso
 
-__all__ = ["Beat", "Work", "outcome_name", "run_task"]
+__all__ = ["Beat", "Tell", "Work", "outcome_name", "run_task", "tmp_name"]
 
-Work = Callable[[dict[str, Any], Callable[[int, int], None]], dict[str, Any]]
+
+class Tell(Protocol):
+    """How the work says how far it is. Whatever changes shows that it does not stand still."""
+
+    def __call__(self, page: int, pages: int, step: str = "", /) -> None:
+        """At this page of so many, in this step: a name such as "read" or "write"."""
+
+
+Work = Callable[[dict[str, Any], Tell], dict[str, Any]]
 """The work: the task and a way to tell the page, to the result."""
 
 
 def outcome_name(service: str, attempt: int) -> str:
     """The file in which a child says how it ended."""
     return f"{service}.outcome.a{attempt}.json"
+
+
+def tmp_name(service: str, attempt: int) -> str:
+    """The folder for what a child needs for a while; each attempt has its own."""
+    return f"tmp-{service}.a{attempt}"
 
 
 class Beat:
@@ -30,6 +44,7 @@ class Beat:
         self._attempt = attempt
         self._seconds = seconds
         self._page = self._pages = 0
+        self._step = ""
         self._over = threading.Event()
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
@@ -43,9 +58,9 @@ class Beat:
         """Beat no more."""
         self._over.set()
 
-    def tell(self, page: int, pages: int) -> None:
+    def tell(self, page: int, pages: int, step: str = "", /) -> None:
         """Say how far the work is."""
-        self._page, self._pages = page, pages
+        self._page, self._pages, self._step = page, pages, step
         self.beat()
 
     def beat(self) -> None:
@@ -55,6 +70,7 @@ class Beat:
             "pid": os.getpid(),
             "page": self._page,
             "pages": self._pages,
+            "step": self._step,
             "at": now_iso(),
         }
         with self._lock:
@@ -64,11 +80,12 @@ class Beat:
 
     def _run(self) -> None:
         while not self._over.wait(self._seconds):
-            self.beat()
+            with contextlib.suppress(OSError):  # a full disk may have room at the next beat
+                self.beat()
 
 
 def run_task(work: Work, task: dict[str, Any]) -> None:
-    """Do the work of a task, and write its outcome; raises nothing."""
+    """Do the work of a task, and write its outcome; raises only when that cannot be written."""
     folder, service, attempt = Path(task["folder"]), task["service"], int(task["attempt"])
     beat = Beat(folder / f"{service}.heartbeat", attempt, float(task["beatSeconds"]))
     outcome: dict[str, Any]
@@ -81,8 +98,7 @@ def run_task(work: Work, task: dict[str, Any]) -> None:
         limit = task.get("memoryBytes", 0)
         outcome = {"error": Refused("MEMORY", f"needs more than {limit:,} bytes").told()}
     except OSError as error:
-        code = "DISK_FULL" if error.errno in {28, 122} else "IO"
-        outcome = {"error": Refused(code, f"{type(error).__name__}: {error}").told()}
+        outcome = {"error": of_system(error).told()}
     except Exception as error:  # noqa: BLE001 - whatever a library raises about a strange file
         traceback.print_exc()
         outcome = {"error": _crashed(error)}

@@ -21,9 +21,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ostinato.apps.watchfolder.station.child import outcome_name
+from ostinato.apps.watchfolder.station.child import outcome_name, tmp_name
+from ostinato.apps.watchfolder.station.outputs import environment, hashed, lock, outcome_of
 from ostinato.apps.watchfolder.station.records import Conflict, Job, Plan, Unavailable, crash
-from ostinato.apps.watchfolder.station.refused import Refused
+from ostinato.apps.watchfolder.station.refused import Refused, of_system
 from ostinato.apps.watchfolder.utils import (
     atomic_write_json,
     fsync_dir,
@@ -34,6 +35,11 @@ from ostinato.apps.watchfolder.utils import (
 from ostinato.base.log import get_logger
 
 __all__ = ["Station"]
+
+PREDECESSOR_SECONDS = 20.0
+MOST_PAGES = 5_000
+SLACK_SECONDS = 0.5
+"""More time for each page of a document before its first and after its last one."""
 
 log = get_logger("watchfolder.station")
 
@@ -49,19 +55,26 @@ class Station:
         self._queue: deque[Job] = deque()
         self._running: dict[str, Job] = {}
         self._nursery: Process | None = None
-        self._tasks: list[asyncio.Task[None]] = []
+        self._watcher: asyncio.Task[None] | None = None
+        self._listener: asyncio.Task[None] | None = None
         self._closing = False
         self._idle = asyncio.Event()
+        self._lock: int | None = None
 
     async def open(self) -> None:
         """Start the nursery, and look what a process before us left."""
         self.work_dir.mkdir(parents=True, exist_ok=True)
+        self._lock = await asyncio.to_thread(
+            lock, self.work_dir, self.plan.name, patience=PREDECESSOR_SECONDS
+        )
+        for left in self.work_dir.glob(f"*/tmp-{self.plan.name}*"):
+            shutil.rmtree(left, ignore_errors=True)
         for path in sorted(self.work_dir.glob(f"*/{self.plan.name}.job.json")):
-            with contextlib.suppress(ValueError, KeyError, OSError):
+            with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError, OSError):
                 job = self._found(path)
                 self._jobs[job.job_key] = job
         await self._start_nursery()
-        self._tasks.append(asyncio.create_task(self._watch()))
+        self._watcher = asyncio.create_task(self._watch())
 
     async def close(self, drain_seconds: float = 0.0) -> None:
         """Take no more; let what runs end for a while, then end it."""
@@ -69,8 +82,9 @@ class Station:
         if self._running and drain_seconds > 0:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._emptied(), drain_seconds)
-        for task in self._tasks:
-            task.cancel()
+        for task in (self._watcher, self._listener):
+            if task is not None:
+                task.cancel()
         nursery = self._nursery
         if nursery is not None and nursery.returncode is None:
             assert nursery.stdin is not None  # noqa: S101 - a pipe was asked for
@@ -80,6 +94,9 @@ class Station:
             except TimeoutError:
                 nursery.kill()
                 await nursery.wait()
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
 
     async def _emptied(self) -> None:
         while self._running:
@@ -101,13 +118,17 @@ class Station:
             raise Unavailable(503)
         if len(self._queue) >= self.plan.queue_length:
             raise Unavailable(429)
+        folder = self.work_dir / job_key
+        try:
+            atomic_write_json(folder / f"{self.plan.name}.job.json", body)
+        except OSError as error:  # a full disk: what is known of the job stays as it is
+            log.warning("job_not_accepted", service=self.plan.name, error=str(error))
+            raise Unavailable(503) from error
         if known is not None and known.state == "RUNNING":
             self._end(known, Refused("CANCELLED", "a later attempt came"))
-        folder = self.work_dir / job_key
         for name in (f"{self.plan.name}.done.json", f"{self.plan.name}.error.json"):
             (folder / name).unlink(missing_ok=True)
         (folder / self._heartbeat).unlink(missing_ok=True)
-        atomic_write_json(folder / f"{self.plan.name}.job.json", body)
         job = Job(job_key, attempt, body)
         self._jobs[job_key] = job
         self._queue.append(job)
@@ -135,11 +156,12 @@ class Station:
         """A job as the answer to a poll."""
         beat = self._last_beat(job) if job.state == "RUNNING" else {}
         page, pages = beat.get("page", job.page[0]), beat.get("pages", job.page[1])
+        step = beat.get("step", job.page[2])
         return {
             "jobKey": job.job_key,
             "attempt": job.attempt,
             "state": job.state,
-            "progress": {"page": page, "pages": pages},
+            "progress": {"page": page, "pages": pages} | ({"step": step} if step else {}),
             "startedAt": job.started_at,
             "heartbeatAt": beat.get("at"),
             "result": job.result,
@@ -154,7 +176,9 @@ class Station:
     @property
     def alive(self) -> bool:
         """Whether children can be started."""
-        return self._nursery is not None and self._nursery.returncode is None
+        running = self._nursery is not None and self._nursery.returncode is None
+        tasks = (self._watcher, self._listener)
+        return running and all(task is not None and not task.done() for task in tasks)
 
     @property
     def _heartbeat(self) -> str:
@@ -180,25 +204,24 @@ class Station:
         return job
 
     async def _start_nursery(self) -> None:
-        environment = os.environ | {
-            "ORT_DISABLE_TELEMETRY": "1",
-            "OMP_THREAD_LIMIT": os.environ.get("OMP_THREAD_LIMIT", "1"),
-        }
+        held = () if self._lock is None else (self._lock,)
         self._nursery = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
             "ostinato.apps.watchfolder.station.nursery",
             self.plan.work,
+            *map(str, held),
             stdin=PIPE,
             stdout=PIPE,
-            env=environment,
+            env=environment(),
             start_new_session=True,
+            pass_fds=held,
         )
         assert self._nursery.stdout is not None  # noqa: S101 - a pipe was asked for
         line = await self._nursery.stdout.readline()
         if b"ready" not in line:
             raise RuntimeError("the nursery did not start")
-        self._tasks.append(asyncio.create_task(self._listen(self._nursery)))
+        self._listener = asyncio.create_task(self._listen(self._nursery))
 
     async def _listen(self, nursery: Process) -> None:
         assert nursery.stdout is not None  # noqa: S101 - a pipe was asked for
@@ -206,9 +229,9 @@ class Station:
             told = json.loads(line)
             if "ended" in told:
                 job = self._running.pop(told["id"], None)
-                if job is not None:
-                    self._settle(job, told["ended"])
                 self._fill()
+                if job is not None:
+                    await self._settle(job, told["ended"])
         if not self._closing:
             log.error("nursery_died", service=self.plan.name)
             for job in list(self._running.values()):
@@ -250,44 +273,42 @@ class Station:
         assert self._nursery.stdin is not None  # noqa: S101 - a pipe was asked for
         self._nursery.stdin.write(json.dumps(order).encode() + b"\n")
 
-    def _settle(self, job: Job, ended: dict[str, Any]) -> None:
+    async def _settle(self, job: Job, ended: dict[str, Any]) -> None:
         """A child has ended: keep what it made, if it is still wanted."""
         folder = self.work_dir / job.job_key
-        shutil.rmtree(folder / f"tmp-{self.plan.name}", ignore_errors=True)
-        if self._jobs.get(job.job_key) is not job or job.state != "RUNNING":
-            return
+        shutil.rmtree(folder / tmp_name(self.plan.name, job.attempt), ignore_errors=True)
         try:
-            outcome = read_json(folder / outcome_name(self.plan.name, job.attempt), {})
-        except ValueError:
-            outcome = {}
-        if job.doom is not None:
-            self._fail(job, job.doom)
-        elif "result" in outcome:
-            self._keep(job, outcome)
-        elif "error" in outcome:
-            self._fail(job, Refused(outcome["error"]["code"], outcome["error"]["message"]))
-        else:
-            self._fail(job, crash(folder / f"{self.plan.name}.log", ended))
+            if self._is_wanted(job):
+                await self._keep(job, ended)
+        except OSError as error:
+            self._fail(job, of_system(error))
+        except Refused as error:
+            self._fail(job, error)
+        except Exception as error:  # noqa: BLE001 - what a child left must never end the service
+            self._fail(job, Refused("WORKER_CRASHED", f"{type(error).__name__}: {error}"[:500]))
 
-    def _keep(self, job: Job, outcome: dict[str, Any]) -> None:
+    def _is_wanted(self, job: Job) -> bool:
+        return self._jobs.get(job.job_key) is job and job.state == "RUNNING"
+
+    async def _keep(self, job: Job, ended: dict[str, Any]) -> None:
         folder = self.work_dir / job.job_key
+        outcome = outcome_of(folder, self.plan.name, job.attempt)
+        if job.doom is not None:
+            raise job.doom
+        if "error" in outcome:
+            raise Refused(outcome["error"]["code"], outcome["error"]["message"])
+        if "result" not in outcome:
+            raise crash(folder / f"{self.plan.name}.log", ended)
         part = folder / f"{self.plan.output}.a{job.attempt}.part"
         output = folder / self.plan.output
-        try:
-            done = {
-                "attempt": job.attempt,
-                "sha256": sha256_file(part),
-                "path": str(output),
-                "bytes": part.stat().st_size,
-                "cage": outcome.get("cage"),
-                **outcome["result"],
-            }
-            part.replace(output)
-            fsync_dir(folder)
-            atomic_write_json(folder / f"{self.plan.name}.done.json", done)
-        except OSError as error:
-            self._fail(job, Refused("IO", f"{type(error).__name__}: {error}"))
+        digest, size = await asyncio.to_thread(hashed, part)  # while others are answered
+        if not self._is_wanted(job):
             return
+        made = {"attempt": job.attempt, "sha256": digest, "path": str(output), "bytes": size}
+        done = {**outcome["result"], "cage": outcome.get("cage"), **made}
+        part.replace(output)
+        fsync_dir(folder)
+        atomic_write_json(folder / f"{self.plan.name}.done.json", done)
         job.state, job.result = "DONE", done
         self.counts["done"] += 1
 
@@ -317,20 +338,30 @@ class Station:
         """Beat for those that wait, end those that stand still, forget those that were fetched."""
         while True:
             await asyncio.sleep(min(1.0, self.plan.beat_seconds))
-            for job in self._queue:
-                self._beat(job)
-            for job in list(self._running.values()):
-                beat = self._last_beat(job)
-                page = (int(beat.get("page", 0)), int(beat.get("pages", 0)))
-                if page != job.page:
-                    job.page, job.moved = page, time.monotonic()
-                elif time.monotonic() - job.moved > self.plan.page_seconds and job.doom is None:
-                    seconds = self.plan.page_seconds
-                    why = f"no new page within {seconds:g} s, at page {page[0]} of {page[1]}"
-                    job.doom = Refused("TIMEOUT", f"{why} (page_timeout_s)")
-                    self._say({"kill": job.id})
-            for job_key in list(self._jobs):
-                self.find(job_key)
+            try:
+                for job in self._queue:
+                    self._beat(job)
+                for job in list(self._running.values()):
+                    self._watch_one(job)
+                for job_key in list(self._jobs):
+                    self.find(job_key)
+            except Exception as error:  # noqa: BLE001 - it must go on to watch the others
+                log.warning("watch_failed", service=self.plan.name, error=str(error))
+
+    def _watch_one(self, job: Job) -> None:
+        """End a job that stands still: no other page, no other step, for too long."""
+        beat = self._last_beat(job)
+        page, pages = beat.get("page", 0), beat.get("pages", 0)
+        where = (page, pages, str(beat.get("step", "")))
+        seconds = self.plan.page_seconds
+        if page in (0, pages):  # the whole document is looked at, or written
+            seconds += SLACK_SECONDS * min(pages, MOST_PAGES)
+        if where != job.page:
+            job.page, job.moved = where, time.monotonic()
+        elif time.monotonic() - job.moved > seconds and job.doom is None:
+            why = f"no new page within {seconds:g} s, at page {page} of {pages}"
+            job.doom = Refused("TIMEOUT", f"{why} (page_timeout_s)")
+            self._say({"kill": job.id})
 
     def _beat(self, job: Job) -> None:
         said = {"attempt": job.attempt, "pid": os.getpid(), "page": 0, "pages": 0, "at": now_iso()}
@@ -340,6 +371,8 @@ class Station:
     def _last_beat(self, job: Job) -> dict[str, Any]:
         with contextlib.suppress(ValueError, OSError):
             said = read_json(self.work_dir / job.job_key / self._heartbeat, {})
-            if said.get("attempt") == job.attempt:
-                return dict(said)
+            if isinstance(said, dict) and said.get("attempt") == job.attempt:
+                numbers = {name: said.get(name, 0) for name in ("page", "pages")}
+                if all(isinstance(each, int) for each in numbers.values()):
+                    return {**numbers, "step": said.get("step", ""), "at": said.get("at")}
         return {}

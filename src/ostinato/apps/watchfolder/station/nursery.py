@@ -6,7 +6,8 @@ It reads orders, one line of JSON each, and tells what became of the children:
     {"start": id, "task": {…}, "limits": {…}}      {"id": id, "pid": …}
     {"kill": id}                                   {"id": id, "ended": {"code": …, "signal": …}}
 
-When its line closes it kills all children and ends; when it dies, so do they (PDEATHSIG).
+It holds the lock of its service, too, whose number it is given; its children do not. When its
+line closes it kills all children and ends; when it dies, so do they (PDEATHSIG).
 """  # noqa: D205 - one sentence
 
 import contextlib
@@ -20,8 +21,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ostinato.apps.watchfolder.station.child import run_task
+from ostinato.apps.watchfolder.station.child import run_task, tmp_name
 from ostinato.apps.watchfolder.station.jail import Limits, cage
+from ostinato.apps.watchfolder.station.refused import FULL, NO_ROOM
 
 __all__ = ["main"]
 
@@ -31,7 +33,8 @@ READ = 1 << 16
 class Nursery:
     """The children, and the line to the server."""
 
-    def __init__(self, work: str) -> None:
+    def __init__(self, work: str, held: list[int]) -> None:
+        self._held = held
         self._work = importlib.import_module(work)
         preload = getattr(self._work, "preload", None)
         if preload is not None:
@@ -76,11 +79,13 @@ class Nursery:
         pid = os.fork()
         if pid == 0:
             try:
+                for number in self._held:
+                    os.close(number)
                 _become_child(order, us)
                 run_task(self._work.run, order["task"])
                 os._exit(0)
-            except BaseException:  # noqa: BLE001 - this process must end here, whatever happens
-                os._exit(70)
+            except BaseException as error:  # noqa: BLE001 - this process must end here, whatever happens
+                os._exit(NO_ROOM if isinstance(error, OSError) and error.errno in FULL else 70)
         self._children[pid] = order["start"]
         _say({"id": order["start"], "pid": pid})
 
@@ -129,7 +134,7 @@ def _become_child(order: dict[str, Any], parent: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     task = order["task"]
     folder = Path(task["folder"])
-    temporary = folder / f"tmp-{task['service']}"
+    temporary = folder / tmp_name(task["service"], task["attempt"])
     temporary.mkdir(exist_ok=True)
     os.environ.update({"TMPDIR": str(temporary), "HOME": str(temporary)})
     os.chdir(folder)
@@ -147,7 +152,7 @@ def _say(told: dict[str, Any]) -> None:
 
 def main() -> None:
     """`python -m ostinato.apps.watchfolder.station.nursery MODULE`."""
-    Nursery(sys.argv[1]).serve()
+    Nursery(sys.argv[1], [int(number) for number in sys.argv[2:]]).serve()
 
 
 if __name__ == "__main__":

@@ -1,19 +1,18 @@
 """What a service knows of itself and of its jobs."""
 
 import contextlib
-import re
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ostinato.apps.watchfolder.model import JOB_KEY
 from ostinato.apps.watchfolder.station.jail import Limits
-from ostinato.apps.watchfolder.station.refused import Refused
+from ostinato.apps.watchfolder.station.refused import NO_ROOM, Refused
 from ostinato.apps.watchfolder.utils import now_iso
 
 __all__ = ["JOB_KEY", "Conflict", "Job", "Plan", "Unavailable", "crash"]
 
-JOB_KEY = re.compile(r"[0-9a-f]{64}__[0-9a-f]{8,64}")
 LOG_SHOWN = 600
 
 
@@ -63,9 +62,10 @@ class Job:
     started_at: str = field(default_factory=now_iso)
     result: dict[str, Any] | None = None
     error: dict[str, Any] | None = None
-    page: tuple[int, int] = (0, 0)
+    page: tuple[int, int, str] = (0, 0, "")
+    """Page, pages, step."""
     moved: float = field(default_factory=time.monotonic)
-    """When the page changed last."""
+    """When one of them changed last."""
     child: bool = False
     doom: Refused | None = None
     """Why its child was killed."""
@@ -77,7 +77,9 @@ class Job:
 
 
 def crash(log_path: Path, ended: dict[str, Any]) -> Refused:
-    """A child that said nothing: killed by a limit, or by what it read."""
+    """A child that said nothing: killed by a limit, or by what it read; or the disk is full."""
+    if ended["code"] == NO_ROOM:
+        return Refused("DISK_FULL", "the child could not write how it ended: no space left")
     how = f"signal {ended['signal']}" if ended["signal"] else f"code {ended['code']}"
     used = f"{ended['rssKb'] // 1024} MB, {ended['cpu']:g} s of processor time"
     with contextlib.suppress(OSError):

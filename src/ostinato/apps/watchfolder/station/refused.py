@@ -1,6 +1,14 @@
 """How a job of a service fails: a code that programs know, a sentence for people."""
 
-__all__ = ["RETRYABLE", "Refused"]
+import errno
+
+__all__ = ["FULL", "NO_ROOM", "OURS", "RETRYABLE", "Refused", "of_system"]
+
+OURS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENFILE, errno.EIO})
+"""Errors of the machine, which say nothing about the file that is read."""
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+NO_ROOM = 75
+"""The code with which a child ends that could not even write how it ended."""
 
 RETRYABLE = frozenset(
     {"MEMORY", "TIMEOUT", "WORKER_CRASHED", "IO", "DISK_FULL", "SERVICE_RESTARTED"}
@@ -17,3 +25,9 @@ class Refused(Exception):
     def told(self) -> dict[str, object]:
         """As the answer to a poll has it."""
         return {"code": self.code, "message": str(self), "retryable": self.code in RETRYABLE}
+
+
+def of_system(error: OSError) -> Refused:
+    """What the system refused: a full disk, which may have room again, or something else."""
+    code = "DISK_FULL" if error.errno in FULL else "IO"
+    return Refused(code, f"{type(error).__name__}: {error}")

@@ -1,0 +1,93 @@
+"""What a child leaves behind, taken with care: it may have been written by a stranger's file."""
+
+import fcntl
+import hashlib
+import json
+import os
+import stat
+import time
+from pathlib import Path
+from typing import Any
+
+from ostinato.apps.watchfolder.station.child import outcome_name
+from ostinato.apps.watchfolder.station.refused import Refused
+
+__all__ = ["Occupied", "environment", "hashed", "lock", "outcome_of"]
+
+CHUNK = 1 << 20
+MOST_OUTCOME = 1 << 20
+PASSED = ("PATH", "LANG", "TZ", "LD_LIBRARY_PATH", "TESSDATA_PREFIX", "PYTHONPATH", "SYSTEMROOT")
+PREFIXES = ("LC_", "OMP_", "ORT_", "OPENBLAS_", "MKL_", "PYTHON", "COV_", "COVERAGE_")
+
+
+class Occupied(Exception):
+    """Another service works in this folder."""
+
+
+def environment() -> dict[str, str]:
+    """What children are told of ours: where programs are, and how to write. No secrets."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name in PASSED or name.startswith(PREFIXES)
+    }
+    return kept | {
+        "ORT_DISABLE_TELEMETRY": "1",
+        "OMP_THREAD_LIMIT": os.environ.get("OMP_THREAD_LIMIT", "1"),
+    }
+
+
+def lock(work_dir: Path, service: str, *, patience: float) -> int:
+    """Be the only service of its name in a folder; one before us is given time to end.
+
+    The descriptor is kept open for as long as anybody works there, the nursery included.
+    """
+    number = os.open(work_dir / f".{service}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    end = time.monotonic() + patience
+    while True:
+        try:
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            if time.monotonic() >= end:
+                os.close(number)
+                raise Occupied(f"another {service} works in {work_dir}") from None
+            time.sleep(0.1)
+        else:
+            return number
+
+
+def outcome_of(folder: Path, service: str, attempt: int) -> dict[str, Any]:
+    """What a child said of its end; nothing when that cannot be read."""
+    path = folder / outcome_name(service, attempt)
+    try:
+        with _opened(path) as file:
+            found = json.loads(file.read(MOST_OUTCOME))
+    except (OSError, ValueError):
+        return {}
+    if not isinstance(found, dict):
+        return {}
+    if isinstance(found.get("result"), dict):
+        return found
+    error = found.get("error")
+    if isinstance(error, dict) and isinstance(error.get("code"), str):
+        return {"error": {"code": error["code"], "message": str(error.get("message", ""))}}
+    return {}
+
+
+def hashed(path: Path) -> tuple[str, int]:
+    """The SHA-256 and the size of an output: a plain file that has no other name anywhere."""
+    digest, size = hashlib.sha256(), 0
+    with _opened(path) as file:
+        while chunk := file.read(CHUNK):
+            digest.update(chunk)
+            size += len(chunk)
+    return digest.hexdigest(), size
+
+
+def _opened(path: Path) -> Any:  # noqa: ANN401 - a file
+    number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    found = os.fstat(number)
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
+        os.close(number)
+        raise Refused("UNSAFE", f"{path.name} is a link, or no file at all")
+    return os.fdopen(number, "rb")
