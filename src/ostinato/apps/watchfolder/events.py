@@ -6,7 +6,14 @@ from pydantic.dataclasses import dataclass
 
 from ostinato.apps.watchfolder import APP
 
-__all__ = ["DUPLICATE_CHANGED", "JOB_CHANGED", "DuplicateChanged", "JobChanged"]
+__all__ = [
+    "DUPLICATE_CHANGED",
+    "FILE_REFUSED",
+    "JOB_CHANGED",
+    "DuplicateChanged",
+    "FileRefused",
+    "JobChanged",
+]
 
 
 @dataclass(frozen=True)
@@ -36,5 +43,17 @@ class DuplicateChanged:
     message: str | None = None
 
 
+@dataclass(frozen=True)
+class FileRefused:
+    """A file that could be no job was put into `error/`: it was empty for too long."""
+
+    folder: str
+    file_name: str
+    code: str
+    message: str
+    at: str
+
+
 JOB_CHANGED: Final = APP.event("watchfolder.job_changed", payload=JobChanged)
 DUPLICATE_CHANGED: Final = APP.event("watchfolder.duplicate_changed", payload=DuplicateChanged)
+FILE_REFUSED: Final = APP.event("watchfolder.file_refused", payload=FileRefused)

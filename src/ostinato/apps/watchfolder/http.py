@@ -11,7 +11,7 @@ from ostinato.apps.watchfolder import queries, service
 from ostinato.apps.watchfolder.jobs import start_tending
 from ostinato.apps.watchfolder.service import Place
 from ostinato.apps.watchfolder.settings import WatchfolderSettings
-from ostinato.base.errors import NotFound, UniqueConflict, WrongState
+from ostinato.base.errors import Conflict, NotFound, UniqueConflict, WrongState
 from ostinato.web.caller import Caller, Who
 from ostinato.web.idempotent import IDEMPOTENT, Key
 from ostinato.web.permissions import Permission
@@ -134,11 +134,12 @@ async def list_folders(caller: Who) -> Folders:
     needs=MANAGE,
     status_code=201,
     response_model=FolderView,
-    raises=(*IDEMPOTENT, UniqueConflict),
+    raises=(*IDEMPOTENT, UniqueConflict, Conflict),
 )
 async def make_folder(caller: Who, key: Key, body: FolderRequest) -> Response:
     """Have a folder watched; it is made below the root of the tenant."""
-    path = WatchfolderSettings.load().folders(caller.tenant_id, body.name).incoming.parent
+    chosen = WatchfolderSettings.load()
+    path = chosen.folders(caller.tenant_id, body.name).incoming.parent
     async with key.once(caller) as once:
         if once.is_new:
             made = await service.make_folder(
@@ -148,6 +149,7 @@ async def make_folder(caller: Who, key: Key, body: FolderRequest) -> Response:
                 path=str(path),
                 lang=body.lang,
                 by=caller.subject,
+                most=chosen.max_folders,
             )
             if made is None:
                 raise UniqueConflict(f"There is a folder {body.name!r} already.", name=body.name)

@@ -47,14 +47,18 @@ async def tend(ctx: Context, folder_id: int) -> Snooze | str:
         try:
             with locked(folders):
                 folders.make()
-                async with stations(chosen, folders.work, row["lang"]) as urls:
+                async with stations(chosen, folders, row["lang"]) as urls:
                     config = chosen.config(folders, row["lang"]) | urls
                     place = Place(ctx.job.tenant_id, folder_id, row["name"])
-                    ended = await Tending(ctx, place, folders, config).run()
+                    # A job that took workers down is a suspect until it comes back with a
+                    # verdict, and this one has none as long as it goes well.
+                    renew = chosen.renew_seconds if ctx.job.crashes else None
+                    tending = Tending(ctx, place, folders, config, renew_seconds=renew)
+                    ended = await tending.run()
         except LeaseHeld as error:  # a process outside of the engine has it
             ctx.log.warning("folder_tended_elsewhere", folder=row["name"], error=str(error))
             return Snooze(AGAIN_SECONDS)
-        return Snooze(0) if ended == "stopping" else ended
+        return Snooze(0) if ended in {"stopping", "renew"} else ended
 
 
 @APP.job(queue=QUEUE)

@@ -7,6 +7,7 @@ import contextlib
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from ostinato.base.log import get_logger
 __all__ = ["Local", "running"]
 
 STOP_SECONDS = 20
+LONGEST_PAUSE = 60.0
 
 log = get_logger("watchfolder")
 
@@ -30,14 +32,25 @@ class Local:
     name: str
     work_dir: Path
     options: Sequence[str] = ()
-    log_to: IO[bytes] | None = None
+    log_to: Path | None = None
     url: str = ""
     starts: int = 0
+    _wanted: bool = field(default=False, repr=False)
+    _failed: int = field(default=0, repr=False)
+    _not_before: float = field(default=float("-inf"), repr=False)
     _process: "subprocess.Popen[bytes] | None" = field(default=None, repr=False)
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
         port = self.url.rpartition(":")[2] or "0"
+        self._wanted = True
+        mode = "ab" if self.starts else "wb"
+        with contextlib.ExitStack() as stack:
+            said = stack.enter_context(self.log_to.open(mode)) if self.log_to else None
+            self._begin(port, said or subprocess.DEVNULL)
+        self._await_ready()
+
+    def _begin(self, port: str, errors: IO[bytes] | int) -> None:
         self._process = subprocess.Popen(  # noqa: S603 - ourselves
             [
                 sys.executable,
@@ -52,10 +65,13 @@ class Local:
             ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=self.log_to or subprocess.DEVNULL,
+            stderr=errors,
             start_new_session=True,
         )
         self.starts += 1
+
+    def _await_ready(self) -> None:
+        assert self._process is not None  # noqa: S101 - just begun
         assert self._process.stdout is not None  # noqa: S101 - a pipe was asked for
         said = ""
         for line in self._process.stdout:
@@ -65,21 +81,35 @@ class Local:
                 if told.get("event") == "ready":
                     self.url = str(told["url"])
                     return
-        self.stop()
+        self._end()
         raise NotConfigured(
             f"{self.name} did not start: {said.strip()[:300] or 'it said nothing'}",
             hint=f"Try `ostinato {self.name}` by itself.",
         )
 
     def mend(self) -> None:
-        """Start it again at its place, if it is gone."""
-        if self._process is not None and self._process.poll() is not None:
-            log.warning("service_died", service=self.name, code=self._process.returncode)
-            self.stop()
+        """Start it again at its place, if it is gone; with growing pauses when that fails."""
+        running = self._process is not None and self._process.poll() is None
+        if running or not self._wanted or time.monotonic() < self._not_before:
+            return
+        log.warning("service_died", service=self.name)
+        self._end()
+        try:
             self.start()
+        except (NotConfigured, OSError) as error:
+            self._failed += 1
+            pause = min(LONGEST_PAUSE, 2.0 ** min(self._failed - 1, 10))
+            self._not_before = time.monotonic() + pause
+            log.warning("service_not_started", service=self.name, error=str(error), pause=pause)
+        else:
+            self._failed = 0
 
     def stop(self) -> None:
-        """End it."""
+        """End it, for good."""
+        self._wanted = False
+        self._end()
+
+    def _end(self) -> None:
         process, self._process = self._process, None
         if process is None:
             return

@@ -4,10 +4,13 @@ As a tenant: `make_folder`, `set_active`, `decide`. As the worker that tends a f
 tells every state that was not told yet, and `reconcile`, which sees what is held and what is gone.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
+import psycopg
 from psycopg import AsyncConnection
 from psycopg.types.json import Json
 
@@ -15,16 +18,22 @@ from ostinato.apps.watchfolder import queries
 from ostinato.apps.watchfolder.duplicates import Held
 from ostinato.apps.watchfolder.events import (
     DUPLICATE_CHANGED,
+    FILE_REFUSED,
     JOB_CHANGED,
     DuplicateChanged,
+    FileRefused,
     JobChanged,
 )
 from ostinato.apps.watchfolder.machine import DUPLICATE, ENTITY
 from ostinato.apps.watchfolder.model import Document
-from ostinato.base.errors import NotFound, WrongState
+from ostinato.base.errors import Conflict, DatabaseUnavailable, NotFound, WrongState
+from ostinato.base.log import get_logger
+from ostinato.db.sqlstate import is_transient
 from ostinato.engine import clock, machines
 
-__all__ = ["Place", "decide", "find_folder", "keep", "make_folder", "reconcile"]
+__all__ = ["Place", "decide", "find_folder", "keep", "make_folder", "reconcile", "refuse"]
+
+log = get_logger("watchfolder")
 
 Connection = AsyncConnection[Any]
 ACTOR = "watchfolder"
@@ -41,9 +50,14 @@ class Place:
 
 
 async def make_folder(
-    conn: Connection, *, tenant_id: str, name: str, path: str, lang: str, by: str
+    conn: Connection, *, tenant_id: str, name: str, path: str, lang: str, by: str, most: int
 ) -> int | None:
-    """Add a folder; None when the tenant has one of that name."""
+    """Add a folder; None when the tenant has one of that name, `Conflict` when it has too many."""
+    there = await queries.rows(conn, "list_folders", tenant_id=tenant_id)
+    if len(there) >= most and name not in {row["name"] for row in there}:
+        raise Conflict(
+            f"There are {len(there)} folders, and {most} are allowed (max_folders).", most=most
+        )
     found = await queries.rows(
         conn, "add_folder", tenant_id=tenant_id, name=name, path=path, lang=lang, created_by=by
     )
@@ -99,11 +113,14 @@ async def decide(
     return (await queries.rows(conn, "show_duplicate", **key))[0]
 
 
-async def keep(conn: Connection, place: Place, documents: Iterable[Document]) -> int:
-    """Keep what jobs came to, and tell every state of theirs that was not told; how many."""
-    latest = {document["jobKey"]: document for document in documents}
+async def keep(conn: Connection, place: Place, documents: Iterable[Document]) -> dict[str, str]:
+    """Keep what jobs came to, and tell every state of theirs that was not told.
+
+    Returns the jobs that the database refuses, with its reason: one of them stops no other.
+    """
+    latest = {document["jobKey"]: _storable(document) for document in documents}
     if not latest:
-        return 0
+        return {}
     told = await queries.rows(
         conn,
         "told_states",
@@ -112,28 +129,76 @@ async def keep(conn: Connection, place: Place, documents: Iterable[Document]) ->
         job_keys=list(latest),
     )
     known = {row["job_key"]: row["seq"] for row in told}
-    news = []
+    refused = {}
     for job_key, document in latest.items():
-        news += [
-            (
-                JobChanged(
-                    folder=place.name,
-                    job_key=job_key,
-                    seq=entry["seq"],
-                    state=entry["state"],
-                    at=entry["at"],
-                    file_name=document.get("fileName") or "",
-                    message=_short(entry.get("message")),
-                ),
-                job_key,
-            )
-            for entry in document.get("history", [])
-            if entry["seq"] > known.get(job_key, 0)
-        ]
-        await _keep_row(conn, place, document)
+        async with _alone(conn) as why:
+            await _keep_one(conn, place, document, known.get(job_key, 0))
+        if why:
+            refused[job_key] = why[0]
+    return refused
+
+
+@asynccontextmanager
+async def _alone(conn: Connection) -> AsyncIterator[list[str]]:
+    """A savepoint: what the database refuses in this block is undone, and its reason told."""
+    why: list[str] = []
+    try:
+        async with conn.transaction():
+            yield why
+    except Exception as error:
+        lost = conn.broken or isinstance(error, DatabaseUnavailable | psycopg.OperationalError)
+        if lost or is_transient(error):
+            raise
+        log.warning("row_not_kept", error=f"{type(error).__name__}: {error}")
+        why.append(f"{type(error).__name__}: {error}"[:LONGEST_MESSAGE])
+
+
+async def _keep_one(conn: Connection, place: Place, document: Document, told: int) -> None:
+    job_key = document["jobKey"]
+    news = [
+        (
+            JobChanged(
+                folder=place.name,
+                job_key=job_key,
+                seq=entry["seq"],
+                state=entry["state"],
+                at=entry["at"],
+                file_name=document.get("fileName") or "",
+                message=_short(entry.get("message")),
+            ),
+            job_key,
+        )
+        for entry in document.get("history", [])
+        if entry["seq"] > told
+    ]
+    await _keep_row(conn, place, document)
     if news:
         await JOB_CHANGED.emit_many(conn, news, tenant=place.tenant_id)
-    return len(news)
+
+
+async def refuse(conn: Connection, place: Place, files: Iterable[Document]) -> None:
+    """Tell of files that could be no job, such as empty ones."""
+    for told in map(_storable, files):
+        async with _alone(conn):
+            refused = FileRefused(
+                folder=place.name,
+                file_name=told["fileName"],
+                code=told["cause"]["code"],
+                message=told["cause"]["message"],
+                at=told["at"],
+            )
+            await FILE_REFUSED.emit(conn, refused, tenant=place.tenant_id)
+
+
+def _storable(value: Any) -> Any:  # noqa: ANN401 - a JSON value
+    """The same without what no database takes: NUL, and halves of characters."""
+    if isinstance(value, str):
+        return value.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, dict):
+        return {_storable(name): _storable(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_storable(each) for each in value]
+    return value
 
 
 async def _keep_row(conn: Connection, place: Place, document: Document) -> None:
@@ -169,24 +234,39 @@ async def reconcile(conn: Connection, place: Place, held: Sequence[Held]) -> lis
     rows = {row["job_key"]: row for row in open_rows}
     here = {each.job_key: each for each in held}
     for job_key, each in here.items():
-        await _seen(conn, place, each, rows.get(job_key))
+        async with _alone(conn):
+            await _seen(conn, place, each, rows.get(job_key))
     for job_key, row in rows.items():
         if job_key not in here:
-            await _move(conn, row["id"], "apply", "its files are gone from hold/")
-            files = list(row["decided_files"] or row["files"])
-            await _tell(conn, place, row, "APPLIED", files)
+            async with _alone(conn):
+                await _move(conn, row["id"], "apply", "its files are gone from hold/")
+                files = list(row["decided_files"] or row["files"])
+                await _tell(conn, place, row, "APPLIED", files)
     return [
         row
         for job_key, row in rows.items()
         if row["state"] == "DECIDED"
         and job_key in here
-        and not here[job_key].decided
+        and _is_to_be_written(here[job_key], row)
         and set(row["decided_files"] or ()) <= set(here[job_key].files)
-        and here[job_key].state not in FAILED
     ]
 
 
 FAILED = ("DECISION_INVALID", "DECISION_FAILED")
+
+
+def _is_to_be_written(each: Held, row: dict[str, Any]) -> bool:
+    """Whether decision.json is not there, or is one that failed before this was decided."""
+    return not each.decided or (each.state in FAILED and not _is_of(each, row))
+
+
+def _is_of(each: Held, row: dict[str, Any]) -> bool:
+    """Whether decision.json is the decision that the row has."""
+    try:
+        written = datetime.fromisoformat(each.decided_at or "")
+    except ValueError:
+        return False
+    return bool(written == row["decided_at"])
 
 
 async def _seen(conn: Connection, place: Place, each: Held, row: dict[str, Any] | None) -> None:
@@ -211,7 +291,7 @@ async def _seen(conn: Connection, place: Place, each: Held, row: dict[str, Any] 
     changed = row["files"] != each.files or row["message"] != message
     if changed or row["existing"] != each.existing_state:
         await _refresh(conn, place, row["id"], each)
-    if row["state"] == "DECIDED" and each.state in FAILED:
+    if row["state"] == "DECIDED" and each.state in FAILED and _is_of(each, row):
         await _move(conn, row["id"], "refuse", message or each.state)
         await _tell(conn, place, row, each.state, each.files, message=message)
     elif row["state"] == "DECIDED" and not set(row["decided_files"] or ()) & set(each.files):

@@ -1,5 +1,7 @@
 """The settings of watchfolder, for the engine; `python -m …main` reads the seed's variables."""
 
+import hashlib
+import re
 from pathlib import Path
 
 from ostinato.apps.watchfolder.folders import Folders
@@ -9,6 +11,15 @@ from ostinato.base import settings
 from ostinato.base.sections import Section, section, setting
 
 __all__ = ["WatchfolderSettings"]
+
+PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+def _segment(tenant_id: str) -> str:
+    """The name of a tenant's folder: an id can be any text, such as `../other`."""
+    if PLAIN.fullmatch(tenant_id) and not tenant_id.startswith("t-"):
+        return tenant_id
+    return f"t-{hashlib.sha256(tenant_id.encode()).hexdigest()[:16]}"
 
 
 @section("watchfolder")
@@ -29,7 +40,20 @@ class WatchfolderSettings(Section):
     )
     tick_seconds: float = setting(1.0, "Longest time between two ticks.", low=0.05, high=600)
     job_timeout_seconds: int = setting(
-        120, "A service that was silent for this long is retried.", low=1, high=86_400
+        120,
+        "A service that was silent for this long is retried. Those that are started beside the"
+        " worker give a sign of life four times in it, at least every five seconds.",
+        low=1,
+        high=86_400,
+    )
+    renew_seconds: float = setting(
+        10.0,
+        "Tending that went well for so long after a worker died is no suspect.",
+        low=0.1,
+        high=3600,
+    )
+    max_folders: int = setting(
+        20, "Folders that a tenant may have: each is tended all the time.", low=1, high=10_000
     )
     max_jobs_in_flight: int = setting(10, "Jobs in hand at once.", low=1, high=10_000)
     prep_concurrency: int = setting(2, "Jobs that PREP has at once.", low=1, high=1000)
@@ -41,8 +65,8 @@ class WatchfolderSettings(Section):
 
     def folders(self, tenant_id: str, name: str) -> Folders:
         """Where the folder of a tenant is."""
-        root = Path(self.root or Path(settings.load({}).data_dir) / "watch")
-        return Folders.below(root.absolute() / tenant_id / name)
+        root = Path(self.root or Path(settings.load({}).data_dir) / "watch").absolute()
+        return Folders.below(root / _segment(tenant_id) / name)
 
     def config(self, folders: Folders, lang: str) -> Config:
         """What a tick is told."""

@@ -101,7 +101,7 @@ where tenant_id = %(tenant_id)s and id = %(id)s;
 
 -- name: open_duplicates
 -- What was seen held and not seen gone.
-select d.id, d.job_key, d.state, d.files, d.existing, d.action, d.decided_files, d.decided_by, d.message
+select d.id, d.job_key, d.state, d.files, d.existing, d.action, d.decided_files, d.decided_by, d.decided_at, d.message
 from watchfolder.duplicate d
 where d.tenant_id = %(tenant_id)s and d.folder_id = %(folder_id)s and d.state <> 'APPLIED'
 order by d.id;
