@@ -25,6 +25,10 @@ Port = Annotated[int, typer.Option(metavar="N", min=0, max=65_535, help="0: any 
 Host = Annotated[str, typer.Option(metavar="ADDRESS", help="To listen on.")]
 AtOnce = Annotated[int, typer.Option(metavar="N", min=1, max=100, help="Jobs at once.")]
 Reader = Annotated[str, typer.Option(metavar="NAME", help="auto, tesseract or rapid.")]
+Beats = Annotated[
+    float,
+    typer.Option(metavar="SECONDS", min=0.05, max=60, help="Between two signs of life of a job."),
+]
 UntilEof = Annotated[bool, typer.Option("--until-eof", hidden=True)]
 LOOPBACK = "127.0.0.1"
 DRAIN_SECONDS = 10.0
@@ -37,6 +41,7 @@ def prep(
     host: Host = LOOPBACK,
     port: Port = 8101,
     concurrency: AtOnce = 2,
+    beat_seconds: Beats = 5.0,
     until_eof: UntilEof = False,
 ) -> None:
     """Run PREP: whatever was scanned (PDF, JPEG, PNG, TIFF, WebP, HEIC, CBZ, ZIP) becomes a PDF.
@@ -48,8 +53,9 @@ def prep(
     """
     from ostinato.apps.watchfolder.prep import service
 
-    made = service.plan(concurrency=concurrency)
-    app = service.application(work_dir, made, drain=DRAIN_SECONDS)
+    made = service.plan(concurrency=concurrency, beat_seconds=beat_seconds)
+    # Who started it is gone at the end of its input: nobody would fetch what is drained.
+    app = service.application(work_dir, made, drain=0.0 if until_eof else DRAIN_SECONDS)
     _serve(cli, app, host, port, until_eof=until_eof)
 
 
@@ -62,6 +68,7 @@ def ocr(
     concurrency: AtOnce = 1,
     engine: Reader = "auto",
     lang: Annotated[str, typer.Option(help="Languages that must be there.")] = "fra+eng",
+    beat_seconds: Beats = 5.0,
     until_eof: UntilEof = False,
 ) -> None:
     """Run OCR: a PDF of pictures becomes one that can be searched, PDF/A where it can be.
@@ -76,7 +83,9 @@ def ocr(
     chosen = engines.choose(engine, lang)
     cli.out.note(f"Reading with {chosen.name} {chosen.version}")
     app = service.application(
-        work_dir, service.plan(chosen, concurrency=concurrency), drain=DRAIN_SECONDS
+        work_dir,
+        service.plan(chosen, concurrency=concurrency, beat_seconds=beat_seconds),
+        drain=0.0 if until_eof else DRAIN_SECONDS,
     )
     _serve(cli, app, host, port, until_eof=until_eof)
 
@@ -94,6 +103,9 @@ def watch(
     stable_seconds: Annotated[
         float, typer.Option(min=0, help="A file unchanged for this long is finished.")
     ] = 5.0,
+    min_free: Annotated[
+        int, typer.Option(min=0, metavar="BYTES", help="Take nothing new with less free.")
+    ] = 1 << 30,
     once: Annotated[bool, typer.Option("--once", help="Stop when nothing is left to do.")] = False,
 ) -> None:
     """Watch a folder: what is put into in/ comes out of out/ as a PDF that can be searched.
@@ -114,6 +126,7 @@ def watch(
     log.configure(level="error" if cli.out.for_people else "warning")
     folders.make()
     config = main.config_from({}, folders) | {"ocr_lang": lang, "stable_s": stable_seconds}
+    config["min_free_bytes"] = min_free
     config["tick_s"] = min(1.0, max(0.05, stable_seconds / 2))
     ours = []
     if prep_url is None:
@@ -129,7 +142,8 @@ def watch(
         view = stack.enter_context(View(cli.out, folders))
         config["on_event"] = view.hear
 
-        def ticked(_: dict[str, Any], in_flight: dict[str, Any]) -> None:
+        def ticked(done: dict[str, Any], in_flight: dict[str, Any]) -> None:
+            view.trouble(done)
             view.refresh()
             for service in ours:
                 service.mend()

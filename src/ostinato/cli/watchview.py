@@ -3,9 +3,8 @@
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.live import Live
-from rich.table import Table
 from rich.text import Text
 
 from ostinato.cli.output import Output, table
@@ -29,6 +28,7 @@ class View:
         self._folders = folders
         self._rows: dict[str, dict[str, Any]] = {}
         self._live: Live | None = None
+        self._trouble: str | None = None
 
     def __enter__(self) -> Self:
         self._out.event({"event": "watching", "in": str(self._folders.incoming)})
@@ -77,6 +77,16 @@ class View:
         if self._live is None and kind != "progress":
             self._out.note(f"{row['name']}: {row['state']} {row['note']}".rstrip())
 
+    def trouble(self, done: dict[str, Any]) -> None:
+        """Say what keeps a tick from its work, once, and when it is over."""
+        said = _trouble(done)
+        if said == self._trouble:
+            return
+        self._trouble = said
+        self._out.event({"event": "problem", "message": said})
+        if self._live is None:
+            self._out.note(said or "It goes on.")
+
     def refresh(self) -> None:
         """Show how things stand."""
         if self._live is not None:
@@ -106,15 +116,32 @@ class View:
     def _root(self) -> str:
         return str(self._folders.incoming.parent)
 
-    def _table(self) -> Table:
+    def _table(self) -> Group:
         shown = table("file", "state", "")
         for row in list(self._rows.values())[-MOST_SHOWN:]:
             colour = COLOURS.get(row["state"], "cyan")
             shown.add_row(Text(row["name"]), Text(row["state"], colour), Text(row["note"]))
-        return shown
+        return Group(shown, Text(self._trouble or "", "yellow"))
 
 
 SAID = ("jobKey", "fileName", "state", "step", "page", "pages", "outPath", "message", "action")
+
+
+def _trouble(done: dict[str, Any]) -> str | None:
+    """The one thing that a person should know; the numbers in it are not news by themselves."""
+    problems = done["problems"]
+    match done.get("degraded"):
+        case "services":
+            return "PREP or OCR does not answer: nothing new is taken."
+        case "disk":
+            return "The disk is nearly full (--min-free): nothing new is taken."
+        case "in":
+            return "The folder in/ cannot be read."
+    if not problems:
+        return None
+    last = problems[-1]
+    where = last.get("file") or last.get("job_key", "")[:12] or last.get("service", "")
+    return f"{last['what']} {where}: {last['error']}".replace(" :", ":")
 
 
 def _note(event: dict[str, Any]) -> str:

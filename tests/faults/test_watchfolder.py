@@ -1,0 +1,146 @@
+"""Workers that tend a folder and are killed, or sleep: no file lost, no state left out or twice."""
+
+import asyncio
+import json
+import random
+from collections import Counter
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from ostinato.apps.watchfolder.folders import Folders
+from ostinato.apps.watchfolder.jobs import start_tending
+from ostinato.apps.watchfolder.local import Local, running
+from ostinato.apps.watchfolder.schema import COMPONENT
+from ostinato.cli.torture_crew import Crew, Hand
+from ostinato.db import migrate
+from ostinato.engine.schema import ENGINE
+from tests.apps.watchfolder.papers import text_pdf
+from tests.faults.site import Site, eventually, say
+
+FILES = 8
+KILLS = 3
+SETTINGS: dict[str, object] = {
+    "max_crashes": 3,  # as it is by default: a tending that is killed thrice must not be a suspect
+    "expiry_seconds": 2.0,
+    "watchfolder_stable_seconds": 0,
+    "watchfolder_tick_seconds": 0.1,
+    "watchfolder_min_free_bytes": 0,
+    "watchfolder_renew_seconds": 0.3,
+    "watchfolder_max_jobs_in_flight": 2,
+}
+
+
+FORGOTTEN = "select coalesce(max(n), 0) = 0 from ostinato_data.claim c, unnest(c.crashes) n"
+"""No job that is being done has taken a worker down, as far as the engine remembers."""
+
+
+def begin(site: Site, root: Path) -> tuple[Folders, dict[str, int]]:
+    """Two folders of a tenant, each with its job."""
+    asyncio.run(migrate.migrate(site.urls.admin, [ENGINE, COMPONENT]))
+    made = {}
+    for name in ("courrier", "other"):
+        Folders.below(root / name).make()
+        made[name] = site.value(
+            "insert into watchfolder.folder (tenant_id, name, path, lang, created_at, created_by)"
+            " values ('acme', %s, %s, 'fra+eng', now(), 'test') returning id",
+            name,
+            str(root / name),
+        )
+
+    async def start() -> None:
+        async with await psycopg.AsyncConnection.connect(site.urls.admin) as conn:
+            for folder_id in made.values():
+                await start_tending(conn, "acme", folder_id)
+
+    asyncio.run(start())
+    return Folders.below(root / "courrier"), made
+
+
+def job_of(site: Site, folder_id: int) -> int:
+    found: int = site.value(
+        "select max(id) from ostinato_data.job where kind = 'watchfolder.tend'"
+        " and args ->> 'folder_id' = %s",
+        str(folder_id),
+    )
+    return found
+
+
+def told(site: Site) -> list[dict[str, object]]:
+    rows = site.rows(
+        "select payload from ostinato_data.event where type = 'watchfolder.job_changed' order by id"
+    )
+    return [row[0] for row in rows]
+
+
+def hand_of(site: Site, crew: Crew, job_id: int) -> Hand | None:
+    """The worker that has a job, if one that lives has."""
+    name = site.holder(job_id)
+    return next((hand for hand in crew.alive if hand.name == name), None)
+
+
+def ticks_again(site: Site, folder_id: int) -> None:
+    """Wait until a folder is tended, from now on."""
+    site.until("select ticked_at > %s from watchfolder.folder where id = %s", site.now(), folder_id)
+
+
+@pytest.mark.slow
+def test_a_worker_that_tends_may_be_killed_or_sleep_at_any_time(site: Site, tmp_path: Path) -> None:
+    rng = random.Random(5)
+    folders, ids = begin(site, tmp_path / "root")
+    prep, ocr = Local("prep", folders.work), Local("ocr", folders.work)
+    inputs = {f"{number}.pdf": text_pdf(f"Document {number}") for number in range(FILES)}
+    with running(prep, ocr):
+        urls = {"watchfolder_prep_url": prep.url, "watchfolder_ocr_url": ocr.url}
+        crew = site.crew(None, app="ostinato.apps.watchfolder:APP", **(SETTINGS | urls))
+        for _ in range(2):
+            crew.start()
+        for name, data in inputs.items():
+            (folders.incoming / f".{name}").write_bytes(data)
+            (folders.incoming / f".{name}").rename(folders.incoming / name)
+        job_id = job_of(site, ids["courrier"])
+
+        for number in range(KILLS):
+            wanted = len(told(site)) + rng.randint(3, 12)
+            eventually(lambda w=wanted: len(told(site)) >= w)  # type: ignore[misc]
+            victim = hand_of(site, crew, job_id) or rng.choice(crew.alive)
+            say(f"kill {number + 1}: {victim.name} after {wanted} states")
+            victim.kill()
+            crew.start()
+            ticks_again(site, ids["courrier"])
+            ticks_again(site, ids["other"])
+            site.until(FORGOTTEN)
+
+        eventually(lambda: hand_of(site, crew, job_id))
+        sleeper = hand_of(site, crew, job_id)
+        assert sleeper is not None
+        sleeper.pause()
+        eventually(lambda: site.holder(job_id) != sleeper.name)
+        sleeper.resume()
+        (folders.incoming / "twin.pdf").write_bytes(inputs["0.pdf"])
+        eventually(lambda: len(list(folders.out.iterdir())) == FILES)
+        site.until("select exists (select from watchfolder.duplicate)")
+        eventually(lambda: not [path for path in folders.work.iterdir() if path.is_dir()])
+        for folder_id in ids.values():
+            ticks_again(site, folder_id)
+
+    archived = {path.name: path.read_bytes() for path in folders.archive.rglob("*.pdf")}
+    assert archived == inputs
+    seqs: dict[str, list[object]] = {}
+    for event in told(site):
+        seqs.setdefault(str(event["job_key"]), []).append(event["seq"])
+    assert len(seqs) == FILES
+    for seen in seqs.values():
+        assert seen == list(range(1, len(seen) + 1))  # none left out, none twice
+    rows = site.rows("select job_key, state, seq from watchfolder.job")
+    assert Counter(state for _, state, _ in rows) == {"DONE": FILES}
+    assert {key: seq for key, _, seq in rows} == {key: len(seen) for key, seen in seqs.items()}
+    index = json.loads(folders.index_file.read_text())
+    assert {key: entry["state"] for key, entry in index["jobs"].items()} == {
+        key: "DONE" for key, _, _ in rows
+    }
+    held = [path.name for path in folders.hold.iterdir()]
+    assert [row[0] for row in site.rows("select job_key from watchfolder.duplicate")] == held
+    dead = "select count(*) from ostinato_data.outcome where outcome = 'dead'"
+    assert site.value(dead) == 0
