@@ -81,6 +81,8 @@ async def note_called_functions(conn: psycopg.AsyncConnection[tuple[object, ...]
         "select distinct funcname from pg_stat_user_functions where schemaname = 'ostinato'"
     )
     _called.update(str(row[0]) for row in await called.fetchall())
+    if _known:  # the same in every database
+        return
     known = await conn.execute(
         "select distinct p.proname from pg_proc p join pg_language l on l.oid = p.prolang"
         " where p.pronamespace = 'ostinato'::regnamespace and l.lanname = 'plpgsql'"

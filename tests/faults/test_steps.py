@@ -4,7 +4,6 @@ import pytest
 
 from tests.faults.site import Site, eventually
 
-
 EDGES = ("before", "during", "after the effect", "after the save")
 
 

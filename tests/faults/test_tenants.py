@@ -13,7 +13,6 @@ from ostinato.runtime.database import Database
 from tests.faults import bouncer
 from tests.faults.site import Site, say
 
-
 ROUNDS = 125
 CLIENTS = 8
 

@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import psycopg
-import pytest
 
 from ostinato import Client
 from ostinato.cli import torture_app, torture_events
