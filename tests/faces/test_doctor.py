@@ -1,5 +1,6 @@
 """`ostinato doctor`: what it looks at, and what it thinks of it."""
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -52,7 +53,10 @@ def set_all(place: Place, wanted: dict[str, str]) -> None:
 
 
 def findings(shell: Shell, *args: str, code: int = 0) -> dict[str, dict[str, Any]]:
-    return {each["check"]: each for each in shell.json("doctor", *args, code=code)["findings"]}
+    """What the doctor found, but for what the applications say for themselves."""
+    found = shell.json("doctor", *args, code=code)["findings"]
+    names = {app.name for app in APPS}
+    return {each["check"]: each for each in found if each["check"] not in names}
 
 
 @pytest.mark.usefixtures("_durable")
@@ -61,9 +65,8 @@ def test_a_healthy_database_passes_with_every_check_made(shell: Shell, place: Pl
     place.call("count(*) from ostinato.upkeep_partitions(14)")
 
     found = findings(shell)
-    ours = {check: each for check, each in found.items() if check not in {a.name for a in APPS}}
 
-    assert {check: each["level"] for check, each in ours.items()} == dict.fromkeys(
+    assert {check: each["level"] for check, each in found.items()} == dict.fromkeys(
         [
             "program",
             "database",
@@ -85,6 +88,16 @@ def test_a_healthy_database_passes_with_every_check_made(shell: Shell, place: Pl
         ],
         "ok",
     )
+
+
+@pytest.mark.usefixtures("_durable")
+def test_the_applications_say_what_they_lack_here(shell: Shell) -> None:
+    found = shell.run("doctor", "--json", env={"OSTINATO_CAPTURE_FOLDER": "nowhere"}).stdout
+    said = [each for each in json.loads(found)["findings"] if each["check"] == "capture"]
+
+    assert {each["level"] for each in said} == {"warn"}
+    assert any("nowhere" in each["message"] for each in said)
+    assert all(each["hint"] for each in said)
 
 
 @pytest.mark.usefixtures("_durable")
