@@ -87,42 +87,54 @@ async def test_meta_verifies_the_address(world: World) -> None:
     assert wrong.status_code == 403
 
 
-@pytest.mark.parametrize(
-    ("told", "status", "is_read"),
-    [
-        (["sent", "delivered", "read"], "DELIVERED", True),
-        (["delivered", "sent"], "DELIVERED", False),
-        (["read"], "DELIVERED", True),
-        (["read", "delivered", "sent"], "DELIVERED", True),
-        (["sent", "sent", "sent"], "SENT", False),
-        (["failed:131026", "sent"], "FAILED", False),
-        (["failed:131026", "delivered"], "DELIVERED", False),
-        (["delivered", "failed:131026"], "DELIVERED", False),
-    ],
+ORDERS = (
+    (["sent", "delivered", "read"], "DELIVERED", True),
+    (["delivered", "sent"], "DELIVERED", False),
+    (["read"], "DELIVERED", True),
+    (["read", "delivered", "sent"], "DELIVERED", True),
+    (["sent", "sent", "sent"], "SENT", False),
+    (["failed:131026", "sent"], "FAILED", False),
+    (["failed:131026", "delivered"], "DELIVERED", False),
+    (["delivered", "failed:131026"], "DELIVERED", False),
 )
-async def test_callbacks_in_any_order_and_twice(
-    world: World,
-    told: list[str],
-    status: str,
-    is_read: bool,  # noqa: FBT001 - expected
-) -> None:
-    made = await sent(world)
-
-    await tell(world, *told, *told)
-
-    shown = await world.show(made)
-    assert shown["status"] == status
-    assert bool(shown["readAt"]) is is_read
-    timeline = await world.call("GET", "/timeline", params={"dossierId": "D-1"})
-    seen = [each["status"] for each in timeline]
-    assert len(seen) == len(set(seen)), "each step once on the timeline"
 
 
-@pytest.mark.parametrize("to", ["0001", "0007", "0008", "0010"])
-async def test_the_magic_recipients_end_delivered(world: World, to: str) -> None:
-    made = await sent(world, f"+3363998{to}")
+async def test_callbacks_in_any_order_and_twice(world: World) -> None:
+    """4.3: each message hears its own, twice; after each round of them the worker works."""
+    made = []
+    for number in range(len(ORDERS)):
+        to = f"+3363998{5100 + number}"
+        world.providers.script(to, statuses=[])
+        await world.consent(to, subjectId=to)
+        made.append(await world.message(to, subjectId=to, dossierId=f"D-{number}"))
+    await world.work()
+    taken = {each.to: each for each in world.providers.sent}
 
-    assert (await world.show(made))["status"] == "DELIVERED"
+    for turn in range(max(len(told) for told, _, _ in ORDERS)):
+        for number, (told, _, _) in enumerate(ORDERS):
+            if turn < len(told):
+                one = taken[f"+3363998{5100 + number}"]
+                telling = world.providers.status(PHONE_NUMBER_ID, one, told[turn])
+                await world.providers.make(telling, telling)
+        await world.work()
+
+    for number, (told, status, is_read) in enumerate(ORDERS):
+        shown = await world.show(made[number])
+        assert (shown["status"], bool(shown["readAt"])) == (status, is_read), told
+        timeline = await world.call("GET", "/timeline", params={"dossierId": f"D-{number}"})
+        seen = [each["status"] for each in timeline]
+        assert len(seen) == len(set(seen)), "each step once on the timeline"
+
+
+async def test_the_magic_recipients_end_delivered(world: World) -> None:
+    made = []
+    for to in ("+33639980001", "+33639980007", "+33639980008", "+33639980010"):
+        await world.consent(to, subjectId=to)
+        made.append(await world.message(to, subjectId=to))
+    await world.work()
+    await world.settled()
+
+    assert [(await world.show(each))["status"] for each in made] == ["DELIVERED"] * 4
 
 
 async def test_an_error_that_comes_later_is_judged_by_the_same_table(world: World) -> None:
@@ -537,28 +549,34 @@ async def test_unsubscribing_takes_a_post_and_no_more(world: World) -> None:
     assert (after["status"], after["events"][-1]["source"]) == ("REVOKED", "EMAIL_LINK")
 
 
-@pytest.mark.parametrize("to", ["0001", "0007", "0010"])
-async def test_audit_timeline_and_figures_tell_the_story(world: World, to: str) -> None:
+async def test_audit_timeline_and_figures_tell_the_story(world: World) -> None:
     """1.2, 6.3: whatever the order of callbacks, each step has its traces."""
-    made = await sent(world, f"+3363998{to}")
+    numbers = ("0001", "0007", "0010")
+    made = {}
+    for number in numbers:
+        to = f"+3363998{number}"
+        await world.consent(to, subjectId=to)
+        made[number] = await world.message(to, subjectId=to, dossierId=number)
+    await world.work()
+    await world.settled()
 
-    audit = await world.call("GET", "/audit", params={"messageId": made["id"]})
-    timeline = await world.call("GET", "/timeline", params={"dossierId": "D-1"})
+    for number in numbers:
+        params = {"messageId": made[number]["id"]}
+        actions = [each["action"] for each in await world.call("GET", "/audit", params=params)]
+        timeline = await world.call("GET", "/timeline", params={"dossierId": number})
+        steps = ("CREATED", "SENDING", "SENT", "DELIVERED")
+        assert sorted(actions) == sorted(f"NOTIFICATION_{step}" for step in steps)
+        assert {each["activityCode"] for each in timeline} == {"MESSAGE_LOG"}
+        assert [each["status"] for each in timeline] == ["DELIVERED", "SENT", "QUEUED"]
     figures = await world.call("GET", "/metrics")
-
-    actions = [each["action"] for each in audit]
-    steps = ("CREATED", "SENDING", "SENT", "DELIVERED")
-    assert sorted(actions) == sorted(f"NOTIFICATION_{step}" for step in steps)
-    assert {each["activityCode"] for each in timeline} == {"MESSAGE_LOG"}
-    assert [each["status"] for each in timeline] == ["DELIVERED", "SENT", "QUEUED"]
     named = {(each["name"], each["label"]): each["value"] for each in figures["figures"]}
-    assert named["sent", "WHATSAPP"] == 1
-    assert named["delivered", "WHATSAPP"] == 1
+    assert named["sent", "WHATSAPP"] == 3
+    assert named["delivered", "WHATSAPP"] == 3
     assert named["dead_letters", ""] == 0
     told = await world.rows(
         "select payload ->> 'status' from ostinato.events_outbox where type like 'outbound%'"
     )
-    assert sorted(told) == [("DELIVERED",), ("QUEUED",), ("SENT",)]
+    assert sorted(told) == [("DELIVERED",)] * 3 + [("QUEUED",)] * 3 + [("SENT",)] * 3
 
 
 async def test_nothing_personal_is_told_in_events_audit_attempts_or_logs(
