@@ -1,51 +1,25 @@
 """The OpenAPI document of captures against the real server: Schemathesis."""
 
-import asyncio
-import os
-import subprocess
-import sys
 from pathlib import Path
 
-from ostinato.api.parts import Parts
 from ostinato.apps.capture import APP
-from ostinato.base.settings import Settings
-from ostinato.engine import keys
-from ostinato.runtime.client import Client
 from ostinato.runtime.database import Database
-from tests.api.live import serving
+from tests.api.fuzz import fuzz, key_for
 from tests.apps.capture.vault import TENANT, USER
-
-EXAMPLES = os.environ.get("OSTINATO_TEST_EXAMPLES", "10")
-ROOT = Path(__file__).parents[3]
-
-
-async def key_of(database: Database) -> str:
-    async with Client(database) as client, client.connection() as conn:
-        return (await keys.create(conn, tenant_id=TENANT, subject=USER, roles=["capture"])).key
 
 
 def test_no_request_that_can_be_made_breaks_the_document(
     database: Database, tmp_path: Path
 ) -> None:
-    config = tmp_path / "schemathesis.toml"
-    config.write_text(f'[auth.openapi.key]\nbearer = "{asyncio.run(key_of(database))}"\n')
-    settings = Settings(api_rate_per_minute=10_000_000)
-    with serving(Parts(database, settings, apps=(APP,))) as url:
-        done = subprocess.run(
-            [
-                *(sys.executable, "-m", "schemathesis.cli", "--config-file", str(config)),
-                *("run", f"{url}/openapi.json", "--include-path-regex", "^/documents/"),
-                # No schema can say that base64 ends in zero bits, or what time it is.
-                *("--checks", "all", "--exclude-checks", "positive_data_acceptance"),
-                *("--phases", "examples,coverage,fuzzing", "--max-examples", EXAMPLES),
-                *("--seed", "1", "--no-color", "--continue-on-failure"),
-                *("--generation-allow-x00", "false"),
-            ],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=tmp_path,
-            env=os.environ
-            | {"SCHEMATHESIS_HOOKS": "tests.api.schemathesis_hooks", "PYTHONPATH": str(ROOT)},
-        )
-    assert done.returncode == 0, done.stdout[-20_000:] + done.stderr[-2000:]
+    cases = fuzz(
+        database,
+        APP,
+        tmp_path,
+        key=key_for(database, TENANT, USER, "capture"),
+        examples=10,
+        below="^/documents/",
+        # No schema can say that base64 ends in zero bits, or what time it is.
+        without="positive_data_acceptance",
+    )
+
+    assert cases > 50
