@@ -296,7 +296,7 @@ async def test_a_member_who_left_or_a_consent_that_ended_stops_it_at_the_send(wo
     await world.work()
 
     await member(world, 1, consents=False, status="SUSPENDED")
-    await world.work(move_clock=True)
+    await visit(world, "06-02")
 
     ((status, reason),) = await world.rows("select status, cancel_reason from outbound.message")
     assert (status, reason) == ("CANCELLED", "MEMBER_NOT_ACTIVE")
