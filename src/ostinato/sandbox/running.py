@@ -62,6 +62,7 @@ def running(*standing: StandIn) -> Iterator[Running]:
     server = uvicorn.Server(config(sandbox))
     # It listens from here on: who connects before the thread accepts only waits for it.
     with socket.create_server((LOOPBACK, 0)) as listening:
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # as asyncio's own have
         port = int(listening.getsockname()[1])
         thread = threading.Thread(target=server.run, args=([listening],), name="sandbox")
         thread.start()
