@@ -42,8 +42,8 @@ def listen(host: str, port: int, *, what: str = "the API") -> socket.socket:
                 said = f"{what} cannot listen on {place}: {error.strerror or error}"
                 hint = "Name an address of this machine, such as --host 127.0.0.1."
         raise NotConfigured(said, hint=hint, host=host, port=port) from None
-    # asyncio sees to it for sockets that it made itself. Without it each answer on a connection that
-    # is kept may wait 40 ms, until the client has acknowledged the head before the body.
+    # As asyncio does for sockets that it makes. Without it an answer on a connection that is kept
+    # may wait 40 ms, until the client has acknowledged the head before the body.
     made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return made
 
