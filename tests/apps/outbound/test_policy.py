@@ -1,5 +1,6 @@
 """The decisions, without a database: seed 002 sections 1.1, 4 and 5; domain.md 6, 7 and 10."""
 
+import json
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -685,6 +686,25 @@ def test_doctor_names_what_is_missing_beside_what_is_set() -> None:
         *("WHATSAPP_APP_SECRET.", "TOKEN_SECRET.", "BOUNCE_SECRET."),
         *("SUPPRESSION_SECRET.", "PUBLIC_URL."),
     ]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"type": "text", "text": {"body": "STOP"}},
+        {"type": "button", "button": {"text": "STOP", "payload": "x"}},
+        {"type": "interactive", "interactive": {"button_reply": {"id": "x", "title": "STOP"}}},
+    ],
+)
+def test_stop_is_read_however_it_is_pressed(given: dict[str, object]) -> None:
+    item = {"from": "33639980001", "id": "wamid.1", "timestamp": "1781086000", **given}
+    change = {"value": {"metadata": {"phone_number_id": "1"}, "messages": [item]}}
+    body = json.dumps({"entry": [{"id": "W", "changes": [change]}]}).encode()
+
+    ((line,), odd) = parsing.of_whatsapp(body)
+
+    assert isinstance(line, parsing.InboundLine)
+    assert (line.text, line.from_address, line.provider_keys, odd) == ("STOP", TO, ("1",), 0)
 
 
 def test_our_own_reference_is_read_strictly() -> None:

@@ -114,6 +114,24 @@ async def test_retries_follow_the_seed_and_end_among_the_dead_letters(world: Wor
     assert audit[0]["details"]["dead_letter"] is True
 
 
+async def test_a_worker_that_dies_after_an_error_does_not_make_the_next_attempt_early(
+    world: World,
+) -> None:
+    """4.2: when it is tried again is written with the error; the job is told after that."""
+    world.providers.script(TO, "131016")
+    made = await sent(world)
+    await world.work()
+    waiting = await world.show(made)
+    await world.rows("update ostinato_data.scheduled set run_at = ostinato.now(), crashes = 1")
+
+    await world.work()
+
+    assert world.providers.asked[TO] == 1
+    assert (await world.show(made))["nextRetryAt"] == waiting["nextRetryAt"]
+    await world.work(move_clock=True)
+    assert (await world.show(made))["status"] in ("SENT", "DELIVERED")
+
+
 @pytest.mark.parametrize("how", ["api", "redrive"])
 async def test_a_dead_letter_begins_anew_and_keeps_its_history(world: World, how: str) -> None:
     world.providers.script(TO, *["131000"] * 2)
@@ -595,7 +613,17 @@ async def test_mail_goes_by_smtp_with_a_message_id_of_its_own(world: World) -> N
 
 async def test_mail_is_deferred_refused_bounced_and_complained_about(world: World) -> None:
     made = {}
-    for name in ("defer-451", "reject-511", "bounce-511", "complaint", "complaint2"):
+    world.providers.script("busy@example.test", "421 4.3.2 closing")
+    names = (
+        "defer-451",
+        "reject-511",
+        "bounce-511",
+        "complaint",
+        "complaint2",
+        "bounce-522",
+        "busy",
+    )
+    for name in names:
         to = f"{name}@example.test"
         await world.consent(to, channel="EMAIL", subjectId=to)
         made[name] = await world.message(to, channel="EMAIL", subjectId=to, urgent=True)
@@ -603,7 +631,11 @@ async def test_mail_is_deferred_refused_bounced_and_complained_about(world: Worl
     await world.work()
     deferred = await world.show(made["defer-451"])
     await world.settled()
-    await world.until_told("/api/v1/webhooks/email/bounces", 3)
+    await world.until_told("/api/v1/webhooks/email/bounces", 4)
+    await world.work()
+    for name, code in (("bounce-522", "5.2.2"), ("busy", "4.3.2")):  # both may pass
+        again = await world.show(made[name])
+        assert (again["status"], again["errorCode"]) == ("QUEUED", code)
     await world.work(move_clock=True)
 
     assert (deferred["status"], deferred["errorCode"]) == ("QUEUED", "4.3.0")
@@ -614,6 +646,7 @@ async def test_mail_is_deferred_refused_bounced_and_complained_about(world: Worl
     ]
     assert (shown["reject-511"]["status"], shown["reject-511"]["errorCode"]) == ("FAILED", "5.1.1")
     assert (shown["bounce-511"]["status"], shown["bounce-511"]["errorCode"]) == ("FAILED", "5.1.1")
+    assert {shown[name]["status"] for name in ("bounce-522", "busy")} == {"SENT"}
     for name in ("complaint", "complaint2"):  # the second is no repetition of the first
         assert shown[name]["status"] == "SENT", "it arrived, or nobody could complain"
         params = {"subjectId": f"{name}@example.test"}

@@ -33,6 +33,8 @@ async def test_a_dead_letter_fires_and_is_resolved_when_it_is_sent(world: World)
 
     await world.work(move_clock=True)
     assert await firing(world) == {("outbound.dead_letters", "acme")}
+    page = await world.call("GET", "/messages", params={"dead": True})
+    assert [each["id"] for each in page["items"]] == [made["id"]], "where its remedy leads"
 
     await world.call("POST", f"/messages/{made['id']}/retry", status=202)
     await world.work()

@@ -3,6 +3,7 @@
 ok@              taken
 reject-511@      refused at RCPT, 550 5.1.1
 bounce-511@      taken, then a DSN says 5.1.1
+bounce-522@      taken, then a DSN says 5.2.2: the mailbox is full; later it is not
 defer-451@       451 twice, then taken
 defer-always@    451, always
 complaint@       taken, then a feedback report comes
@@ -143,7 +144,10 @@ class _Handler:
             if server.transport is not None:
                 server.transport.close()
         elif name.startswith("bounce-511"):
-            self._later(_bounce(envelope.mail_from or "", to, envid or ""))
+            self._later(_bounce(envelope.mail_from or "", to, envid or "", "5.1.1"))
+        elif name.startswith("bounce-522") and to not in self._deferred:
+            self._deferred[to] = 1
+            self._later(_bounce(envelope.mail_from or "", to, envid or "", "5.2.2"))
         elif name.startswith("complaint"):
             self._later(_complaint(envelope.mail_from or "", envid or ""))
         return "250 2.0.0 taken"
@@ -159,7 +163,7 @@ class _Handler:
         task.add_done_callback(self._tasks.discard)
 
 
-def _bounce(back: str, to: str, envid: str) -> Message:
+def _bounce(back: str, to: str, envid: str, code: str) -> Message:
     """A DSN as RFC 3464 has it."""
     report = MIMEMultipart("report")
     report.set_param("report-type", "delivery-status")
@@ -173,8 +177,8 @@ def _bounce(back: str, to: str, envid: str) -> Message:
     recipient = Message()
     recipient["Final-Recipient"] = f"rfc822; {to}"
     recipient["Action"] = "failed"
-    recipient["Status"] = "5.1.1"
-    recipient["Diagnostic-Code"] = f"smtp; 550 5.1.1 <{to}> unknown user"
+    recipient["Status"] = code
+    recipient["Diagnostic-Code"] = f"smtp; 550 {code} <{to}> cannot be delivered"
     status.set_payload([whole, recipient])
     report.attach(status)
     return report

@@ -170,6 +170,10 @@ async def _again(conn: Connection, case: Case) -> Step:
 
 
 async def _queued(conn: Connection, case: Case) -> Step:
+    later: datetime | None = case.row["next_retry_at"]
+    if case.job.crashes and case.row["waits_for"] == "RETRY" and later and later > case.now:
+        # A worker died after it wrote when to try again, and before it said so of its job.
+        return Wait((later - case.now).total_seconds(), "RETRY")
     refusal = irrelevance(case.message, case.row["contribution"], case.row["member"])
     if refusal is None:
         refusal = _not_allowed(case)
