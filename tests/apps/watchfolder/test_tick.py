@@ -252,14 +252,18 @@ def test_a_job_that_has_not_ended_is_asked_about_rarely(
 
     monkeypatch.setattr(requests, "get", counting)
     place.tick(9)
+    assert asked == []
+    place.tick(2)
     assert len(asked) == 1
     job = place.folders.job(place.only_key())
     (job / "raw.pdf").write_bytes(b"a")
     services.jobs["prep", place.only_key()]["state"] = "DONE"
     (job / "prep.done.json").write_text("{}")
 
-    place.tick(2)
+    place.tick()
 
+    assert place.state(place.only_key())["state"] == "OCR_RUNNING"  # at once
+    place.tick(10)
     assert place.files(place.folders.out) == ["a.pdf"]
 
 

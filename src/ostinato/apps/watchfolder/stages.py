@@ -143,9 +143,10 @@ def _hand_over(tick: Tick, step: Step, job_key: str, meta: Document) -> bool:
         meta["again"] = True
         _set_back(tick, step, job_key, meta, error)
         return False
-    for name in ("again", "beat", "pollAt"):
+    for name in ("again", "beat"):
         meta.pop(name, None)
     meta |= {"stage": step.running, "stageStartedAt": tick.now()}
+    meta["pollAt"] = tick.now() + float(tick.setting("poll_s", 0.0))
     tick.state(job_key, state=step.running)
     tick.summary["submitted"] += 1
     return True

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import threading
+import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -36,6 +37,9 @@ def tmp_name(service: str, attempt: int) -> str:
     return f"tmp-{service}.a{attempt}"
 
 
+MOST_OFTEN_SECONDS = 0.25
+
+
 class Beat:
     """A heartbeat from a thread of the child: it proves that the child lives."""
 
@@ -45,6 +49,7 @@ class Beat:
         self._seconds = seconds
         self._page = self._pages = 0
         self._step = ""
+        self._beaten = float("-inf")
         self._over = threading.Event()
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
@@ -61,7 +66,8 @@ class Beat:
     def tell(self, page: int, pages: int, step: str = "", /) -> None:
         """Say how far the work is."""
         self._page, self._pages, self._step = page, pages, step
-        self.beat()
+        if time.monotonic() - self._beaten >= MOST_OFTEN_SECONDS:
+            self.beat()  # else the thread does
 
     def beat(self) -> None:
         """Touch the file, with what is known."""
@@ -73,6 +79,7 @@ class Beat:
             "step": self._step,
             "at": now_iso(),
         }
+        self._beaten = time.monotonic()
         with self._lock:
             temporary = self._path.with_name(f".{self._path.name}.a{self._attempt}")
             temporary.write_text(json.dumps(said), encoding="ascii")

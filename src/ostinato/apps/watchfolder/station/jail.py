@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Limits", "cage", "level", "readable"]
+__all__ = ["Limits", "cage", "leave_network", "level", "readable"]
 
 PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS = 1, 38
 CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
@@ -45,8 +45,11 @@ class Limits:
     open_files: int = 256
 
 
-def cage(limits: Limits, writable: Iterable[Path], *, parent: int) -> str:
-    """Shut this process in, for good; returns what holds. Called in a child with one thread."""
+def cage(limits: Limits, writable: Iterable[Path], *, parent: int, offline: bool = False) -> str:
+    """Shut this process in, for good; returns what holds. Called in a child with one thread.
+
+    `offline`: whoever forked us has left the network already, and we with it.
+    """
     os.setsid()
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
@@ -64,7 +67,7 @@ def cage(limits: Limits, writable: Iterable[Path], *, parent: int) -> str:
             resource.setrlimit(what, (wanted, wanted))
     _libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     held = []
-    if _no_network():
+    if offline or leave_network():
         held.append("netns")
     if _landlock(writable):
         held.append("landlock")
@@ -88,7 +91,8 @@ def level() -> str:
     return found or "none"
 
 
-def _no_network() -> bool:
+def leave_network() -> bool:
+    """Have no network any more, and children neither; whether the system let us."""
     uid, gid = os.getuid(), os.getgid()
     if _libc.unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0:
         return False

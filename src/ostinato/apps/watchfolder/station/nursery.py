@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from ostinato.apps.watchfolder.station.child import run_task, tmp_name
-from ostinato.apps.watchfolder.station.jail import Limits, cage
+from ostinato.apps.watchfolder.station.jail import Limits, cage, leave_network
 from ostinato.apps.watchfolder.station.refused import FULL, NO_ROOM
 
 __all__ = ["main"]
@@ -35,6 +35,7 @@ class Nursery:
 
     def __init__(self, work: str, held: list[int]) -> None:
         self._held = held
+        self._offline = leave_network()  # once: a name space for each child would cost more
         self._work = importlib.import_module(work)
         preload = getattr(self._work, "preload", None)
         if preload is not None:
@@ -81,7 +82,7 @@ class Nursery:
             try:
                 for number in self._held:
                     os.close(number)
-                _become_child(order, us)
+                _become_child(order, us, offline=self._offline)
                 run_task(self._work.run, order["task"])
                 os._exit(0)
             except BaseException as error:  # noqa: BLE001 - this process must end here, whatever happens
@@ -128,7 +129,7 @@ def _kill_group(pid: int) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-def _become_child(order: dict[str, Any], parent: int) -> None:
+def _become_child(order: dict[str, Any], parent: int, *, offline: bool) -> None:
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -143,7 +144,7 @@ def _become_child(order: dict[str, Any], parent: int) -> None:
     for number, target in ((nothing, 0), (log, 1), (log, 2)):
         os.dup2(number, target)
     limits = Limits(**order["limits"])
-    task["cage"] = cage(limits, [folder], parent=parent)
+    task["cage"] = cage(limits, [folder], parent=parent, offline=offline)
 
 
 def _say(told: dict[str, Any]) -> None:
