@@ -7,10 +7,13 @@ from collections import Counter
 from datetime import timedelta
 from typing import Any
 
+import httpx
 import pytest
 
 from ostinato.apps.enrichment import APP
+from ostinato.apps.enrichment.demo import SCENARIO
 from ostinato.base import log
+from ostinato.runtime.scenario import System
 from tests.apps.enrichment.place import ALL_FINE, Place
 
 FIELDS = {
@@ -602,6 +605,19 @@ async def test_the_console_shows_each_tenant_its_own_requests(place: Place) -> N
     assert {row[1] for row in sources["rows"]} <= {"ok", "failing", "paused"}
     assert [row[0] for row in errors["rows"]] == ["999000086"]
     assert theirs["blocks"][2]["rows"] == []
+
+
+async def test_the_scenario_of_the_demo_holds(place: Place) -> None:
+    bearer = {"Authorization": f"Bearer {await place.api.key('acme', 'admin')}"}
+    transport = httpx.ASGITransport(place.api.app, raise_app_exceptions=False)
+    async with (
+        place.worker(),
+        httpx.AsyncClient(transport=transport, base_url="http://demo", headers=bearer) as http,
+    ):
+        system = System(http, "acme")
+        await SCENARIO.run(system)
+
+    assert len(system.proofs) == 6
 
 
 async def test_provenance_says_who_said_so_and_fields_grow_stale(place: Place) -> None:
