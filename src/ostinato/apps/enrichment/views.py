@@ -35,8 +35,18 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="allow", json_schema_extra={"additionalProperties": False})
 
     # Taken as they come, and refused with the error body of the contract.
-    siren: Any = Field(default=None, description="9 digits.", examples=["999 000 003"])
-    siret: Any = Field(default=None, description="14 digits.", examples=["99900000300015"])
+    siren: Any = Field(
+        default=None,
+        description="9 digits.",
+        examples=["999 000 003"],
+        json_schema_extra={"type": ["string", "null"]},
+    )
+    siret: Any = Field(
+        default=None,
+        description="14 digits.",
+        examples=["99900000300015"],
+        json_schema_extra={"type": ["string", "null"]},
+    )
     metadata: Any = Field(
         default=None,
         description="An object: whatever you keep with it.",
