@@ -61,6 +61,23 @@ async def test_a_group_without_settings_follows_the_installation(town: Town) -> 
     assert found == moment("2026-06-02T00:00:00Z")
 
 
+async def test_another_time_of_the_installation_counts_for_rounds_to_come(town: Town) -> None:
+    group = await town.group(drop_time=None, zone=None)
+    await town.create()
+    town.settings = RoundsSettings(drop_time="09:00", zone="Asia/Tokyo")
+    await town.at("2026-06-02T12:30:00Z")
+    await town.run("open", "create")
+
+    found = await town.rows(
+        "select status, open_at from rounds.daily_rounds where group_id = %s order by open_at",
+        group,
+    )
+    assert found == [
+        ("open", moment("2026-06-02T12:30:00Z")),
+        ("scheduled", moment("2026-06-03T00:00:00Z")),
+    ]
+
+
 async def test_a_group_that_rests_gets_no_round(town: Town) -> None:
     group = await town.group()
     await town.rows("update rounds.groups set is_active = false")
@@ -133,6 +150,7 @@ async def test_two_runs_at_once_never_collide(town: Town) -> None:
             await conn.execute("select from rounds.groups where id = %s for update", [ids[30]])
             runs = [asyncio.create_task(town.run(job)) for _ in range(2)]
             while await town.value(WAITING_FOR_GROUPS) < 2:
+                assert not any(run.done() for run in runs), "one did not wait"
                 await asyncio.wait(runs, timeout=0.01)
         found = [run for task in runs for run in await task]
         assert sum(run.done for run in found) == len(ids)
@@ -344,7 +362,7 @@ async def test_settings_written_while_a_round_is_created_are_not_lost(town: Town
         change = "update rounds.group_settings set drop_time = '09:00'"
         writing = asyncio.create_task(town.rows(change))
         async with await connected(town) as look:
-            while not await _waits(look):
+            while not writing.done() and not await _waits(look):
                 await asyncio.wait({writing}, timeout=0.01)
     await writing
     assert made == [group]
@@ -393,6 +411,15 @@ async def test_without_a_prompt_nobody_is_told_until_there_is_one(town: Town) ->
 
     (event,) = await town.events()
     assert (event["round_id"], event["title"]) == (round_id, "at last")
+
+
+async def test_a_round_that_never_got_a_prompt_is_closed_and_that_is_told(town: Town) -> None:
+    _, round_id = await town.opened_round(prompts=0)
+    await town.at("2026-06-03T12:30:00Z")
+    await town.close()
+
+    assert await town.events() == []
+    assert [event["round_id"] for event in await town.events("rounds.closed")] == [round_id]
 
 
 async def test_a_prompt_that_was_retired_before_opening_is_replaced(town: Town) -> None:
