@@ -18,6 +18,7 @@ import os
 import select
 import signal
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +139,7 @@ def _become_child(order: dict[str, Any], parent: int, *, offline: bool) -> None:
     temporary = folder / tmp_name(task["service"], task["attempt"])
     temporary.mkdir(exist_ok=True)
     os.environ.update({"TMPDIR": str(temporary), "HOME": str(temporary)})
+    tempfile.tempdir = None  # what was loaded may have asked where it was, and remembers
     os.chdir(folder)
     nothing = os.open(os.devnull, os.O_RDONLY)
     log = os.open(folder / f"{task['service']}.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
