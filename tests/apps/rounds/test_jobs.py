@@ -319,8 +319,8 @@ async def test_no_prompt_of_the_last_seven_rounds_is_chosen_again(town: Town) ->
 async def test_a_prompt_that_is_replaced_at_opening_is_none_of_the_last_seven_either(
     town: Town,
 ) -> None:
-    """At the opening of a day the round of the next one has its prompt already."""
-    group = await town.group(prompts=15)
+    """At the opening of a day the next one has its prompt already: of nine, one is left."""
+    group = await town.group(prompts=10)
     used = (
         "select source_prompt_id from rounds.daily_rounds where group_id = %s"
         " order by scheduled_for_local_date"
@@ -334,6 +334,7 @@ async def test_a_prompt_that_is_replaced_at_opening_is_none_of_the_last_seven_ei
             await town.rows(retire, ids[-2])
         await town.at(f"2026-06-{day:02}T12:30:00Z")
         await town.open(seed=day)
+        await town.rows("update rounds.group_prompts set is_active = true")
 
     found = [row[0] for row in await town.rows(used, group)]
     assert len(found) == 21
