@@ -29,6 +29,7 @@ Beats = Annotated[
     float,
     typer.Option(metavar="SECONDS", min=0.05, max=60, help="Between two signs of life of a job."),
 ]
+Room = Annotated[int, typer.Option(min=0, metavar="BYTES", help="Take nothing new with less free.")]
 UntilEof = Annotated[bool, typer.Option("--until-eof", hidden=True)]
 LOOPBACK = "127.0.0.1"
 DRAIN_SECONDS = 10.0
@@ -103,9 +104,7 @@ def watch(
     stable_seconds: Annotated[
         float, typer.Option(min=0, help="A file unchanged for this long is finished.")
     ] = 5.0,
-    min_free: Annotated[
-        int, typer.Option(min=0, metavar="BYTES", help="Take nothing new with less free.")
-    ] = 1 << 30,
+    min_free: Room = 1 << 30,
     once: Annotated[bool, typer.Option("--once", help="Stop when nothing is left to do.")] = False,
 ) -> None:
     """Watch a folder: what is put into in/ comes out of out/ as a PDF that can be searched.
@@ -126,8 +125,7 @@ def watch(
     log.configure(level="error" if cli.out.for_people else "warning")
     folders.make()
     config = main.config_from({}, folders) | {"ocr_lang": lang, "stable_s": stable_seconds}
-    config["min_free_bytes"] = min_free
-    config["tick_s"] = min(1.0, max(0.05, stable_seconds / 2))
+    config |= {"min_free_bytes": min_free, "tick_s": min(1.0, max(0.05, stable_seconds / 2))}
     ours = []
     if prep_url is None:
         ours.append(local.Local("prep", folders.work))
