@@ -58,10 +58,11 @@ def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
     notes: list[str] = []
     facts: dict[str, Any] = {"engine": task["engine"]["name"]}
     if with_text == pages:
-        _only_pdfa(source, part)
+        kind = _only_pdfa(source, part)
         facts["engine"] = "none"
         notes.append("every page had text already")
     else:
+        kind = None
         facts |= _read(
             task,
             source,
@@ -80,7 +81,7 @@ def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
     (folder / "text.txt").write_text("\f".join(texts), "utf-8", "replace")
     with part.open("rb+") as file:
         os.fsync(file.fileno())
-    facts |= {"pages": pages, "pdfa": _pdfa(part), "textChars": chars, "notes": notes}
+    facts |= {"pages": pages, "pdfa": kind or _pdfa(part), "textChars": chars, "notes": notes}
     atomic_write_json(folder / "ocr.json", facts, durable=False)
     tell(pages, pages)
     return facts
@@ -126,7 +127,8 @@ def text_of(path: Path, tell: Tell | None = None) -> list[str]:
         document.close()
 
 
-def _only_pdfa(source: Path, part: Path) -> None:
+def _only_pdfa(source: Path, part: Path) -> str | None:
+    """Make it PDF/A where that can be: which, or None."""
     import pikepdf  # noqa: PLC0415 - in children only
     from pikepdf import pdfa  # noqa: PLC0415 - as above
 
@@ -136,6 +138,8 @@ def _only_pdfa(source: Path, part: Path) -> None:
         except (pdfa.PdfaError, ValueError, TypeError):
             with pikepdf.open(source) as plain:
                 plain.save(part)
+            return None
+    return "2b"
 
 
 def _read(
