@@ -104,7 +104,10 @@ async def record(
     else:
         kind = given.status.value
         await _end(conn, tenant_id, consent, given.status, ended, now=now)
-    await _remember(conn, tenant_id, given, at, settings)
+    if given.status is ConsentStatus.GRANTED and given.source is not ConsentSource.IMPORT:
+        # A person's own word lifts what a person refused there before; an old list does not.
+        where = (conn, tenant_id, given.channel, given.address, (given.purpose,))
+        await suppressions.lift(*where, at=at, settings=settings)
     row = await store.one(conn, "lock_consent", **place)
     assert row is not None  # noqa: S101 - it is held
     after = ConsentStatus(row["status"])
@@ -119,17 +122,6 @@ async def record(
         details={"channel": given.channel, "purpose": given.purpose, "source": given.source},
     )
     return Recorded(consent.id, after)
-
-
-async def _remember(
-    conn: Connection, tenant_id: str, given: Given, at: datetime, settings: OutboundSettings
-) -> None:
-    """What is revoked stays refused there, until a person grants it anew: no import does."""
-    place = (conn, tenant_id, given.channel, given.address, (given.purpose,))
-    if given.status is ConsentStatus.REVOKED:
-        await suppressions.add(*place, source=given.source, since=at, settings=settings)
-    elif given.status is ConsentStatus.GRANTED and given.source is not ConsentSource.IMPORT:
-        await suppressions.lift(*place, at=at, settings=settings)
 
 
 async def revoke(conn: Connection, tenant_id: str, consent: Consent, ended: Ended) -> int:

@@ -353,6 +353,10 @@ def _columns(tenant_id: str, new: NewMessage, plan: Plan, fingerprint: str) -> d
 def _same(row: store.Row, fingerprint: str, *, lenient: bool) -> Accepted:
     """The message of a key that was used before; raises `IdempotencyConflict`."""
     before, now = json.loads(row["fingerprint"]), json.loads(fingerprint)
+    if "sender_id" not in before:  # of an earlier release, which compared what came of them
+        for name in ("language", "purpose", "sender_id"):
+            before.pop(name, None)
+            now.pop(name)
     fields = sorted(name for name in before | now if before.get(name) != now.get(name))
     if fields and not lenient:
         raise IdempotencyConflict(
