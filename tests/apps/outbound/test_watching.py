@@ -4,6 +4,7 @@ import json
 import re
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -65,6 +66,33 @@ async def test_refused_callbacks_held_senders_and_unknown_codes_fire(world: Worl
     await world.rows("update outbound.sender set held_until = null")
     await world.work(move_clock=True)
     assert ("outbound.unknown_codes", "whatsapp 777777") in await firing(world)
+
+
+async def test_the_console_shows_what_waits_and_what_failed_to_whose_it_is(world: World) -> None:
+    for to, code in ((TO, "190"), ("+33639988887", "132001")):
+        world.providers.script(to, code)
+        await world.consent(to, subjectId=to)
+        await world.message(to, subjectId=to)
+        await world.work()
+        if code == "190":
+            waits = await panel(world, "acme")
+            assert waits["What messages wait for"][0][:3] == ["HOLD", "WHATSAPP", 1]
+            assert waits["Held senders"][0][:4] == ["WHATSAPP", "100200300", "auth", "190"]
+            await world.rows("update outbound.sender set held_until = null")
+
+    shown = await panel(world, "acme")
+
+    assert shown["Failed within the last day"] == [["132001", "template_invalid", 1, 0]]
+    assert shown["Messages of the last day, by status"]["FAILED"] == 1
+    assert TO[1:] not in str(shown)
+    assert (await panel(world, "other"))["Failed within the last day"] == []
+
+
+async def panel(world: World, tenant: str) -> dict[str, Any]:
+    bearer = {"Authorization": f"Bearer {await world.key(tenant, 'ops')}"}
+    answer = await world.http.get("/api/v1/engine/panels/outbound", headers=bearer)
+    (found,) = answer.json()["panels"]
+    return {each["title"]: each.get("values") or each.get("rows") for each in found["blocks"]}
 
 
 async def test_what_failed_after_it_was_sent_failed_once(world: World) -> None:

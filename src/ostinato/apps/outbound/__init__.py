@@ -25,6 +25,7 @@ APP: Final = App(
     sandbox="ostinato.apps.outbound.sandbox:Providers",
     demo="ostinato.apps.outbound.demo:SCENARIO",
     metrics="ostinato.apps.outbound.metrics:FIGURES",
+    panels=("ostinato.apps.outbound.panel:PANEL",),
     doctor="ostinato.apps.outbound.checkup:CHECKUP",
     alerts=ALERTS,
 )

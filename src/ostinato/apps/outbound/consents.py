@@ -156,9 +156,6 @@ async def revoke_address(
 ) -> tuple[int, int]:
     """End what was allowed for an address: STOP, an opt-out, a complaint. Consents, messages."""
     purposes = tuple(purposes)
-    at = ended.occurred_at or await clock.now(conn)
-    place = (conn, tenant_id, channel, address, purposes)
-    await suppressions.add(*place, source=ended.source, since=at, settings=settings)
     rows = await store.fetch(
         conn,
         "lock_consents_of_address",
@@ -167,6 +164,9 @@ async def revoke_address(
         address=address,
         purposes=[str(purpose) for purpose in purposes],
     )
+    at = ended.occurred_at or await clock.now(conn)
+    place = (conn, tenant_id, channel, address, purposes)
+    await suppressions.add(*place, source=ended.source, since=at, settings=settings)
     live = [store.consent_from(row) for row in rows]
     live = [each for each in live if each.status is ConsentStatus.GRANTED]
     counts = [await revoke(conn, tenant_id, consent, ended) for consent in live]

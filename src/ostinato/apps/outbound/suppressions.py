@@ -2,6 +2,8 @@
 
 No address is kept, but a code that only the same address makes again: whoever opted out is not
 written to because somebody imports an old list.
+
+Their rows are locked after those of consents and before those of messages.
 """
 
 import hashlib

@@ -444,6 +444,24 @@ where tenant_id = %(tenant_id)s and status = 'QUEUED' and waits_for = any (%(wai
 -- Figures of a tenant.
 select name, label, value from outbound.figures(%(tenant_id)s, %(minutes)s);
 
+-- name: panel_counts
+-- The messages of the last day by status, of whoever looks.
+select status, count(*) as messages from outbound.message where created_at > ostinato.now() - interval '1 day' group by status;
+
+-- name: panel_waits
+-- What messages wait for, of whoever looks.
+select coalesce(waits_for, 'a worker') as waits_for, channel, count(*) as messages, min(next_retry_at) as next_at
+from outbound.message where status in ('QUEUED', 'SENDING') group by 1, 2 order by 3 desc, 1, 2 limit 20;
+
+-- name: panel_senders
+-- Senders that are held, of whoever looks.
+select channel, provider_key, hold_reason, hold_code, held_until from outbound.sender where held_until > ostinato.now() order by held_until desc limit 20;
+
+-- name: panel_failed
+-- Messages that failed within the last day by error, of whoever looks.
+select error_code, error_class, count(*) as messages, count(dead_lettered_at) as dead_letters
+from outbound.message where status = 'FAILED' and failed_at > ostinato.now() - interval '1 day' group by 1, 2 order by 3 desc, 1 limit 20;
+
 -- name: observe
 -- Figures of all tenants together.
 select substr(name, 10) as name, label, value from outbound.observe();
