@@ -255,6 +255,13 @@ async def test_only_a_failed_message_can_be_retried_and_only_by_operators(world:
 
 async def test_what_cannot_be_sent_is_refused_before_it_is_stored(world: World) -> None:
     await world.consent()
+    plain = {
+        "category": "UTILITY",
+        "providerName": "p",
+        "body": "{{name}}",
+        "variables": [{"name": "name"}],
+    }
+    await world.call("PUT", "/templates/plain/fr", json=plain)
     wrong: tuple[dict[str, Any], ...] = (
         {"templateCode": "nothing"},
         {"variables": {}},
@@ -267,6 +274,7 @@ async def test_what_cannot_be_sent_is_refused_before_it_is_stored(world: World) 
         {"channel": "EMAIL", "to": "nobody"},
         {"senderId": 999_999},
         {"fallback": {"channel": "EMAIL"}},
+        {"fallback": {"channel": "EMAIL", "to": "a@example.test"}, "templateCode": "plain"},
         {"surprise": 1},
     )
 

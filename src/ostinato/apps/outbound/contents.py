@@ -29,14 +29,8 @@ def check(
         raise InvalidInput(
             f"the text is longer than {most} characters", hint="Send less, or another channel."
         )
-    other = new.fallback or {}
-    by_mail = other.get("channel") == Channel.EMAIL
-    if other and not other.get("to") and by_mail is not (new.channel is Channel.EMAIL):
-        raise InvalidInput(
-            "the fallback is by a channel with other addresses, and names none",
-            hint="Send fallback.to.",
-            field="fallback.to",
-        )
+    if new.fallback is not None:
+        _check_fallback(new, template)
 
 
 def filled(channel: Channel, template: Template, variables: Mapping[str, Any]) -> str:
@@ -60,10 +54,31 @@ def filled(channel: Channel, template: Template, variables: Mapping[str, Any]) -
     return text
 
 
+def _check_fallback(new: NewMessage, template: Template | None) -> None:
+    """Nobody is there to hear it when the other channel is tried."""
+    other = new.fallback or {}
+    by_mail = other.get("channel") == Channel.EMAIL
+    if not other.get("to") and by_mail is not (new.channel is Channel.EMAIL):
+        raise InvalidInput(
+            "the fallback is by a channel with other addresses, and names none",
+            hint="Send fallback.to.",
+            field="fallback.to",
+        )
+    if by_mail and not _has_subject(new, template):
+        raise InvalidInput(
+            "the fallback is a mail, which needs a subject",
+            hint="Send subject, or a template with one.",
+        )
+
+
+def _has_subject(new: NewMessage, template: Template | None) -> bool:
+    return bool(new.subject or (template is not None and template.subject))
+
+
 def _check_mail(
     new: NewMessage, template: Template | None, purpose: Purpose, settings: OutboundSettings
 ) -> None:
-    if not (new.subject or (template is not None and template.subject)):
+    if not _has_subject(new, template):
         raise InvalidInput("a mail needs a subject", hint="Send subject, or a template with one.")
     if purpose is Purpose.MARKETING and not settings.token_secret:
         raise InvalidInput(

@@ -151,9 +151,12 @@ insert into outbound.consent_event (tenant_id, consent_id, event_type, old_statu
 select %(tenant_id)s, b.id, 'ERASED', b.status, b.status, ostinato.now(), 'OPERATOR', %(actor)s, %(proof)s from blanked b;
 
 -- name: erase_messages
--- Blanks the recipient and the text of a subject's messages that wait for nothing more.
-update outbound.message set to_address = '', payload = '{}', subject = null, error_message = null, updated_at = ostinato.now()
-where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s and status not in ('QUEUED', 'SENDING') and to_address <> '' returning id;
+-- Blanks the recipient and the text of a subject's messages that wait for nothing more; held in the order of their ids, as callbacks hold them.
+with ended as (
+    select id from outbound.message
+    where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s and status not in ('QUEUED', 'SENDING') and to_address <> '' order by id for update)
+update outbound.message m set to_address = '', payload = '{}', subject = null, error_message = null, updated_at = ostinato.now()
+from ended e where m.tenant_id = %(tenant_id)s and m.id = e.id returning m.id;
 
 -- name: erase_inbound
 -- Forgets what was written from some addresses, and how fast they may be written to.
