@@ -215,11 +215,14 @@ def register(app: typer.Typer) -> None:
 
 
 def _serve(cli: Cli, app: "FastAPI", host: str, port: int, *, until_eof: bool) -> None:
+    import asyncio
+
     import uvicorn
 
     from ostinato.cli import listening
 
     async def work(stop: process.Stop) -> None:
+        await asyncio.to_thread(app.state.station.claim)  # told well, and before any port is open
         sock = listening.listen(host, port, what="the service")
         url = listening.url_of(sock)
         if until_eof:

@@ -16,9 +16,9 @@ from ostinato.apps.watchfolder import utils
 from ostinato.apps.watchfolder.station import jobs
 from ostinato.apps.watchfolder.station.jail import Limits, level
 from ostinato.apps.watchfolder.station.jobs import Station
-from ostinato.apps.watchfolder.station.outputs import Occupied
 from ostinato.apps.watchfolder.station.records import Plan
 from ostinato.apps.watchfolder.station.server import build
+from ostinato.base.errors import LeaseHeld
 from tests.apps.watchfolder.stations import Desk, desk
 from tests.db.waiting import until
 
@@ -179,7 +179,7 @@ def test_a_folder_has_one_service_of_a_name(
         first = Station(plan(), tmp_path)
         await first.open()
         try:
-            with pytest.raises(Occupied, match="another prep works in"):
+            with pytest.raises(LeaseHeld, match="another prep works in"):
                 await Station(plan(), tmp_path).open()
         finally:
             await first.close()

@@ -61,12 +61,15 @@ class Station:
         self._idle = asyncio.Event()
         self._lock: int | None = None
 
+    def claim(self) -> None:
+        """Be the only one in the folder, or raise `LeaseHeld`; one before us is given time."""
+        if self._lock is None:
+            self.work_dir.mkdir(parents=True, exist_ok=True)
+            self._lock = lock(self.work_dir, self.plan.name, patience=PREDECESSOR_SECONDS)
+
     async def open(self) -> None:
         """Start the nursery, and look what a process before us left."""
-        self.work_dir.mkdir(parents=True, exist_ok=True)
-        self._lock = await asyncio.to_thread(
-            lock, self.work_dir, self.plan.name, patience=PREDECESSOR_SECONDS
-        )
+        await asyncio.to_thread(self.claim)
         for left in self.work_dir.glob(f"*/tmp-{self.plan.name}*"):
             shutil.rmtree(left, ignore_errors=True)
         for path in sorted(self.work_dir.glob(f"*/{self.plan.name}.job.json")):

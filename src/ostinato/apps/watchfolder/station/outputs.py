@@ -11,17 +11,14 @@ from typing import Any
 
 from ostinato.apps.watchfolder.station.child import outcome_name
 from ostinato.apps.watchfolder.station.refused import Refused
+from ostinato.base.errors import LeaseHeld
 
-__all__ = ["Occupied", "environment", "hashed", "lock", "outcome_of"]
+__all__ = ["environment", "hashed", "lock", "outcome_of"]
 
 CHUNK = 1 << 20
 MOST_OUTCOME = 1 << 20
 PASSED = ("PATH", "LANG", "TZ", "LD_LIBRARY_PATH", "TESSDATA_PREFIX", "PYTHONPATH", "SYSTEMROOT")
 PREFIXES = ("LC_", "OMP_", "ORT_", "OPENBLAS_", "MKL_", "PYTHON", "COV_", "COVERAGE_")
-
-
-class Occupied(Exception):
-    """Another service works in this folder."""
 
 
 def environment() -> dict[str, str]:
@@ -50,7 +47,10 @@ def lock(work_dir: Path, service: str, *, patience: float) -> int:
         except OSError:
             if time.monotonic() >= end:
                 os.close(number)
-                raise Occupied(f"another {service} works in {work_dir}") from None
+                raise LeaseHeld(
+                    f"another {service} works in {work_dir}",
+                    hint="Stop that one first; a folder has one service of each name.",
+                ) from None
             time.sleep(0.1)
         else:
             return number

@@ -47,6 +47,7 @@ def build(station: Station, info: Callable[[], dict[str, Any]], *, drain: float 
         await station.close(drain)
 
     app = FastAPI(title=f"Ostinato {station.plan.name.upper()}", lifespan=lifespan)
+    app.state.station = station
     app.add_middleware(
         TrustedHostMiddleware,
         allowed_hosts=os.environ.get("STATION_HOSTS", "127.0.0.1,localhost,prep,ocr").split(","),
