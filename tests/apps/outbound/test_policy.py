@@ -1,5 +1,6 @@
 """The decisions, without a database: seed 002 sections 1.1, 4 and 5; domain.md 6, 7 and 10."""
 
+import hashlib
 import json
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
@@ -591,6 +592,20 @@ def test_signatures_of_twilio_are_over_address_and_parameters() -> None:
         )
         == "3ylIr8VbBoajPT12tCLkZ+BgMxk="
     )
+
+
+def test_a_body_of_twilio_that_is_no_form_is_signed_by_its_hash() -> None:
+    body = b'{"a": 1}'
+    url = f"https://x.test/hook?bodySHA256={hashlib.sha256(body).hexdigest()}"
+    header = signatures.twilio_signature("12345", url, ())
+
+    assert signatures.twilio_json_is_valid("12345", url, body, header)
+    assert not signatures.twilio_json_is_valid("12345", url, b'{"a": 2}', header)
+    assert not signatures.twilio_json_is_valid("12345", url, body, None)
+    assert not signatures.twilio_json_is_valid("", url, body, header)
+    bare = "https://x.test/hook"
+    again = signatures.twilio_signature("12345", bare, ())
+    assert not signatures.twilio_json_is_valid("12345", bare, body, again)
 
 
 def test_tokens_name_one_thing_and_are_made_by_nobody_else() -> None:

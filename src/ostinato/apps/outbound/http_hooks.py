@@ -86,9 +86,13 @@ async def _take_twilio(request: Request) -> None:
     body = await request.body()
     query = f"?{request.url.query}" if request.url.query else ""
     url = f"{settings.public_url}{request.url.path}{query}"
-    form = parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True)
     header = request.headers.get("x-twilio-signature")
-    valid = signatures.twilio_is_valid(settings.twilio_auth_token, url, form, header)
+    token = settings.twilio_auth_token
+    if "bodySHA256" in request.query_params:
+        valid = signatures.twilio_json_is_valid(token, url, body, header)
+    else:
+        form = parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True)
+        valid = signatures.twilio_is_valid(token, url, form, header)
     await _check(request, Provider.TWILIO, header, valid=valid)
     await _keep(request, Provider.TWILIO, body, url)
 

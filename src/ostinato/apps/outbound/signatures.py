@@ -8,6 +8,7 @@ import base64
 import hashlib
 import hmac
 from collections.abc import Iterable
+from urllib.parse import parse_qs, urlsplit
 from uuid import UUID
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "read_unsubscribe_token",
     "shared_is_valid",
     "twilio_is_valid",
+    "twilio_json_is_valid",
     "twilio_signature",
     "unsubscribe_token",
 ]
@@ -49,6 +51,13 @@ def twilio_is_valid(
 ) -> bool:
     """Whether Twilio signed this form for this address."""
     return bool(token) and _same(twilio_signature(token, url, parameters), header)
+
+
+def twilio_json_is_valid(token: str, url: str, body: bytes, header: str | None) -> bool:
+    """Whether Twilio signed a body that is no form: it signs the address, which names its hash."""
+    told = parse_qs(urlsplit(url).query).get("bodySHA256", [""])[0]
+    whole = _same(hashlib.sha256(body).hexdigest(), told.lower())
+    return whole and twilio_is_valid(token, url, (), header)
 
 
 def shared_is_valid(secret: str, header: str | None) -> bool:
