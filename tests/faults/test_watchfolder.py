@@ -19,8 +19,9 @@ from ostinato.engine.schema import ENGINE
 from tests.apps.watchfolder.papers import text_pdf
 from tests.faults.site import Site, eventually, say
 
-FILES = 8
 KILLS = 3
+FILES_EACH = 3
+FILES = KILLS * FILES_EACH
 SETTINGS: dict[str, object] = {
     "max_crashes": 3,  # as it is by default: a tending that is killed thrice must not be a suspect
     "expiry_seconds": 2.0,
@@ -96,13 +97,13 @@ def test_a_worker_that_tends_may_be_killed_or_sleep_at_any_time(site: Site, tmp_
         crew = site.crew(None, app="ostinato.apps.watchfolder:APP", **(SETTINGS | urls))
         for _ in range(2):
             crew.start()
-        for name, data in inputs.items():
-            (folders.incoming / f".{name}").write_bytes(data)
-            (folders.incoming / f".{name}").rename(folders.incoming / name)
         job_id = job_of(site, ids["courrier"])
 
         for number in range(KILLS):
-            wanted = len(told(site)) + rng.randint(3, 12)
+            wanted = len(told(site)) + rng.randint(1, 3 * FILES_EACH)
+            for name in list(inputs)[number * FILES_EACH : (number + 1) * FILES_EACH]:
+                (folders.incoming / f".{name}").write_bytes(inputs[name])
+                (folders.incoming / f".{name}").rename(folders.incoming / name)
             eventually(lambda w=wanted: len(told(site)) >= w)  # type: ignore[misc]
             victim = hand_of(site, crew, job_id) or rng.choice(crew.alive)
             say(f"kill {number + 1}: {victim.name} after {wanted} states")

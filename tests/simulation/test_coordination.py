@@ -15,7 +15,7 @@ from tests.simulation.coordination.run import run_coordination
 from tests.simulation.mutants import Mutant
 
 SEEDS_PER_TEST = 15
-SEEDS = range(1, 106, SEEDS_PER_TEST)
+SEEDS = range(1, 76, SEEDS_PER_TEST)
 MORE_SEEDS = 120  # for a mutant whose own seed does not find it any more
 
 pytestmark = pytest.mark.slow

@@ -13,7 +13,7 @@ from tests.simulation.mutants import MUTANTS, Mutant
 from tests.simulation.run import run
 
 SEEDS_PER_TEST = 25
-SEEDS = range(1, 201, SEEDS_PER_TEST)
+SEEDS = range(1, 126, SEEDS_PER_TEST)
 MORE_SEEDS = 120  # for a mutant whose own seed does not find it any more
 
 pytestmark = pytest.mark.slow
