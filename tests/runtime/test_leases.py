@@ -380,7 +380,8 @@ async def test_in_a_thread_a_late_guard_is_refused_and_a_late_release_is_left(
 
     assert refused == ["guard"]
     assert [line["lease"] for line in logs if line["event"] == "lease_not_released"] == ["n"]
-    assert await lab.value(STATES) == "over"
+    # Nobody has it; a worker that looked after leases meanwhile has swept it away.
+    assert await lab.value(STATES) in {"over", ""}
 
 
 # Attach
