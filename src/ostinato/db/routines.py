@@ -28,8 +28,12 @@ async def replace_code(
     """Put the component's code in the place of the `old` objects; returns the new ones."""
     await _drop_views(conn, [name.removeprefix(VIEW) for name in old if name.startswith(VIEW)])
     before = await _routines(conn, component)
-    for text in component.statements():
-        await _replace(conn, component, text, before)
+    try:
+        async with conn.transaction():
+            await conn.execute(";\n".join(component.statements()))  # at once: half the time
+    except psycopg.Error:
+        for text in component.statements():
+            await _replace(conn, component, text, before)
     after = await _routines(conn, component)
     made = {name for name, state in after.items() if before.get(name) != state}
     for name in sorted(after.keys() - made):
