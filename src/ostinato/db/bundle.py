@@ -109,6 +109,10 @@ class Component:
         """The statements that make the functions, each replacing what it finds."""
         return [replacing(text) for text in split(self.functions)]
 
+    def script(self) -> str:
+        """The same statements as one text."""
+        return ";\n".join(self.statements())
+
     def _listed(self, folder: str) -> list[Traversable]:
         place = self.folder.joinpath(folder)
         if not place.is_dir():
