@@ -200,7 +200,7 @@ def test_a_second_signal_ends_everything_at_once(shell: Shell, tmp_path: Path) -
 def test_a_worker_drains_on_a_signal(shell: Shell, tmp_path: Path, number: int) -> None:
     with running(tmp_path, shell.env, "worker", "--app", TOUR, "--json") as worker:
         worker.event("ready")
-        job = int(shell("enqueue", "tour.count", "to=3", "--quiet"))
+        job = int(shell("enqueue", "tour.count", "to=10", "--quiet"))
         until(lambda: state(shell, job) == "running")
         worker.signal(number)
         assert worker.ended() == 0
