@@ -34,7 +34,7 @@ os.environ["TMPDIR"] = folder
 started = time.monotonic()
 for path in sys.argv[3:]:
     work.run({"inputPath": path, "part": path + ".part", "folder": folder, "engine": engine,
-              "lang": "fra+eng", "threads": os.cpu_count()}, lambda page, pages: None)
+              "lang": "fra+eng", "threads": os.cpu_count()}, lambda *_: None)
 print(json.dumps({"seconds": time.monotonic() - started}))
 """
 
