@@ -25,7 +25,7 @@ from ostinato.testing import Engine
 from tests.api.live import serving
 from tests.apps.outbound.conftest import EMPTY, World, set_clock
 from tests.apps.rounds.conftest import EMPTY_ROUNDS
-from tests.conftest import note_called_functions
+from tests.conftest import copy_of_engine, note_called_functions
 
 APPS = (rounds.APP, outbound.APP)
 GROUP = {"name": "Les voisins", "drop_time": "14:30", "zone": "Europe/Paris"}
@@ -42,7 +42,7 @@ PHONES = {"acme": "100200300", "quiet": "100200301", "down": "100200302"}
 @pytest.fixture(scope="module")
 def chain_urls(shared_server: Server) -> Urls:
     """A database with both applications, on a clock to move."""
-    found = shared_server.create_database("chain")
+    found = copy_of_engine(shared_server, "chain")
     asyncio.run(migrate.migrate(found.admin, [ENGINE, ROUNDS, OUTBOUND]))
     with psycopg.connect(found.admin, autocommit=True) as conn:
         conn.execute("select ostinato.use_test_clock()")
