@@ -920,6 +920,11 @@ CREATE FUNCTION ostinato.guard_lease(name text, token bigint, tenant_id text DEF
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.guard_lease(name text, token bigint, tenant_id text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.handed_on(queue text, kinds text[]) RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.handed_on(queue text, kinds text[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.has_unsequenced() RETURNS boolean
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2073,6 +2078,14 @@ CREATE FUNCTION ostinato.subscribe(name text, types text[] DEFAULT NULL::text[],
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.subscribe(name text, types text[], tenant_id text, mode text, kind text, on_poison text, start text, start_position bigint, start_time timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.take_all(queue text, wanted integer, kinds text[]) RETURNS ostinato_data.batch
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato.take_all(queue text, wanted integer, kinds text[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.take_deliveries(subscription text, worker_id uuid, most integer) RETURNS TABLE("position" bigint, attempt integer, failures smallint, crashes smallint, event_id bigint, type text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text, ordering_key text, payload text)
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -3737,6 +3750,8 @@ GRANT ALL ON FUNCTION ostinato.give_back(subscription text, positions bigint[], 
 REVOKE ALL ON FUNCTION ostinato.guard_lease(name text, token bigint, tenant_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.guard_lease(name text, token bigint, tenant_id text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.guard_lease(name text, token bigint, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.handed_on(queue text, kinds text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.handed_on(queue text, kinds text[]) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.has_unsequenced() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.has_unsequenced() TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.hasten_jobs(job_ids bigint[]) FROM PUBLIC;
@@ -4252,6 +4267,8 @@ REVOKE ALL ON FUNCTION ostinato.step_position(job_id bigint, step text) FROM PUB
 GRANT ALL ON FUNCTION ostinato.step_position(job_id bigint, step text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.subscribe(name text, types text[], tenant_id text, mode text, kind text, on_poison text, start text, start_position bigint, start_time timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.subscribe(name text, types text[], tenant_id text, mode text, kind text, on_poison text, start text, start_position bigint, start_time timestamp with time zone) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.take_all(queue text, wanted integer, kinds text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.take_all(queue text, wanted integer, kinds text[]) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.take_deliveries(subscription text, worker_id uuid, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.take_deliveries(subscription text, worker_id uuid, most integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.take_events(job_ids bigint[]) FROM PUBLIC;

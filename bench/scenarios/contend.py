@@ -1,8 +1,8 @@
 """Many workers on one backlog: contention must not eat what one worker alone reaches.
 
-All workers start and warm up (a new session plans every function once), wait idle, and then the
-backlog appears in one commit. They count in a file that all map; the run ends as every drain
-does: all have run, and the tables hold nothing unfinished.
+All workers start and warm up (a new session plans every function once) until each has run jobs,
+wait idle, and then the backlog appears in one commit. They count in a file that all map; the run
+ends as every drain does: all have run, and the tables hold nothing unfinished.
 """
 
 import mmap
@@ -20,7 +20,8 @@ from bench.scenarios.common import prepared
 from bench.systems.driver import Observer, postgres_observer
 from bench.systems.probe import SharedProbe
 
-WARMUP_JOBS = 1_000  # for each worker, of which some may get none
+WARMUP_JOBS = 1_000  # for each worker, of which some get none: again, until all had some
+WARMUP_TIMES = 20
 STEADY_SECONDS = 3.0
 LOOK_EVERY_SECONDS = 0.01
 
@@ -57,12 +58,15 @@ def rate_with(bench: Bench, system: System, workers: int) -> float:
             stack.enter_context(child(system, "work", url, bench.extra, **shared))
         wait_until_steady(bench, f"bench_case_{system.module}", workers)
         nothing_left = postgres_observer(url, system.unfinished)
-        bench.fill(system, url, warmup, batch=warmup)
-        wait_until_run(bench, slots, warmup, nothing_left)
+        run = 0
+        while run == 0 or (0 in slots[: 2 * workers : 2] and run < WARMUP_TIMES * warmup):
+            bench.fill(system, url, warmup, batch=warmup)
+            run += warmup
+            wait_until_run(bench, slots, run, nothing_left)
         for slot in range(workers):
             slots[slot * 2 + 1] = 0
         bench.fill(system, url, count, batch=count)
-        wait_until_run(bench, slots, warmup + count, nothing_left)
+        wait_until_run(bench, slots, run + count, nothing_left)
         ended = time.monotonic_ns()
         first = min(start for start in slots[1::2] if start)
     return count / ((ended - first) / 1e9)

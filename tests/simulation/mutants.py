@@ -147,6 +147,33 @@ MUTANTS = (
         "order by r.position desc limit v_share",
     ),
     Mutant(
+        "a claim of all waits for the rows of others",
+        "take_all",
+        "limit wanted for update skip locked",
+        "limit wanted for update",
+        seed=13,
+    ),
+    Mutant(
+        "a claim of all leaves the jobs in line",
+        "take_all",
+        "delete from ready r where r.ctid = any (array("
+        " select s.ctid from ready s"
+        " where s.queue = take_all.queue and s.crashes < 2"
+        " and (kinds is null or s.kind = any (kinds))"
+        " order by s.queue, s.priority, s.tenant_id, s.position limit wanted"
+        " for update skip locked))"
+        " returning r.job_id, r.position, r.attempt, r.failures, r.crashes, r.keyed, r.priority",
+        "select r.* from ready r where r.queue = take_all.queue and r.crashes < 2"
+        " and (kinds is null or r.kind = any (kinds)) limit wanted",
+    ),
+    Mutant(
+        "a claim of all forgets those that crashed a process",
+        "claim_jobs",
+        "and v_crash < 2 then",
+        "then",
+        seed=33,
+    ),
+    Mutant(
         "a claim never looks beyond the lanes that it remembers",
         "take_lanes",
         "exit when cardinality(v_batch.job_ids) >= wanted or"

@@ -236,6 +236,7 @@ def test_the_parts_of_a_claim_fit_together(db: Session) -> None:
         " ostinato.look_up_lanes('default', null), 1) t"
     )
     lanes = db.row("select job_ids from ostinato.take_lanes('default', 1, null, null, true)")
+    rest = db.row("select job_ids from ostinato.take_all('default', 9, null)")
     suspect = db.row(f"select job_ids from ostinato.take_suspect('default', null, {empty})")  # noqa: S608
     both = db.row(
         f"select job_ids from ostinato.add_batch({empty},"  # noqa: S608
@@ -244,6 +245,7 @@ def test_the_parts_of_a_claim_fit_together(db: Session) -> None:
 
     assert turn["job_ids"] == [jobs[0]]
     assert lanes["job_ids"] == [jobs[1]]
+    assert rest["job_ids"] == jobs[2:]
     assert suspect["job_ids"] == []
     assert both["job_ids"] == [1]
     served = db.row(
@@ -251,3 +253,57 @@ def test_the_parts_of_a_claim_fit_together(db: Session) -> None:
         " from ostinato.served_lanes('{a,b,c}', '{a,a,b}', '{1,2,3}', 2, false)"
     )
     assert served == {"tenants": ["a"], "positions": [2]}
+
+
+def test_a_queue_with_fewer_jobs_than_wanted_gives_all_of_them_in_order(db: Session) -> None:
+    late, zoe, ann, urgent = (
+        db.enqueue(priority=priority, tenant_id=tenant)
+        for priority, tenant in ((9, "a"), (5, "z"), (5, "a"), (-3, "b"))
+    )
+    elsewhere = db.enqueue(queue="elsewhere")
+    foreign = db.enqueue(kind="app.other")
+
+    assert db.claimed_ids(db.worker(), 10, kinds=["app.task"]) == [urgent, zoe, ann, late]
+    assert (db.state(elsewhere), db.state(foreign)) == ("ready", "ready")
+
+
+def test_tenants_take_turns_as_soon_as_not_all_can_be_served(db: Session) -> None:
+    many = [db.enqueue(tenant_id="a") for _ in range(6)]
+    few = db.enqueue(tenant_id="b")
+
+    assert few in db.claimed_ids(db.worker(), 4)
+    assert db.state(many[-1]) == "ready"
+
+
+def test_of_few_jobs_the_one_that_crashed_processes_goes_alone(db: Session) -> None:
+    jobs = [db.enqueue() for _ in range(3)]
+    db.rows("update ostinato_data.ready set crashes = 2 where job_id <> %s returning 1", jobs[0])
+
+    held = db.claimed_ids(db.worker(), 10)
+
+    assert sorted(held) == jobs[:2]
+    assert db.claimed_ids(db.worker("w2"), 10, suspects=False) == []
+
+
+def test_a_small_claim_starts_from_the_lanes_that_a_large_one_handed_on(db: Session) -> None:
+    jobs = [db.enqueue() for _ in range(50)]
+    assert db.value("select ostinato.handed_on('default', null)") is None
+    db.claimed_ids(db.worker(), 40)
+
+    lanes = db.row(
+        "select (ostinato.handed_on('default', null)::ostinato_data.lanes).positions as positions"
+    )
+
+    assert lanes["positions"] == [jobs[39]]
+    assert db.value("select ostinato.handed_on('default', '{app.other}')") is None
+    assert db.claimed_ids(db.worker("w2"), 5) == jobs[40:45]
+
+
+def test_lanes_that_were_handed_on_long_ago_are_not_trusted(db: Session, clock: Clock) -> None:
+    jobs = [db.enqueue() for _ in range(50)]
+    held = db.claim(db.worker(), 40)
+    clock.advance(seconds=1)
+    db.release(held[0])
+
+    assert db.value("select ostinato.handed_on('default', null)") is None
+    assert db.claimed_ids(db.worker("w2"), 5) == [jobs[0], *jobs[40:44]]
