@@ -439,6 +439,7 @@ CREATE FUNCTION ostinato.claim_jobs(worker_id uuid, queue text, wanted integer, 
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_mergejoin TO 'off'
+    SET enable_hashjoin TO 'off'
     AS …;
 ALTER FUNCTION ostinato.claim_jobs(worker_id uuid, queue text, wanted integer, kinds text[], cursor text, suspects boolean) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.claim_of(job_id bigint, attempt integer) RETURNS bigint
@@ -731,6 +732,9 @@ ALTER FUNCTION ostinato.fail_job(job_id bigint, attempt integer, error json, del
 CREATE FUNCTION ostinato.fail_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], delays double precision[], errors text[], signatures text[], reasons text[] DEFAULT NULL::text[], durations integer[] DEFAULT NULL::integer[]) RETURNS SETOF bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
     AS …;
 ALTER FUNCTION ostinato.fail_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], delays double precision[], errors text[], signatures text[], reasons text[], durations integer[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.fake_now() RETURNS timestamp with time zone
@@ -1807,6 +1811,9 @@ ALTER FUNCTION ostinato.release_held_webhooks(endpoint_id bigint, most integer) 
 CREATE FUNCTION ostinato.release_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[]) RETURNS SETOF bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
     AS …;
 ALTER FUNCTION ostinato.release_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.release_lease(name text, token bigint DEFAULT NULL::bigint, force boolean DEFAULT false, tenant_id text DEFAULT NULL::text) RETURNS boolean
@@ -1837,6 +1844,9 @@ ALTER FUNCTION ostinato.replay(subscription text, from_position bigint, from_tim
 CREATE FUNCTION ostinato.rescue_claim(claim_id bigint, max_crashes integer) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
     AS …;
 ALTER FUNCTION ostinato.rescue_claim(claim_id bigint, max_crashes integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.rescue_jobs(max_crashes integer DEFAULT 3, most integer DEFAULT 20) RETURNS integer
@@ -1852,6 +1862,9 @@ ALTER FUNCTION ostinato.resolve_firing(firing ostinato_data.alert_firing, at tim
 CREATE FUNCTION ostinato.resolve_waits(event_ids bigint[]) RETURNS SETOF text
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
     AS …;
 ALTER FUNCTION ostinato.resolve_waits(event_ids bigint[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.restart_job(job_id bigint, from_step text DEFAULT NULL::text) RETURNS text
@@ -1969,6 +1982,7 @@ CREATE FUNCTION ostinato.served_lanes(tenants text[], gave text[], positions big
     LANGUAGE plpgsql IMMUTABLE
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_nestloop TO 'off'
+    SET enable_hashjoin TO 'on'
     AS …;
 ALTER FUNCTION ostinato.served_lanes(tenants text[], gave text[], positions bigint[], share integer, full_batch boolean) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.set_test_clock(frozen timestamp with time zone, shift interval) RETURNS void
@@ -1981,6 +1995,7 @@ CREATE FUNCTION ostinato.settle(claim_ids bigint[], job_ids bigint[], attempts i
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_nestloop TO 'off'
+    SET enable_hashjoin TO 'on'
     AS …;
 ALTER FUNCTION ostinato.settle(claim_ids bigint[], job_ids bigint[], attempts integer[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.settle_cancels(most integer DEFAULT 100) RETURNS integer
@@ -2046,6 +2061,9 @@ ALTER FUNCTION ostinato.slot_note(local timestamp without time zone, at timestam
 CREATE FUNCTION ostinato.snooze_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], delays double precision[], reason text DEFAULT 'snooze'::text) RETURNS SETOF bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
     AS …;
 ALTER FUNCTION ostinato.snooze_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], delays double precision[], reason text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.start_next_webhook(endpoint_id bigint, ordering_key text) RETURNS void
@@ -2096,6 +2114,9 @@ ALTER FUNCTION ostinato.take_deliveries(subscription text, worker_id uuid, most 
 CREATE FUNCTION ostinato.take_events(job_ids bigint[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
     AS …;
 ALTER FUNCTION ostinato.take_events(job_ids bigint[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.take_key(held ostinato_data.idempotency, asked ostinato_data.idempotency) RETURNS ostinato_data.idempotency
@@ -2274,6 +2295,9 @@ ALTER FUNCTION ostinato.utc_offset(at timestamp with time zone, zone text) OWNER
 CREATE FUNCTION ostinato.wait_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], events text[], keys text[], timeouts double precision[]) RETURNS SETOF bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
     AS …;
 ALTER FUNCTION ostinato.wait_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], events text[], keys text[], timeouts double precision[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.wait_name(event text, key text) RETURNS text

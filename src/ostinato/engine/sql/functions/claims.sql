@@ -13,6 +13,8 @@
 --
 -- A queue that holds fewer jobs than are wanted gives them all at once (take_all): where nobody waits there are no turns.
 -- Lock order of a claim: queue row (limited queues only), advisory lock of the queue (large claims only), ready rows.
+-- The verbs fetch rows one by one, by their keys, and are told so: a session keeps its plans, and one that was made while the
+-- tables were empty, or from statistics of another hour, may read a whole backlog to join a handful of rows to it.
 -- What may go wrong: a worker dies (its claims are rescued, workers.sql), wakes up late (its verbs are refused),
 -- sends a verb twice (the second is refused). A caller that is refused has lost the job and must not touch it again.
 
@@ -24,7 +26,7 @@ create function ostinato.claim_jobs(
     correlation_id text, max_attempts smallint, waited double precision, next_cursor text
 ) language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_bitmapscan = off set enable_mergejoin = off as $$
+set enable_seqscan = off set enable_bitmapscan = off set enable_mergejoin = off set enable_hashjoin = off as $$
 #variable_conflict use_column
 declare
     v_queue  ostinato_data.queue;
@@ -278,7 +280,7 @@ $$;
 -- The lanes that may have more, after they gave jobs: those with a full share, and the last one if the batch was full.
 create function ostinato.served_lanes(tenants text[], gave text[], positions bigint[], share integer, full_batch boolean)
 returns ostinato_data.lanes language plpgsql immutable
-set plan_cache_mode = force_generic_plan set enable_nestloop = off as $$
+set plan_cache_mode = force_generic_plan set enable_nestloop = off set enable_hashjoin = on as $$
 declare
     v_lanes ostinato_data.lanes;
 begin
@@ -331,7 +333,8 @@ $$;
 create function ostinato.settle(claim_ids bigint[], job_ids bigint[], attempts integer[])
 returns table (n bigint, job_id bigint, attempt integer, failures smallint, crashes smallint, "position" bigint, worker_id uuid, keyed boolean)
 language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_nestloop = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_nestloop = off
+set enable_hashjoin = on as $$
 #variable_conflict use_column
 declare
     v_claims constant bigint[] := array(select distinct c from unnest(claim_ids) c order by c);
@@ -467,7 +470,8 @@ create function ostinato.fail_jobs(
     claim_ids bigint[], job_ids bigint[], attempts integer[], delays double precision[], errors text[], signatures text[],
     reasons text[] default null, durations integer[] default null
 ) returns setof bigint language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp as $$
+set search_path = ostinato_data, pg_catalog, pg_temp
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
     v_now   constant timestamptz := ostinato.now();
@@ -520,7 +524,8 @@ $$;
 -- the deaths of all its workers. Returns the ids of those that were refused as stale.
 create function ostinato.snooze_jobs(
     claim_ids bigint[], job_ids bigint[], attempts integer[], delays double precision[], reason text default 'snooze'
-) returns setof bigint language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
+) returns setof bigint language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
     v_now   constant timestamptz := ostinato.now();
@@ -571,7 +576,8 @@ $$;
 -- Gives jobs back untouched, to their old place in line: a worker that stops, or that took more than it can start.
 -- Returns the ids of those that were refused as stale.
 create function ostinato.release_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[]) returns setof bigint language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp as $$
+set search_path = ostinato_data, pg_catalog, pg_temp
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
     v_done  bigint[];

@@ -311,8 +311,11 @@ $$;
 create function ostinato.is_ready(job_id bigint) returns boolean language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp set enable_seqscan = off as $$
     select exists (select from ready r where r.job_id = $1 and r.position <> r.job_id)
-        or exists (select from job j join ready r on (r.queue, r.priority, r.tenant_id, r.position) = (j.queue, j.priority, j.tenant_id, j.id)
-                   where j.id = $1 and r.job_id = $1)
+        or exists (
+            select from job j cross join lateral (
+                select from ready r where (r.queue, r.priority, r.tenant_id, r.position) = (j.queue, j.priority, j.tenant_id, j.id)
+                  and r.job_id = j.id limit 1) r  -- the limit keeps it a probe, whatever the statistics say
+            where j.id = $1)
 $$;
 
 -- Takes waiting jobs out of ready and scheduled; returns those that were there, with what the next run would have had.
@@ -324,9 +327,12 @@ begin
     return query delete from scheduled s where s.job_id = any (job_ids) returning s.job_id, s.attempt, s.failures, s.crashes;
     return query delete from ready r where r.job_id = any (job_ids) and r.position <> r.job_id
         returning r.job_id, r.attempt, r.failures, r.crashes;
-    return query delete from ready r using job j
-        where j.id = any (job_ids) and r.job_id = j.id
-          and (r.queue, r.priority, r.tenant_id, r.position) = (j.queue, j.priority, j.tenant_id, j.id)
+    return query delete from ready r where r.ctid = any (array(
+        select f.row_id from job j cross join lateral (
+            select l.ctid as row_id from ready l
+            where (l.queue, l.priority, l.tenant_id, l.position) = (j.queue, j.priority, j.tenant_id, j.id) and l.job_id = j.id
+            limit 1 for update) f
+        where j.id = any (job_ids)))
         returning r.job_id, r.attempt, r.failures, r.crashes;
 end
 $$;
@@ -432,8 +438,10 @@ begin
         perform from ready r where r.job_id = lock_place.job_id and r.position <> r.job_id for update skip locked;
     end if;
     if not found then
-        perform from job j join ready r on (r.queue, r.priority, r.tenant_id, r.position) = (j.queue, j.priority, j.tenant_id, j.id)
-        where j.id = lock_place.job_id and r.job_id = j.id for update of r skip locked;
+        perform from job j cross join lateral (
+            select from ready r where (r.queue, r.priority, r.tenant_id, r.position) = (j.queue, j.priority, j.tenant_id, j.id)
+              and r.job_id = j.id limit 1 for update skip locked) r
+        where j.id = lock_place.job_id;
     end if;
     return found;
 end

@@ -131,7 +131,8 @@ $$;
 
 -- Takes back what one claim still holds. The caller holds the claim's row lock.
 create function ostinato.rescue_claim(claim_id bigint, max_crashes integer) returns integer language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp as $$
+set search_path = ostinato_data, pg_catalog, pg_temp
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
     v_now   constant timestamptz := ostinato.now();
@@ -233,7 +234,8 @@ begin
     end if;
     ready_queues := array(
         select q from unnest(queues) q
-        where exists (select from ready r where r.queue = q) and not exists (select from queue p where p.name = q and p.paused));
+        -- A probe for each: an `exists` may become a join that reads the whole backlog first.
+        where (select true from ready r where r.queue = q limit 1) and not exists (select from queue p where p.name = q and p.paused));
     cancels := array(
         select r.job_id from cancel_request r
         where exists (select from claim c where c.worker_id = poll_jobs.worker_id and r.job_id = any (c.job_ids)));
