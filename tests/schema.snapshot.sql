@@ -101,6 +101,7 @@ ALTER TYPE ostinato_data.trail_line OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.abandon_idempotent(scope text, key text, token bigint, forget boolean DEFAULT true, tenant_id text DEFAULT NULL::text) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.abandon_idempotent(scope text, key text, token bigint, forget boolean, tenant_id text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.able_workers(queue text, kind text) RETURNS bigint
@@ -116,6 +117,7 @@ ALTER FUNCTION ostinato.accept_webhook(source text, message_id text, keep_second
 CREATE FUNCTION ostinato.acquire_lease(name text, holder text, ttl_seconds double precision DEFAULT NULL::double precision, job_id bigint DEFAULT NULL::bigint, job_attempt integer DEFAULT NULL::integer, tenant_id text DEFAULT NULL::text, OUT acquired boolean, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT lifetime text, OUT held_job_id bigint, OUT held_job_attempt integer) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.acquire_lease(name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer, tenant_id text, OUT acquired boolean, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT lifetime text, OUT held_job_id bigint, OUT held_job_attempt integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.add_batch(a ostinato_data.batch, b ostinato_data.batch) RETURNS ostinato_data.batch
@@ -226,9 +228,18 @@ CREATE FUNCTION ostinato.attach_machine(machine text, entity text, id_column tex
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.attach_machine(machine text, entity text, id_column text, state_column text, tenant_column text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.await_jobs(worker_id uuid, queue text, wanted integer, patience double precision, kinds text[] DEFAULT NULL::text[], cursor text DEFAULT NULL::text, suspects boolean DEFAULT true) RETURNS TABLE(job_id bigint, attempt integer, failures smallint, crashes smallint, claim_id bigint, kind text, args text, tenant_id text, correlation_id text, max_attempts smallint, waited double precision, next_cursor text)
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato.await_jobs(worker_id uuid, queue text, wanted integer, patience double precision, kinds text[], cursor text, suspects boolean) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.begin_idempotent(scope text, key text, fingerprint text, fields json DEFAULT '{}'::json, declaration text DEFAULT ''::text, holder text DEFAULT NULL::text, lease_seconds double precision DEFAULT 60, ttl_seconds double precision DEFAULT 86400, tenant_id text DEFAULT NULL::text, wait boolean DEFAULT true, OUT decision text, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT answer json, OUT resource text, OUT finished_at timestamp with time zone, OUT expires_at timestamp with time zone, OUT differing text[], OUT declaration_changed boolean) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.begin_idempotent(scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision, tenant_id text, wait boolean, OUT decision text, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT answer json, OUT resource text, OUT finished_at timestamp with time zone, OUT expires_at timestamp with time zone, OUT differing text[], OUT declaration_changed boolean) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.bury_webhooks(endpoint_id bigint, most integer) RETURNS integer
@@ -825,6 +836,7 @@ ALTER FUNCTION ostinato.finish_delivery(subscription text, "position" bigint, at
 CREATE FUNCTION ostinato.finish_idempotent(scope text, key text, token bigint, answer json DEFAULT NULL::json, resource text DEFAULT NULL::text, tenant_id text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.finish_idempotent(scope text, key text, token bigint, answer json, resource text, tenant_id text) OWNER TO ostinato_owner;
 CREATE TABLE ostinato_data.alert_firing (
@@ -922,6 +934,7 @@ ALTER FUNCTION ostinato.give_back(subscription text, positions bigint[], max_cra
 CREATE FUNCTION ostinato.guard_lease(name text, token bigint, tenant_id text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.guard_lease(name text, token bigint, tenant_id text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.handed_on(queue text, kinds text[]) RETURNS text
@@ -1125,6 +1138,7 @@ ALTER FUNCTION ostinato.list_dead_letters(INOUT queue text, INOUT kind text, INO
 CREATE FUNCTION ostinato.list_events(type text DEFAULT NULL::text, ordering_key text DEFAULT NULL::text, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, before bigint DEFAULT NULL::bigint, most integer DEFAULT 50) RETURNS TABLE(id bigint, "position" bigint, type text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, emitted_at timestamp with time zone, producer text, ordering_key text)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.list_events(type text, ordering_key text, tenant_id text, correlation_id text, before bigint, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.list_fires(name text, tenant_id text DEFAULT NULL::text, most integer DEFAULT 20) RETURNS TABLE(slot_local timestamp without time zone, slot_at timestamp with time zone, zone text, fired_at timestamp with time zone, lateness double precision, job_id bigint, missed integer)
@@ -1819,6 +1833,7 @@ ALTER FUNCTION ostinato.release_jobs(claim_ids bigint[], job_ids bigint[], attem
 CREATE FUNCTION ostinato.release_lease(name text, token bigint DEFAULT NULL::bigint, force boolean DEFAULT false, tenant_id text DEFAULT NULL::text) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.release_lease(name text, token bigint, force boolean, tenant_id text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.remove_webhook_endpoint(name text, tenant_id text DEFAULT NULL::text) RETURNS void
@@ -1829,11 +1844,13 @@ ALTER FUNCTION ostinato.remove_webhook_endpoint(name text, tenant_id text) OWNER
 CREATE FUNCTION ostinato.renew_idempotent(scope text, key text, token bigint, tenant_id text DEFAULT NULL::text) RETURNS timestamp with time zone
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.renew_idempotent(scope text, key text, token bigint, tenant_id text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.renew_lease(name text, token bigint, ttl_seconds double precision DEFAULT NULL::double precision, tenant_id text DEFAULT NULL::text) RETURNS timestamp with time zone
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.renew_lease(name text, token bigint, ttl_seconds double precision, tenant_id text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.replay(subscription text, from_position bigint DEFAULT NULL::bigint, from_time timestamp with time zone DEFAULT NULL::timestamp with time zone, preview boolean DEFAULT false) RETURNS bigint
@@ -3503,6 +3520,8 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.api_key TO ostinato_wor
 REVOKE ALL ON FUNCTION ostinato.api_key_line(key ostinato_data.api_key, at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.api_key_line(key ostinato_data.api_key, at timestamp with time zone) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.attach_machine(machine text, entity text, id_column text, state_column text, tenant_column text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION ostinato.await_jobs(worker_id uuid, queue text, wanted integer, patience double precision, kinds text[], cursor text, suspects boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.await_jobs(worker_id uuid, queue text, wanted integer, patience double precision, kinds text[], cursor text, suspects boolean) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.begin_idempotent(scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision, tenant_id text, wait boolean, OUT decision text, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT answer json, OUT resource text, OUT finished_at timestamp with time zone, OUT expires_at timestamp with time zone, OUT differing text[], OUT declaration_changed boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.begin_idempotent(scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision, tenant_id text, wait boolean, OUT decision text, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT answer json, OUT resource text, OUT finished_at timestamp with time zone, OUT expires_at timestamp with time zone, OUT differing text[], OUT declaration_changed boolean) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.begin_idempotent(scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision, tenant_id text, wait boolean, OUT decision text, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT answer json, OUT resource text, OUT finished_at timestamp with time zone, OUT expires_at timestamp with time zone, OUT differing text[], OUT declaration_changed boolean) TO ostinato_tenant;

@@ -12,8 +12,10 @@ from ostinato.db.migrate import migrate
 from ostinato.engine.schema import ENGINE
 from tests.conftest import copy_of_engine, note_called_functions
 from tests.sql.engine import START, Clock, Session, Sessions
+from tests.sql.price import Place
 
 DATABASE = "sql_tests"
+PRICED = "price_tests"
 
 EMPTY = """
 do $$
@@ -97,3 +99,10 @@ def db(sessions: Sessions) -> Session:
 def other(sessions: Sessions) -> Session:
     """Another one, for what happens at the same time."""
     return sessions.open()
+
+
+@pytest.fixture
+def place(shared_server: Server) -> Iterator[Place]:
+    """A database whose statistics belong to the test, on the time of the day."""
+    yield Place(copy_of_engine(shared_server, PRICED))
+    shared_server.drop_database(PRICED)

@@ -307,3 +307,33 @@ def test_lanes_that_were_handed_on_long_ago_are_not_trusted(db: Session, clock: 
 
     assert db.value("select ostinato.handed_on('default', null)") is None
     assert db.claimed_ids(db.worker("w2"), 5) == [jobs[0], *jobs[40:44]]
+
+
+def test_a_claim_with_patience_waits_for_the_first_job(db: Session, other: Session) -> None:
+    worker = other.worker("w2")
+    asked = {"worker_id": worker, "queue": "default", "wanted": 5, "patience": 1.0}
+    waiting = other.later("await_jobs", **asked)
+
+    job = db.enqueue()
+
+    assert [row["job_id"] for row in waiting.result(10)] == [job]
+    assert db.state(job) == "running"
+
+
+def test_a_claim_without_patience_left_comes_back_empty(db: Session) -> None:
+    asked = {"worker_id": db.worker(), "queue": "default", "wanted": 5}
+
+    assert db.call("await_jobs", **asked, patience=0.0) == []
+    assert db.call("await_jobs", **asked, patience=0.01) == []
+
+
+def test_while_a_claim_waits_it_locks_nothing(db: Session, other: Session) -> None:
+    db.call("configure_queue", name="default", concurrency=1)
+    worker = other.worker("w2")
+    waiting = other.later("await_jobs", worker_id=worker, queue="default", wanted=5, patience=1.0)
+
+    db.call("pause_queue", name="default")
+    job = db.enqueue()
+
+    assert waiting.result(10) == []
+    assert db.state(job) == "ready"

@@ -77,20 +77,23 @@ async def claim(
     kinds: list[str] | None,
     cursor: str | None = None,
     suspects: bool = True,
+    patience: float = 0.0,
 ) -> list[Job]:
-    """Take up to `wanted` jobs.
+    """Take up to `wanted` jobs, after waiting `patience` seconds at the most for the first one.
 
     The first one's `cursor` goes into the next call for the same queue.
     """
+    waiting: dict[str, Any] = {"patience": patience} if patience else {}
     rows = await call(
         conn,
-        "claim_jobs",
+        "await_jobs" if patience else "claim_jobs",
         worker_id=worker_id,
         queue=queue,
         wanted=wanted,
         kinds=kinds,
         cursor=cursor,
         suspects=suspects,
+        **waiting,
     )
     return [Job(queue, *row) for row in rows]
 

@@ -1,10 +1,11 @@
 """The claimer: keeps the lanes supplied.
 
 A queue is asked when it may hold work: the doorbell rang, a poll saw ready jobs, a verdict may have
-freed a slot, or the last claim found some. A queue whose claims come back empty is asked every few
-milliseconds for a tenth of a second, so that a stream of single jobs starts at once without a
-notification for each. Then it rests until the next ring or poll; if it holds ready jobs that a
-limit holds back, it is asked five times a second.
+freed a slot, or the last claim found some. A queue whose claims come back empty is asked every
+millisecond for a tenth of a second, so that a stream of single jobs starts at once without a
+notification for each; a worker with a single queue lets the database wait for it. Then the queue
+rests until the next ring or poll; if it holds ready jobs that a limit holds back, it is asked five
+times a second.
 """
 
 import time
@@ -22,6 +23,7 @@ __all__ = ["Claimer"]
 
 HOT_FOR_SECONDS = 0.1
 HOT_SECONDS = 0.0009  # the event loop rounds up to whole milliseconds: this is one, 0.0012 is two
+HOT_PATIENCE_SECONDS = 0.01
 HELD_BACK_SECONDS = 0.2
 SMALL_CLAIM = 32
 """Claims up to this size take no turns in the database (claims.sql), so a lone job starts sooner.
@@ -143,4 +145,9 @@ class Claimer:
                 kinds=self._kinds,
                 cursor=self._cursors.get(queue),
                 suspects=not self._lanes.holds_suspect(),
+                patience=HOT_PATIENCE_SECONDS if self._is_hot(queue) else 0.0,
             )
+
+    def _is_hot(self, queue: str) -> bool:
+        """Whether to wait for a queue's next job; with several, one must not wait for another."""
+        return len(self._queues) == 1 and time.monotonic() < self._hot_until.get(queue, 0.0)

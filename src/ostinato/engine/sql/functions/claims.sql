@@ -89,6 +89,27 @@ begin
 end
 $$;
 
+-- Claims jobs as claim_jobs does, but waits for the first one, `patience` seconds at the most: a worker that was just busy starts
+-- the next job sooner than by asking again and again. No row is locked while it waits.
+create function ostinato.await_jobs(
+    worker_id uuid, queue text, wanted integer, patience double precision, kinds text[] default null, cursor text default null,
+    suspects boolean default true
+) returns table (
+    job_id bigint, attempt integer, failures smallint, crashes smallint, claim_id bigint, kind text, args text, tenant_id text,
+    correlation_id text, max_attempts smallint, waited double precision, next_cursor text
+) language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+    v_until constant timestamptz := clock_timestamp() + make_interval(secs => least(patience, 1));
+begin
+    while cursor is null and clock_timestamp() < v_until and not exists (select from ready r where r.queue = await_jobs.queue) loop
+        perform pg_sleep(0.001);
+    end loop;
+    return query select c.* from ostinato.claim_jobs(worker_id, queue, wanted, kinds, cursor, suspects) c;
+end
+$$;
+
 -- The lanes that the last large claim left, while they are fresh: a look for the first ready job of a queue that many drain
 -- steps over all the rows that were taken lately.
 create function ostinato.handed_on(queue text, kinds text[]) returns text language sql stable

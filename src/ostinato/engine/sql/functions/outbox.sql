@@ -365,7 +365,7 @@ create function ostinato.list_events(
     id bigint, "position" bigint, type text, version integer, tenant_id text, correlation_id text, occurred_at timestamptz,
     emitted_at timestamptz, producer text, ordering_key text
 ) language sql stable
-set search_path = ostinato_data, pg_catalog, pg_temp as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set enable_seqscan = off as $$
     select e.id, l.position, e.type, e.version, e.tenant_id, e.correlation_id, e.occurred_at, e.emitted_at, e.producer, e.ordering_key
     from event_log l right join event e on e.id = l.event_id
     where ($1 is null or e.type = $1) and ($2 is null or e.ordering_key = $2) and ($3 is null or e.tenant_id = $3)
