@@ -100,10 +100,9 @@ create function ostinato.await_jobs(
 ) language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off as $$
-declare
-    v_until constant timestamptz := clock_timestamp() + make_interval(secs => least(patience, 1));
 begin
-    while cursor is null and clock_timestamp() < v_until and not exists (select from ready r where r.queue = await_jobs.queue) loop
+    for v_try in 1 .. ceil(1000 * least(patience, 1)) loop  -- a second at the most
+        exit when cursor is not null or exists (select from ready r where r.queue = await_jobs.queue);
         perform pg_sleep(0.001);
     end loop;
     return query select c.* from ostinato.claim_jobs(worker_id, queue, wanted, kinds, cursor, suspects) c;
