@@ -6,6 +6,7 @@ from uuid import UUID
 
 from psycopg import AsyncConnection
 
+from ostinato.db.migrate import check_contract
 from ostinato.engine import queues as engine_queues
 from ostinato.engine import workers
 from ostinato.runtime.app import App, merged_kinds
@@ -32,13 +33,17 @@ async def enrol(
     kinds: Sequence[str],
     expiry_seconds: float,
 ) -> UUID:
-    """Add a worker for these queues and kinds under a new id, and declare what its apps have."""
-    worker_id = await workers.register(conn, name, queues, kinds, expiry_seconds)
+    """Declare what a worker's apps have, and add it for these queues and kinds under a new id.
+
+    Its row comes last: whoever sees it sees a worker that can work, and a start that was cut short
+    leaves none behind.
+    """
+    await check_contract(conn, workers.CONTRACT)
     await workers.register_kinds(conn, [_row(kind) for kind in merged_kinds(apps).values()])
     for queue in (queue for app in apps for queue in app.queues):
         await engine_queues.configure(conn, queue)
     await declare(conn, apps)
-    return worker_id
+    return await workers.register(conn, name, queues, kinds, expiry_seconds)
 
 
 def _row(kind: JobKind[Any]) -> workers.KindRow:
