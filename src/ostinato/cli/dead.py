@@ -97,7 +97,7 @@ def redrive(
             told = {"matching": len(found), "chosen": len(chosen), "redriven": 0, "conflicts": 0}
             if preview or not chosen:
                 return told
-            if not yes and not _agreed(cli, len(chosen), len(found)):
+            if not yes and not await _agreed(cli, len(chosen), len(found)):
                 return told | {"chosen": 0}
             return told | await _redriven(cli, conn, chosen)
 
@@ -111,9 +111,9 @@ def register(app: typer.Typer) -> None:
     command(app)(redrive)
 
 
-def _agreed(cli: Cli, count: int, matching: int) -> bool:
+async def _agreed(cli: Cli, count: int, matching: int) -> bool:
     of = "" if count == matching else f" of {matching:,}"
-    return cli.out.confirm(f"Run {words.counted(count, 'dead letter')}{of} again?")
+    return await cli.out.confirm(f"Run {words.counted(count, 'dead letter')}{of} again?")
 
 
 async def _matching(

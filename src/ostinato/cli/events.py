@@ -189,7 +189,7 @@ def replay(
         async with attach.connection(cli) as conn:
             count = await outbox.replay(conn, subscription, place, preview=True)
             question = f"Deliver {words.counted(count, 'event')} to {subscription} again?"
-            if preview or not (yes or cli.out.confirm(question)):
+            if preview or not (yes or await cli.out.confirm(question)):
                 return {"matching": count, "replayed": 0}
             await outbox.replay(conn, subscription, place)
             await queues.ring(conn, RELAY)
@@ -257,7 +257,7 @@ def redeliver(
         async with attach.connection(cli) as conn:
             count = await outbox.redeliver(conn, subscription, chosen, preview=True)
             question = f"Deliver {words.counted(count, 'buried event')} again?"
-            if preview or not count or not (yes or cli.out.confirm(question)):
+            if preview or not count or not (yes or await cli.out.confirm(question)):
                 return {"matching": count, "redelivered": 0}
             done = await outbox.redeliver(conn, subscription, chosen)
             await queues.ring(conn, RELAY)
@@ -302,7 +302,7 @@ def unsubscribe(cli: Cli, subscription: Name, *, yes: Yes = False) -> None:
         async with attach.connection(cli) as conn:
             found = await engine_subscriptions.list_subscriptions(conn)
             question = f"Remove {subscription}, {_left(found, subscription)}?"
-            if not (yes or cli.out.confirm(question, preview=False)):
+            if not (yes or await cli.out.confirm(question, preview=False)):
                 return False
             await engine_subscriptions.drop(conn, subscription)
             return True

@@ -5,7 +5,7 @@ words come plainly. With --json stdout carries JSON and nothing else: one docume
 event of a command that goes on.
 """
 
-import signal
+import asyncio
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -107,7 +107,7 @@ class Output:
             bar.add_task(text, total=total)
             yield Steps(bar)
 
-    def confirm(self, question: str, *, preview: bool = True) -> bool:
+    async def confirm(self, question: str, *, preview: bool = True) -> bool:
         """Ask; where nobody can answer that is an error that names --yes."""
         if self.json or not sys.stdin.isatty():
             only = ", or --preview to only count" if preview else ""
@@ -115,9 +115,8 @@ class Output:
                 f"{question} Nobody is there to answer.",
                 hint=f"Say --yes to go ahead without being asked{only}.",
             )
-        with _signals_end_reading():
-            self._err.print(Text.assemble(question, (" [y/N] ", "bold")), end="")
-            return sys.stdin.readline().strip().lower() in ("y", "yes")
+        self._err.print(Text.assemble(question, (" [y/N] ", "bold")), end="")
+        return (await _typed_line()).strip().lower() in ("y", "yes")
 
     def error(self, error: OstinatoError) -> None:
         """Say what went wrong and what to do about it."""
@@ -176,20 +175,18 @@ class Harmless:
             yield segment if segment.control else Segment(clean, segment.style)
 
 
-@contextmanager
-def _signals_end_reading() -> Iterator[None]:
-    """An event loop would only note a signal, and go on waiting for the answer."""
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before = [signal.signal(number, _interrupt) for number in numbers]
+async def _typed_line() -> str:
+    """The next line from the terminal. The event loop waits for it, so a signal ends the wait.
+
+    A plain read would not do: a signal that comes just before it is only noted when it returns.
+    """
+    loop, typed = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(sys.stdin, typed.set)
     try:
-        yield
+        await typed.wait()
     finally:
-        for number, handler in zip(numbers, before, strict=True):
-            signal.signal(number, handler)
-
-
-def _interrupt(number: int, _: object) -> None:
-    raise SystemExit(128 + number)
+        loop.remove_reader(sys.stdin)
+    return sys.stdin.readline()
 
 
 def _print(console: Console, shown: RenderableType) -> None:

@@ -122,7 +122,8 @@ def redeliver(
             told = {"matching": len(found), "chosen": len(chosen), "redelivered": 0}
             if preview or not chosen:
                 return told
-            if not yes and not cli.out.confirm(f"Send {len(chosen):,} of {len(found):,} again?"):
+            question = f"Send {len(chosen):,} of {len(found):,} again?"
+            if not (yes or await cli.out.confirm(question)):
                 return told | {"chosen": 0}
             count = await webhooks.redeliver(conn, endpoint, chosen, tenant_id=tenant)
             await queues.ring(conn, runtime_webhooks.QUEUE)

@@ -234,7 +234,7 @@ def remove(
             found = await webhooks.show_endpoint(conn, endpoint, tenant_id=tenant)
             left = sum(getattr(found, name) for name in COUNTS)
             question = f"Remove endpoint {endpoint} of {tenant}, with {left:,} not delivered?"
-            if not (yes or cli.out.confirm(question, preview=False)):
+            if not (yes or await cli.out.confirm(question, preview=False)):
                 return False
             await webhooks.remove_endpoint(conn, endpoint, tenant_id=tenant)
             return True
