@@ -22,6 +22,7 @@ import ostinato.testing
 from ostinato.base import log
 from ostinato.db import embedded
 from ostinato.db.embedded import Server, Urls
+from tests.memory import folder_in_memory
 from tests.spread import Spread, longest_first
 
 _names = itertools.count(1)
@@ -42,7 +43,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server that this test process keeps; nothing in a test may stop or restart it."""
-    with embedded.start(tmp_path_factory.mktemp("shared")) as server:
+    with (
+        folder_in_memory(otherwise=tmp_path_factory.mktemp("shared")) as folder,
+        embedded.start(folder) as server,
+    ):
         with psycopg.connect(server.admin_url, autocommit=True) as conn:
             conn.execute("alter system set track_functions = 'all'")
             conn.execute("alter system set fsync = off")  # it is never killed, and ends with us

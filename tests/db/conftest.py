@@ -9,13 +9,17 @@ import pytest
 from ostinato.db import embedded
 from ostinato.db.bundle import Component
 from ostinato.db.embedded import Server, Urls
+from tests.memory import folder_in_memory
 
 _names = itertools.count(1)
 
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with embedded.start(tmp_path_factory.mktemp("server")) as running:
+    with (
+        folder_in_memory(otherwise=tmp_path_factory.mktemp("server")) as folder,
+        embedded.start(folder) as running,
+    ):
         yield running
 
 

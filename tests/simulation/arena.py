@@ -12,6 +12,7 @@ from ostinato.db.embedded import Server, Urls
 from ostinato.db.migrate import migrate
 from ostinato.db.sqlfile import statement
 from ostinato.engine.schema import ENGINE
+from tests.memory import folder_in_memory
 from tests.simulation.session import Session
 from tests.simulation.steps import Row
 
@@ -111,8 +112,8 @@ class Arena:
 
 @contextmanager
 def arena(folder: Path) -> Iterator[Arena]:
-    """An arena on an embedded server of its own, in a folder."""
-    with embedded.start(folder) as server:
+    """An arena on an embedded server of its own, in memory or else in a folder."""
+    with folder_in_memory(otherwise=folder) as place, embedded.start(place) as server:
         made = Arena(_prepare(server))
         try:
             yield made

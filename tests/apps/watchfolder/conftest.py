@@ -1,7 +1,6 @@
 """Places to watch."""
 
 import asyncio
-import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from tests.api.conftest import Api
 from tests.apps.watchfolder.engine import Office
 from tests.apps.watchfolder.place import Place, Services
 from tests.conftest import copy_of_engine, note_called_functions
+from tests.memory import folder_in_memory
 from tests.runtime.lab import Lab
 
 EMPTY = Path(__file__).with_name("empty.sql").read_bytes()
@@ -41,11 +41,8 @@ def services(monkeypatch: pytest.MonkeyPatch) -> Services:
 @pytest.fixture
 def memory_path(tmp_path: Path) -> Iterator[Path]:
     """A folder in memory, where the machine has one: for tests that change very many files."""
-    if not Path("/dev/shm").is_dir():  # noqa: S108 - made with a name of its own
-        yield tmp_path
-        return
-    with tempfile.TemporaryDirectory(dir="/dev/shm", prefix="watchfolder-") as made:
-        yield Path(made)
+    with folder_in_memory(otherwise=tmp_path) as made:
+        yield made
 
 
 @pytest.fixture

@@ -5,8 +5,9 @@
 select exists (select from pg_catalog.pg_database where datname = %(name)s);
 
 -- name: create_database
--- A database of the owner, closed to everybody else.
-create database {name} owner ostinato_owner template {template};
+-- A database of the owner, closed to everybody else. Copying the files takes half of the time of logging every page, and a
+-- fifth where nothing waits for the disk.
+create database {name} owner ostinato_owner template {template} strategy file_copy;
 
 -- name: close_database
 -- Only the three roles may enter; nobody but the owner makes tables in it.
