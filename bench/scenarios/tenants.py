@@ -12,6 +12,9 @@ from bench.measure import Bench, Figures
 from bench.scenarios.common import filled_and_drained, prepared, ratio
 from bench.scenarios.limit import sql_rate
 
+SQL_REPEATS = 3
+"""For one of the others: a run in SQL alone takes about a second, so single ones vary."""
+
 
 def run(bench: Bench, system: System) -> Figures:
     count, tenants = bench.sizes.tenant_jobs, bench.sizes.tenants
@@ -29,6 +32,7 @@ def run(bench: Bench, system: System) -> Figures:
             answer = bench.drain(system, url, count, small_from=count // 2)
             many.append(answer["rate"])
             positions = answer["small_positions"]
+    for _ in range(SQL_REPEATS * bench.sizes.repeats):
         for rates, mix in ((sql_one, 0), (sql_many, tenants)):
             with prepared(bench, system) as url:
                 bench.fill(system, url, count, tenants=mix)
