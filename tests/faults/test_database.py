@@ -19,6 +19,11 @@ from tests.faults.site import Site, eventually, say
 
 ENGINE_SQL = Path(migrate.__file__).parents[1] / "engine" / "sql"
 
+HELD_UP = (
+    "select exists (select from pg_stat_activity where wait_event_type = 'Lock'"
+    " and datname = current_database() and usename = 'ostinato_worker')"
+)
+
 # All on one process: they share a server, and would take the machine's time from each other.
 
 
@@ -83,6 +88,23 @@ def test_a_worker_that_dies_in_an_outage_is_found_out_after_it(site: Site) -> No
 
     site.check(ids, ids)
     assert [site.outcomes(job_id) for job_id in ids] == [["lost", "done"]] * 5
+
+
+def test_a_start_that_an_outage_cuts_short_begins_again(site: Site) -> None:
+    ids = site.enqueue("plain", 5)
+    site.rows("begin")
+    site.rows("lock table ostinato_data.kind")
+    hand = site.crew(call_timeout_seconds=60).start()
+    with psycopg.connect(site.urls.admin, autocommit=True) as other:
+        eventually(lambda: other.execute(HELD_UP).fetchone() == (True,))
+        assert other.execute("select count(*) from ostinato_data.worker").fetchone() == (0,)
+    site.server.cluster.halt("immediate")
+    site.server.restart()
+    site.until_idle()
+
+    site.check(ids, [])
+    assert hand.said("start_cut_short") == 1
+    assert site.value("select count(*) from ostinato_data.worker") == 1
 
 
 def test_a_frozen_database_holds_up_everything_and_breaks_nothing(site: Site) -> None:

@@ -18,7 +18,10 @@ import sys
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from typing import Any, NoReturn
 
+import psycopg
+
 from ostinato.base import log as logging
+from ostinato.base.errors import CommitUnknown, DatabaseUnavailable, OstinatoError
 from ostinato.base.settings import Settings
 from ostinato.cli import attach
 from ostinato.cli.command import Cli, report
@@ -26,6 +29,7 @@ from ostinato.cli.document import to_json
 from ostinato.cli.loading import load_apps
 from ostinato.cli.output import error_document
 from ostinato.db import migrate
+from ostinato.db.sqlstate import translate
 from ostinato.engine.workers import CONTRACT
 from ostinato.runtime.database import Database
 from ostinato.runtime.exporter import Exporter
@@ -34,6 +38,8 @@ from ostinato.runtime.webhooks import KIND as DELIVERY_KIND
 from ostinato.runtime.worker import Worker
 
 __all__ = ["Link", "Stop", "reachable", "run", "run_worker", "stop_signals"]
+
+log = logging.get_logger("worker")
 
 PLACEHOLDERS = {"integer": "1", "number": "1.5", "boolean": "true", "array": "[]", "object": "{}"}
 
@@ -147,16 +153,35 @@ def run_worker(
 
     async def work(stop: Stop) -> None:
         loaded = load_apps(apps)
+        patience = asyncio.get_running_loop().time() + wait_seconds
         async with attach.serving(settings, cli.out, watched=link is None) as database:
-            if not await reachable(database, wait_seconds, stop):
-                return
-            worker = Worker(
-                loaded, database, settings, queues=list(queues) or None, name=name, only=only
-            )
-            with _metrics_page(worker, settings):
-                await _run(cli, worker, stop, link)
+            while await reachable(database, wait_seconds, stop):
+                worker = Worker(
+                    loaded, database, settings, queues=list(queues) or None, name=name, only=only
+                )
+                with _metrics_page(worker, settings):
+                    if await _ran(cli, worker, stop, link, patience):
+                        break
+                await asyncio.sleep(attach.RETRY_SECONDS)
 
     run(cli, settings, link, work)
+
+
+async def _ran(cli: Cli, worker: Worker, stop: Stop, link: Link | None, patience: float) -> bool:
+    """Work to the end; False: an outage cut the start short, and there is time to try it again.
+
+    Nothing is left of such a start: the worker's row comes last.
+    """
+    try:
+        await _run(cli, worker, stop, link)
+    except (OstinatoError, psycopg.Error, OSError) as error:
+        is_outage = isinstance(translate(error), DatabaseUnavailable | CommitUnknown)
+        over = asyncio.get_running_loop().time() >= patience
+        if worker.started.is_set() or over or not is_outage:
+            raise
+        log.warning("start_cut_short", worker=worker.name, error=str(error))
+        return False
+    return True
 
 
 async def _run(cli: Cli, worker: Worker, stop: Stop, link: Link | None) -> None:
@@ -171,6 +196,8 @@ async def _run(cli: Cli, worker: Worker, stop: Stop, link: Link | None) -> None:
     stopping = asyncio.create_task(stop.asked.wait())
     await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
     worker.stop()
+    for waiting in (started, stopping):
+        waiting.cancel()
     await running
 
 
