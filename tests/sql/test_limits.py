@@ -132,10 +132,9 @@ def test_more_keys_than_one_look_holds_are_all_served(db: Session) -> None:
     db.call("configure_queue", name="default", key_concurrency=1)
     fill(db, 1100, limit_keys=[f"k{n:04}" for n in range(1100)])
 
-    cursor, served = None, 0
-    while taken := db.claim(worker, 300, cursor=cursor):
+    served = 0
+    while taken := db.claim(worker, 300):
         served += len(taken)
-        cursor = taken[0].row["next_cursor"]
 
     assert served == 1100
 
@@ -335,10 +334,13 @@ def test_what_limits_count(db: Session, clock: Clock) -> None:
     assert db.get("recent_starts", queue="default", limit_key="", seconds=60.0) == 0
     assert db.value(f"select ostinato.queue_allowance({queue}, 100)") == 3
     (waiting,) = db.call("ready_keys", queue="default", after="")
-    free = db.rows(f"select * from ostinato.free_keys({queue}, null)")  # noqa: S608
+    free = db.rows(f"select * from ostinato.free_keys({queue}, array['b'])")  # noqa: S608
     assert [row["limit_key"] for row in free] == list(waiting.values())
-    taken = db.row(f"select job_ids from ostinato.take_limited({queue}, 9, null, null, true)")  # noqa: S608
+    taken = db.row(f"select job_ids from ostinato.take_limited({queue}, 9, null, true)")  # noqa: S608
     assert len(taken["job_ids"]) == 1
+    db.rows("select ostinato.go_on_from('default', '{}', 'b', 'k', null)")
+    hint = db.row("select (lanes).last_tenant, last_key from ostinato_data.claim_hint")
+    assert hint == {"last_tenant": "b", "last_key": "k"}
     at = clock.now - timedelta(seconds=1)
     batch = "row('{1}', '{1}', '{1}', '{0}', '{0}', null, false, null)::ostinato_data.batch"
     db.rows(f"select ostinato.note_starts({queue}, {batch}, %s)", at)

@@ -34,7 +34,7 @@ set statement_timeout = '20s';
 
 -- name: renew
 -- Starts over with new tables; plans have to be made anew. Now and then, because nobody vacuums here.
-truncate ostinato_data.job, ostinato_data.outcome, ostinato_data.ready, ostinato_data.scheduled, ostinato_data.claim,
+truncate ostinato_data.job, ostinato_data.outcome, ostinato_data.ready, ostinato_data.scheduled, ostinato_data.claim, ostinato_data.claim_hint,
     ostinato_data.dead_letter, ostinato_data.job_unique, ostinato_data.cancel_request, ostinato_data.job_progress,
     ostinato_data.rate_use, simulation.effect, simulation.guarded;
 
@@ -45,6 +45,7 @@ delete from ostinato_data.outcome;
 delete from ostinato_data.ready;
 delete from ostinato_data.scheduled;
 delete from ostinato_data.claim;
+delete from ostinato_data.claim_hint;
 delete from ostinato_data.dead_letter;
 delete from ostinato_data.job_unique;
 delete from ostinato_data.cancel_request;

@@ -9,7 +9,7 @@
 -- opaque cursor, with the last position taken of each, so that the next claim starts behind the rows already taken.
 -- That matters when an old snapshot is held open somewhere: then dead index entries stay, and a scan from the start
 -- would step over all of them at every claim. The lanes are looked up anew when they run dry, and at least so often
--- that the look-ups take about a twentieth of the time: late commits and new tenants are seen within milliseconds.
+-- that the look-ups take about a twentieth of the time, and every five seconds: late commits and new tenants are seen within milliseconds.
 --
 -- A queue that holds fewer jobs than are wanted gives them all at once (take_all): where nobody waits there are no turns.
 -- Lock order of a claim: queue row (limited queues only), advisory lock of the queue (large claims only), ready rows.
@@ -26,7 +26,7 @@ create function ostinato.claim_jobs(
     correlation_id text, max_attempts smallint, waited double precision, next_cursor text
 ) language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_bitmapscan = off set enable_mergejoin = off set enable_hashjoin = off as $$
+set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_mergejoin = off set enable_hashjoin = off as $$
 #variable_conflict use_column
 declare
     v_queue  ostinato_data.queue;
@@ -59,11 +59,11 @@ begin
         return;
     end if;
     if v_queue.key_concurrency is not null or v_queue.key_rate_count is not null then
-        v_batch := ostinato.take_limited(v_queue, v_wanted, kinds, v_cursor, suspects);
+        v_batch := ostinato.take_limited(v_queue, v_wanted, kinds, suspects);
     elsif v_there < least(v_wanted, 32) and v_crash < 2 then
-        v_batch := ostinato.take_all(claim_jobs.queue, v_wanted, kinds);
+        v_batch := ostinato.take_all(claim_jobs.queue, v_there, kinds);
     else
-        v_batch := ostinato.take_lanes(claim_jobs.queue, v_wanted, kinds, v_cursor, suspects);
+        v_batch := ostinato.take_lanes(claim_jobs.queue, v_wanted, kinds, v_cursor, suspects, v_queue.concurrency is not null or v_queue.rate_count is not null);
     end if;
     if cardinality(v_batch.job_ids) = 0 then
         return;
@@ -99,10 +99,12 @@ create function ostinato.await_jobs(
     correlation_id text, max_attempts smallint, waited double precision, next_cursor text
 ) language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_bitmapscan = off as $$
+set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+    v_until constant timestamptz := ostinato.now() + make_interval(secs => least(patience, 1));
 begin
-    for v_try in 1 .. ceil(1000 * least(patience, 1)) loop  -- a second at the most
-        exit when cursor is not null or exists (select from ready r where r.queue = await_jobs.queue);
+    for v_try in 1 .. ceil(1000 * least(patience, 1)) loop  -- counted as well: the clock may stand still
+        exit when cursor is not null or ostinato.now() > v_until or exists (select from ready r where r.queue = await_jobs.queue);
         perform pg_sleep(0.001);
     end loop;
     return query select c.* from ostinato.claim_jobs(worker_id, queue, wanted, kinds, cursor, suspects) c;
@@ -115,14 +117,14 @@ create function ostinato.handed_on(queue text, kinds text[]) returns text langua
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select h.lanes::text from claim_hint h
     where h.queue = $1 and h.kinds = coalesce($2, '{}') and cardinality((h.lanes).tenants) > 0
-      and ostinato.now() between (h.lanes).looked_up_at and (h.lanes).looked_up_at + 20 * (h.lanes).cost
+      and ostinato.now() between (h.lanes).looked_up_at and (h.lanes).looked_up_at + least(20 * (h.lanes).cost, interval '5 seconds')
 $$;
 
 -- Takes all jobs of a queue that holds fewer than are wanted: nobody has to wait, so nobody's turn matters. A lone job
 -- starts a good deal sooner this way.
 create function ostinato.take_all(queue text, wanted integer, kinds text[]) returns ostinato_data.batch language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_bitmapscan = off as $$
+set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
 #variable_conflict use_column
 declare
     v_batch ostinato_data.batch;
@@ -144,7 +146,7 @@ $$;
 -- The lanes of a queue that hold work, with the position of the first row of each: a loose index scan.
 create function ostinato.ready_lanes(queue text, after_priority integer default -32768, after_tenant text default '')
 returns table (priority smallint, tenant_id text, first bigint) language sql stable
-set search_path = ostinato_data, pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
     with recursive lane as (
         (select r.priority, r.tenant_id, r.position from ready r
          where r.queue = $1 and (r.priority, r.tenant_id) > ($2::smallint, $3)
@@ -191,10 +193,10 @@ end
 $$;
 
 -- Takes jobs out of a queue without key limits, lane by lane. See the head of this file.
-create function ostinato.take_lanes(queue text, wanted integer, kinds text[], cursor text, suspects boolean)
+create function ostinato.take_lanes(queue text, wanted integer, kinds text[], cursor text, suspects boolean, limited boolean)
 returns ostinato_data.batch language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_bitmapscan = off as $$
+set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
     v_batch ostinato_data.batch := ('{}', '{}', '{}', '{}', '{}', null, false, null);
     -- A cursor that is no lanes comes from take_limited: the queue had key limits until now.
@@ -209,8 +211,9 @@ begin
     -- Stepping over rows that other claims have locked takes two locks of the lock manager for each, and with dozens of
     -- workers that is all they do. So large claims of a queue go one after the other; small ones lock few rows and need
     -- not wait. This is only a queue in front of the row locks: what keeps two claims apart is `skip locked`.
-    -- Each hands its lanes to the next one: those the caller remembers are older by all the turns of the others.
-    if wanted > 32 then
+    -- Each hands its lanes to the next one: those the caller remembers are older by all the turns of the others. Those of a limited
+    -- queue do so too: between two claims a worker finds the limit reached, and then it remembers nothing.
+    if wanted > 32 or limited then
         perform pg_advisory_xact_lock(hashtextextended(e'ostinato.claim\x1f' || queue, 0));
         v_lanes := coalesce((select h.lanes from claim_hint h where h.queue = take_lanes.queue and h.kinds = v_kinds), v_lanes);
     end if;
@@ -219,7 +222,7 @@ begin
     end if;
     -- With more lanes in the queue than a look-up holds, those that are left must not share what others are due.
     v_fresh := v_lanes.tenants is null or (v_lanes.found = 256 and cardinality(v_lanes.tenants) < 128)
-        or ostinato.now() not between v_lanes.looked_up_at and v_lanes.looked_up_at + 20 * v_lanes.cost;
+        or ostinato.now() not between v_lanes.looked_up_at and v_lanes.looked_up_at + least(20 * v_lanes.cost, interval '5 seconds');
     loop
         if v_fresh then
             v_lanes := ostinato.look_up_lanes(queue, v_lanes.last_tenant);
@@ -241,7 +244,7 @@ begin
         v_fresh := true;
     end loop;
     v_batch.cursor := case when cardinality(v_lanes.tenants) > 0 then v_lanes::text end;
-    if wanted > 32 then
+    if wanted > 32 or limited then
         insert into claim_hint (queue, kinds, lanes) values (take_lanes.queue, v_kinds, v_lanes)
         on conflict on constraint claim_hint_pkey do update set lanes = excluded.lanes;
     end if;
@@ -256,7 +259,7 @@ create function ostinato.take_turns(
     queue text, wanted integer, kinds text[], inout batch ostinato_data.batch, inout lanes ostinato_data.lanes, last integer
 ) language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_bitmapscan = off as $$
+set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
     v_left    constant integer := wanted - cardinality(batch.job_ids);
     v_share   constant integer := greatest(2, ceil(v_left::numeric / last));
@@ -300,7 +303,7 @@ $$;
 -- The lanes that may have more, after they gave jobs: those with a full share, and the last one if the batch was full.
 create function ostinato.served_lanes(tenants text[], gave text[], positions bigint[], share integer, full_batch boolean)
 returns ostinato_data.lanes language plpgsql immutable
-set plan_cache_mode = force_generic_plan set enable_nestloop = off set enable_hashjoin = on as $$
+set plan_cache_mode = force_generic_plan set jit = off set enable_nestloop = off set enable_hashjoin = on as $$
 declare
     v_lanes ostinato_data.lanes;
 begin
@@ -330,7 +333,7 @@ $$;
 -- is found and its neighbours are not buried with it.
 create function ostinato.take_suspect(queue text, kinds text[], batch ostinato_data.batch) returns ostinato_data.batch language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
-set enable_seqscan = off set enable_bitmapscan = off as $$
+set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
 #variable_conflict use_column
 declare
     v_got ostinato_data.batch;
@@ -353,7 +356,7 @@ $$;
 create function ostinato.settle(claim_ids bigint[], job_ids bigint[], attempts integer[])
 returns table (n bigint, job_id bigint, attempt integer, failures smallint, crashes smallint, "position" bigint, worker_id uuid, keyed boolean)
 language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_nestloop = off
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off set enable_nestloop = off
 set enable_hashjoin = on as $$
 #variable_conflict use_column
 declare
@@ -415,7 +418,7 @@ $$;
 create function ostinato.complete_jobs(
     claim_ids bigint[], job_ids bigint[], attempts integer[], durations integer[] default null, results text[] default null
 ) returns setof bigint language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_nestloop = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off set enable_nestloop = off as $$
 #variable_conflict use_column
 declare
     v_now   constant timestamptz := ostinato.now();
@@ -491,7 +494,7 @@ create function ostinato.fail_jobs(
     reasons text[] default null, durations integer[] default null
 ) returns setof bigint language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
     v_now   constant timestamptz := ostinato.now();
@@ -545,7 +548,7 @@ $$;
 create function ostinato.snooze_jobs(
     claim_ids bigint[], job_ids bigint[], attempts integer[], delays double precision[], reason text default 'snooze'
 ) returns setof bigint language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
     v_now   constant timestamptz := ostinato.now();
@@ -597,7 +600,7 @@ $$;
 -- Returns the ids of those that were refused as stale.
 create function ostinato.release_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[]) returns setof bigint language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
     v_done  bigint[];

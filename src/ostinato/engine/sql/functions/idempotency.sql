@@ -32,7 +32,7 @@ create function ostinato.begin_idempotent(
     out answer json, out resource text, out finished_at timestamptz, out expires_at timestamptz,
     out differing text[], out declaration_changed boolean
 ) language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp set enable_seqscan = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
     v_tenant constant text := ostinato.tenant(begin_idempotent.tenant_id);
@@ -214,7 +214,7 @@ $$;
 
 -- Says that the work under a key goes on: its lease starts again. Raises OS410 when the key was taken over.
 create function ostinato.renew_idempotent(scope text, key text, token bigint, tenant_id text default null) returns timestamptz language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp set enable_seqscan = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
     v_tenant constant text := ostinato.tenant(renew_idempotent.tenant_id);
@@ -237,7 +237,7 @@ $$;
 create function ostinato.finish_idempotent(
     scope text, key text, token bigint, answer json default null, resource text default null, tenant_id text default null
 ) returns void language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp set enable_seqscan = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
     v_tenant constant text := ostinato.tenant(finish_idempotent.tenant_id);
@@ -270,7 +270,7 @@ $$;
 create function ostinato.abandon_idempotent(
     scope text, key text, token bigint, forget boolean default true, tenant_id text default null
 ) returns boolean language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp set enable_seqscan = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
     v_tenant constant text := ostinato.tenant(abandon_idempotent.tenant_id);

@@ -10,7 +10,7 @@
 
 -- The queues that hold ready jobs: a loose index scan.
 create function ostinato.waiting_queues() returns setof text language sql stable
-set search_path = ostinato_data, pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
     with recursive waiting as (
         (select r.queue from ready r order by r.queue limit 1)
         union all
@@ -23,7 +23,7 @@ $$;
 -- The lanes that hold ready jobs, of one queue and one tenant or of all (null). With a tenant, a lane may be empty.
 create function ostinato.waiting_lanes(for_queue text, for_tenant text)
 returns table (queue text, priority smallint, tenant_id text) language sql stable
-set search_path = ostinato_data, pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
     with recursive level as (
         select f.queue, f.priority from (
             select r.queue, r.priority from ready r where r.queue >= coalesce($1, '') order by r.queue, r.priority limit 1) f
@@ -62,7 +62,7 @@ create function ostinato.job_summaries(ids bigint[]) returns table (
     id bigint, kind text, queue text, tenant_id text, correlation_id text, priority smallint, state text, attempt integer,
     failures integer, crashes integer, created_at timestamptz, run_at timestamptz, finished_at timestamptz, error text, reason text
 ) language sql stable
-set search_path = ostinato_data, pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
     with held as materialized (
         select h.* from claim c cross join unnest(c.job_ids, c.attempts, c.failures, c.crashes) h (job_id, attempt, failures, crashes)
         where c.job_ids && $1
@@ -100,7 +100,7 @@ $$;
 create function ostinato.find_ready(in_queue text, of_kind text, of_tenant text, before bigint, most integer)
 returns setof bigint language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
     v_ids bigint[];
 begin
@@ -139,7 +139,7 @@ $$;
 create function ostinato.find_ended(in_state text, in_queue text, of_kind text, of_tenant text, before bigint, most integer)
 returns setof bigint language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
     v_any constant boolean := coalesce(in_queue, of_kind, of_tenant) is null;
     v_ids bigint[];
@@ -176,7 +176,7 @@ create function ostinato.find_jobs(
     in_state text, in_queue text, of_kind text, of_tenant text, before bigint, most integer
 ) returns setof bigint language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 begin
     case in_state
     when 'ready' then
@@ -210,7 +210,7 @@ create function ostinato.list_jobs(
     out finished_at timestamptz, out error text
 ) returns setof record language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
     v_before constant bigint := coalesce(before, 9223372036854775807);
@@ -328,9 +328,9 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select greatest(j.created_at, j.run_at, (select max(o.finished_at) from outcome o where o.job_id = j.id)) from job j where j.id = $1
 $$;
 
--- For how many seconds the head of a queue has waited; null when nothing is ready. Looks at 512 lanes at the most.
+-- For how many seconds the head of a queue has waited; null when nothing is ready. Looks at 256 lanes at the most.
 create function ostinato.oldest_wait(queue text) returns double precision language sql stable
-set search_path = ostinato_data, pg_catalog, pg_temp set enable_seqscan = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
     select greatest(0, extract(epoch from ostinato.now() - ostinato.ready_since(h.job_id)))::double precision
     from (select r.job_id from ostinato.ready_lanes($1) l
           join ready r on (r.queue, r.priority, r.tenant_id, r.position) = ($1, l.priority, l.tenant_id, l.first)
@@ -344,7 +344,7 @@ create function ostinato.list_queues() returns table (
     key_rate_count integer, key_rate_seconds double precision, ready bigint, scheduled bigint, running bigint, dead bigint, capped text[],
     oldest_wait double precision, workers bigint
 ) language sql stable
-set search_path = ostinato_data, pg_catalog, pg_temp as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set jit = off as $$
     with later as materialized (
         select l.queue, count(*) as n from (select s.queue from scheduled s limit 100000) l group by l.queue
     ), held as materialized (
@@ -392,7 +392,7 @@ create function ostinato.list_dead_letters(
     before bigint default null, most integer default 50,
     out job_id bigint, out attempt integer, out died_at timestamptz, out reason text, out error text
 ) returns setof record language plpgsql stable
-set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_custom_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_custom_plan set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
 #variable_conflict use_column
 begin
     return query

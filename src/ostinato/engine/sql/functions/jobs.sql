@@ -309,7 +309,7 @@ $$;
 
 -- Whether a job is in `ready`. A first run is found by its lane, a moved one by the small index for those.
 create function ostinato.is_ready(job_id bigint) returns boolean language sql stable
-set search_path = ostinato_data, pg_catalog, pg_temp set enable_seqscan = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
     select exists (select from ready r where r.job_id = $1 and r.position <> r.job_id)
         or exists (
             select from job j cross join lateral (
@@ -321,7 +321,7 @@ $$;
 -- Takes waiting jobs out of ready and scheduled; returns those that were there, with what the next run would have had.
 create function ostinato.take_waiting(job_ids bigint[])
 returns table (job_id bigint, attempt integer, failures smallint, crashes smallint) language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off as $$
 #variable_conflict use_column
 begin
     return query delete from scheduled s where s.job_id = any (job_ids) returning s.job_id, s.attempt, s.failures, s.crashes;
@@ -427,7 +427,7 @@ $$;
 
 -- Locks the row of a job that waits or lies dead, without waiting; false when somebody else has it, or it is not there.
 create function ostinato.lock_place(job_id bigint) returns boolean language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp set enable_seqscan = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
 #variable_conflict use_column
 begin
     perform from scheduled s where s.job_id = lock_place.job_id for update skip locked;
@@ -500,7 +500,7 @@ $$;
 -- Runs jobs now that wait for their time: later, a retry, a snooze. All others, and those that somebody else is moving, are left
 -- alone: it waits for nobody. Returns the ids of those that it moved, with their queues, to be rung.
 create function ostinato.hasten_jobs(job_ids bigint[]) returns table (job_id bigint, queue text) language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off as $$
 #variable_conflict use_column
 begin
     return query

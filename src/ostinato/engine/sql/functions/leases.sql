@@ -90,7 +90,7 @@ create function ostinato.acquire_lease(
     out acquired boolean, out token bigint, out attempt integer, out held_by text, out since timestamptz, out until timestamptz,
     out lifetime text, out held_job_id bigint, out held_job_attempt integer
 ) language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp set enable_seqscan = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
 declare
     v_asked lease;
     v_lease lease;
@@ -177,7 +177,7 @@ $$;
 -- Says that the holder lives; returns until when, null for a lease that ends with its job. Raises OS410 when it was taken.
 create function ostinato.renew_lease(name text, token bigint, ttl_seconds double precision default null, tenant_id text default null)
 returns timestamptz language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp set enable_seqscan = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
     v_tenant constant text := ostinato.tenant(renew_lease.tenant_id);
@@ -201,7 +201,7 @@ $$;
 -- Holds a lease for the rest of the caller's transaction, or raises OS410: until that ends, nobody takes it over. Renewals
 -- go on beside it.
 create function ostinato.guard_lease(name text, token bigint, tenant_id text default null) returns void language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp set enable_seqscan = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
     v_tenant constant text := ostinato.tenant(guard_lease.tenant_id);
@@ -221,7 +221,7 @@ $$;
 -- a lease whose holder is gone, or, with `force`, any.
 create function ostinato.release_lease(name text, token bigint default null, force boolean default false, tenant_id text default null)
 returns boolean language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp set enable_seqscan = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
     v_tenant constant text := ostinato.tenant(release_lease.tenant_id);

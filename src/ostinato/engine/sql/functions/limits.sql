@@ -2,7 +2,7 @@
 --
 -- Everything is counted from the claims that exist and from the starts of the last window; there is no counter to leak.
 -- claim_jobs holds the queue's row lock while it counts and takes, so two workers never both use the last slot.
--- In a queue with key limits every job should carry a limit key: jobs without one are searched among the others.
+-- In a queue with key limits every job should carry a limit key: jobs without one are searched among the first of their tenant.
 
 -- How many jobs of a queue may be claimed now, at most `wanted`.
 create function ostinato.queue_allowance(limits ostinato_data.queue, wanted integer) returns integer language plpgsql
@@ -53,7 +53,7 @@ $$;
 
 -- The keys that wait in a queue, after `after`: a loose index scan.
 create function ostinato.ready_keys(queue text, after text) returns setof text language sql stable
-set search_path = ostinato_data, pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
     with recursive key as (
         (select r.limit_key from ready r where r.queue = $1 and r.limit_key > $2 order by r.queue, r.limit_key limit 1)
         union all
@@ -65,7 +65,7 @@ $$;
 
 -- The jobs with a key that workers hold of a queue. Claims from before it had key limits do not list their keys.
 create function ostinato.running_keys(queue text) returns table (limit_key text, job_id bigint) language sql stable
-set search_path = ostinato_data, pg_catalog, pg_temp set enable_seqscan = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
     select h.limit_key, h.job_id from claim c cross join unnest(c.limit_keys, c.job_ids) h (limit_key, job_id)
     where c.queue = $1 and h.limit_key is not null
     union all
@@ -73,17 +73,13 @@ set search_path = ostinato_data, pg_catalog, pg_temp set enable_seqscan = off as
     where c.queue = $1 and c.limit_keys is null and j.limit_key is not null
 $$;
 
--- The keys of a queue that may start something, and how much: from `after` on and then from the start, 1,000 at the most.
-create function ostinato.free_keys(limits ostinato_data.queue, after text) returns table (limit_key text, free integer) language sql stable
-set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    with waiting as materialized (
-        select k as limit_key from ostinato.ready_keys(($1).name, coalesce($2, '')) k
-        union
-        select k from ostinato.ready_keys(($1).name, '') k where $2 is not null
-    ), busy as materialized (
+-- Those of some keys of a queue that may start something, and how much.
+create function ostinato.free_keys(limits ostinato_data.queue, keys text[]) returns table (limit_key text, free integer) language sql stable
+set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_hashjoin = on as $$
+    with busy as materialized (
         select k.limit_key, count(*)::integer as running from ostinato.running_keys(($1).name) k group by k.limit_key
     )
-    select w.limit_key, f.free from waiting w left join busy b on b.limit_key = w.limit_key
+    select w.limit_key, f.free from (select distinct k from unnest($2) k) w (limit_key) left join busy b on b.limit_key = w.limit_key
     cross join lateral (
         select least(
             coalesce(($1).key_concurrency, 1000000) - coalesce(b.running, 0),
@@ -92,38 +88,74 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     where f.free > 0
 $$;
 
--- Takes jobs out of a queue with key limits: of every key with a free slot, the most urgent and oldest first.
-create function ostinato.take_limited(limits ostinato_data.queue, wanted integer, kinds text[], cursor text, suspects boolean)
+-- Takes jobs out of a queue with key limits: within the most urgent priority the tenants take turns, and of a key the most urgent
+-- and oldest goes first. It looks at the first jobs of every lane, and at 1,000 keys that wait, others each time: behind jobs
+-- that may not start there may be some that may. Where to go on stands in claim_hint, for all workers of the same kinds.
+create function ostinato.take_limited(limits ostinato_data.queue, wanted integer, kinds text[], suspects boolean)
 returns ostinato_data.batch language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off
-set enable_mergejoin = off set enable_hashjoin = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off set enable_bitmapscan = off
+set enable_mergejoin = off set enable_hashjoin = on as $$
+#variable_conflict use_column
 declare
     v_batch ostinato_data.batch;
+    v_kinds constant text[] := coalesce(kinds, '{}');
+    v_hint  ostinato_data.claim_hint;
+    v_ring  ostinato_data.lanes;
+    v_keys  text[];
+    v_key   text;
 begin
-    with candidate as materialized (
-        select r.* from ostinato.free_keys(limits, substring(cursor from '^key:(.*)')) f cross join lateral (
-            select c.ctid as row_id, c.priority, c.position, c.crashes from ready c
+    select * into v_hint from claim_hint h where h.queue = limits.name and h.kinds = v_kinds;
+    v_ring := ostinato.look_up_lanes(limits.name, (v_hint.lanes).last_tenant);
+    v_keys := array(select k from ostinato.ready_keys(limits.name, coalesce(v_hint.last_key, '')) k);
+    v_key := v_keys[1000];
+    if v_key is null and v_hint.last_key is not null then
+        v_keys := v_keys || array(select k from ostinato.ready_keys(limits.name, '') k);
+    end if;
+    with lane as materialized (
+        select l.* from unnest(v_ring.priorities, v_ring.tenants) with ordinality l (priority, tenant_id, n)
+    ), seen as materialized (
+        select s.* from lane l cross join lateral (
+            select c.ctid as row_id, c.priority, c.tenant_id, c.position, c.crashes, c.limit_key from ready c
+            where c.queue = limits.name and c.priority = l.priority and c.tenant_id = l.tenant_id
+              and (c.crashes < 2 or suspects) and (kinds is null or c.kind = any (kinds))
+            order by c.position limit ceil(greatest(wanted, 1000)::numeric / cardinality(v_ring.tenants))) s
+    ), candidate as (
+        select s.* from seen s where s.limit_key is null
+        union all
+        select r.* from ostinato.free_keys(limits, v_keys || array(select s.limit_key from seen s where s.limit_key is not null)) f
+        cross join lateral (
+            select c.ctid, c.priority, c.tenant_id, c.position, c.crashes, c.limit_key from ready c
             where c.queue = limits.name and c.limit_key = f.limit_key
               and (c.crashes < 2 or suspects) and (kinds is null or c.kind = any (kinds))
-            order by c.queue, c.limit_key, c.priority, c.position limit least(f.free, wanted) for update skip locked) r
-        union all
-        select r.* from (
-            select c.ctid, c.priority, c.position, c.crashes from ready c
-            where c.queue = limits.name and c.limit_key is null
-              and (c.crashes < 2 or suspects) and (kinds is null or c.kind = any (kinds))
-            order by c.queue, c.priority, c.tenant_id, c.position limit wanted for update skip locked) r
+            order by c.queue, c.limit_key, c.priority, c.position limit least(f.free, wanted)) r
     ), ranked as (
         -- At most one suspect at a time, see take_suspect.
         select c.*, row_number() over (partition by c.crashes >= 2 order by c.priority, c.position) as n from candidate c
+    ), turn as (
+        select r.row_id, row_number() over (order by r.priority, r.turn, l.n, r.position) as o from (
+            select r.*, row_number() over (partition by r.priority, r.tenant_id order by r.position) as turn
+            from ranked r where r.crashes < 2 or r.n = 1) r
+        left join lane l on l.priority = r.priority and l.tenant_id = r.tenant_id
+        order by 2 limit wanted
     ), gone as (
         delete from ready r where r.ctid = any (array(
-            select c.row_id from ranked c where c.crashes < 2 or c.n = 1 order by c.priority, c.position limit wanted))
-        returning r.job_id, r.position, r.attempt, r.failures, r.crashes, r.limit_key, r.keyed, r.priority
+            select c.ctid from ready c where c.ctid = any (array(select t.row_id from turn t)) for update skip locked))
+        returning r.ctid as row_id, r.*
     )
     select coalesce(array_agg(g.job_id), '{}'), array_agg(g.position), array_agg(g.attempt), array_agg(g.failures), array_agg(g.crashes),
-           array_agg(g.limit_key), coalesce(bool_or(g.keyed), false), 'key:' || max(g.limit_key)
-    into v_batch.job_ids, v_batch.positions, v_batch.attempts, v_batch.failures, v_batch.crashes, v_batch.limit_keys, v_batch.keyed, v_batch.cursor
-    from (select * from gone order by priority, position) g;
+           array_agg(g.limit_key), coalesce(bool_or(g.keyed), false), (array_agg(g.tenant_id))[count(*)]
+    into v_batch.job_ids, v_batch.positions, v_batch.attempts, v_batch.failures, v_batch.crashes, v_batch.limit_keys, v_batch.keyed, v_ring.last_tenant
+    from (select g.* from gone g join turn t on t.row_id = g.row_id order by t.o) g;
+    perform ostinato.go_on_from(limits.name, v_kinds, coalesce(v_ring.last_tenant, (v_hint.lanes).last_tenant), v_key, v_hint);
     return v_batch;
 end
+$$;
+
+-- Remembers where the next claim of a queue with key limits goes on; written only when that is elsewhere.
+create function ostinato.go_on_from(queue text, kinds text[], tenant text, key text, was ostinato_data.claim_hint) returns void language sql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    insert into claim_hint (queue, kinds, lanes, last_key)
+    select $1, $2, row(null, null, null, $3, null, null, null)::ostinato_data.lanes, $4
+    where (($5).lanes).last_tenant is distinct from $3 or ($5).last_key is distinct from $4
+    on conflict on constraint claim_hint_pkey do update set lanes = excluded.lanes, last_key = excluded.last_key
 $$;

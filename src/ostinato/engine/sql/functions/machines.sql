@@ -18,7 +18,7 @@
 
 -- What is wrong with the declaration of a machine, one sentence each.
 create function ostinato.machine_faults(definition json) returns setof text language sql immutable
-set search_path = ostinato_data, pg_catalog, pg_temp as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set jit = off as $$
     with recursive state as (
         select s.name, s.n from json_array_elements_text($1 -> 'states') with ordinality s (name, n)
     ), listed as (

@@ -261,7 +261,7 @@ $$;
 -- jobs for it. `stamped` is how many events got theirs; null: another sequencer is at it, and what it does not see is for
 -- the next call. `queues` have jobs to run now, and are to be rung after the commit.
 create function ostinato.sequence_events(most integer default 5000, out stamped integer, out queues text[]) language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
     v_row   event_sequencer;
@@ -324,7 +324,7 @@ $$;
 
 -- Whether an event waits for its position.
 create function ostinato.has_unsequenced() returns boolean language sql volatile
-set search_path = ostinato_data, pg_catalog, pg_temp set enable_seqscan = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
     select exists (select from event_unsequenced u where u.seq > coalesce((select s.safe_seq from event_sequencer s), 0))
 $$;
 
@@ -365,7 +365,7 @@ create function ostinato.list_events(
     id bigint, "position" bigint, type text, version integer, tenant_id text, correlation_id text, occurred_at timestamptz,
     emitted_at timestamptz, producer text, ordering_key text
 ) language sql stable
-set search_path = ostinato_data, pg_catalog, pg_temp set enable_seqscan = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
     select e.id, l.position, e.type, e.version, e.tenant_id, e.correlation_id, e.occurred_at, e.emitted_at, e.producer, e.ordering_key
     from event_log l right join event e on e.id = l.event_id
     where ($1 is null or e.type = $1) and ($2 is null or e.ordering_key = $2) and ($3 is null or e.tenant_id = $3)

@@ -143,7 +143,7 @@ create function ostinato.fire_schedules(
     most integer default 1000, out looked integer, out undone integer, out fired integer, out missed integer, out broken integer,
     out queues text[], out lateness double precision[], out next_due double precision
 ) language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off as $$
 declare
     v_now  constant timestamptz := ostinato.now();
     v_part bigint[];
@@ -226,7 +226,7 @@ $$;
 create function ostinato.fire_set(
     ids bigint[], now timestamptz, out fired integer, out missed integer, out queues text[], out lateness double precision[]
 ) language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
     v_fires ostinato_data.schedule_fire[];

@@ -24,7 +24,7 @@ create function ostinato.save_steps(
     claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], names text[], results text[] default null,
     durations integer[] default null
 ) returns setof integer language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_nestloop = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off set enable_nestloop = off as $$
 #variable_conflict use_column
 declare
     v_now    constant timestamptz := ostinato.now();
@@ -89,7 +89,7 @@ $$;
 -- this. `seconds_left` is for how long a sleep still lasts; not above zero when it is over.
 create function ostinato.load_steps(job_ids bigint[])
 returns table (job_id bigint, "position" integer, type text, name text, result text, seconds_left double precision) language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off as $$
 #variable_conflict use_column
 begin
     perform ostinato.hold_steps();

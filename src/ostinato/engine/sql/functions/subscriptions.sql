@@ -83,7 +83,7 @@ returns table (
     "position" bigint, attempt integer, failures smallint, crashes smallint, event_id bigint, type text, version integer, tenant_id text,
     correlation_id text, occurred_at timestamptz, producer text, ordering_key text, payload text
 ) language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
     v_sub   constant ostinato_data.subscription := ostinato.lock_subscription(take_deliveries.subscription);
@@ -124,7 +124,7 @@ $$;
 -- What waits, is due, and may be handed out now: heads of lanes with what follows them, and events without a lane. One that may
 -- have killed two processes goes alone.
 create function ostinato.due_deliveries(subscription ostinato_data.subscription, most integer) returns bigint[] language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
     v_sub     constant ostinato_data.subscription := due_deliveries.subscription;
@@ -159,7 +159,7 @@ $$;
 -- Reads on in the log and notes what the subscription is to get: held by a worker where its lane is free, else waiting. Without a
 -- worker all of it waits. Returns the positions that are held now.
 create function ostinato.read_log(subscription ostinato_data.subscription, most integer, worker_id uuid) returns bigint[] language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
     v_sub    constant ostinato_data.subscription := read_log.subscription;
@@ -223,7 +223,7 @@ create function ostinato.settle_deliveries(
     subscription text, positions bigint[], attempts integer[], outcomes text[], delays double precision[] default null,
     errors text[] default null, signatures text[] default null, reasons text[] default null
 ) returns setof bigint language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
     v_sub    constant ostinato_data.subscription := ostinato.lock_subscription(settle_deliveries.subscription);
@@ -296,7 +296,7 @@ $$;
 -- Notes below which position a subscription has no delivery any more, now and then. Only to be fast: under an old snapshot
 -- settled deliveries leave dead index entries, and every look into a busy lane would step over all of them.
 create function ostinato.raise_low(subscription ostinato_data.subscription) returns void language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off as $$
 declare
     v_sub constant ostinato_data.subscription := raise_low.subscription;
     v_low bigint;
@@ -321,7 +321,7 @@ $$;
 
 -- Lets the first event of each lane be delivered, unless the lane is in somebody's hands, has its turn already, or is blocked.
 create function ostinato.open_lanes(subscription ostinato_data.subscription, lanes text[]) returns void language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off as $$
 declare
     v_sub constant ostinato_data.subscription := open_lanes.subscription;
 begin
@@ -382,7 +382,7 @@ $$;
 -- For a subscription in mode 'job': reads on in the log and makes a job for the first event of each lane, and for each event
 -- without one, that is due. The job holds the delivery. Returns how many jobs were made.
 create function ostinato.dispatch_deliveries(subscription text, most integer default 500) returns integer language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
     v_sub  constant ostinato_data.subscription := ostinato.lock_subscription(dispatch_deliveries.subscription);
@@ -449,7 +449,7 @@ $$;
 
 -- The workers that hold deliveries and are gone: a loose index scan over the holders.
 create function ostinato.lost_holders() returns setof uuid language sql stable
-set search_path = ostinato_data, pg_catalog, pg_temp set enable_seqscan = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
     with recursive holder as (
         (select d.worker_id from delivery d where d.state in ('held', 'done') and d.worker_id is not null order by d.worker_id limit 1)
         union all
@@ -721,7 +721,7 @@ $$;
 
 -- What the relay and the subscriptions have to do, and in how many seconds: the part of chores() that is theirs.
 create function ostinato.event_chores() returns table (name text, due double precision) language sql volatile
-set search_path = ostinato_data, pg_catalog, pg_temp set enable_seqscan = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
     select 'relay', 0 where ostinato.has_unsequenced() or exists (select from ostinato.lost_holders())
     union all
     select case s.mode when 'job' then 'relay' else 'deliver:' || s.name end,

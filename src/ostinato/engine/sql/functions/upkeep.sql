@@ -187,7 +187,7 @@ $$;
 -- Deletes what is past retention from the default partitions: at most 5,000 jobs a call, with their outcomes and steps.
 create function ostinato.prune_default(cutoff timestamptz) returns table (action text, name text, reason text, rows bigint)
 language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp set enable_seqscan = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
 declare
     v_before constant bigint := ostinato.first_id(cutoff);
     v_held   constant bigint[] := array(select h from claim c cross join unnest(c.job_ids) h where h < v_before);

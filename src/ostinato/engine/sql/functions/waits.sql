@@ -30,7 +30,7 @@ create function ostinato.wait_jobs(
     timeouts double precision[]
 ) returns setof bigint language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
     v_now    constant timestamptz := ostinato.now();
@@ -66,7 +66,7 @@ $$;
 -- Ends the waits of jobs whose event is already there.
 create function ostinato.take_events(job_ids bigint[]) returns void language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 begin
     insert into step (job_id, finished_at, event_id, position, attempt, duration_ms, type, name, result)
@@ -92,7 +92,7 @@ $$;
 -- them in the same transaction. Returns the queues that have jobs to run now, to be rung after the commit.
 create function ostinato.resolve_waits(event_ids bigint[]) returns setof text language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 begin
     perform ostinato.hold_steps();

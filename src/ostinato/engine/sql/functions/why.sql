@@ -231,7 +231,7 @@ $$;
 
 -- What a ready job waits for: everything that stops its queue or kind, then limits, then its turn.
 create function ostinato.why_ready(job_id bigint) returns table (code text, message text, detail json, hint text) language plpgsql stable
-set search_path = ostinato_data, pg_catalog, pg_temp set enable_seqscan = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
     v_job   job;
@@ -268,7 +268,7 @@ $$;
 -- The place of a ready job in its line.
 create function ostinato.why_turn(place ostinato_data.ready, blocked boolean) returns table (code text, message text, detail json, hint text)
 language sql stable
-set search_path = ostinato_data, pg_catalog, pg_temp set enable_seqscan = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
     select 'waiting_turn',
         format('Job %s is ready, with %s jobs of tenant %L ahead of it at priority %s and %s more urgent ones in queue %L. ', ($1).job_id,
                a.n || case when a.n = 1000 then ' or more' else '' end, ($1).tenant_id, ($1).priority,

@@ -132,7 +132,7 @@ $$;
 -- Takes back what one claim still holds. The caller holds the claim's row lock.
 create function ostinato.rescue_claim(claim_id bigint, max_crashes integer) returns integer language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
     v_now   constant timestamptz := ostinato.now();
@@ -190,7 +190,7 @@ $$;
 
 -- Moves jobs whose time has come from scheduled to ready, oldest first. Returns how many.
 create function ostinato.promote_jobs(most integer default 5000) returns integer language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
     v_now   constant timestamptz := ostinato.now();
@@ -218,7 +218,7 @@ create function ostinato.poll_jobs(
     out rescued integer, out promoted integer, out ready_queues text[], out next_due double precision, out cancels bigint[],
     out chores text[]
 ) language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
     v_now constant timestamptz := ostinato.now();

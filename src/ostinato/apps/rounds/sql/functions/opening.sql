@@ -15,7 +15,7 @@
 
 -- Takes groups in hands until the end of the transaction.
 create function rounds.lock_groups(group_ids bigint[], wait boolean) returns bigint[] language plpgsql
-set search_path = rounds, pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+set search_path = rounds, pg_catalog, pg_temp set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 begin
     if wait then
         return array(select g.id from groups g where g.id = any (group_ids) order by g.id for no key update);
@@ -26,7 +26,7 @@ $$;
 
 -- The groups of some rounds.
 create function rounds.groups_of(round_ids bigint[]) returns bigint[] language sql stable
-set search_path = rounds, pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+set search_path = rounds, pg_catalog, pg_temp set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
     select array(select distinct r.group_id from daily_rounds r where r.id = any ($1))
 $$;
 
@@ -35,7 +35,7 @@ create function rounds.begin_creation(
     group_ids bigint[], zones text[], dates date[], default_zone text, default_time time, recent integer, wait boolean
 ) returns table (tenant_id text, group_id bigint, local_date date, drop_time time, zone text, prompts bigint[], recently bigint[])
 language plpgsql
-set search_path = rounds, pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+set search_path = rounds, pg_catalog, pg_temp set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
     v_groups constant bigint[] := rounds.lock_groups(group_ids, wait);
@@ -69,7 +69,7 @@ $$;
 -- Which of some rounds must be timed anew, and by what.
 create function rounds.begin_retiming(round_ids bigint[], default_zone text, default_time time, wait boolean)
 returns table (round_id bigint, group_id bigint, local_date date, drop_time time, zone text) language plpgsql
-set search_path = rounds, pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+set search_path = rounds, pg_catalog, pg_temp set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
     v_groups constant bigint[] := rounds.lock_groups(rounds.groups_of(round_ids), wait);
@@ -85,7 +85,7 @@ $$;
 -- Gives rounds their new times.
 create function rounds.apply_retiming(round_ids bigint[], drop_times time[], zones text[], open_ats timestamptz[], close_ats timestamptz[])
 returns setof bigint language sql
-set search_path = rounds, pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+set search_path = rounds, pg_catalog, pg_temp set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
     update daily_rounds r set drop_time = n.drop_time, zone = n.zone, open_at = n.open_at, close_at = n.close_at, stale = false,
         timed_at = case when (r.open_at, r.close_at) = (n.open_at, n.close_at) then r.timed_at else ostinato.now() end
     from unnest($1, $2, $3, $4, $5) n (id, drop_time, zone, open_at, close_at)
@@ -98,7 +98,7 @@ $$;
 create function rounds.begin_opening(round_ids bigint[], recent integer, wait boolean)
 returns table (round_id bigint, group_id bigint, status text, close_at timestamptz, prompt_id bigint, prompts bigint[], recently bigint[])
 language plpgsql
-set search_path = rounds, pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+set search_path = rounds, pg_catalog, pg_temp set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
     v_groups constant bigint[] := rounds.lock_groups(rounds.groups_of(round_ids), wait);
@@ -129,7 +129,7 @@ $$;
 -- can take part in. Missed ones are opened and closed at once, and nobody is told. Returns each with how late it was, in seconds.
 create function rounds.apply_opening(round_ids bigint[], prompt_ids bigint[], are_missed boolean[], by text, correlation_id text)
 returns table (round_id bigint, missed boolean, told boolean, lateness double precision) language plpgsql
-set search_path = rounds, pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+set search_path = rounds, pg_catalog, pg_temp set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
     v_now    constant timestamptz := ostinato.now();
@@ -167,7 +167,7 @@ $$;
 -- Tells that rounds are open, one event each, in the order of each group. The recipients are the members who want to be told, of groups
 -- that are active and want that too. Each round has a trail of its own, `round-<id>`: what comes of one is not lost among thousands.
 create function rounds.tell_opened(round_ids bigint[]) returns void language plpgsql
-set search_path = rounds, pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+set search_path = rounds, pg_catalog, pg_temp set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
     v_told record;
 begin
@@ -206,7 +206,7 @@ $$;
 -- Closes those of some rounds whose time is over, and tells. Returns each with how late that was, in seconds.
 create function rounds.close_rounds(round_ids bigint[], wait boolean, by text, correlation_id text)
 returns table (round_id bigint, lateness double precision) language plpgsql
-set search_path = rounds, pg_catalog, pg_temp set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+set search_path = rounds, pg_catalog, pg_temp set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
     v_groups constant bigint[] := rounds.lock_groups(rounds.groups_of(round_ids), wait);
