@@ -102,6 +102,7 @@ PGQUEUER = ("pgqueuer-10", "pgqueuer-100")
 
 TARGETS: tuple[Target, ...] = (
     multiple("graphile", "drain", "drain", 1),
+    multiple("graphile-2000", "drain", "drain", 1),
     multiple("pgqueuer-100", "drain", "drain", 2.5),
     multiple("celery", "drain", "drain", 20),
     multiple("absurd", "drain", "drain", 40),

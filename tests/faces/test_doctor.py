@@ -207,9 +207,9 @@ JUDGEMENTS: list[tuple[str, Callable[[], Finding]]] = [
     ("warn", lambda: checks.backlog(1, 4000.0)),
     ("ok", lambda: checks.dead_letters(0)),
     ("warn", lambda: checks.dead_letters(1)),
-    ("ok", lambda: checks.partitions(5, 8192)),
-    ("warn", lambda: checks.partitions(1, 8192)),
-    ("warn", lambda: checks.partitions(5, 2**30)),
+    ("ok", lambda: checks.partitions(5, 8192, 90)),
+    ("warn", lambda: checks.partitions(1, 8192, retention_days=90)),
+    ("warn", lambda: checks.partitions(5, 2**30, 90)),
     ("ok", lambda: checks.transactions(None, 10)),
     ("warn", lambda: checks.transactions(None, 2_000_000)),
     (
@@ -234,3 +234,8 @@ def test_every_finding_that_is_not_ok_says_how_to_mend_it(
     assert finding.level == level
     assert finding.message
     assert (finding.hint is None) == (level == "ok")
+
+
+@pytest.mark.parametrize(("weeks", "size"), [(1, 0), (5, 2**30)])
+def test_following_the_hint_keeps_the_history_that_the_settings_keep(weeks: int, size: int) -> None:
+    assert "upkeep_partitions(90" in str(checks.partitions(weeks, size, retention_days=90).hint)

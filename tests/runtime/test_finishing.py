@@ -352,11 +352,12 @@ async def test_progress_from_a_thread_and_with_odd_notes_is_written_too(
     assert len(note) == 1000
 
 
-async def test_progress_of_an_attempt_that_was_lost_is_not_written(
+async def test_progress_of_an_attempt_that_was_lost_is_not_written_and_counted(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(finisher_module, "PROGRESS_SECONDS", 0.01)
     started, gate, again = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    over = asyncio.Event()
 
     @lab.app.job(retry=NOW)
     async def work(ctx: Context) -> None:
@@ -364,6 +365,7 @@ async def test_progress_of_an_attempt_that_was_lost_is_not_written(
             started.set()
             await gate.wait()
             ctx.progress(99)
+            await over.wait()
             return
         ctx.progress(1)
         await again.wait()
@@ -374,6 +376,8 @@ async def test_progress_of_an_attempt_that_was_lost_is_not_written(
         await lab.rows("select ostinato.rescue_claim(id, 3) from ostinato_data.claim")
         await lab.until("select count(*) > 0 from ostinato_data.job_progress")
         gate.set()
+        await until(lambda: counted(worker, FENCED_WRITES, "progress"))
+        over.set()
         await until(lambda: counted(worker, FENCED_WRITES, "complete"))
         found = await lab.rows("select attempt, done from ostinato_data.job_progress")
         again.set()

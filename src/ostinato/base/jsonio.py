@@ -56,7 +56,7 @@ def dump_args(value: object, max_bytes: int) -> str:
     if size > max_bytes:
         raise InvalidInput(
             f"args are {size:,} bytes of JSON, more than the limit of {max_bytes:,}",
-            hint="Store the data in a table or file and pass its id, or raise max_args_bytes.",
+            hint="Store the data in a table or file and pass its id.",
             size=size,
             max_bytes=max_bytes,
         )

@@ -85,10 +85,11 @@ class Settings:
         10.0, "Time between asking a running job to stop and stopping it.", low=0, high=_DAY
     )
     max_crashes: int = setting(
-        3, "Times a job may take its process down before it is a dead letter.", low=1, high=1000
-    )
-    max_args_bytes: int = setting(
-        262_144, "Largest arguments of one job, as JSON.", low=2, high=64 * 1024 * 1024
+        3,
+        "Times a job may take its process down before it is a dead letter. After two it runs alone:"
+        " with less than 3, jobs that only ran beside it share its fate.",
+        low=1,
+        high=1000,
     )
     retention_days: int = setting(
         14, "Days that finished jobs stay in the history.", low=1, high=36_500

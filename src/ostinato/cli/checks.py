@@ -264,16 +264,16 @@ def dead_letters(count: int) -> Finding:
     return Finding("dead letters", "ok", "none", None, {"count": 0})
 
 
-def partitions(weeks: int, default_bytes: int) -> Finding:
+def partitions(weeks: int, default_bytes: int, retention_days: int) -> Finding:
     """The coming weeks have their partitions."""
     values = {"weeks": weeks, "default_bytes": default_bytes}
     told = f"{words.counted(weeks, 'week')} ahead"
     if weeks < WEEKS_AHEAD:
-        hint = "A running worker makes them; by hand: select * from ostinato.upkeep_partitions(14)"
+        hint = f"A running worker makes them; or call ostinato.upkeep_partitions({retention_days})"
         return Finding("partitions", "warn", told, hint, values)
     if default_bytes > DEFAULT_BYTES:
         told = f"{told}; the default partition holds {default_bytes >> 20} MB"
-        hint = "In a quiet hour: select * from ostinato.upkeep_partitions(14, thorough => true)"
+        hint = f"Call ostinato.upkeep_partitions({retention_days}, thorough => true) in a quiet hour"
         return Finding("partitions", "warn", told, hint, values)
     return Finding("partitions", "ok", told, None, values)
 

@@ -13,6 +13,7 @@ from psycopg.rows import dict_row
 from rich.text import Text
 
 from ostinato.base.errors import OstinatoError
+from ostinato.base.settings import Settings
 from ostinato.cli import attach, checks, zones
 from ostinato.cli.checks import Finding
 from ostinato.cli.command import Cli, command, own_version
@@ -74,7 +75,7 @@ async def _examine(cli: Cli) -> list[Finding]:
             found += await _schema(database)
             if found[-1].check == "contract" and found[-1].level != "fail":
                 async with await pool.connect(database.url, role="doctor", pooled=True) as conn:
-                    found += [finding async for finding in _engine(conn)]
+                    found += [finding async for finding in _engine(conn, cli.settings)]
     except OstinatoError as error:
         found.append(checks.failed("engine" if len(found) > 1 else "database", error))
     if cli.settings.database_url is None and attach.data_folder(cli.settings).is_dir():
@@ -119,12 +120,12 @@ async def _schema(database: Database) -> list[Finding]:
     ]
 
 
-async def _engine(conn: Connection) -> AsyncIterator[Finding]:
+async def _engine(conn: Connection, settings: Settings) -> AsyncIterator[Finding]:
     yield checks.row_security([line["name"] for line in await _ask(conn, "open_tables")])
     yield checks.machines(await machines.gaps(conn))
     stats = await inspect.stats(conn)
     (weeks,) = await _ask(conn, "weeks")
-    yield checks.partitions(weeks["ahead"], stats.default_bytes)
+    yield checks.partitions(weeks["ahead"], stats.default_bytes, settings.retention_days)
     yield checks.workers(stats.workers, stats.expired_workers)
     yield checks.backlog(stats.ready, stats.oldest_ready)
     yield checks.dead_letters(stats.dead)

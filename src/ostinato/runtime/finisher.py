@@ -91,7 +91,7 @@ class Finisher:
         self._on_written = on_written
         """Called with a queue whose verdicts were written: a slot of its limits may be free."""
         self._waiting: list[Finished] = []
-        self._progress: dict[int, Progress] = {}
+        self._progress: dict[tuple[int, int], Progress] = {}
         self._progress_due = 0.0
         self._unsure: set[tuple[int, int]] = set()
         self._writing: list[Finished] = []
@@ -106,13 +106,14 @@ class Finisher:
         return (finished.job.id for finished in (*self._waiting, *self._writing))
 
     def add(self, job: Job, verdict: Verdict, seconds: float) -> None:
-        """Take a verdict in."""
+        """Take a verdict in; how far the attempt was matters no more."""
+        self._progress.pop((job.id, job.attempt), None)
         self._waiting.append(Finished(job, verdict, seconds))
         self._wake()
 
     def note_progress(self, job: Job, done: float, total: float | None, note: str | None) -> None:
         """Keep the last word on how far a job is; it is written about once a second."""
-        self._progress[job.id] = Progress(job, float(done), total, note)
+        self._progress[job.id, job.attempt] = Progress(job, float(done), total, note)
         self._wake()
 
     async def tick(self) -> float:
@@ -206,9 +207,12 @@ class Finisher:
         for job, _, _ in group:
             token = (job.id, job.attempt)
             if job.id in refused and token not in self._unsure:
-                self._recorder.add(FENCED_WRITES, verb)
-                log.warning("fenced", verb=verb, job_id=job.id, attempt=job.attempt, kind=job.kind)
+                self._fenced(job, verb)
             self._unsure.discard(token)
+
+    def _fenced(self, job: Job, verb: str) -> None:
+        self._recorder.add(FENCED_WRITES, verb)
+        log.warning("fenced", verb=verb, job_id=job.id, attempt=job.attempt, kind=job.kind)
 
     async def _write_progress(self) -> float:
         if not self._progress:
@@ -220,7 +224,11 @@ class Finisher:
         self._progress_due = now + PROGRESS_SECONDS
         jobs, done, totals, texts = (list(column) for column in zip(*notes, strict=True))
         async with self._keeper.connection() as conn:
-            await claims.note_progress(conn, jobs, done, totals, texts)
+            refused = set(await claims.note_progress(conn, jobs, done, totals, texts))
+        ended = set(self.held())  # a verdict of our own came in between
+        for job in jobs:
+            if job.id in refused - ended:
+                self._fenced(job, "progress")
         return FOREVER
 
 

@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from types import CodeType, FrameType
 from typing import Any, ParamSpec
 from uuid import UUID
@@ -24,6 +24,7 @@ from ostinato.base.settings import Settings
 from ostinato.db.listen import Listener
 from ostinato.engine import workers
 from ostinato.runtime.database import Database
+from ostinato.runtime.kinds import JobKind
 
 __all__ = ["Heart"]
 
@@ -44,8 +45,7 @@ class Heart:
         settings: Settings,
         *,
         queues: Iterable[str],
-        kinds: Iterable[str],
-        handlers: Iterable[Callable[..., Any]],
+        kinds: Mapping[str, JobKind[Any]],
         on_ring: Callable[[str], None],
         on_death: Callable[[], Awaitable[None]],
     ) -> None:
@@ -57,9 +57,9 @@ class Heart:
         self._on_ring = on_ring
         self._on_death = on_death
         self._names: dict[CodeType, str] = {
-            code: handler.__qualname__
-            for handler in handlers
-            if (code := getattr(handler, "__code__", None)) is not None
+            code: name
+            for name, kind in kinds.items()
+            if (code := getattr(kind.handler, "__code__", None)) is not None
         }
         self.recorder = Recorder()
         self._worker_id: UUID | None = None

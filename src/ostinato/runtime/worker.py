@@ -179,7 +179,6 @@ class Worker:
             settings,
             queues=(*self._rung_for(), *(f"@{name}" for name in self._services)),
             kinds=self.kinds,
-            handlers=[kind.handler for kind in self.kinds.values()],
             on_ring=self._rang,
             on_death=self._declared_dead,
         )
