@@ -273,7 +273,9 @@ def partitions(weeks: int, default_bytes: int, retention_days: int) -> Finding:
         return Finding("partitions", "warn", told, hint, values)
     if default_bytes > DEFAULT_BYTES:
         told = f"{told}; the default partition holds {default_bytes >> 20} MB"
-        hint = f"Call ostinato.upkeep_partitions({retention_days}, thorough => true) in a quiet hour"
+        hint = (
+            f"Call ostinato.upkeep_partitions({retention_days}, thorough => true) in a quiet hour"
+        )
         return Finding("partitions", "warn", told, hint, values)
     return Finding("partitions", "ok", told, None, values)
 
