@@ -22,7 +22,7 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import BaseRowFactory, TupleRow, tuple_row
 
 from ostinato.base.errors import CommitUnknown, DatabaseUnavailable, InvalidInput, NotFound
-from ostinato.db.guard import CALL_SECONDS, Guard, is_open
+from ostinato.db.guard import CALL_SECONDS, Guard, ThreadGuard, is_open
 from ostinato.db.sqlfile import statement
 from ostinato.db.sqlstate import is_lost, is_stale_plan, translate
 
@@ -136,9 +136,9 @@ async def call_value(
 def call_now(conn: psycopg.Connection[Any], function: str, /, **params: object) -> list[TupleRow]:
     """Call a function on a synchronous connection, as threads of their own do.
 
-    The caller bounds the time: see `listen.Listener`.
+    A server that does not answer in time is left: the connection is lost, and what it wrote.
     """
-    with conn.cursor(binary=True, row_factory=tuple_row) as cursor:
+    with ThreadGuard(conn), conn.cursor(binary=True, row_factory=tuple_row) as cursor:
         return cursor.execute(text_of(function, tuple(params)), params).fetchall()
 
 

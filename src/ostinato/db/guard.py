@@ -10,6 +10,7 @@ import asyncio
 import os
 import select
 import socket
+import threading
 from types import TracebackType
 from typing import Any, Self
 
@@ -17,7 +18,7 @@ import psycopg
 from psycopg import BaseConnection
 from psycopg.errors import Diagnostic
 
-__all__ = ["CALL_SECONDS", "Guard", "cut", "is_open"]
+__all__ = ["CALL_SECONDS", "Guard", "ThreadGuard", "cut", "is_open"]
 
 CALL_SECONDS = 10.0
 LATE_SECONDS = 0.25
@@ -66,6 +67,39 @@ class Guard:
             self._due = self._loop.time() + SECOND_CHANCE_SECONDS
             self._timer = self._loop.call_at(self._due, self._expire)
             return
+        self.expired = True
+        cut(self._conn)
+
+    def _notice(self, notice: Diagnostic) -> None:
+        if notice.source_function == UNREPLICATED:
+            self.unreplicated = True
+
+
+class ThreadGuard:
+    """The same around the use of a synchronous connection, by a thread of its own."""
+
+    def __init__(self, conn: psycopg.Connection[Any], seconds: float = CALL_SECONDS) -> None:
+        self.expired = False
+        self.unreplicated = False
+        self._conn = conn
+        self._timer = threading.Timer(seconds, self._expire)
+        self._timer.daemon = True
+
+    def __enter__(self) -> Self:
+        self._conn.add_notice_handler(self._notice)
+        self._timer.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._timer.cancel()
+        self._conn.remove_notice_handler(self._notice)
+
+    def _expire(self) -> None:
         self.expired = True
         cut(self._conn)
 

@@ -26,7 +26,15 @@ from ostinato.base.log import get_logger
 from ostinato.db.guard import CALL_SECONDS, Guard, is_open
 from ostinato.db.sqlstate import belongs_to_us, is_lost, is_transient, translate, translated
 
-__all__ = ["Connection", "Pool", "connect", "conninfo", "retrying", "transaction"]
+__all__ = [
+    "Connection",
+    "Pool",
+    "connect",
+    "conninfo",
+    "retrying",
+    "transaction",
+    "unknown_commit",
+]
 
 log = get_logger("pool")
 
@@ -283,14 +291,14 @@ async def _commit(
             await block.__aexit__(None, None, None)
         except psycopg.Error as error:
             if guard.expired:
-                raise _unknown(f"no answer within {seconds:g} s") from error
+                raise unknown_commit(f"no answer within {seconds:g} s") from error
             if is_lost(error):
-                raise _unknown(str(error).strip()) from error
+                raise unknown_commit(str(error).strip()) from error
             if belongs_to_us(error):
                 raise translate(error) from error
             raise
     if guard.unreplicated:
-        raise _unknown("the wait for a synchronous standby was cancelled")
+        raise unknown_commit("the wait for a synchronous standby was cancelled")
 
 
 async def retrying(
@@ -330,5 +338,6 @@ def _hosts(given: dict[str, Any]) -> list[tuple[str, str]]:
     return list(zip(names, ports, strict=False))
 
 
-def _unknown(why: str) -> CommitUnknown:
+def unknown_commit(why: str) -> CommitUnknown:
+    """The error for a commit that may or may not have taken effect."""
     return CommitUnknown(f"Whether the transaction was committed is not known: {why}.")

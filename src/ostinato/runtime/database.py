@@ -12,10 +12,10 @@ from typing import Any
 
 import psycopg
 
-from ostinato.base.errors import CommitUnknown
 from ostinato.base.settings import Settings
 from ostinato.db import embedded
-from ostinato.db.pool import conninfo
+from ostinato.db.guard import CALL_SECONDS, ThreadGuard
+from ostinato.db.pool import conninfo, unknown_commit
 from ostinato.db.sqlstate import is_lost, translated
 from ostinato.engine.schema import install
 
@@ -76,18 +76,26 @@ async def from_settings(settings: Settings, *, migrated: bool = True) -> AsyncIt
 
 
 @contextmanager
-def thread_transaction(database: Database) -> Iterator[psycopg.Connection[Any]]:
-    """A transaction on a synchronous connection of its own, for a handler that runs in a thread."""
+def thread_transaction(
+    database: Database, seconds: float = CALL_SECONDS
+) -> Iterator[psycopg.Connection[Any]]:
+    """A transaction on a synchronous connection of its own, for a handler that runs in a thread.
+
+    Its commit ends within the seconds, and is never reported as done when that is not known.
+    """
     prepare: dict[str, Any] = {"prepare_threshold": None} if database.pooled else {}
     with translated():
         conn = psycopg.connect(conninfo(database.url, "handler"), **prepare)
     with closing(conn):
         yield conn
-        try:
-            conn.commit()
-        except psycopg.Error as error:
-            if is_lost(error):
-                raise CommitUnknown(
-                    f"Whether the transaction was committed is not known: {error}."
-                ) from error
-            raise
+        with ThreadGuard(conn, seconds) as guard:
+            try:
+                conn.commit()
+            except psycopg.Error as error:
+                if guard.expired:
+                    raise unknown_commit(f"no answer within {seconds:g} s") from error
+                if is_lost(error):
+                    raise unknown_commit(str(error).strip()) from error
+                raise
+        if guard.unreplicated:
+            raise unknown_commit("the wait for a synchronous standby was cancelled")
