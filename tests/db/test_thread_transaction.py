@@ -65,7 +65,7 @@ def test_a_commit_that_gets_no_answer_is_unknown_after_its_time(urls: Urls) -> N
     ):
         commits.set()
 
-        with pytest.raises(CommitUnknown, match="no answer within 0.5 s"):
+        with pytest.raises(CommitUnknown, match=r"no answer within 0\.5 s"):
             written.result()
 
 
