@@ -2752,7 +2752,8 @@ CREATE TABLE ostinato_data.job (
     args json NOT NULL,
     limit_key text COLLATE pg_catalog."C",
     unique_key text COLLATE pg_catalog."C",
-    correlation_id text COLLATE pg_catalog."C"
+    correlation_id text COLLATE pg_catalog."C",
+    unique_states text[]
 )
 PARTITION BY RANGE (id);
 ALTER TABLE ONLY ostinato_data.job FORCE ROW LEVEL SECURITY;
@@ -2769,7 +2770,8 @@ CREATE TABLE ostinato_data.job_default (
     args json CONSTRAINT job_args_not_null NOT NULL,
     limit_key text COLLATE pg_catalog."C",
     unique_key text COLLATE pg_catalog."C",
-    correlation_id text COLLATE pg_catalog."C"
+    correlation_id text COLLATE pg_catalog."C",
+    unique_states text[]
 );
 ALTER TABLE ONLY ostinato_data.job_default FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.job_default OWNER TO ostinato_owner;

@@ -173,6 +173,17 @@ def test_a_dead_job_that_kept_its_key_keeps_it(db: Session) -> None:
     assert db.value("select count(*) from ostinato_data.job_unique") == 1
 
 
+def test_a_job_that_comes_back_holds_its_key_in_the_states_it_was_added_with(db: Session) -> None:
+    job = db.enqueue(unique_key="k", unique_states=["scheduled", "ready", "running", "done"])
+    db.fail(db.claim_one(db.worker()))
+    assert db.value("select count(*) from ostinato_data.job_unique") == 0  # dead: the key is free
+
+    db.call("retry_job", job_id=job)
+    db.complete(db.claim_one(db.worker()))
+
+    assert db.enqueue(unique_key="k") == job
+
+
 def test_of_two_retries_at_once_one_is_refused(db: Session, other: Session, admin: Session) -> None:
     (job,) = bury(db)
 

@@ -124,9 +124,11 @@ begin
             return v_holder;
         end if;
     end if;
-    insert into job (id, created_at, run_at, priority, max_attempts, kind, queue, tenant_id, args, limit_key, unique_key, correlation_id)
+    insert into job (id, created_at, run_at, priority, max_attempts, kind, queue, tenant_id, args, limit_key, unique_key, correlation_id,
+                     unique_states)
     values (v_id, v_now, enqueue_job.run_at, v_priority, enqueue_job.max_attempts, enqueue_job.kind, v_queue, v_tenant,
-            enqueue_job.args, enqueue_job.limit_key, enqueue_job.unique_key, v_part_of);
+            enqueue_job.args, enqueue_job.limit_key, enqueue_job.unique_key, v_part_of,
+            case when enqueue_job.unique_key is not null then nullif(enqueue_job.unique_states, '{scheduled,ready,running}') end);
     if enqueue_job.run_at > v_now then
         insert into scheduled (job_id, run_at, attempt, priority, failures, crashes, keyed, reason, queue, tenant_id, kind, limit_key)
         values (v_id, enqueue_job.run_at, 1, v_priority, 0, 0, enqueue_job.unique_key is not null, 'later',
@@ -518,7 +520,7 @@ begin
 end
 $$;
 
--- Takes a returning job's unique key again, or refuses when another job has it by now.
+-- Takes a returning job's unique key again, for the states that it was added with; refuses when another job has it by now.
 create function ostinato.rehold_unique_key(job_id bigint) returns void language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
@@ -526,11 +528,12 @@ declare
     v_job    record;
     v_holder bigint;
 begin
-    select j.tenant_id, j.unique_key into v_job from job j where j.id = rehold_unique_key.job_id;
+    select j.tenant_id, j.unique_key, j.unique_states into v_job from job j where j.id = rehold_unique_key.job_id;
     if v_job.unique_key is null or exists (select from job_unique u where u.job_id = rehold_unique_key.job_id) then
         return;
     end if;
-    v_holder := ostinato.hold_unique_key(v_job.tenant_id, v_job.unique_key, rehold_unique_key.job_id, 'refuse', '{scheduled,ready,running}');
+    v_holder := ostinato.hold_unique_key(v_job.tenant_id, v_job.unique_key, rehold_unique_key.job_id, 'refuse',
+                                         coalesce(v_job.unique_states, '{scheduled,ready,running}'));
 end
 $$;
 
