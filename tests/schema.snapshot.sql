@@ -953,16 +953,19 @@ CREATE TABLE ostinato_data.claim_hint (
     queue text NOT NULL,
     kinds text[] NOT NULL,
     lanes ostinato_data.lanes NOT NULL,
-    last_key text
+    last_priority smallint,
+    seen_priority smallint,
+    seen_tenant text,
+    seen_key text
 )
 WITH (fillfactor='20');
 ALTER TABLE ONLY ostinato_data.claim_hint FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.claim_hint OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.go_on_from(queue text, kinds text[], tenant text, key text, was ostinato_data.claim_hint) RETURNS void
-    LANGUAGE sql
+CREATE FUNCTION ostinato.go_on_from(hint ostinato_data.claim_hint, kinds text[], priority smallint, tenant text, key text) RETURNS void
+    LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.go_on_from(queue text, kinds text[], tenant text, key text, was ostinato_data.claim_hint) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.go_on_from(hint ostinato_data.claim_hint, kinds text[], priority smallint, tenant text, key text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.guard_lease(name text, token bigint, tenant_id text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1149,6 +1152,14 @@ CREATE FUNCTION ostinato.limit_statements(seconds double precision) RETURNS void
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.limit_statements(seconds double precision) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.limited_lanes(hint ostinato_data.claim_hint) RETURNS TABLE(priority smallint, tenant_id text, n bigint)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato.limited_lanes(hint ostinato_data.claim_hint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.list_alerts(tenant_id text DEFAULT NULL::text, name text DEFAULT NULL::text) RETURNS SETOF ostinato_data.alert_line
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -3865,8 +3876,8 @@ GRANT ALL ON FUNCTION ostinato.free_unique_keys(job_ids bigint[], state text) TO
 REVOKE ALL ON FUNCTION ostinato.give_back(subscription text, positions bigint[], max_crashes integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.give_back(subscription text, positions bigint[], max_crashes integer) TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.claim_hint TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.go_on_from(queue text, kinds text[], tenant text, key text, was ostinato_data.claim_hint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.go_on_from(queue text, kinds text[], tenant text, key text, was ostinato_data.claim_hint) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.go_on_from(hint ostinato_data.claim_hint, kinds text[], priority smallint, tenant text, key text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.go_on_from(hint ostinato_data.claim_hint, kinds text[], priority smallint, tenant text, key text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.guard_lease(name text, token bigint, tenant_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.guard_lease(name text, token bigint, tenant_id text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.guard_lease(name text, token bigint, tenant_id text) TO ostinato_tenant;
@@ -3944,6 +3955,8 @@ REVOKE ALL ON FUNCTION ostinato.limit_hint(queue text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.limit_hint(queue text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.limit_statements(seconds double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.limit_statements(seconds double precision) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.limited_lanes(hint ostinato_data.claim_hint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.limited_lanes(hint ostinato_data.claim_hint) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.list_alerts(tenant_id text, name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_alerts(tenant_id text, name text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.list_api_keys(tenant_id text, usable boolean, before bigint, most integer) FROM PUBLIC;

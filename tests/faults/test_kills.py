@@ -148,7 +148,7 @@ def test_a_healthy_job_of_several_expiries_is_not_started_twice_even_if_it_block
         for line in hand.lines()
         if line["event_type"] == "event_loop_blocked"
     ]
-    assert {line["handler"] for line in blocked} == {"blocking"}
+    assert {line["handler"] for line in blocked} == {"faults.blocking"}
 
 
 @pytest.mark.parametrize("how", ["kill", "segfault"])

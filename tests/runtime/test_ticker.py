@@ -185,13 +185,14 @@ async def test_a_round_goes_on_until_nothing_is_due_and_says_when_the_next_is(la
     ticker = Ticker([], recorder)
     async with lab.client.connection() as conn:
         assert await ticker.tick(conn) == FOREVER
-        await write(lab, *(Schedule(f"s{n}", "lab.work", cron="* * * * *") for n in range(count)))
+        yearly = "0 0 1 1 *"  # not again while the test runs
+        await write(lab, *(Schedule(f"s{n}", "lab.work", cron=yearly) for n in range(count)))
         await overdue(lab)
 
         pause = await ticker.tick(conn)
 
     assert recorder.value(SCHEDULE_LATENESS_SECONDS) == count
-    assert 0 < pause <= 60
+    assert 0 < pause < FOREVER
     assert await lab.value("select count(*) from ostinato_data.schedule_fire") == count
 
 

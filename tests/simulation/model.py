@@ -281,7 +281,7 @@ class Model:
                 raise Broken(
                     "one live job per unique key", f"{job} came back beside {self.keys[key]}"
                 )
-            self.keys[key] = (job.id, LIVE)
+            self.keys[key] = (job.id, job.spec.states)
         job.phase, job.attempt = "waiting", max(job.outcomes) + 1
         job.failures = job.crashes = 0
 

@@ -338,9 +338,13 @@ def test_what_limits_count(db: Session, clock: Clock) -> None:
     assert [row["limit_key"] for row in free] == list(waiting.values())
     taken = db.row(f"select job_ids from ostinato.take_limited({queue}, 9, null, true)")  # noqa: S608
     assert len(taken["job_ids"]) == 1
-    db.rows("select ostinato.go_on_from('default', '{}', 'b', 'k', null)")
-    hint = db.row("select (lanes).last_tenant, last_key from ostinato_data.claim_hint")
-    assert hint == {"last_tenant": "b", "last_key": "k"}
+    hint = "row('default', '{}', null, null, null, null, null)::ostinato_data.claim_hint"
+    db.rows(f"select ostinato.go_on_from({hint}, '{{}}', 3::smallint, 'b', 'k')")
+    kept = db.row(
+        "select (lanes).last_tenant, last_priority, seen_key from ostinato_data.claim_hint"
+    )
+    assert kept == {"last_tenant": "b", "last_priority": 3, "seen_key": "k"}
+    assert db.rows(f"select * from ostinato.limited_lanes({hint})") == []  # noqa: S608
     at = clock.now - timedelta(seconds=1)
     batch = "row('{1}', '{1}', '{1}', '{0}', '{0}', null, false, null)::ostinato_data.batch"
     db.rows(f"select ostinato.note_starts({queue}, {batch}, %s)", at)

@@ -39,10 +39,14 @@ def test_a_backlog_of_one_tenant_does_not_hold_up_another(
     assert sorted(served(db, db.worker(), 3)) == ["a", "b", "c"]
 
 
-def fill(db: Session, tenant: str, keys: Sequence[str | None]) -> None:
-    args = ["{}"] * len(keys)
+def fill(db: Session, tenant: str, keys: Sequence[str | None], priority: int = 0) -> None:
     db.call(
-        "enqueue_jobs", kinds=["app.task"], args=args, tenant_ids=[tenant], limit_keys=list(keys)
+        "enqueue_jobs",
+        kinds=["app.task"],
+        args=["{}"] * len(keys),
+        tenant_ids=[tenant],
+        limit_keys=list(keys),
+        priorities=[priority],
     )
 
 
@@ -76,3 +80,38 @@ def test_a_job_without_a_key_waits_for_no_key(db: Session) -> None:
     fill(db, "default", [None])
 
     assert len(db.claim(worker)) == 1
+
+
+def test_behind_hundreds_of_tenants_that_may_not_start_one_that_may_is_found(db: Session) -> None:
+    worker = db.worker()
+    db.call("configure_queue", name="default", key_concurrency=1)
+    for n in range(600):
+        fill(db, f"t{n:03}", ["shared"] * 4)
+    db.claim_one(worker)
+    fill(db, "t599", [None])
+
+    found = [job.row["tenant_id"] for _ in range(4) for job in db.claim(worker, 1)]
+
+    assert found == ["t599"]
+
+
+def test_urgent_jobs_that_may_not_start_leave_the_turns_to_the_others(db: Session) -> None:
+    db.call("configure_queue", name="default", concurrency=2, key_concurrency=1)
+    fill(db, "a", ["k"] * 2, priority=-1)
+    held = db.claim_one(db.worker("w2"))
+    for n in range(300):
+        fill(db, f"t{n:03}", [None] * 2)
+
+    assert len(set(served(db, db.worker(), 300))) == 300
+    assert held.row["tenant_id"] == "a"
+
+
+def test_a_job_that_somebody_holds_stalls_no_other(db: Session, other: Session) -> None:
+    worker = db.worker()
+    db.call("configure_queue", name="default", key_concurrency=1)
+    first, second = db.enqueue(limit_key="k"), db.enqueue(limit_key="k")
+    lone = db.enqueue()
+
+    with other.transaction():
+        other.call("cancel_job", job_id=first)
+        assert [db.claim_one(worker).id for _ in range(2)] == [second, lone]

@@ -82,6 +82,8 @@ class ThreadGuard:
         self.expired = False
         self.unreplicated = False
         self._conn = conn
+        self._over = False
+        self._lock = threading.Lock()
         self._timer = threading.Timer(seconds, self._expire)
         self._timer.daemon = True
 
@@ -97,11 +99,15 @@ class ThreadGuard:
         trace: TracebackType | None,
     ) -> None:
         self._timer.cancel()
+        with self._lock:  # a timer that is just going off must not cut what comes after us
+            self._over = True
         self._conn.remove_notice_handler(self._notice)
 
     def _expire(self) -> None:
-        self.expired = True
-        cut(self._conn)
+        with self._lock:
+            if not self._over:
+                self.expired = True
+                cut(self._conn)
 
     def _notice(self, notice: Diagnostic) -> None:
         if notice.source_function == UNREPLICATED:

@@ -265,6 +265,8 @@ class Context:
 
     def progress(self, done: float, total: float | None = None, note: str | None = None) -> None:
         """Say how far the job is. Cheap: only the last word is written, about once a second."""
+        if self.abandoned:
+            return
         text = None if note is None else storable(str(note))[:NOTE_LENGTH]
         whole = None if total is None else float(total)
         self._services.note_progress(self.job, float(done), whole, text)

@@ -225,9 +225,11 @@ class Finisher:
         jobs, done, totals, texts = (list(column) for column in zip(*notes, strict=True))
         async with self._keeper.connection() as conn:
             refused = set(await claims.note_progress(conn, jobs, done, totals, texts))
-        ended = set(self.held())  # a verdict of our own came in between
+        refused -= set(self.held())  # a verdict of our own came in between
+        newest = {job.id: job for job in sorted(jobs, key=lambda job: job.attempt)}
         for job in jobs:
-            if job.id in refused - ended:
+            alone = sum(other.id == job.id for other in jobs) == 1
+            if job.id in refused and (alone or job is not newest[job.id]):
                 self._fenced(job, "progress")
         return FOREVER
 

@@ -50,7 +50,7 @@ class WorkerHost:
 
     def transaction_in_thread(self) -> AbstractContextManager[psycopg.Connection[Any]]:
         """A transaction on a connection for one plain function."""
-        return thread_transaction(self._database)
+        return thread_transaction(self._database, self._pool.seconds)
 
     def wake(self, service: str) -> None:
         """Let a service of this worker tick soon."""

@@ -2,7 +2,8 @@
 --
 -- Everything is counted from the claims that exist and from the starts of the last window; there is no counter to leak.
 -- claim_jobs holds the queue's row lock while it counts and takes, so two workers never both use the last slot.
--- In a queue with key limits every job should carry a limit key: jobs without one are searched among the first of their tenant.
+-- In a queue with key limits every job should carry a limit key: jobs without one are searched among the
+-- first of their tenant, 16 at least.
 
 -- How many jobs of a queue may be claimed now, at most `wanted`.
 create function ostinato.queue_allowance(limits ostinato_data.queue, wanted integer) returns integer language plpgsql
@@ -88,8 +89,27 @@ set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_ha
     where f.free > 0
 $$;
 
+-- The lanes of a queue with key limits, in the order of their turns: by priority, then those behind the last one served. With more
+-- of them than one look holds these are the first, the next ones, and others each time: blocked lanes stay, and hide those behind.
+create function ostinato.limited_lanes(hint ostinato_data.claim_hint) returns table (priority smallint, tenant_id text, n bigint)
+language sql stable
+set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
+    with head as materialized (
+        select l.priority, l.tenant_id from ostinato.ready_lanes(($1).queue) l
+    ), lane as (
+        select l.* from head l
+        union
+        select l.priority, l.tenant_id from (select 1 from head offset 255) more
+        cross join (values (($1).last_priority, (($1).lanes).last_tenant), (($1).seen_priority, ($1).seen_tenant)) p (priority, tenant_id)
+        cross join lateral ostinato.ready_lanes(($1).queue, p.priority, p.tenant_id) l where p.priority is not null
+    )
+    select l.priority, l.tenant_id,
+           row_number() over (order by l.priority, (l.priority, l.tenant_id) <= (($1).last_priority, (($1).lanes).last_tenant), l.tenant_id)
+    from lane l
+$$;
+
 -- Takes jobs out of a queue with key limits: within the most urgent priority the tenants take turns, and of a key the most urgent
--- and oldest goes first. It looks at the first jobs of every lane, and at 1,000 keys that wait, others each time: behind jobs
+-- and oldest goes first. It looks at the first jobs of the lanes, and at 1,000 keys that wait, others each time: behind jobs
 -- that may not start there may be some that may. Where to go on stands in claim_hint, for all workers of the same kinds.
 create function ostinato.take_limited(limits ostinato_data.queue, wanted integer, kinds text[], suspects boolean)
 returns ostinato_data.batch language plpgsql
@@ -98,64 +118,84 @@ set enable_mergejoin = off set enable_hashjoin = on as $$
 #variable_conflict use_column
 declare
     v_batch ostinato_data.batch;
-    v_kinds constant text[] := coalesce(kinds, '{}');
     v_hint  ostinato_data.claim_hint;
-    v_ring  ostinato_data.lanes;
+    v_lanes ostinato_data.lanes;
     v_keys  text[];
-    v_key   text;
 begin
-    select * into v_hint from claim_hint h where h.queue = limits.name and h.kinds = v_kinds;
-    v_ring := ostinato.look_up_lanes(limits.name, (v_hint.lanes).last_tenant);
-    v_keys := array(select k from ostinato.ready_keys(limits.name, coalesce(v_hint.last_key, '')) k);
-    v_key := v_keys[1000];
-    if v_key is null and v_hint.last_key is not null then
+    select * into v_hint from claim_hint h where h.queue = limits.name and h.kinds = coalesce(take_limited.kinds, '{}');
+    v_hint.queue := limits.name;
+    v_keys := array(select k from ostinato.ready_keys(limits.name, coalesce(v_hint.seen_key, '')) k);
+    if v_keys[1000] is null and v_hint.seen_key is not null then
         v_keys := v_keys || array(select k from ostinato.ready_keys(limits.name, '') k);
     end if;
     with lane as materialized (
-        select l.* from unnest(v_ring.priorities, v_ring.tenants) with ordinality l (priority, tenant_id, n)
+        select l.*, count(*) over () as lanes from ostinato.limited_lanes(v_hint) l
     ), seen as materialized (
         select s.* from lane l cross join lateral (
-            select c.ctid as row_id, c.priority, c.tenant_id, c.position, c.crashes, c.limit_key from ready c
+            select c.ctid as row_id, c.priority, c.tenant_id, c.limit_key from ready c
             where c.queue = limits.name and c.priority = l.priority and c.tenant_id = l.tenant_id
               and (c.crashes < 2 or suspects) and (kinds is null or c.kind = any (kinds))
-            order by c.position limit ceil(greatest(wanted, 1000)::numeric / cardinality(v_ring.tenants))) s
-    ), candidate as (
-        select s.* from seen s where s.limit_key is null
+            order by c.position limit greatest(16, ceil(greatest(wanted, 1000)::numeric / l.lanes))) s
+    ), candidate as materialized (
+        select r.* from (select array_agg(s.row_id) as rows from seen s where s.limit_key is null group by s.priority, s.tenant_id) s
+        cross join lateral (
+            select c.ctid as row_id, c.* from ready c where c.ctid = any (s.rows)
+            order by c.position limit wanted for update skip locked) r
         union all
         select r.* from ostinato.free_keys(limits, v_keys || array(select s.limit_key from seen s where s.limit_key is not null)) f
         cross join lateral (
-            select c.ctid, c.priority, c.tenant_id, c.position, c.crashes, c.limit_key from ready c
+            select c.ctid, c.* from ready c
             where c.queue = limits.name and c.limit_key = f.limit_key
               and (c.crashes < 2 or suspects) and (kinds is null or c.kind = any (kinds))
-            order by c.queue, c.limit_key, c.priority, c.position limit least(f.free, wanted)) r
+            order by c.queue, c.limit_key, c.priority, c.position limit least(f.free, wanted) for update skip locked) r
     ), ranked as (
         -- At most one suspect at a time, see take_suspect.
         select c.*, row_number() over (partition by c.crashes >= 2 order by c.priority, c.position) as n from candidate c
-    ), turn as (
-        select r.row_id, row_number() over (order by r.priority, r.turn, l.n, r.position) as o from (
+    ), turn as materialized (
+        select r.*, row_number() over (order by r.priority, r.turn, l.n, r.position) as o from (
             select r.*, row_number() over (partition by r.priority, r.tenant_id order by r.position) as turn
             from ranked r where r.crashes < 2 or r.n = 1) r
         left join lane l on l.priority = r.priority and l.tenant_id = r.tenant_id
-        order by 2 limit wanted
+        order by o limit wanted
     ), gone as (
-        delete from ready r where r.ctid = any (array(
-            select c.ctid from ready c where c.ctid = any (array(select t.row_id from turn t)) for update skip locked))
-        returning r.ctid as row_id, r.*
+        delete from ready r where r.ctid = any (array(select t.row_id from turn t))
     )
-    select coalesce(array_agg(g.job_id), '{}'), array_agg(g.position), array_agg(g.attempt), array_agg(g.failures), array_agg(g.crashes),
-           array_agg(g.limit_key), coalesce(bool_or(g.keyed), false), (array_agg(g.tenant_id))[count(*)]
-    into v_batch.job_ids, v_batch.positions, v_batch.attempts, v_batch.failures, v_batch.crashes, v_batch.limit_keys, v_batch.keyed, v_ring.last_tenant
-    from (select g.* from gone g join turn t on t.row_id = g.row_id order by t.o) g;
-    perform ostinato.go_on_from(limits.name, v_kinds, coalesce(v_ring.last_tenant, (v_hint.lanes).last_tenant), v_key, v_hint);
+    select coalesce(array_agg(t.job_id order by o), '{}'), array_agg(t.position order by o), array_agg(t.attempt order by o),
+           array_agg(t.failures order by o), array_agg(t.crashes order by o), array_agg(t.limit_key order by o),
+           coalesce(bool_or(t.keyed), false), array_agg(t.priority order by o desc), (array_agg(t.tenant_id order by o desc))[1]
+    into v_batch.job_ids, v_batch.positions, v_batch.attempts, v_batch.failures, v_batch.crashes, v_batch.limit_keys,
+         v_batch.keyed, v_lanes.priorities, v_lanes.last_tenant
+    from turn t;
+    perform ostinato.go_on_from(v_hint, coalesce(kinds, '{}'), v_lanes.priorities[1], v_lanes.last_tenant, v_keys[1000]);
     return v_batch;
 end
 $$;
 
--- Remembers where the next claim of a queue with key limits goes on; written only when that is elsewhere.
-create function ostinato.go_on_from(queue text, kinds text[], tenant text, key text, was ostinato_data.claim_hint) returns void language sql
+-- Remembers where the next claim of a queue with key limits goes on; a tenant of null: nothing was taken.
+create function ostinato.go_on_from(hint ostinato_data.claim_hint, kinds text[], priority smallint, tenant text, key text) returns void
+language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    insert into claim_hint (queue, kinds, lanes, last_key)
-    select $1, $2, row(null, null, null, $3, null, null, null)::ostinato_data.lanes, $4
-    where (($5).lanes).last_tenant is distinct from $3 or ($5).last_key is distinct from $4
-    on conflict on constraint claim_hint_pkey do update set lanes = excluded.lanes, last_key = excluded.last_key
+#variable_conflict use_variable
+declare
+    v_next ostinato_data.claim_hint := hint;
+    v_lane record;
+begin
+    if tenant is not null then
+        v_next.last_priority := priority;
+        v_next.lanes := row(null, null, null, tenant, null, null, null)::ostinato_data.lanes;
+    end if;
+    select l.priority, l.tenant_id into v_lane
+    from ostinato.ready_lanes(hint.queue, coalesce(hint.seen_priority, -32768), coalesce(hint.seen_tenant, '')) l offset 255;
+    v_next.seen_priority := v_lane.priority;
+    v_next.seen_tenant := v_lane.tenant_id;
+    v_next.seen_key := key;
+    if v_next is distinct from hint then
+        insert into claim_hint (queue, kinds, lanes, last_priority, seen_priority, seen_tenant, seen_key)
+        values (hint.queue, kinds, coalesce(v_next.lanes, row(null, null, null, null, null, null, null)::ostinato_data.lanes),
+                v_next.last_priority, v_next.seen_priority, v_next.seen_tenant, v_next.seen_key)
+        on conflict on constraint claim_hint_pkey do update set
+            lanes = excluded.lanes, last_priority = excluded.last_priority, seen_priority = excluded.seen_priority,
+            seen_tenant = excluded.seen_tenant, seen_key = excluded.seen_key;
+    end if;
+end
 $$;
