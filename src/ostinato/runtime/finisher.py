@@ -127,8 +127,13 @@ class Finisher:
 
     async def _write_all(self) -> None:
         by_type: dict[type, list[Finished]] = {}
+        jobs: set[int] = set()
         for finished in self._writing:
-            by_type.setdefault(type(finished.verdict), []).append(finished)
+            # A lost attempt and the next one of its job go one after the other: what is refused is
+            # told by the job alone.
+            if finished.job.id not in jobs:
+                jobs.add(finished.job.id)
+                by_type.setdefault(type(finished.verdict), []).append(finished)
         trouble: Exception | None = None
         async with self._keeper.connection() as conn:
             for verdict_type, group in by_type.items():
