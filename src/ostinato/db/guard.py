@@ -29,17 +29,30 @@ SECOND_CHANCE_SECONDS = 1.0
 UNREPLICATED = "SyncRepWaitForLSN"
 
 
-class Guard:
-    """A context manager around the use of a connection; see the module."""
+class _Seen:
+    """What a guard has seen of its connection."""
 
-    __slots__ = ("_conn", "_due", "_loop", "_timer", "expired", "seconds", "unreplicated")
+    __slots__ = ("expired", "unreplicated")
 
-    def __init__(self, conn: psycopg.AsyncConnection[Any], seconds: float = CALL_SECONDS) -> None:
-        self.seconds = seconds
+    def __init__(self) -> None:
         self.expired = False
         """The time was up and the connection was cut."""
         self.unreplicated = False
         """The server gave up waiting for a synchronous standby: the commit may yet be lost."""
+
+    def _notice(self, notice: Diagnostic) -> None:
+        if notice.source_function == UNREPLICATED:
+            self.unreplicated = True
+
+
+class Guard(_Seen):
+    """A context manager around the use of a connection; see the module."""
+
+    __slots__ = ("_conn", "_due", "_loop", "_timer", "seconds")
+
+    def __init__(self, conn: psycopg.AsyncConnection[Any], seconds: float = CALL_SECONDS) -> None:
+        super().__init__()
+        self.seconds = seconds
         self._conn = conn
 
     def __enter__(self) -> Self:
@@ -70,17 +83,12 @@ class Guard:
         self.expired = True
         cut(self._conn)
 
-    def _notice(self, notice: Diagnostic) -> None:
-        if notice.source_function == UNREPLICATED:
-            self.unreplicated = True
 
-
-class ThreadGuard:
+class ThreadGuard(_Seen):
     """The same around the use of a synchronous connection, by a thread of its own."""
 
     def __init__(self, conn: psycopg.Connection[Any], seconds: float = CALL_SECONDS) -> None:
-        self.expired = False
-        self.unreplicated = False
+        super().__init__()
         self._conn = conn
         self._over = False
         self._lock = threading.Lock()
@@ -108,10 +116,6 @@ class ThreadGuard:
             if not self._over:
                 self.expired = True
                 cut(self._conn)
-
-    def _notice(self, notice: Diagnostic) -> None:
-        if notice.source_function == UNREPLICATED:
-            self.unreplicated = True
 
 
 def is_open(conn: BaseConnection[Any]) -> bool:
