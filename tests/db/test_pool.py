@@ -2,8 +2,7 @@ import asyncio
 import os
 import random
 import signal
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
 
 import psycopg
 import pytest
@@ -15,6 +14,7 @@ from ostinato.db.embedded import Server, Urls
 from ostinato.db.guard import Guard
 from ostinato.db.pool import Connection, Pool, connect, conninfo, retrying, transaction
 from tests.db.proxy import Fault, proxied
+from tests.db.standby import waiting_for_a_standby, waits_for_a_standby
 from tests.db.waiting import until_async
 
 
@@ -181,28 +181,13 @@ def end_backend(urls: Urls, pid: int) -> None:
         admin.execute("select pg_terminate_backend(%s, 5000)", [pid])
 
 
-@contextmanager
-def waiting_for_a_standby(urls: Urls) -> Iterator[psycopg.Connection]:
-    """A server whose commits wait for a standby that does not exist."""
-    with psycopg.connect(urls.admin, autocommit=True) as admin:
-        admin.execute("set synchronous_commit = local")
-        admin.execute("alter system set synchronous_standby_names = 'nobody'")
-        admin.execute("select pg_reload_conf()")
-        try:
-            yield admin
-        finally:
-            admin.execute("alter system reset synchronous_standby_names")
-            admin.execute("select pg_reload_conf()")
-
-
 async def test_a_cancelled_wait_for_a_standby_is_unknown_not_ok(urls: Urls) -> None:
     conn = await connect(urls.worker)
     pid = conn.info.backend_pid
 
     with waiting_for_a_standby(urls) as admin:
-        await until_async(lambda: shows(conn, "synchronous_standby_names", "nobody"))
         committing = asyncio.create_task(write(conn, 1, seconds=30))
-        await until_async(lambda: waits_for_standby(admin, pid))
+        await until_async(lambda: asyncio.to_thread(waits_for_a_standby, admin, pid))
         admin.execute("select pg_cancel_backend(%s)", [pid])
 
         with pytest.raises(CommitUnknown, match="standby"):
@@ -213,11 +198,6 @@ async def test_a_cancelled_wait_for_a_standby_is_unknown_not_ok(urls: Urls) -> N
 async def shows(conn: psycopg.AsyncConnection, name: str, value: str) -> bool:
     row = await (await conn.execute("select current_setting(%s)", [name])).fetchone()
     return row == (value,)
-
-
-async def waits_for_standby(admin: psycopg.Connection, pid: int) -> bool:
-    found = admin.execute("select wait_event from pg_stat_activity where pid = %s", [pid])
-    return found.fetchone() == ("SyncRep",)
 
 
 async def test_the_pool_heals_when_the_server_ended_its_connections(urls: Urls, pool: Pool) -> None:

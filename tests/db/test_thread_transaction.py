@@ -11,16 +11,12 @@ import pytest
 from ostinato.base.errors import CommitUnknown
 from ostinato.db.embedded import Server, Urls
 from ostinato.runtime.database import Database, thread_transaction
-from tests.db.test_pool import waiting_for_a_standby
+from tests.db.standby import waiting_for_a_standby, waits_for_a_standby
 from tests.db.waiting import until
-
-WAITS = "select exists (select from pg_stat_activity where wait_event = 'SyncRep' and pid = %s)"
 
 
 @contextmanager
-def writing(
-    urls: Urls, seconds: float = 30, standby: str = ""
-) -> Iterator[tuple[int, threading.Event, Future[None]]]:
+def writing(urls: Urls, seconds: float = 30) -> Iterator[tuple[int, threading.Event, Future[None]]]:
     """A thread that has written and waits to be told to commit; its backend and what came of it."""
     with psycopg.connect(urls.admin, autocommit=True) as admin:
         admin.execute("create table note (n int)")
@@ -34,8 +30,6 @@ def writing(
             conn.execute("insert into note values (1)")
             backend.set_result(conn.info.backend_pid)
             commits.wait()
-            shown = "select current_setting('synchronous_standby_names')"
-            until(lambda: conn.execute(shown).fetchone() == (standby,))
 
     with ThreadPoolExecutor(1) as threads:
         written = threads.submit(write)
@@ -47,11 +41,11 @@ def writing(
 
 def test_a_cancelled_wait_for_a_standby_is_unknown(urls: Urls) -> None:
     with (
-        writing(urls, standby="nobody") as (pid, commits, written),
+        writing(urls) as (pid, commits, written),
         waiting_for_a_standby(urls) as admin,
     ):
         commits.set()
-        until(lambda: admin.execute(WAITS, [pid]).fetchone() == (True,))
+        until(lambda: waits_for_a_standby(admin, pid))
         admin.execute("select pg_cancel_backend(%s)", [pid])
 
         with pytest.raises(CommitUnknown, match="standby"):
@@ -60,7 +54,7 @@ def test_a_cancelled_wait_for_a_standby_is_unknown(urls: Urls) -> None:
 
 def test_a_commit_that_gets_no_answer_is_unknown_after_its_time(urls: Urls) -> None:
     with (
-        writing(urls, seconds=0.5, standby="nobody") as (_, commits, written),
+        writing(urls, seconds=0.5) as (_, commits, written),
         waiting_for_a_standby(urls),
     ):
         commits.set()
