@@ -15,6 +15,7 @@ from pathlib import Path
 import psycopg
 import pytest
 import structlog
+from hypothesis import HealthCheck, settings
 from structlog.testing import capture_logs
 from structlog.typing import EventDict
 
@@ -24,6 +25,12 @@ from ostinato.db import embedded
 from ostinato.db.embedded import Server, Urls
 from tests.memory import folder_in_memory
 from tests.spread import Spread, longest_first
+
+# A busy machine stalls an example now and then; which examples are tried is the same every time.
+settings.register_profile(
+    "suite", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("suite")
 
 _names = itertools.count(1)
 _called: set[str] = set()
@@ -51,6 +58,8 @@ def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
             conn.execute("alter system set track_functions = 'all'")
             conn.execute("alter system set fsync = off")  # it is never killed, and ends with us
             conn.execute("alter system set full_page_writes = off")
+            # Vacuum at the wrong moment has a lock, or a snapshot, that a test is in the way of.
+            conn.execute("alter system set autovacuum = off")
             conn.execute("select pg_reload_conf()")
         yield server
 

@@ -14,12 +14,14 @@ from tests.db.waiting import until_async
 
 QUICK: dict[str, Any] = {
     "beat_seconds": 0.2,
-    "expiry_seconds": 0.7,
+    "expiry_seconds": 30.0,  # a busy machine is no death; a test that wants one says `**MORTAL`
     "poll_seconds": 0.05,
     "cancel_grace_seconds": 0.2,
     "drain_seconds": 5.0,
     "call_timeout_seconds": 5.0,
 }
+FAST = 1e12  # jobs a second, as a worker measures them: so many that it claims ahead
+MORTAL: dict[str, Any] = {"expiry_seconds": 0.7}
 
 
 @dataclass
@@ -116,6 +118,12 @@ async def running(worker: Worker) -> AsyncIterator[asyncio.Task[None]]:
     finally:
         worker.stop()
         await task
+
+
+def listens(worker: Worker) -> bool:
+    """Whether its heart hears rings by now."""
+    listener = worker._heart._listener
+    return listener is not None and listener.connected.is_set()
 
 
 async def until(condition: Callable[[], object]) -> None:

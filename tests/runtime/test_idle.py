@@ -10,7 +10,7 @@ from ostinato import Context
 from ostinato.base.settings import Settings
 from ostinato.runtime.alerts import ALERT_SECONDS
 from ostinato.runtime.janitor import SAMPLES_SECONDS
-from tests.runtime.lab import Lab, until
+from tests.runtime.lab import Lab, listens, until
 
 ALERT_CALLS = 2  # for the figures, and for sources that failed
 STATEMENT = re.compile(r"execute [^:]*: (.*)|statement: (.*)")
@@ -56,10 +56,11 @@ async def test_an_idle_worker_only_polls_and_beats(lab: Lab, server_log: ServerL
 
     async with lab.worker(poll_seconds=0.05) as worker:
         await lab.becomes(await work.enqueue(lab.client), "done")
-        await until(lambda: not worker._claimer._due)
         await until(
             lambda: len(of(server_log.statements(), "evaluate_alerts")) >= ALERT_CALLS
         )  # the janitor's first round
+        await until(lambda: listens(worker) and not worker._finisher.pending)
+        await until(lambda: not worker._claimer._due)
         before = len(server_log.statements())
         await until(lambda: len(of(server_log.statements()[before:], "poll_jobs")) >= 40)
         idle = server_log.statements()[before:]

@@ -17,7 +17,7 @@ from ostinato.engine import claims, workers
 from ostinato.runtime import heart
 from ostinato.runtime import worker as worker_module
 from ostinato.testing import Engine
-from tests.runtime.lab import Lab, counted, until
+from tests.runtime.lab import FAST, MORTAL, Lab, counted, until
 
 NOW = Retry(delays=(0, 0, 0))
 
@@ -89,14 +89,17 @@ async def test_a_handler_that_blocks_the_loop_is_named_and_its_job_not_started_t
         threading.Event().wait(2)  # three times the expiry
 
     with others(lab.engine.database.url):
-        async with lab.worker() as worker:
+        async with lab.worker(**MORTAL) as worker:
             job_id = await blocks_everything.enqueue(lab.client)
             await lab.becomes(job_id, "done", "dead")
 
     assert attempts == [1]
     assert await lab.outcomes(job_id) == ["done"]
-    (line,) = [line for line in logs if line["event"] == "event_loop_blocked"]
-    assert line["handler"].endswith("blocks_everything")
+    (line,) = [
+        line
+        for line in logs
+        if line["event"] == "event_loop_blocked" and line["handler"].endswith("blocks_everything")
+    ]
     assert "threading.Event().wait(2)" in line["where"]
     blocked = worker._heart.recorder.value(LOOP_BLOCKED_SECONDS, line["handler"])
     assert blocked >= 0.3
@@ -112,7 +115,7 @@ async def test_a_healthy_long_job_is_not_started_twice(lab: Lab) -> None:
         await gate.wait()
 
     with others(lab.engine.database.url):
-        async with lab.worker() as worker:
+        async with lab.worker(**MORTAL) as worker:
             job_id = await long.enqueue(lab.client)
             await lab.until(
                 "select now() - claimed_at > make_interval(secs => 3 * expiry_seconds)"
@@ -143,7 +146,7 @@ async def test_a_worker_that_was_declared_dead_goes_on_under_a_new_id(
             seen.append((ctx.job.attempt, "stopped"))
             raise
 
-    async with lab.worker() as worker:
+    async with lab.worker(**MORTAL) as worker:
         first_id = worker.id
         job_id = await work.enqueue(lab.client)
         await started.wait()
@@ -206,7 +209,7 @@ async def test_a_lost_attempt_that_does_not_stop_is_not_mixed_up_with_the_next_o
                 continue
         return "first"
 
-    async with lab.worker(cancel_grace_seconds=5) as worker:
+    async with lab.worker(cancel_grace_seconds=5, **MORTAL) as worker:
         job_id = await deaf.enqueue(lab.client)
         await started.wait()
         await declare_dead(lab, beats)
@@ -233,8 +236,8 @@ async def test_what_the_dead_had_claimed_and_not_started_is_forgotten_by_them(
             started.set()
             await gate.wait()
 
-    async with lab.worker(concurrency=1, prefetch=20) as worker:
-        worker.lanes._rate = 1000.0
+    async with lab.worker(concurrency=1, prefetch=20, **MORTAL) as worker:
+        worker.lanes._rate = FAST
         ids = await work.enqueue_many(lab.client, [{}] * 10)
         await started.wait()
         await until(lambda: worker.lanes.buffered)
@@ -262,7 +265,8 @@ async def test_a_job_whose_claim_was_answered_into_the_void_is_given_back(
         started.set()
         await gate.wait()
 
-    async with lab.worker(call_timeout_seconds=0.2) as worker:
+    monkeypatch.setattr(worker_module.Worker, "_unheard_seconds", lambda _: 0.4)
+    async with lab.worker() as worker:
         known_id = await work.enqueue(lab.client)
         await started.wait()
         # From a queue that it does not ask, so that it is us who get the answer.
@@ -289,7 +293,7 @@ async def test_a_worker_whose_beats_do_not_get_through_takes_nothing_new(
     async def work(ctx: Context) -> None:
         ran.append(ctx.token)
 
-    async with lab.worker() as worker:
+    async with lab.worker(**MORTAL) as worker:
         with beats.lost():
             await until(lambda: worker._heart.may_be_dead)
             job_id = await work.enqueue(lab.client)

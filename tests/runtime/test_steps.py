@@ -694,6 +694,7 @@ async def test_a_sleeper_goes_on_under_another_worker(engine: Engine, ran: Count
         await ctx.sleep(3600)
         await ctx.step("after", ran.update, ["after"])
 
+    await engine.clock.freeze()
     await nap.enqueue(engine.client)
     await engine.run_until_idle(app, move_clock=False)
     assert ran == {"before": 1}

@@ -9,7 +9,7 @@ from structlog.typing import EventDict
 from ostinato import Cancel, Context, Retry, Snooze, SyncContext
 from ostinato.base.metrics import FENCED_WRITES
 from ostinato.engine import claims, jobs
-from tests.runtime.lab import Lab, counted, forever, running, until
+from tests.runtime.lab import FAST, Lab, counted, forever, running, until
 
 ONCE = Retry(max_attempts=1)
 
@@ -323,7 +323,7 @@ async def test_what_had_not_started_is_given_back_without_using_up_anything(lab:
     worker = lab.new_worker(concurrency=1, prefetch=100)
     async with running(worker) as task:
         # Claimed ahead, as it happens when jobs were fast until now.
-        worker.lanes._rate = 1000.0
+        worker.lanes._rate = FAST
         await slow.enqueue_many(lab.client, [{}] * 50)
         await started.wait()
         await until(lambda: worker.lanes.buffered)
@@ -443,12 +443,12 @@ async def test_jobs_behind_stuck_lanes_are_given_back_for_others(lab: Lab) -> No
         ran.append("elsewhere")
 
     async with lab.worker(concurrency=1, prefetch=100) as stuck:
-        stuck.lanes._rate = 1000.0
         await slow.enqueue(lab.client)
         await started.wait()
-        stuck.lanes._rate = 1000.0
+        stuck.lanes._rate = FAST
         await quick.enqueue_many(lab.client, [{}] * 10)
         await until(lambda: stuck.lanes.buffered == 10)
+        stuck.lanes._rate = 0.0
         async with lab.worker(concurrency=10):
             await until(lambda: len(ran) == 10)
         gate.set()

@@ -1,7 +1,7 @@
 """What the SQL tests speak: sessions that call functions, a clock to move, calls that wait."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -214,8 +214,11 @@ def refused(sqlstate: str, *words: str) -> Iterator[None]:
         assert error.diag.message_hint
 
 
-def until_blocked(watcher: Session, waiting: Session, by: Session) -> None:
+def until_blocked(
+    watcher: Session, waiting: Session, by: Session, unless: Callable[[], bool] = lambda: False
+) -> None:
     """Return as soon as one session waits for a lock that the other one holds."""
     pids = waiting.conn.info.backend_pid, by.conn.info.backend_pid
-    while not watcher.value("select %s = any (pg_blocking_pids(%s))", pids[1], pids[0]):
+    blocked = "select %s = any (pg_blocking_pids(%s))"
+    while not unless() and not watcher.value(blocked, pids[1], pids[0]):
         pass

@@ -41,6 +41,7 @@ from ostinato.base.metrics import (
 )
 from ostinato.base.settings import Settings
 from ostinato.db.keep import Keeper
+from ostinato.db.listen import POLL_NOW
 from ostinato.db.pool import Pool
 from ostinato.engine import workers
 from ostinato.engine.claims import Job
@@ -342,6 +343,8 @@ class Worker:
         self._heard(queue)
 
     def _heard(self, queue: str) -> None:
+        if queue == POLL_NOW:  # services may have missed a ring too
+            self._poll_loop.wake()
         service = self._services.get(queue.removeprefix("@"))
         if queue.startswith("@") and service is not None:
             service.wake()

@@ -28,10 +28,11 @@ from tests.runtime.lab import Lab
 # 500 requests at once share 20 connections: on a slow machine the last one waits for long.
 SETTINGS = Settings(api_rate_per_minute=1_000_000, call_timeout_seconds=60)
 
+FAR = 4_000_000_000.0  # the year 2096
 EMPTY = Path(__file__).with_name("empty.sql").read_bytes()
 
 QUICKLY = {
-    "TIMEOUT_MS": "400",
+    "TIMEOUT_MS": "20000",  # a test that is about one says so
     "BACKOFF_MS": "5,10",
     "SYNC_MS": "0",  # a test that is about the wait says so
     "SEARCH_PER_SECOND": "1000",
@@ -53,8 +54,9 @@ def enrichment_urls(shared_server: Server) -> Urls:
 
 @pytest.fixture(scope="session")
 def registers() -> Iterator[Running]:
-    """The sources, in a thread; quick, and not limited."""
-    with running(Registers(scale=0.05, limits=(100_000, 100_000))) as sandbox:
+    """The sources, in a thread; quick, not limited, with tokens that outlive the test clock."""
+    limits = (100_000, 100_000)
+    with running(Registers(scale=0.05, limits=limits, wall=lambda: FAR)) as sandbox:
         yield sandbox
 
 

@@ -200,4 +200,4 @@ class Place:
 
     def calls(self, pattern: str = "") -> list[str]:
         """The paths that the sources were asked at."""
-        return [call.path for call in self.sources.faults.calls if pattern in call.path]
+        return [call.path for call in list(self.sources.faults.calls) if pattern in call.path]

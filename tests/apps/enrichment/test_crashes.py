@@ -145,7 +145,7 @@ async def test_a_crash_after_the_last_source_calls_nobody_again(place: Place, cr
 
 
 async def test_a_worker_that_wakes_up_late_writes_nothing(place: Place, crew: Crew) -> None:
-    place.sources.order(INPI, "ok@2")
+    place.sources.order(INPI, "ok@6")
     hand = crew.start()
     await place.made()
     await caught(place, hand, "/companies/")
