@@ -16,6 +16,7 @@ import pytest
 
 from ostinato.base.errors import EmbeddedError
 from ostinato.db import binaries, cluster, embedded
+from ostinato.db.cluster import Cluster
 from ostinato.db.embedded import Server
 from ostinato.db.osuser import OsUser, let_in
 from tests.db.waiting import until
@@ -280,6 +281,42 @@ def test_a_restart_keeps_what_was_committed(data_dir: Path, mode: str) -> None:
         assert query(server.owner_url, "select n from t") == [(7,)]
 
 
+def test_a_server_that_died_is_revived_and_one_that_somebody_started_is_left_alone(
+    data_dir: Path,
+) -> None:
+    with embedded.start(data_dir) as server:
+        query(server.owner_url, "create table t as select 7 as n")
+        assert server.pid is not None
+        os.kill(server.pid, signal.SIGKILL)
+        until(lambda: server.pid is None)
+
+        server.revive()
+        revived = server.pid
+        server.revive()
+
+        assert revived is not None
+        assert server.pid == revived
+        assert query(server.owner_url, "select n from t") == [(7,)]
+
+
+def test_a_restart_of_a_server_that_ends_by_itself_starts_it(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is seen alive, and is gone when it is told to stop."""
+    with embedded.start(data_dir) as server:
+        halt = Cluster.halt
+
+        def twice(found: Cluster, mode: str) -> None:
+            halt(found, mode)
+            halt(found, mode)
+
+        monkeypatch.setattr(Cluster, "halt", twice)
+        server.restart()
+        monkeypatch.undo()
+
+        assert query(server.owner_url, "select 7") == [(7,)]
+
+
 def test_a_process_id_that_now_belongs_to_another_is_not_taken_for_the_server(
     data_dir: Path,
 ) -> None:
@@ -398,7 +435,7 @@ def small_disk(folder: Path, size: str) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        subprocess.run(["umount", str(folder)], check=True)
+        subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
 def test_too_little_room_is_said_before_anything_is_made(tmp_path: Path) -> None:

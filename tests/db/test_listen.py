@@ -105,7 +105,7 @@ def test_a_lost_connection_is_opened_again_and_asks_for_a_poll(start: Start, url
 def test_a_frozen_server_is_left_for_a_new_connection(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(listen, "CALL_SECONDS", 0.2)
+    monkeypatch.setattr(listen, "CALL_SECONDS", 1)
     heart = start()
     heart.hears(POLL_NOW)
     pid = heart.beats_again()

@@ -36,7 +36,7 @@ async def write(
     n: int,
     *,
     fail: type[Exception] | None = None,
-    seconds: float = 0.5,
+    seconds: float = 30,
 ) -> None:
     async with transaction(source, seconds=seconds) as conn:
         await conn.execute("insert into note values (%s)", [n])
@@ -148,7 +148,7 @@ async def test_a_commit_that_is_never_answered_is_unknown(urls: Urls) -> None:
         proxy.fault = "swallow"
 
         with pytest.raises(CommitUnknown, match="no answer"):
-            await write(conn, 1)
+            await write(conn, 1, seconds=2)
 
 
 async def test_a_connection_lost_before_the_commit_is_a_plain_failure(urls: Urls) -> None:

@@ -135,11 +135,13 @@ def bouncer(server: Server, urls: Urls) -> Iterator[Bouncer]:
             os.chown(path, user.uid, user.gid)
         as_user = {"user": user.uid, "group": user.gid} if os.geteuid() == 0 else {}
         with subprocess.Popen([program, "--quiet", conf], **as_user) as process:  # type: ignore[call-overload]
-            until(Path(folder, ".s.PGSQL.5432").exists)
             host = quote(folder, safe="")
-            yield Bouncer(
+            found = Bouncer(
                 f"postgresql://any@/worker?host={host}", f"postgresql://any@/admin?host={host}"
             )
+            until(lambda: process.poll() is not None or answers(found.admin))
+            assert process.poll() is None, Path(folder, "log").read_text()
+            yield found
             process.terminate()
 
 
@@ -161,3 +163,12 @@ async def test_migrations_and_calls_go_through_a_transaction_pooler(
 
     with psycopg.connect(urls.worker) as conn:
         assert conn.execute("select ostinato.things()").fetchone() == (160,)
+
+
+def answers(url: str) -> bool:
+    """Whether a server takes a connection by now."""
+    try:
+        psycopg.connect(url, connect_timeout=5).close()
+    except psycopg.OperationalError:
+        return False
+    return True

@@ -63,7 +63,9 @@ class Demo:
 
     def get(self, path: str) -> Any:  # noqa: ANN401 - the document
         bearer = {"Authorization": f"Bearer {self.key_file.read_text().strip()}"}
-        answer = httpx.get(f"{self.ready['url']}{path}", headers=bearer, trust_env=False)
+        answer = httpx.get(
+            f"{self.ready['url']}{path}", headers=bearer, trust_env=False, timeout=60
+        )
         assert answer.status_code == 200, answer.text
         return answer.json()
 
@@ -87,15 +89,17 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
 
 def answers(url: str) -> bool:
     try:
-        return bool(httpx.get(f"{url}/health/ready", trust_env=False).status_code == 200)
+        return bool(
+            httpx.get(f"{url}/health/ready", trust_env=False, timeout=60).status_code == 200
+        )
     except httpx.HTTPError:
         return False
 
 
 @pytest.mark.slow
 def test_ready_means_that_everything_answers(demo: Demo) -> None:
-    health = httpx.get(f"{demo.ready['url']}/health/ready", trust_env=False)
-    sandbox = httpx.get(f"{demo.ready['sandbox']}/_sandbox", trust_env=False)
+    health = httpx.get(f"{demo.ready['url']}/health/ready", trust_env=False, timeout=60)
+    sandbox = httpx.get(f"{demo.ready['sandbox']}/_sandbox", trust_env=False, timeout=60)
 
     assert health.json()["status"] == "ok"
     assert sandbox.json() == {"sandbox": [each.name for each in stand_ins(APPS)]}
@@ -121,6 +125,7 @@ def test_the_sample_data_is_there_in_several_states(demo: Demo) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_every_scenario_holds_on_it(demo: Demo) -> None:
     told = demo.shell.json("demo")
 
@@ -200,7 +205,7 @@ def test_a_stop_under_load_finishes_the_running_requests(shell: Shell, tmp_path:
         waiting = [
             callers.submit(httpx.get, f"{url}/slow", trust_env=False, timeout=30) for _ in range(20)
         ]
-        until(lambda: httpx.get(f"{url}/begun", trust_env=False).json() == 20)
+        until(lambda: httpx.get(f"{url}/begun", trust_env=False, timeout=60).json() == 20)
         up.signal(signal.SIGINT)
         answered = [each.result() for each in waiting]
         assert up.ended() == 0

@@ -230,7 +230,7 @@ async def test_a_lease_has_one_holder_and_who_lost_it_writes_nothing(lab: Lab) -
                 await conn.execute("insert into effect (note) values (%s)", [f"{lease.token}"])
                 await lease.guard(conn)
 
-    async with lab.worker() as worker:
+    async with lab.worker(expiry_seconds=2) as worker:
         first_id = worker.id
         job_id = await sync.enqueue(lab.client)
         await held.wait()
@@ -270,7 +270,7 @@ async def test_a_schedule_fires_once_a_slot_however_many_workers_there_are(lab: 
         served.append(scheduled_for)
 
     async with lab.worker(), lab.worker(), lab.worker():
-        at = await clock.now(lab.engine.admin) + timedelta(seconds=1)
+        at = await clock.now(lab.engine.admin) + timedelta(seconds=3)
         async with lab.client.transaction() as conn:
             await schedules.upsert_many(
                 conn, [Schedule(f"open-{n}", opens.name, at=at, key=f"shop-{n}") for n in range(20)]

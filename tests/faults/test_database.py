@@ -59,12 +59,12 @@ def test_a_crash_of_the_database_under_load_loses_nothing_and_work_resumes_by_it
 
 def test_an_outage_longer_than_the_expiry_takes_no_job_from_a_living_worker(site: Site) -> None:
     """The tick gap: after it every lease looks expired, and none is."""
-    crew = site.crew(beat_seconds=0.4, expiry_seconds=1.5)
+    crew = site.crew(beat_seconds=0.9, expiry_seconds=3)
     site.ready(crew.start(), crew.start())
-    ids = site.enqueue("traced", 10, seconds=4)
+    ids = site.enqueue("traced", 10, seconds=7)
     site.until("select count(*) = 10 from started")
     site.server.cluster.halt("immediate")
-    passed(2)
+    passed(3.5)
     site.server.restart()
     site.until_idle()
 
@@ -132,11 +132,11 @@ def test_connections_cut_around_a_commit_leave_exact_effects(site: Site, seed: i
             return rng.choice(["before", "after"])
         return None
 
-    plain, written = mixed_work(site)
     with between(site.urls.worker, site.folder) as proxy:
         crew = site.crew(proxy.url(site.urls.worker), concurrency=5)
         site.ready(crew.start(), crew.start())
         proxy.decide = decide
+        plain, written = mixed_work(site)
         eventually(lambda: len(proxy.faults) >= 20)
         proxy.decide = lambda _: None
         site.until_idle()
@@ -152,7 +152,7 @@ def test_a_claim_whose_answer_is_lost_is_given_back_and_its_jobs_run(site: Site)
     with between(site.urls.worker, site.folder) as proxy:
         crew = site.crew(
             proxy.url(site.urls.worker),
-            call_timeout_seconds=0.5,
+            call_timeout_seconds=2,
             beat_seconds=1,
             expiry_seconds=30,
         )
@@ -237,7 +237,7 @@ def test_a_migration_under_running_workers_fails_no_job_and_stalls_no_claim(
     site: Site, tmp_path: Path
 ) -> None:
     component = changed_engine(tmp_path / "next")
-    crew = site.crew(concurrency=5)
+    crew = site.crew(concurrency=5, beat_seconds=1, expiry_seconds=30)
     site.ready(crew.start(), crew.start())
     over = threading.Event()
     ids: list[int] = []

@@ -95,7 +95,7 @@ def test_who_wakes_up_late_settles_nothing_and_is_counted(site: Site) -> None:
         sleeper = crew.start()
         site.ready(sleeper)
         told.receiver.script.extend([Reply(fault=silence)] * 4)
-        told.emit(["a", "a", "b", "c", None], seconds=2)
+        told.emit(["a", "a", "b", "c", None], seconds=6)
         site.until("select count(*) = 14 from ostinato_data.delivery d where d.state = 'held'")
         eventually(lambda: len(told.receiver.calls) == 4)
         sleeper.pause()

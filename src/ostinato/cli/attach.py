@@ -153,7 +153,7 @@ async def _watch(server: embedded.Server, out: Output) -> None:
         if server.pid is None:
             out.warn(f"PostgreSQL in {server.cluster.data_dir} died; starting it again")
             try:
-                await asyncio.to_thread(server.restart)
+                await asyncio.to_thread(server.revive)
             except EmbeddedError as error:
                 out.error(error)
 

@@ -139,7 +139,16 @@ class Server:
         """Stop the server and start it again; `immediate` is a crash with recovery."""
         with _locked(self.cluster.data_dir):
             if self.cluster.pid() is not None:
-                self.cluster.halt(mode)
+                try:
+                    self.cluster.halt(mode)
+                except CommandFailed:
+                    if self.cluster.pid() is not None:
+                        raise  # otherwise it ended by itself while it was asked to
+            _ensure_running(self.cluster)
+
+    def revive(self) -> None:
+        """Start the server if nobody else has started it meanwhile."""
+        with _locked(self.cluster.data_dir):
             _ensure_running(self.cluster)
 
     def stop(self, *, force: bool = False) -> None:

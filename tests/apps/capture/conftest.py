@@ -27,6 +27,9 @@ from ostinato.testing import Engine
 from tests.apps.capture.vault import KEK, TENANT, USER, Vault
 from tests.conftest import copy_of_engine
 
+# Many at once, one behind the other: on a slow machine the last one waits for long.
+PATIENT = Settings(call_timeout_seconds=60)
+
 # Everything but what a migration made. The audit log refuses to be emptied, except by a superuser
 # who turns its triggers off.
 EMPTY = """
@@ -78,7 +81,7 @@ async def vault(database: Database) -> AsyncIterator[Vault]:
     """Captures on that database."""
     async with (
         await psycopg.AsyncConnection.connect(database.admin_url, autocommit=True) as admin,
-        Client(database) as client,
+        Client(database, PATIENT) as client,
     ):
         yield Vault(Engine(database, client, admin), database)
 

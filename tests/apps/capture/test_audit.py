@@ -229,6 +229,7 @@ async def test_heads_are_signed_by_schedule_exported_and_anchor(
     vault: Vault, store: Path, signing_key: Path
 ) -> None:
     assert "capture.sign_heads" in {each.kind for each in APP.schedules}
+    await vault.engine.clock.freeze()  # its own hour does not come
     taken = [*await sealed(vault, store, 2), *await sealed(vault, store, 1, "ben")]
 
     assert await signed_heads(vault, signing_key) == 2

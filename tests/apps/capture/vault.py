@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 import psycopg
+from psycopg.conninfo import make_conninfo
 
 from ostinato.apps.capture import APP, audit, service
 from ostinato.apps.capture.device import Kek, Prepared, prepare
@@ -121,11 +122,14 @@ class Vault:
     ) -> list[T | Exception]:
         """Do something in that many threads at the same time, each on a connection of its own."""
         ready = threading.Barrier(count)
+        # So many on so few cores take their time, one behind the other.
+        options = {"connect_timeout": "60", "options": "-c lock_timeout=60s"}
+        patient = make_conninfo(self.database.url, **options)
 
         async def one(number: int) -> T:
-            async with await connect(self.database.url) as conn:
+            async with await connect(patient) as conn:
                 ready.wait(60)
-                async with transaction(conn):
+                async with transaction(conn, seconds=60):
                     await tenants.enter(conn, TENANT, user_id=user)
                     return await work(conn, number)
 

@@ -232,7 +232,7 @@ async def world(
     database = outbound_database
     for name, value in providers.settings(sandbox.url).items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setenv("OSTINATO_OUTBOUND_TIMEOUT_SECONDS", "0.4")
+    monkeypatch.setenv("OSTINATO_OUTBOUND_TIMEOUT_SECONDS", "30")
     monkeypatch.setenv("OSTINATO_OUTBOUND_PUBLIC_URL", api)
     providers.reset()
     providers.api = api
@@ -251,6 +251,12 @@ async def world(
         yield made
         await made.quiet()
         await note_called_functions(admin)
+
+
+@pytest.fixture
+def impatient(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For those who wait for an answer that never comes."""
+    monkeypatch.setenv("OSTINATO_OUTBOUND_TIMEOUT_SECONDS", "1")
 
 
 async def set_clock(engine: Engine, at: datetime) -> None:

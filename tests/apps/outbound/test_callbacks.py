@@ -171,6 +171,7 @@ async def test_an_error_is_not_undone_by_the_sent_that_it_overtook(world: World)
     assert len(world.providers.sent) == 2
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_a_late_error_of_an_old_attempt_sends_nothing_again(world: World) -> None:
     """The first attempt's answer was lost, the second was taken: it stands for the message."""
     world.providers.script(TO, "lost", statuses=[])
@@ -186,6 +187,7 @@ async def test_a_late_error_of_an_old_attempt_sends_nothing_again(world: World) 
     assert len(world.providers.sent) == 2
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_an_attempt_that_fails_after_another_was_taken_changes_nothing(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -563,6 +565,7 @@ async def test_unsubscribing_takes_a_post_and_no_more(world: World) -> None:
     assert (after["status"], after["events"][-1]["source"]) == ("REVOKED", "EMAIL_LINK")
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_audit_timeline_and_figures_tell_the_story(world: World) -> None:
     """1.2, 6.3: whatever the order of callbacks, each step has its traces."""
     numbers = ("0001", "0007", "0010")

@@ -105,7 +105,9 @@ async def test_retries_follow_the_seed_and_end_among_the_dead_letters(world: Wor
     began = [datetime.fromisoformat(each["createdAt"]) for each in shown["attempts"]]
     gaps = [(b - a).total_seconds() for a, b in pairwise(began)]
     expected = (60, 300, 900, 3600)
-    assert all(0.89 <= gap / base <= 1.12 for gap, base in zip(gaps, expected, strict=True)), gaps
+    late = 15  # a tenth to both sides, and what a busy machine adds
+    for gap, base in zip(gaps, expected, strict=True):
+        assert base * 0.89 <= gap <= base * 1.1 + late, gaps
     assert (shown["status"], shown["errorCode"]) == ("FAILED", "131016")
     assert shown["deadReason"] == "5 attempts used up"
     assert await world.value("select ostinato.job_state(%s)", shown["jobId"]) == "dead"
@@ -166,6 +168,7 @@ async def test_a_message_that_failed_for_good_can_be_retried_too(world: World) -
     assert (await world.show(made))["status"] in ("SENT", "DELIVERED")
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_a_lost_answer_is_resolved_by_its_callback_and_not_sent_again(world: World) -> None:
     """Magic recipient 0006: taken, no answer, but callbacks with our own reference."""
     made = await sent(world, "+33639980006")
@@ -182,6 +185,7 @@ async def test_a_lost_answer_is_resolved_by_its_callback_and_not_sent_again(worl
     assert [each["status"] for each in shown["attempts"]] == ["SUCCESS"]
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_a_lost_answer_without_a_callback_is_sent_again_after_the_hold(world: World) -> None:
     world.providers.script(TO, "lost")
     made = await sent(world)
@@ -380,6 +384,7 @@ async def test_one_person_gets_a_burst_of_45_and_then_one_in_six_seconds(world: 
     await world.rows("select ostinato.set_test_clock(null, interval '0')")
 
 
+@pytest.mark.usefixtures("impatient")
 async def test_a_lost_answer_of_the_other_providers_waits_for_a_callback_too(world: World) -> None:
     """Twilio tells by the reference that was sent along; a mail server tells nothing."""
     made = {}

@@ -92,9 +92,9 @@ def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
     if order[0] in TRICKS:
         TRICKS[order[0]](task, order)
     if order[0] == "steps":
-        for number in range(8):  # more than a second on one page, but never still
+        for number in range(5):  # longer on one page than one may stand still
             tell(1, 2, f"step {number}")
-            time.sleep(0.2)  # noqa: TID251 - that it takes long is the subject
+            time.sleep(0.8)  # noqa: TID251 - that it takes long is the subject
     if order[0] not in {"lie", "symlink"}:
         Path(task["part"]).write_bytes(f"attempt {task['attempt']}".encode())
     return {"pages": 2}

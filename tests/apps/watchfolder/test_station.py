@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -87,8 +88,13 @@ def test_a_result_that_is_not_there_is_an_error(rogue: Desk) -> None:
 
 def test_a_page_that_never_ends_is_a_timeout(tmp_path: Path) -> None:
     work = tmp_path / "work"
-    with desk(build(Station(plan(page_seconds=0.3), work), dict), work) as here:
-        ended = here.done(b"hang")
+    station = Station(plan(), work)
+    with desk(build(station, dict), work) as here:
+        body = here.place(b"hang")
+        here.submit(body)
+        child_of(here, body["jobKey"])  # it stands at its page by now
+        station.plan = replace(station.plan, page_seconds=0.3)
+        ended = here.ended(body["jobKey"])
 
     assert ended["error"]["code"] == "TIMEOUT"
     assert "page 1 of 2" in ended["error"]["message"]
@@ -96,7 +102,7 @@ def test_a_page_that_never_ends_is_a_timeout(tmp_path: Path) -> None:
 
 def test_a_long_job_lives_as_long_as_it_does_not_stand_still(tmp_path: Path) -> None:
     work = tmp_path / "work"
-    with desk(build(Station(plan(page_seconds=0.6), work), dict), work) as here:
+    with desk(build(Station(plan(page_seconds=3), work), dict), work) as here:
         ended = here.done(b"steps")
 
     assert (ended["state"], ended["error"]) == ("DONE", None)

@@ -88,6 +88,7 @@ select pid, coalesce(application_name, ''), coalesce(usename::text, ''), coalesc
        extract(epoch from clock_timestamp() - xact_start)::double precision
 from pg_catalog.pg_stat_activity
 where datname = current_database() and pid <> pg_catalog.pg_backend_pid() and xact_start is not null
+  and backend_type = 'client backend'
 order by xact_start
 limit 1;
 

@@ -237,6 +237,7 @@ class Station:
                     await self._settle(job, told["ended"])
         if not self._closing:
             log.error("nursery_died", service=self.plan.name)
+            self._nursery = None  # nobody is to be ordered from the dead one
             for job in list(self._running.values()):
                 del self._running[job.id]
                 self._fail(job, Refused("SERVICE_RESTARTED", "the nursery died"))
