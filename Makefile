@@ -22,7 +22,7 @@ up: .venv/ready ## start everything: PostgreSQL, schema, API, worker, demo (ARGS
 test: export PYTHONDONTWRITEBYTECODE =
 test: .venv/ready ## run all tests (ARGS="-k name", ARGS="-m 'not slow'")
 	@$(BIN)/python -m compileall -q -j 2 src tests
-	@$(BIN)/pytest -n 3 $(ARGS)
+	@$(BIN)/pytest -n 4 $(ARGS)
 
 check: .venv/ready ## format, lint, types, import contracts and house rules, in seconds
 	$(BIN)/ruff format --check .
