@@ -10,6 +10,7 @@ import pytest
 
 from ostinato.base.errors import CommitUnknown
 from ostinato.db.embedded import Server, Urls
+from ostinato.db.guard import ThreadGuard
 from ostinato.runtime.database import Database, thread_transaction
 from tests.db.standby import waiting_for_a_standby, waits_for_a_standby
 from tests.db.waiting import until
@@ -61,6 +62,18 @@ def test_a_commit_that_gets_no_answer_is_unknown_after_its_time(urls: Urls) -> N
 
         with pytest.raises(CommitUnknown, match=r"no answer within 0\.5 s"):
             written.result()
+
+
+def test_a_timer_that_goes_off_late_cuts_nothing(urls: Urls) -> None:
+    """It had begun to run when its call ended."""
+    with psycopg.connect(urls.admin) as conn:
+        with ThreadGuard(conn, 3600) as guard:
+            conn.execute("select 1")
+
+        guard._expire()
+
+        assert not guard.expired
+        assert conn.execute("select 7").fetchone() == (7,)
 
 
 def test_a_commit_is_a_commit(server: Server, urls: Urls) -> None:

@@ -386,6 +386,35 @@ async def test_progress_of_an_attempt_that_was_lost_is_not_written_and_counted(
     assert found == [(2, 1)]
 
 
+async def test_of_two_attempts_that_tell_at_once_only_the_lost_one_is_refused(
+    lab: Lab, logs: list[EventDict]
+) -> None:
+    started, again, gate, over = (asyncio.Event() for _ in range(4))
+
+    @lab.app.job(retry=NOW)
+    async def work(ctx: Context) -> None:
+        (started if ctx.job.attempt == 1 else again).set()
+        await gate.wait()
+        ctx.progress(ctx.job.attempt)
+        await over.wait()
+
+    async with lab.worker() as worker:
+        job_id = await work.enqueue(lab.client)
+        await started.wait()
+        await lab.rows("select ostinato.rescue_claim(id, 3) from ostinato_data.claim")
+        await again.wait()
+        gate.set()
+        await lab.until("select count(*) > 0 from ostinato_data.job_progress")
+        await until(lambda: counted(worker, FENCED_WRITES, "progress"))
+        found = await lab.rows("select attempt, done from ostinato_data.job_progress")
+        over.set()
+        await lab.becomes(job_id, "done")
+
+    assert found == [(2, 2)]
+    told = [line["attempt"] for line in logs if line.get("verb") == "progress"]
+    assert told == [1]
+
+
 async def test_what_ended_is_counted_by_kind_and_outcome(lab: Lab) -> None:
     @lab.app.job(retry=Retry(max_attempts=1))
     async def work(ctx: Context, how: str) -> object:

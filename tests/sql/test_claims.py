@@ -307,6 +307,20 @@ def test_lanes_that_were_handed_on_long_ago_are_not_trusted(db: Session, clock: 
     assert db.claimed_ids(db.worker("w2"), 5) == [jobs[0], *jobs[40:44]]
 
 
+def test_however_much_lanes_cost_they_are_trusted_for_seconds_only(
+    db: Session, admin: Session, clock: Clock
+) -> None:
+    for _ in range(50):
+        db.enqueue()
+    db.claim(db.worker(), 40)
+    admin.rows("update ostinato_data.claim_hint set lanes.cost = '1 hour' returning 1")
+
+    clock.advance(seconds=5)
+    assert db.value("select ostinato.handed_on('default', null)") is not None
+    clock.advance(seconds=0.1)
+    assert db.value("select ostinato.handed_on('default', null)") is None
+
+
 def test_a_claim_with_patience_waits_for_the_first_job(db: Session, other: Session) -> None:
     worker = other.worker("w2")
     asked = {"worker_id": worker, "queue": "default", "wanted": 5, "patience": 1.0}
