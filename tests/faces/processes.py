@@ -6,7 +6,7 @@ import pty
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -25,18 +25,12 @@ class Running:
 
     def line(self, start: str) -> str:
         """The next line on stdout that starts so; fails when stdout ends before."""
-        for line in self._stdout:
-            if line.startswith(start):
-                return line.rstrip("\n")
-        raise AssertionError(f"no line starts with {start!r}; stderr:\n{self.stderr}")
+        return self._find(lambda line: line.startswith(start), start).rstrip("\n")
 
     def event(self, name: str) -> dict[str, Any]:
         """The next event of this name that a command with --json tells."""
-        for line in self._stdout:
-            told: dict[str, Any] = json.loads(line)
-            if told.get("event") == name or name in told:
-                return told
-        raise AssertionError(f"no event {name!r}; stderr:\n{self.stderr}")
+        found: dict[str, Any] = json.loads(self._find(lambda line: _tells(line, name), name))
+        return found
 
     def rest(self) -> list[str]:
         """What is left on stdout, until it ends."""
@@ -49,10 +43,24 @@ class Running:
         """Wait for the end; the exit code."""
         return self.process.wait()
 
+    def _find(self, wanted: Callable[[str], bool], what: str) -> str:
+        passed = []
+        for line in self._stdout:
+            if wanted(line):
+                return line
+            passed.append(line)
+        told = f"stdout:\n{''.join(passed)}\nstderr:\n{self.stderr}"
+        raise AssertionError(f"no line of {what!r}; {told}")
+
     @property
     def _stdout(self) -> IO[str]:
         assert self.process.stdout is not None
         return self.process.stdout
+
+
+def _tells(line: str, name: str) -> bool:
+    told = json.loads(line)
+    return told.get("event") == name or name in told
 
 
 @contextmanager
