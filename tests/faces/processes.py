@@ -85,10 +85,12 @@ def running(folder: Path, env: dict[str, str], *args: str) -> Iterator[Running]:
             process.kill()
 
 
-# Makes stdin the terminal that Ctrl-C is typed at. Not a preexec_fn, which may block for ever in a
-# process with threads, such as one of pytest-xdist.
+# Makes stdin the terminal that Ctrl-C is typed at, and hears it, as what a shell starts does: tests
+# that run in the background may ignore it. Not a preexec_fn, which may block for ever in a process
+# with threads, such as one of pytest-xdist.
 TAKE_TERMINAL = """
-import fcntl, runpy, termios
+import fcntl, runpy, signal, termios
+signal.signal(signal.SIGINT, signal.default_int_handler)
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 runpy.run_module("ostinato", run_name="__main__", alter_sys=True)
 """
