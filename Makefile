@@ -38,8 +38,8 @@ bench-check: .venv/ready ## fail if Ostinato is more than 15 % slower than bench
 	@$(BIN)/python -m bench.check $(ARGS)
 
 reference: .venv/ready ## write docs/reference and deploy from the declared errors, metrics, alerts …
-	@$(BIN)/python -m ostinato.cli.reference
-	@$(BIN)/python -m ostinato.cli.deploy
+	@$(BIN)/python -m ostinato._faces.cli.dev.reference
+	@$(BIN)/python -m ostinato._faces.cli.dev.deploy
 
 snapshot: .venv/ready ## write the schema snapshot that the tests and reviews compare with
 	@$(BIN)/python -m tests.snapshot

@@ -15,6 +15,11 @@ from statistics import median
 from uuid import uuid4
 
 from ostinato import testing
+from ostinato._core.base.flow import flow
+from ostinato._core.db import migrate
+from ostinato._core.db.pool import connect
+from ostinato._core.engine import clock, upkeep
+from ostinato._core.runtime.client import Client
 from ostinato.apps.capture import acquire_lock_and_check_idempotence, service
 from ostinato.apps.capture.device import Kek, prepare
 from ostinato.apps.capture.model import Create, Device
@@ -22,11 +27,6 @@ from ostinato.apps.capture.queries import Connection
 from ostinato.apps.capture.rules import compute_canonical_fingerprint
 from ostinato.apps.capture.schema import COMPONENT
 from ostinato.apps.capture.service import Wanted
-from ostinato.base.flow import flow
-from ostinato.db import migrate
-from ostinato.db.pool import connect
-from ostinato.engine import clock, upkeep
-from ostinato.runtime.client import Client
 
 TENANT, USER = "bench", "ana"
 ROUNDS = 5

@@ -19,15 +19,15 @@ from typing import Any
 import httpx
 
 from ostinato import Worker, testing
-from ostinato.api.parts import Parts
-from ostinato.api.server import build
+from ostinato._core.base.settings import Settings
+from ostinato._core.db import migrate
+from ostinato._core.engine import keys, upkeep
+from ostinato._faces.api.parts import Parts
+from ostinato._faces.api.server import build
 from ostinato.apps.enrichment import APP
 from ostinato.apps.enrichment.sandbox import Registers
 from ostinato.apps.enrichment.schema import COMPONENT
-from ostinato.base.settings import Settings
-from ostinato.db import migrate
-from ostinato.engine import keys, upkeep
-from ostinato.sandbox.running import running
+from ostinato.lab.sandbox.running import running
 
 READS = 500
 COMPANIES = 200

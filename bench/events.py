@@ -14,11 +14,11 @@ from typing import Any
 from psycopg import AsyncConnection
 
 from ostinato import App, Worker, testing
-from ostinato.base.flow import flow
-from ostinato.db.pool import connect
-from ostinato.engine import outbox, subscriptions, upkeep, workers
-from ostinato.engine.outbox import NewEvent
-from ostinato.engine.subscriptions import Settlement
+from ostinato._core.base.flow import flow
+from ostinato._core.db.pool import connect
+from ostinato._core.engine import outbox, subscriptions, upkeep, workers
+from ostinato._core.engine.outbox import NewEvent
+from ostinato._core.engine.subscriptions import Settlement
 
 COUNT = 20_000
 CHUNK = 500

@@ -33,13 +33,13 @@ from pydantic import BaseModel
 from bench.server import running
 from bench.systems import ours
 from ostinato import App, Client
-from ostinato.base import log
-from ostinato.base.settings import Settings
-from ostinato.engine import keys
-from ostinato.web.caller import Who
-from ostinato.web.idempotent import Key
-from ostinato.web.permissions import Permission
-from ostinato.web.routes import Router
+from ostinato._core.base import log
+from ostinato._core.base.settings import Settings
+from ostinato._core.engine import keys
+from ostinato._core.web.caller import Who
+from ostinato._core.web.idempotent import Key
+from ostinato._core.web.permissions import Permission
+from ostinato._core.web.routes import Router
 
 CONNECTIONS = 8
 SECONDS = 3.0
@@ -100,8 +100,8 @@ def serve(which: str, dsn: str, fd: int) -> None:
     """Be the server, until the caller ends."""
     import uvicorn  # noqa: PLC0415 - only the servers need it
 
-    from ostinato.api.parts import Parts  # noqa: PLC0415 - as above
-    from ostinato.api.server import build  # noqa: PLC0415 - as above
+    from ostinato._faces.api.parts import Parts  # noqa: PLC0415 - as above
+    from ostinato._faces.api.server import build  # noqa: PLC0415 - as above
 
     log.configure("json", "info", stream=Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - for life
     settings = Settings(api_rate_per_minute=10_000_000)

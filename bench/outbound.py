@@ -29,14 +29,14 @@ import psycopg
 from bench.server import running
 from bench.systems import ours
 from ostinato import Client
+from ostinato._core.base import log
+from ostinato._core.base.settings import Settings
+from ostinato._core.engine import keys
+from ostinato._core.engine.schema import install
 from ostinato.apps.outbound import sandbox as stand_in
 from ostinato.apps.outbound.schema import COMPONENT
 from ostinato.apps.outbound.signatures import meta_signature
-from ostinato.base import log
-from ostinato.base.settings import Settings
-from ostinato.cli.torture_crew import Crew, Hand
-from ostinato.engine import keys
-from ostinato.engine.schema import install
+from ostinato.lab.torture.crew import Crew, Hand
 
 MESSAGES = 300
 SECONDS = 20.0
@@ -50,10 +50,10 @@ def serve(which: str, dsn: str, fd: int) -> None:
     """Be the API, or the providers, until the caller ends."""
     import uvicorn  # noqa: PLC0415 - only the servers need it
 
-    from ostinato.api.parts import Parts  # noqa: PLC0415 - as above
-    from ostinato.api.server import build  # noqa: PLC0415 - as above
+    from ostinato._faces.api.parts import Parts  # noqa: PLC0415 - as above
+    from ostinato._faces.api.server import build  # noqa: PLC0415 - as above
     from ostinato.apps.outbound import APP  # noqa: PLC0415 - as above
-    from ostinato.sandbox.server import Sandbox  # noqa: PLC0415 - as above
+    from ostinato.lab.sandbox.server import Sandbox  # noqa: PLC0415 - as above
 
     log.configure("json", "warning", stream=Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - for life
     settings = Settings(api_rate_per_minute=10_000_000)

@@ -14,14 +14,14 @@ from typing import Any
 from psycopg import AsyncConnection
 
 from ostinato import Worker, testing
+from ostinato._core.base.settings import Settings
+from ostinato._core.db import migrate
+from ostinato._core.db.call import call
+from ostinato._core.db.pool import connect
+from ostinato._core.engine import clock, upkeep
+from ostinato._core.engine.schema import ENGINE
 from ostinato.apps.rounds import APP
 from ostinato.apps.rounds.schema import COMPONENT
-from ostinato.base.settings import Settings
-from ostinato.db import migrate
-from ostinato.db.call import call
-from ostinato.db.pool import connect
-from ostinato.engine import clock, upkeep
-from ostinato.engine.schema import ENGINE
 
 GROUPS = 100_000
 WANTED = 100_000

@@ -136,7 +136,7 @@ class BenchServer:
 
 def binaries() -> Path:
     """The folder with pgbench, which comes with the embedded server."""
-    folder: Path = import_module("ostinato.db.binaries").embedded()
+    folder: Path = import_module("ostinato._core.db.binaries").embedded()
     return folder
 
 
@@ -145,7 +145,7 @@ def running(data_dir: Path = DATABASE) -> Iterator[BenchServer]:
     """Starts the embedded server the way Ostinato does; stopped again by its last user."""
     if find_spec("ostinato") is None:
         sys.path.insert(0, str(ROOT / "src"))
-    embedded = import_module("ostinato.db.embedded")
+    embedded = import_module("ostinato._core.db.embedded")
     with embedded.start(data_dir) as started:
         _make_room(started)
         server = BenchServer(started)

@@ -2,10 +2,9 @@
 
 import asyncio
 
-from ostinato import App, Context, testing
-from ostinato.base.alerts import FIRED, RESOLVED, Alert
-from ostinato.base.metrics import QUEUE_READY
-from ostinato.engine import alerts
+from ostinato import App, Context, alerts, testing
+from ostinato.alerts import FIRED, RESOLVED, Alert
+from ostinato.observe import QUEUE_READY
 
 TEXT, REMEDY = "{value} jobs wait in queue {label}", "Start a worker."
 full = Alert("shop.full", figure=QUEUE_READY, above=2, for_seconds=30, message=TEXT, remedy=REMEDY)

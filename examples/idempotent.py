@@ -3,8 +3,8 @@
 import asyncio
 
 from ostinato import Client, testing
-from ostinato.base.errors import IdempotencyConflict
-from ostinato.engine.idempotency import Declaration, once
+from ostinato.errors import IdempotencyConflict
+from ostinato.idempotency import Declaration, once
 
 PAYMENT = Declaration(include=("account", "amount"), exclude=("trace",))
 

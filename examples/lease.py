@@ -3,8 +3,7 @@
 import asyncio
 
 from ostinato import App, Context, LeaseLost, testing
-from ostinato.engine.leases import force_release
-from ostinato.runtime.leases import enqueue_or_attach, hold
+from ostinato.leases import enqueue_or_attach, force_release, hold
 
 app = App("reports")
 

@@ -4,9 +4,8 @@ import asyncio
 
 import psycopg
 
-from ostinato import testing
-from ostinato.base.machine import Machine, Transition
-from ostinato.engine import machines
+from ostinato import machines, testing
+from ostinato.machines import Machine, Transition
 
 STEPS = (Transition("new", "pack", "packed"), Transition("packed", "send", "sent"))
 ORDER = Machine("shop_order", ("new", "packed", "sent"), "new", STEPS, terminal=("sent",))

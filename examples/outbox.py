@@ -5,8 +5,8 @@ import asyncio
 from pydantic import BaseModel
 
 from ostinato import App, Context, testing
-from ostinato.base.events import Event
-from ostinato.base.flow import flow
+from ostinato.outbox import Event
+from ostinato.tenants import flow
 
 billing = App("billing")
 

@@ -3,10 +3,8 @@
 import asyncio
 from datetime import UTC, datetime, time
 
-from ostinato import App, Context, testing
-from ostinato.engine import fires, schedules
-from ostinato.engine.fires import Slot
-from ostinato.engine.schedules import Schedule
+from ostinato import App, Context, schedules, testing
+from ostinato.schedules import Schedule, Slot
 
 app = App("rounds")
 
@@ -24,7 +22,7 @@ async def main() -> None:
         await engine.clock.freeze(datetime(2026, 3, 28, 12, tzinfo=UTC))
         async with engine.client.transaction() as conn:
             await schedules.upsert(conn, nightly)
-            for fire in await fires.next_fires(conn, "g7", 2):
+            for fire in await schedules.next_fires(conn, "g7", 2):
                 print(f"{fire.slot_local:%d %b %H:%M}, {fire.slot_at:%H:%M}Z, {fire.note}")
         await engine.clock.move(24 * 3600)
         await engine.run_until_idle(app)

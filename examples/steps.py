@@ -3,7 +3,7 @@
 import asyncio
 
 from ostinato import App, Context, Retry, testing
-from ostinato.base.flow import flow
+from ostinato.tenants import flow
 
 app = App("shop")
 order_paid = app.event("order.paid")

@@ -2,8 +2,7 @@
 
 import asyncio
 
-from ostinato import App, Context, testing
-from ostinato.engine import inspect
+from ostinato import App, Context, tenants, testing
 
 app = App("shop")
 
@@ -25,7 +24,7 @@ async def main() -> None:
         await asked.enqueue(engine.client)
         await engine.run_until_idle(app)
         async with engine.client.for_tenant("acme").transaction() as conn:
-            for line in await inspect.trail(conn, "request-42"):
+            for line in await tenants.trail(conn, "request-42"):
                 print(line.source, line.what, line.state)
 
 

@@ -5,10 +5,7 @@ import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
 
-from ostinato import App, testing
-from ostinato.base import safeurl, settings, webhooks
-from ostinato.engine.webhooks import create_endpoint
-from ostinato.runtime.webhooks import app as deliveries
+from ostinato import App, settings, testing, webhooks
 
 HERE = "127.0.0.1:*"  # inner addresses are refused unless they are listed
 SECRET, ANSWERS = webhooks.make_secret(bytes(32)), iter((503, 200))
@@ -25,9 +22,10 @@ class Receiver(BaseHTTPRequestHandler):
 
 async def main(url: str) -> None:
     async with testing.engine() as engine, engine.client.connection() as conn:
-        await create_endpoint(conn, "till", url, secret=SECRET, allowed=safeurl.parse_allowed(HERE))
+        inner = webhooks.parse_allowed(HERE)
+        await webhooks.create_endpoint(conn, "till", url, secret=SECRET, allowed=inner)
         await paid.emit(conn, {"order": 7}, tenant="default", correlation_id="request-7")
-        await engine.run_until_idle(deliveries(settings.Settings(webhooks_allow_private=HERE)))
+        await engine.run_until_idle(webhooks.app(settings.Settings(webhooks_allow_private=HERE)))
 
 
 if __name__ == "__main__":

@@ -20,9 +20,9 @@ from structlog.testing import capture_logs
 from structlog.typing import EventDict
 
 import ostinato.testing
-from ostinato.base import log
-from ostinato.db import embedded
-from ostinato.db.embedded import Server, Urls
+from ostinato._core.base import log
+from ostinato._core.db import embedded
+from ostinato._core.db.embedded import Server, Urls
 from tests.memory import folder_in_memory
 from tests.spread import Spread, longest_first
 

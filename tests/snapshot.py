@@ -9,10 +9,10 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from ostinato.db import embedded
-from ostinato.db.embedded import Server
-from ostinato.db.migrate import migrate
-from ostinato.engine.schema import ENGINE
+from ostinato._core.db import embedded
+from ostinato._core.db.embedded import Server
+from ostinato._core.db.migrate import migrate
+from ostinato._core.engine.schema import ENGINE
 
 FILE = Path(__file__).with_name("schema.snapshot.sql")
 

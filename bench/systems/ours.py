@@ -18,13 +18,13 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from bench.systems.driver import STEPS, main, postgres_observer
 from bench.systems.probe import Payload, Probe
 from ostinato import App, Client, Context, Worker
-from ostinato.base import log
-from ostinato.db.migrate import migrate
-from ostinato.engine import schedules, upkeep
-from ostinato.engine.jobs import NewJob, enqueue_many
-from ostinato.engine.schedules import Schedule
-from ostinato.engine.schema import ENGINE
-from ostinato.runtime.database import Database
+from ostinato._core.base import log
+from ostinato._core.db.migrate import migrate
+from ostinato._core.engine import schedules, upkeep
+from ostinato._core.engine.jobs import NewJob, enqueue_many
+from ostinato._core.engine.schedules import Schedule
+from ostinato._core.engine.schema import ENGINE
+from ostinato._core.runtime.database import Database
 
 PACKAGE = "ostinato"
 RETENTION_DAYS = 14

@@ -1,7 +1,7 @@
 """Ostinato: durable jobs in PostgreSQL."""
 
-from ostinato.base.backoff import Retry
-from ostinato.base.errors import (
+from ostinato._core.base.backoff import Retry
+from ostinato._core.base.errors import (
     CommitUnknown,
     InvalidInput,
     LeaseLost,
@@ -9,14 +9,14 @@ from ostinato.base.errors import (
     RetryAfter,
     UniqueConflict,
 )
-from ostinato.engine.claims import Job
-from ostinato.engine.jobs import Unique
-from ostinato.engine.queues import Queue, Rate
-from ostinato.runtime.app import App
-from ostinato.runtime.client import Client, connect
-from ostinato.runtime.context import Context, SyncContext
-from ostinato.runtime.outcomes import Cancel, Done, Snooze
-from ostinato.runtime.worker import Worker
+from ostinato._core.engine.claims import Job
+from ostinato._core.engine.jobs import Unique
+from ostinato._core.engine.queues import Queue, Rate
+from ostinato._core.runtime.client import Client, connect
+from ostinato._core.runtime.handlers.app import App
+from ostinato._core.runtime.handlers.context import Context, SyncContext
+from ostinato._core.runtime.handlers.outcomes import Cancel, Done, Snooze
+from ostinato._core.runtime.worker.worker import Worker
 
 __all__ = [
     "App",

@@ -1,5 +1,5 @@
 """`python -m ostinato`: the command."""
 
-from ostinato.cli.main import main
+from ostinato._faces.cli.main import main
 
 main()

@@ -33,30 +33,48 @@ from uuid import UUID, uuid4
 import psycopg
 from psycopg import AsyncConnection
 
-from ostinato.base.metrics import Recorder
-from ostinato.db import embedded, migrate
-from ostinato.db.call import call
-from ostinato.db.keep import Keeper
-from ostinato.db.pool import Pool, transaction
-from ostinato.engine import claims, clock, outbox, subscriptions, webhook_work, workers
-from ostinato.engine.claims import Job
-from ostinato.engine.schema import ENGINE
-from ostinato.runtime.app import App, merged_kinds
-from ostinato.runtime.client import Client
-from ostinato.runtime.context import Context
-from ostinato.runtime.database import Database, thread_transaction
-from ostinato.runtime.enrol import queues_of
-from ostinato.runtime.execute import Cancelled, Completed, Failed, Settled, Snoozed, execute
-from ostinato.runtime.finisher import Finisher
-from ostinato.runtime.kinds import JobKind
-from ostinato.runtime.relay import Deliverer, service_of
-from ostinato.runtime.saver import Saver
-from ostinato.runtime.services import declare
-from ostinato.runtime.shared import Shared
-from ostinato.runtime.steps import Slept, Waiting
-from ostinato.runtime.ticker import Ticker
+from ostinato._core.base.metrics import Recorder
+from ostinato._core.db import embedded, migrate
+from ostinato._core.db.call import call
+from ostinato._core.db.keep import Keeper
+from ostinato._core.db.pool import Pool, transaction
+from ostinato._core.engine import claims, clock, outbox, subscriptions, webhook_work, workers
+from ostinato._core.engine.claims import Job
+from ostinato._core.engine.schema import ENGINE
+from ostinato._core.runtime.client import Client
+from ostinato._core.runtime.database import Database, thread_transaction
+from ostinato._core.runtime.handlers.app import App, merged_kinds
+from ostinato._core.runtime.handlers.context import Context
+from ostinato._core.runtime.handlers.kinds import JobKind
+from ostinato._core.runtime.handlers.shared import Shared
+from ostinato._core.runtime.handlers.steps import Slept, Waiting
+from ostinato._core.runtime.observe.scenario import Scenario, ScenarioFailed, System
+from ostinato._core.runtime.services.relay import Deliverer, service_of
+from ostinato._core.runtime.services.services import declare
+from ostinato._core.runtime.services.ticker import Ticker
+from ostinato._core.runtime.worker.enrol import queues_of
+from ostinato._core.runtime.worker.execute import (
+    Cancelled,
+    Completed,
+    Failed,
+    Settled,
+    Snoozed,
+    execute,
+)
+from ostinato._core.runtime.worker.finisher import Finisher
+from ostinato._core.runtime.worker.saver import Saver
 
-__all__ = ["Clock", "Engine", "Report", "engine", "engine_on", "template_on"]
+__all__ = [
+    "Clock",
+    "Engine",
+    "Report",
+    "Scenario",
+    "ScenarioFailed",
+    "System",
+    "engine",
+    "engine_on",
+    "template_on",
+]
 
 BATCH = 100
 MOST_ROUNDS = 10_000

@@ -11,15 +11,15 @@ import psycopg
 import pytest
 from fastapi import FastAPI
 
-from ostinato.api.parts import Parts
-from ostinato.api.server import build
-from ostinato.base.settings import Settings
-from ostinato.db import migrate
-from ostinato.db.embedded import Server, Urls
-from ostinato.engine import keys
-from ostinato.engine.schema import ENGINE
-from ostinato.runtime.app import App
-from ostinato.runtime.database import Database
+from ostinato._core.base.settings import Settings
+from ostinato._core.db import migrate
+from ostinato._core.db.embedded import Server, Urls
+from ostinato._core.engine import keys
+from ostinato._core.engine.schema import ENGINE
+from ostinato._core.runtime.database import Database
+from ostinato._core.runtime.handlers.app import App
+from ostinato._faces.api.parts import Parts
+from ostinato._faces.api.server import build
 from tests.conftest import copy_of_engine, note_called_functions
 
 EMPTY = (Path(__file__).parents[1] / "runtime" / "empty.sql").read_bytes()

@@ -4,9 +4,9 @@ from typing import Any
 
 from psycopg import AsyncConnection
 
-from ostinato.base.metrics import Gauge, Recorder
-from ostinato.runtime.app import App
-from ostinato.runtime.figures import Figures
+from ostinato._core.base.metrics import Gauge, Recorder
+from ostinato._core.runtime.handlers.app import App
+from ostinato._core.runtime.observe.figures import Figures
 
 OPEN = Gauge("ostinato_till_open", "Tills that are open.", ("floor",))
 FOREIGN = Gauge("ostinato_workers_of_mine", "Has the name of another.")

@@ -12,12 +12,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ostinato.api.parts import Parts
-from ostinato.base.settings import Settings
-from ostinato.engine import keys
-from ostinato.runtime.app import App
-from ostinato.runtime.client import Client
-from ostinato.runtime.database import Database
+from ostinato._core.base.settings import Settings
+from ostinato._core.engine import keys
+from ostinato._core.runtime.client import Client
+from ostinato._core.runtime.database import Database
+from ostinato._core.runtime.handlers.app import App
+from ostinato._faces.api.parts import Parts
 from tests.api.live import serving
 
 # Ten thousand and more: OSTINATO_TEST_EXAMPLES=200

@@ -14,7 +14,7 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
-from ostinato.base.settings import Settings
+from ostinato._core.base.settings import Settings
 
 AUDIENCE = "https://api.example.com"
 

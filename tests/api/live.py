@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 import uvicorn
 
-from ostinato.api.parts import Parts
-from ostinato.api.server import build
+from ostinato._faces.api.parts import Parts
+from ostinato._faces.api.server import build
 
 
 @contextmanager

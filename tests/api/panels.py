@@ -6,8 +6,8 @@ from typing import Any
 
 from psycopg import AsyncConnection
 
-from ostinato.runtime.app import App
-from ostinato.runtime.panels import Block, Counts, Panel, Table
+from ostinato._core.runtime.handlers.app import App
+from ostinato._core.runtime.observe.panels import Block, Counts, Panel, Table
 
 NOON = datetime(2026, 6, 1, 12, tzinfo=UTC)
 

@@ -6,14 +6,14 @@ from typing import Any
 from fastapi import Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from ostinato.base.canonical import Declaration
-from ostinato.base.errors import NotFound
-from ostinato.engine.jobs import NewJob, enqueue
-from ostinato.runtime.app import App
-from ostinato.web.caller import Who
-from ostinato.web.idempotent import IDEMPOTENT, Key
-from ostinato.web.permissions import Permission
-from ostinato.web.routes import Router
+from ostinato._core.base.canonical import Declaration
+from ostinato._core.base.errors import NotFound
+from ostinato._core.engine.jobs import NewJob, enqueue
+from ostinato._core.runtime.handlers.app import App
+from ostinato._core.web.caller import Who
+from ostinato._core.web.idempotent import IDEMPOTENT, Key
+from ostinato._core.web.permissions import Permission
+from ostinato._core.web.routes import Router
 
 BUY = Permission("shop.buy", ("customer", "admin"), "order things")
 

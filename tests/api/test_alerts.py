@@ -4,13 +4,13 @@ from datetime import timedelta
 
 import pytest
 
-from ostinato.api.parts import Parts
-from ostinato.api.server import build
-from ostinato.base.alerts import Alert
-from ostinato.base.metrics import ALERTS_FIRED, QUEUE_READY, WORKERS
-from ostinato.engine import alerts
-from ostinato.engine.jobs import NewJob, enqueue
-from ostinato.runtime.app import App
+from ostinato._core.base.alerts import Alert
+from ostinato._core.base.metrics import ALERTS_FIRED, QUEUE_READY, WORKERS
+from ostinato._core.engine import alerts
+from ostinato._core.engine.jobs import NewJob, enqueue
+from ostinato._core.runtime.handlers.app import App
+from ostinato._faces.api.parts import Parts
+from ostinato._faces.api.server import build
 from tests.api.conftest import Api
 from tests.db.waiting import until_async
 

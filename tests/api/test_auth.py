@@ -14,17 +14,17 @@ import httpx
 import pytest
 from fastapi import Request
 
-from ostinato.api import auth
-from ostinato.api.auth import Authenticator, network
-from ostinato.api.ratelimit import Bounded
-from ostinato.base import log
-from ostinato.base.errors import DatabaseUnavailable, SettingsError
-from ostinato.base.metrics import HTTP_REFUSED_KEYS, Recorder
-from ostinato.base.settings import Settings
-from ostinato.engine import keys
-from ostinato.runtime.client import Client
-from ostinato.runtime.database import Database
-from ostinato.web.caller import Who
+from ostinato._core.base import log
+from ostinato._core.base.errors import DatabaseUnavailable, SettingsError
+from ostinato._core.base.metrics import HTTP_REFUSED_KEYS, Recorder
+from ostinato._core.base.settings import Settings
+from ostinato._core.engine import keys
+from ostinato._core.runtime.client import Client
+from ostinato._core.runtime.database import Database
+from ostinato._core.web.caller import Who
+from ostinato._faces.api import auth
+from ostinato._faces.api.auth import Authenticator, network
+from ostinato._faces.api.ratelimit import Bounded
 from tests.api.conftest import Api
 from tests.api.issuer import Issuer, failing, rsa_key
 from tests.api.test_ratelimit import Time

@@ -9,19 +9,19 @@ from uuid import UUID
 import httpx
 import pytest
 
-from ostinato.api.parts import Parts
-from ostinato.api.views import read_json
-from ostinato.base.settings import Settings
-from ostinato.db.embedded import Server, Urls
-from ostinato.engine import claims, outbox, schedules, steps, workers
-from ostinato.engine.claims import Failure, Job
-from ostinato.engine.jobs import NewJob, Unique, enqueue
-from ostinato.engine.outbox import NewEvent
-from ostinato.engine.schedules import Schedule
-from ostinato.engine.steps import NewStep
-from ostinato.runtime.app import App
-from ostinato.runtime.context import Context
-from ostinato.runtime.database import Database
+from ostinato._core.base.settings import Settings
+from ostinato._core.db.embedded import Server, Urls
+from ostinato._core.engine import claims, outbox, schedules, steps, workers
+from ostinato._core.engine.claims import Failure, Job
+from ostinato._core.engine.jobs import NewJob, Unique, enqueue
+from ostinato._core.engine.outbox import NewEvent
+from ostinato._core.engine.schedules import Schedule
+from ostinato._core.engine.steps import NewStep
+from ostinato._core.runtime.database import Database
+from ostinato._core.runtime.handlers.app import App
+from ostinato._core.runtime.handlers.context import Context
+from ostinato._faces.api.parts import Parts
+from ostinato._faces.api.views import read_json
 from tests.api.conftest import Api
 from tests.api.live import serving
 

@@ -3,7 +3,7 @@
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from ostinato.runtime.app import App
+from ostinato._core.runtime.handlers.app import App
 from tests.api.conftest import Api
 from tests.api.figures import APPS
 

@@ -8,9 +8,9 @@ import httpx
 import pytest
 from structlog.typing import EventDict
 
-from ostinato.base.settings import Settings
-from ostinato.runtime.app import App
-from ostinato.web.routes import Router
+from ostinato._core.base.settings import Settings
+from ostinato._core.runtime.handlers.app import App
+from ostinato._core.web.routes import Router
 from tests.api import shop
 from tests.api.conftest import Api
 

@@ -2,8 +2,8 @@
 
 import re
 
-from ostinato.base.settings import Settings
-from ostinato.runtime.database import Database
+from ostinato._core.base.settings import Settings
+from ostinato._core.runtime.database import Database
 from tests.api.conftest import Api
 
 

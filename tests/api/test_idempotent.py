@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from ostinato.runtime.app import App
+from ostinato._core.runtime.handlers.app import App
 from tests.api import shop
 from tests.api.conftest import Api
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from ostinato.api.server import routers_of
-from ostinato.runtime.app import App
-from ostinato.web.routes import Route
+from ostinato._core.runtime.handlers.app import App
+from ostinato._core.web.routes import Route
+from ostinato._faces.api.server import routers_of
 from tests.api import shop
 from tests.api.conftest import Api
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from ostinato.base.errors import InvalidInput
-from ostinato.catalog import APPS
-from ostinato.engine.jobs import NewJob, enqueue
-from ostinato.runtime.app import App
-from ostinato.runtime.panels import Panel, Table, panels_of
+from ostinato._core.base.errors import InvalidInput
+from ostinato._core.engine.jobs import NewJob, enqueue
+from ostinato._core.runtime.handlers.app import App
+from ostinato._core.runtime.installed import installed_apps
+from ostinato._core.runtime.observe.panels import Panel, Table, panels_of
 from tests.api import panels
 from tests.api.conftest import Api
 
@@ -57,7 +57,9 @@ async def test_an_application_without_panels_is_not_found(api: Api, name: str) -
 
 
 def test_every_panel_of_the_catalog_can_be_loaded() -> None:
-    found = {app.name: panels_of(APPS, app.name) for app in APPS if app.panels}
+    found = {
+        app.name: panels_of(installed_apps(), app.name) for app in installed_apps() if app.panels
+    }
 
     assert "enrichment" in found
     assert all(isinstance(each, Panel) for several in found.values() for each in several)

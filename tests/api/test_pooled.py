@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from ostinato.api.parts import Parts
-from ostinato.base.settings import Settings
-from ostinato.db.embedded import Server, Urls
-from ostinato.runtime.app import App
-from ostinato.runtime.database import Database
+from ostinato._core.base.settings import Settings
+from ostinato._core.db.embedded import Server, Urls
+from ostinato._core.runtime.database import Database
+from ostinato._core.runtime.handlers.app import App
+from ostinato._faces.api.parts import Parts
 from tests.api import shop
 from tests.api.conftest import Api
 from tests.faults import bouncer

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from ostinato.api.ratelimit import Bounded, Grant, RateLimit
+from ostinato._faces.api.ratelimit import Bounded, Grant, RateLimit
 
 SHAPES = {
     "ratelimit-policy": re.compile(r'"[a-z]+";q=[0-9]+;w=[0-9]+'),

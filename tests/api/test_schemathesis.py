@@ -5,8 +5,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from ostinato.db.embedded import Server, Urls
-from ostinato.runtime.database import Database
+from ostinato._core.db.embedded import Server, Urls
+from ostinato._core.runtime.database import Database
 from tests.api import shop
 from tests.api.conftest import EMPTY
 from tests.api.fuzz import fuzz, key_for

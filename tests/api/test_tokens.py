@@ -15,10 +15,10 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from ostinato.api import jwks
-from ostinato.api.tokens import Token, Tokens, claim_at
-from ostinato.base.errors import NoAnswer, SettingsError, Unauthenticated
-from ostinato.base.settings import Settings
+from ostinato._core.base.errors import NoAnswer, SettingsError, Unauthenticated
+from ostinato._core.base.settings import Settings
+from ostinato._faces.api import jwks
+from ostinato._faces.api.tokens import Token, Tokens, claim_at
 from tests.api.issuer import (
     AUDIENCE,
     Handler,

@@ -9,18 +9,18 @@ import httpx
 import psycopg
 import pytest
 
-from ostinato.api.parts import Parts
+from ostinato._core.base.settings import Settings
+from ostinato._core.db import migrate
+from ostinato._core.db.embedded import Server, Urls
+from ostinato._core.engine.schema import ENGINE
+from ostinato._core.runtime.client import Client
+from ostinato._core.runtime.database import Database
+from ostinato._faces.api.parts import Parts
 from ostinato.apps import outbound, rounds
 from ostinato.apps.outbound.sandbox import Providers
 from ostinato.apps.outbound.schema import COMPONENT as OUTBOUND
 from ostinato.apps.rounds.schema import COMPONENT as ROUNDS
-from ostinato.base.settings import Settings
-from ostinato.db import migrate
-from ostinato.db.embedded import Server, Urls
-from ostinato.engine.schema import ENGINE
-from ostinato.runtime.client import Client
-from ostinato.runtime.database import Database
-from ostinato.sandbox.running import Running, running
+from ostinato.lab.sandbox.running import Running, running
 from ostinato.testing import Engine
 from tests.api.live import serving
 from tests.apps.outbound.conftest import EMPTY, World, set_clock

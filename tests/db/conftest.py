@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ostinato.db import embedded
-from ostinato.db.bundle import Component
-from ostinato.db.embedded import Server, Urls
+from ostinato._core.db import embedded
+from ostinato._core.db.bundle import Component
+from ostinato._core.db.embedded import Server, Urls
 from tests.memory import folder_in_memory
 
 _names = itertools.count(1)

@@ -7,7 +7,7 @@ It says `<owned> <pid of the server>` once it is there.
 
 import sys
 
-from ostinato.db import embedded
+from ostinato._core.db import embedded
 
 if __name__ == "__main__":
     server = embedded.start(sys.argv[1], keep="keep" in sys.argv[2:])

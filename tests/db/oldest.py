@@ -6,7 +6,7 @@ pytest -p tests.db.oldest tests/sql
 import functools
 from pathlib import Path
 
-from ostinato.db import embedded
+from ostinato._core.db import embedded
 
 BINARIES = Path("/usr/lib/postgresql/15/bin")
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import psycopg
 
-from ostinato.db.embedded import Urls
+from ostinato._core.db.embedded import Urls
 from tests.db.waiting import until
 
 WAITS = "select exists (select from pg_stat_activity where wait_event = 'SyncRep' and pid = %s)"

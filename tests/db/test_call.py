@@ -8,10 +8,10 @@ import psycopg
 import pytest
 from psycopg.rows import class_row
 
-from ostinato.base.errors import CommitUnknown, DatabaseUnavailable, InvalidInput, NotFound
-from ostinato.db.call import call, call_as, call_now, call_one, call_value, text_of
-from ostinato.db.embedded import Urls
-from ostinato.db.pool import Connection, connect, transaction
+from ostinato._core.base.errors import CommitUnknown, DatabaseUnavailable, InvalidInput, NotFound
+from ostinato._core.db.call import call, call_as, call_now, call_one, call_value, text_of
+from ostinato._core.db.embedded import Urls
+from ostinato._core.db.pool import Connection, connect, transaction
 from tests.db.proxy import proxied
 
 FUNCTIONS = """

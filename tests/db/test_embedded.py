@@ -14,11 +14,11 @@ import psutil  # type: ignore[import-untyped]
 import psycopg
 import pytest
 
-from ostinato.base.errors import EmbeddedError
-from ostinato.db import binaries, cluster, embedded
-from ostinato.db.cluster import Cluster
-from ostinato.db.embedded import Server
-from ostinato.db.osuser import OsUser, let_in
+from ostinato._core.base.errors import EmbeddedError
+from ostinato._core.db import binaries, cluster, embedded
+from ostinato._core.db.cluster import Cluster
+from ostinato._core.db.embedded import Server
+from ostinato._core.db.osuser import OsUser, let_in
 from tests.db.waiting import until
 
 ROOT = os.geteuid() == 0

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ostinato.db.hostbell import POLL_NOW, HostBell, database_identity, runtime_folder
+from ostinato._core.db.hostbell import POLL_NOW, HostBell, database_identity, runtime_folder
 
 Join = Callable[..., HostBell]
 

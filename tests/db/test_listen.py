@@ -9,9 +9,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from ostinato.db import hostbell, listen
-from ostinato.db.embedded import Server, Urls
-from ostinato.db.listen import POLL_NOW, Listener
+from ostinato._core.db import hostbell, listen
+from ostinato._core.db.embedded import Server, Urls
+from ostinato._core.db.listen import POLL_NOW, Listener
 from tests.db.waiting import until
 
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 import psycopg
 import pytest
 
-from ostinato.base.errors import ContractMismatch, MigrationError, NotConfigured
-from ostinato.db import migrate
-from ostinato.db.bundle import Component, replacing
-from ostinato.db.call import call_value
-from ostinato.db.embedded import Server, Urls
-from ostinato.db.pool import Connection, connect
+from ostinato._core.base.errors import ContractMismatch, MigrationError, NotConfigured
+from ostinato._core.db import migrate
+from ostinato._core.db.bundle import Component, replacing
+from ostinato._core.db.call import call_value
+from ostinato._core.db.embedded import Server, Urls
+from ostinato._core.db.pool import Connection, connect
 from tests.db.conftest import Make
 from tests.db.waiting import until_async
 
@@ -478,4 +478,4 @@ def test_a_function_is_made_to_replace_what_it_finds() -> None:
 
 
 async def test_the_engines_own_schema_can_be_applied(urls: Urls) -> None:
-    assert await migrate.migrate(urls.admin, [Component.of("engine", "ostinato.engine")])
+    assert await migrate.migrate(urls.admin, [Component.of("engine", "ostinato._core.engine")])

@@ -8,11 +8,11 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
-from ostinato.base.errors import CommitUnknown, DatabaseUnavailable, NotConfigured
-from ostinato.db import pool as pools
-from ostinato.db.embedded import Server, Urls
-from ostinato.db.guard import Guard
-from ostinato.db.pool import Connection, Pool, connect, conninfo, retrying, transaction
+from ostinato._core.base.errors import CommitUnknown, DatabaseUnavailable, NotConfigured
+from ostinato._core.db import pool as pools
+from ostinato._core.db.embedded import Server, Urls
+from ostinato._core.db.guard import Guard
+from ostinato._core.db.pool import Connection, Pool, connect, conninfo, retrying, transaction
 from tests.db.proxy import Fault, proxied
 from tests.db.standby import waiting_for_a_standby, waits_for_a_standby
 from tests.db.waiting import until_async

@@ -1,18 +1,18 @@
 import pytest
 
-from ostinato.db import sqlfile
+from ostinato._core.db import sqlfile
 
 
 def test_every_sql_file_of_the_package_has_described_blocks() -> None:
     for file in ("calls", "embedded", "migrate", "roles"):
-        found = sqlfile.blocks("ostinato.db", f"sql/{file}.sql")
+        found = sqlfile.blocks("ostinato._core.db", f"sql/{file}.sql")
 
         assert found
         assert all(block.text and block.description for block in found.values())
 
 
 def test_a_block_is_found_by_name() -> None:
-    text = sqlfile.statement("ostinato.db", "sql/calls.sql", "forget_plans")
+    text = sqlfile.statement("ostinato._core.db", "sql/calls.sql", "forget_plans")
 
     assert text == "deallocate all;"
 

@@ -2,15 +2,15 @@ import psycopg
 import pytest
 from psycopg_pool import PoolTimeout
 
-from ostinato.base.errors import (
+from ostinato._core.base.errors import (
     DatabaseUnavailable,
     InvalidInput,
     LeaseLost,
     NotConfigured,
     OstinatoError,
 )
-from ostinato.db.embedded import Urls
-from ostinato.db.sqlstate import is_lost, is_transient, translate, translated
+from ostinato._core.db.embedded import Urls
+from ostinato._core.db.sqlstate import is_lost, is_transient, translate, translated
 
 
 def raised(url: str, statement: str) -> psycopg.Error:

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 import psycopg
 import pytest
 
-from ostinato.base.errors import CommitUnknown
-from ostinato.db.embedded import Server, Urls
-from ostinato.db.guard import ThreadGuard
-from ostinato.runtime.database import Database, thread_transaction
+from ostinato._core.base.errors import CommitUnknown
+from ostinato._core.db.embedded import Server, Urls
+from ostinato._core.db.guard import ThreadGuard
+from ostinato._core.runtime.database import Database, thread_transaction
 from tests.db.standby import waiting_for_a_standby, waits_for_a_standby
 from tests.db.waiting import until
 

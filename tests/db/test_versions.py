@@ -13,11 +13,11 @@ from urllib.parse import quote
 import psycopg
 import pytest
 
-from ostinato.base.errors import DatabaseUnavailable
-from ostinato.db import binaries, embedded, migrate
-from ostinato.db.call import call_value
-from ostinato.db.embedded import Server, Urls
-from ostinato.db.pool import Pool, connect, transaction
+from ostinato._core.base.errors import DatabaseUnavailable
+from ostinato._core.db import binaries, embedded, migrate
+from ostinato._core.db.call import call_value
+from ostinato._core.db.embedded import Server, Urls
+from ostinato._core.db.pool import Pool, connect, transaction
 from tests.db.conftest import Make
 from tests.db.waiting import until
 

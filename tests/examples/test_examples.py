@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from ostinato import testing
-from ostinato.base import log
-from ostinato.db.embedded import Server
+from ostinato._core.base import log
+from ostinato._core.db.embedded import Server
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FILES = sorted(EXAMPLES.glob("*.py"))

@@ -13,12 +13,12 @@ import psycopg
 import pytest
 from typer.testing import CliRunner, Result
 
-from ostinato.base import log
-from ostinato.base.settings import CONFIG
-from ostinato.cli.main import app
-from ostinato.cli.schema import components
-from ostinato.db.embedded import Server, Urls
-from ostinato.db.migrate import migrate
+from ostinato._core.base import log
+from ostinato._core.base.settings import CONFIG
+from ostinato._core.db.embedded import Server, Urls
+from ostinato._core.db.migrate import migrate
+from ostinato._faces.cli.frame.schema import components
+from ostinato._faces.cli.main import app
 from tests.conftest import copy_of_engine
 
 # Deleting what a test left takes a hundredth of the time of a database of its own.

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import yaml  # type: ignore[import-untyped]  # it has no types of its own
 
-from ostinato.base.alerts import ENGINE_ALERTS, Alert
-from ostinato.base.metrics import QUEUE_DEAD, WORKERS
-from ostinato.engine.alerts import as_row
+from ostinato._core.base.alerts import ENGINE_ALERTS, Alert
+from ostinato._core.base.metrics import QUEUE_DEAD, WORKERS
+from ostinato._core.engine.alerts import as_row
 from tests.faces.conftest import Place, Shell
 
 DEAD = Alert(

@@ -8,7 +8,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from ostinato.db.embedded import Server
+from ostinato._core.db.embedded import Server
 from tests.faces.conftest import Place, Shell
 
 

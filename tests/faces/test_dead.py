@@ -124,7 +124,7 @@ def test_a_dead_letter_whose_key_is_taken_stays(shell: Shell, place: Place) -> N
 def test_many_are_redriven_in_chunks(
     shell: Shell, place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ostinato.cli.dead.CHUNK", 2)
+    monkeypatch.setattr("ostinato._faces.cli.operate.dead.CHUNK", 2)
     for _ in range(5):
         place.bury()
 

@@ -8,11 +8,11 @@ from typing import Any
 import psycopg
 import pytest
 
-from ostinato.base.errors import DatabaseUnavailable
-from ostinato.catalog import APPS
-from ostinato.cli import checks
-from ostinato.cli.checks import Finding
-from ostinato.engine.machines import Gap
+from ostinato._core.base.errors import DatabaseUnavailable
+from ostinato._core.engine.machines import Gap
+from ostinato._core.runtime.installed import installed_apps
+from ostinato._faces.cli.operate import checks
+from ostinato._faces.cli.operate.checks import Finding
 from tests.faces.conftest import Place, Shell
 
 SERVER = {
@@ -55,7 +55,7 @@ def set_all(place: Place, wanted: dict[str, str]) -> None:
 def findings(shell: Shell, *args: str, code: int = 0) -> dict[str, dict[str, Any]]:
     """What the doctor found, but for what the applications say for themselves."""
     found = shell.json("doctor", *args, code=code)["findings"]
-    names = {app.name for app in APPS}
+    names = {app.name for app in installed_apps()}
     return {each["check"]: each for each in found if each["check"] not in names}
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.faces.conftest import Place, Shell
 
-TOUR = "ostinato.cli.tour:app"
+TOUR = "ostinato.lab.tour:app"
 
 
 def job(shell: Shell, job_id: object) -> dict[str, Any]:

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
-from ostinato.base.errors import Unauthenticated
-from ostinato.db.pool import connect
-from ostinato.engine import keys
-from ostinato.engine.keys import KeyRecord
+from ostinato._core.base.errors import Unauthenticated
+from ostinato._core.db.pool import connect
+from ostinato._core.engine import keys
+from ostinato._core.engine.keys import KeyRecord
 from tests.faces.conftest import Place, Shell
 
 TEXT = re.compile(r"ost_([0-9]+)_[A-Za-z0-9_-]{43}")

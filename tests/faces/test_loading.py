@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ostinato.base.errors import NotConfigured
-from ostinato.cli.loading import load_app, load_apps
+from ostinato._core.base.errors import NotConfigured
+from ostinato._faces.cli.frame.loading import load_app, load_apps
 
 
 @pytest.fixture(autouse=True)

@@ -12,8 +12,8 @@ import typer
 from typer.core import TyperGroup
 from typer.testing import CliRunner
 
-from ostinato.cli.command import command
-from ostinato.cli.main import app
+from ostinato._faces.cli.frame.command import command
+from ostinato._faces.cli.main import app
 from tests.faces.conftest import Place, Shell
 
 
@@ -147,7 +147,7 @@ def test_what_should_not_happen_is_told_without_a_traceback(
     async def explode(_: object) -> None:
         raise ZeroDivisionError("oh")
 
-    monkeypatch.setattr("ostinato.engine.inspect.list_queues", explode)
+    monkeypatch.setattr("ostinato._core.engine.inspect.list_queues", explode)
 
     said = shell.fails("queues", "list")
 

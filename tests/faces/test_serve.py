@@ -11,7 +11,7 @@ from tests.db.waiting import until
 from tests.faces.conftest import Place, Shell
 from tests.faces.processes import running
 
-TOUR = "ostinato.cli.tour:app"
+TOUR = "ostinato.lab.tour:app"
 WHO = "select current_user"
 
 APP = """

@@ -14,8 +14,8 @@ import httpx
 import psutil  # type: ignore[import-untyped]
 import pytest
 
-from ostinato.catalog import APPS
-from ostinato.sandbox.server import stand_ins
+from ostinato._core.runtime.installed import installed_apps
+from ostinato.lab.sandbox.server import stand_ins
 from tests.db.waiting import until
 from tests.faces.conftest import Place, Shell
 from tests.faces.processes import Running, running
@@ -33,7 +33,7 @@ async def work(ctx) -> None: ...
 """
 SLOW_HTTP = """
 import asyncio
-from ostinato.web.routes import Router
+from ostinato._core.web.routes import Router
 
 router = Router()
 begun = 0
@@ -102,7 +102,7 @@ def test_ready_means_that_everything_answers(demo: Demo) -> None:
     sandbox = httpx.get(f"{demo.ready['sandbox']}/_sandbox", trust_env=False, timeout=60)
 
     assert health.json()["status"] == "ok"
-    assert sandbox.json() == {"sandbox": [each.name for each in stand_ins(APPS)]}
+    assert sandbox.json() == {"sandbox": [each.name for each in stand_ins(installed_apps())]}
     assert len(demo.ready["workers"]) == 1
 
 

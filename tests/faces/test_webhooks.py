@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from ostinato.base.settings import Settings
-from ostinato.runtime import webhooks as runtime_webhooks
-from ostinato.runtime.client import Client
-from ostinato.runtime.database import Database
+from ostinato._core.base.settings import Settings
+from ostinato._core.runtime.client import Client
+from ostinato._core.runtime.database import Database
+from ostinato._core.runtime.services import webhooks as runtime_webhooks
 from ostinato.testing import Engine
 from tests.faces.conftest import Place, Shell
 from tests.runtime.receiver import Receiver, Reply

@@ -8,9 +8,9 @@ from uuid import UUID
 
 import pytest
 
-from ostinato.base.errors import InvalidInput
-from ostinato.cli import words
-from ostinato.cli.document import Raw, to_json
+from ostinato._core.base.errors import InvalidInput
+from ostinato._faces.cli.frame import words
+from ostinato._faces.cli.frame.document import Raw, to_json
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 

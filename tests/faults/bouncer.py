@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-from ostinato.db.embedded import Server
+from ostinato._core.db.embedded import Server
 from tests.db.waiting import until
 
 ROLES = ("postgres", "ostinato_owner", "ostinato_worker", "ostinato_tenant")

@@ -9,9 +9,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from ostinato.db import embedded, migrate
-from ostinato.db.embedded import Server
-from ostinato.engine.schema import ENGINE
+from ostinato._core.db import embedded, migrate
+from ostinato._core.db.embedded import Server
+from ostinato._core.engine.schema import ENGINE
 from tests.faults.site import Site
 
 TEMPLATE = "faults_template"

@@ -13,8 +13,8 @@ from typing import Any
 import psycopg
 
 from ostinato import App
-from ostinato.base.events import Event
-from ostinato.runtime.deliver import EventContext
+from ostinato._core.base.events import Event
+from ostinato._core.runtime.handlers.deliver import EventContext
 from tests.faults.app import STUBBORN, let_pass
 
 app = App("told")

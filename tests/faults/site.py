@@ -11,8 +11,8 @@ from uuid import UUID
 import psycopg
 from psycopg.types.json import Json
 
-from ostinato.cli.torture_crew import Crew, Hand
-from ostinato.db.embedded import Server, Urls
+from ostinato._core.db.embedded import Server, Urls
+from ostinato.lab.torture.crew import Crew, Hand
 from tests.db.waiting import until
 
 APP = "tests.faults.app:app"

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from ostinato.base.webhooks import verify
-from ostinato.cli.torture_crew import Crew
+from ostinato._core.base.webhooks import verify
+from ostinato.lab.torture.crew import Crew
 from tests.faults.events_app import IN_TRANSACTIONS, TYPE
 from tests.faults.site import Site, eventually
 from tests.runtime.receiver import Receiver, Reply, Request, reset

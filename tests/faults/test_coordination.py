@@ -16,21 +16,21 @@ import psycopg
 import pytest
 
 from ostinato import App, Client, Context, LeaseLost, Retry
-from ostinato.base.canonical import Declaration
-from ostinato.base.errors import IdempotencyConflict, IllegalTransition, LeaseHeld
-from ostinato.base.events import Event
-from ostinato.base.flow import flow
-from ostinato.base.safeurl import parse_allowed
-from ostinato.base.webhooks import verify
-from ostinato.cli.machines import EXAMPLE
-from ostinato.db import embedded, migrate
-from ostinato.db.embedded import Server, Urls
-from ostinato.engine import clock, idempotency, machines, outbox, schedules, webhooks
-from ostinato.engine.fires import Slot
-from ostinato.engine.schedules import Schedule
-from ostinato.engine.schema import ENGINE
-from ostinato.runtime import leases
-from ostinato.runtime.database import Database
+from ostinato._core.base.canonical import Declaration
+from ostinato._core.base.errors import IdempotencyConflict, IllegalTransition, LeaseHeld
+from ostinato._core.base.events import Event
+from ostinato._core.base.flow import flow
+from ostinato._core.base.safeurl import parse_allowed
+from ostinato._core.base.webhooks import verify
+from ostinato._core.db import embedded, migrate
+from ostinato._core.db.embedded import Server, Urls
+from ostinato._core.engine import clock, idempotency, machines, outbox, schedules, webhooks
+from ostinato._core.engine.fires import Slot
+from ostinato._core.engine.schedules import Schedule
+from ostinato._core.engine.schema import ENGINE
+from ostinato._core.runtime.database import Database
+from ostinato._core.runtime.handlers import leases
+from ostinato._faces.cli.dev.machines import EXAMPLE
 from ostinato.testing import Engine
 from tests.db.waiting import until_async
 from tests.faults import bouncer

@@ -10,10 +10,10 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from ostinato.cli.torture_nemesis import frozen
-from ostinato.db import migrate
-from ostinato.db.bundle import Component
-from ostinato.db.sqlstate import translate
+from ostinato._core.db import migrate
+from ostinato._core.db.bundle import Component
+from ostinato._core.db.sqlstate import translate
+from ostinato.lab.torture.nemesis import frozen
 from tests.faults.proxy import Fault, between
 from tests.faults.site import Site, eventually, say
 

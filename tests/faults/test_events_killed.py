@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from ostinato.cli.torture_crew import Hand
-from ostinato.db.embedded import Server
+from ostinato._core.db.embedded import Server
+from ostinato.lab.torture.crew import Hand
 from tests.faults import bouncer
 from tests.faults.proxy import Fault, between
 from tests.faults.site import Site, eventually, say

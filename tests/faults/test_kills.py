@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from ostinato.base.settings import Settings
+from ostinato._core.base.settings import Settings
 from tests.faults.site import Site, eventually, say
 
 # All on one process: they share a server, and would take the machine's time from each other.

@@ -14,10 +14,10 @@ import psycopg
 import pytest
 
 from ostinato import App, Client, Context, Retry, Snooze, SyncContext, Unique
-from ostinato.base.metrics import DOORBELL_RINGS
-from ostinato.db.embedded import Server
-from ostinato.engine import jobs
-from ostinato.runtime.database import Database
+from ostinato._core.base.metrics import DOORBELL_RINGS
+from ostinato._core.db.embedded import Server
+from ostinato._core.engine import jobs
+from ostinato._core.runtime.database import Database
 from ostinato.testing import Engine
 from tests.faults import bouncer
 from tests.faults.site import Site, say

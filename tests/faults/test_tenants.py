@@ -6,10 +6,10 @@ import psycopg
 import pytest
 
 from ostinato import Client
-from ostinato.db.embedded import Server
-from ostinato.engine import inspect, jobs
-from ostinato.engine.jobs import NewJob
-from ostinato.runtime.database import Database
+from ostinato._core.db.embedded import Server
+from ostinato._core.engine import inspect, jobs
+from ostinato._core.engine.jobs import NewJob
+from ostinato._core.runtime.database import Database
 from tests.faults import bouncer
 from tests.faults.site import Site, say
 

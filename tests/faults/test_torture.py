@@ -9,11 +9,12 @@ from pathlib import Path
 import psycopg
 
 from ostinato import Client
-from ostinato.cli import torture_app, torture_events
-from ostinato.cli.torture_receiver import Message, Receiver
-from ostinato.db.sqlfile import statement
-from ostinato.engine import outbox
-from ostinato.runtime.database import Database
+from ostinato._core.db.sqlfile import statement
+from ostinato._core.engine import outbox
+from ostinato._core.runtime.database import Database
+from ostinato.lab.torture import app as torture_app
+from ostinato.lab.torture import events as torture_events
+from ostinato.lab.torture.receiver import Message, Receiver
 from tests.faults.site import Site, say
 
 ROOT = Path(__file__).parents[2]
@@ -55,7 +56,9 @@ async def test_every_broken_promise_about_events_is_counted(site: Site) -> None:
             await psycopg.AsyncConnection.connect(site.urls.admin, autocommit=True) as conn,
         ):
             for file in ("torture.sql", "torture_events.sql"):
-                await conn.execute(statement("ostinato.cli", f"sql/{file}", "create_tables"))
+                await conn.execute(
+                    statement("ostinato.lab.torture", f"sql/{file}", "create_tables")
+                )
             telling = torture_events.Telling(client, random.Random(SEED))
             first, second, third, fourth = await torture_app.tell(conn, ["k", "k", "k", None])
             await outbox.sequence(conn)
@@ -67,7 +70,7 @@ async def test_every_broken_promise_about_events_is_counted(site: Site) -> None:
                 key = None if event_id == fourth else "k"
                 values = [name, event_id, key]
                 await conn.execute(
-                    statement("ostinato.cli", "sql/torture_events.sql", "book"), values
+                    statement("ostinato.lab.torture", "sql/events.sql", "book"), values
                 )
             receiver.messages = [
                 Message(f"{second}", b"{}", signed=True, taken=True),
@@ -97,8 +100,8 @@ async def test_every_broken_promise_about_events_is_counted(site: Site) -> None:
 def test_a_broken_promise_is_an_exit_code() -> None:
     """With an engine that forgets jobs: the count is not only for show."""
     program = (
-        "from ostinato.cli import torture_checks, torture_run\n"
-        "from ostinato.cli.main import main\n"
+        "from ostinato._faces.cli import torture_checks, torture_run\n"
+        "from ostinato._faces.cli.main import main\n"
         "async def run(seed, minutes, workers, say):\n"
         "    report = torture_run.Report(seed, minutes, workers)\n"
         "    report.counts = [torture_checks.Count('jobs lost', 1, 0)]\n"

@@ -9,13 +9,13 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from ostinato._core.db import migrate
+from ostinato._core.engine.schema import ENGINE
 from ostinato.apps.watchfolder.folders import Folders
 from ostinato.apps.watchfolder.jobs import start_tending
 from ostinato.apps.watchfolder.local import Local, running
 from ostinato.apps.watchfolder.schema import COMPONENT
-from ostinato.cli.torture_crew import Crew, Hand
-from ostinato.db import migrate
-from ostinato.engine.schema import ENGINE
+from ostinato.lab.torture.crew import Crew, Hand
 from tests.apps.watchfolder.papers import text_pdf
 from tests.faults.site import Site, eventually, say
 

@@ -15,7 +15,7 @@ WALL_CLOCK = re.compile(
 
 # The wall clock all the same, each with its reason: `"path": "why"`.
 ALLOWED: dict[str, str] = {
-    "src/ostinato/cli/doctor.py": "compares this machine's clock with the database's",
+    "src/ostinato/_faces/cli/operate/doctor.py": "compares this clock with the database's",
     "src/ostinato/apps/watchfolder/core.py": "compares with times of files, without a database",
     "src/ostinato/apps/watchfolder/utils.py": "as core: dates what it writes into files",
 }

@@ -11,7 +11,7 @@ from types import ModuleType
 
 import pytest
 
-from ostinato.cli import reference
+from ostinato._faces.cli.dev import reference
 from tests.house.source import PACKAGE, ROOT, parsed, shown
 
 README = ROOT / "README.md"
@@ -32,7 +32,7 @@ LINK = re.compile(r"\]\((?!https?://|mailto:|#)(?P<path>[^)#\s]+)")
 FILE_NAME = re.compile(r"`(?P<path>[\w.*-]+(?:/[\w.*-]+)+\.(?:py|sql|md|toml|lock|json|in))`")
 PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # a path may be written as seen from the root, from the package, or from the page itself
-BASES = (ROOT, PACKAGE, PACKAGE / "engine", PACKAGE / "engine" / "sql")
+BASES = (ROOT, PACKAGE, PACKAGE / "_core" / "engine", PACKAGE / "_core" / "engine" / "sql")
 
 
 def prose(page: Path) -> str:

@@ -10,7 +10,7 @@ import pytest
 from tests.house.source import PACKAGE, parsed, python_files, shown
 
 # the one place that puts the text of a call together
-CALL_BUILDER = PACKAGE / "db" / "call.py"
+CALL_BUILDER = PACKAGE / "_core" / "db" / "call.py"
 
 STATEMENT = re.compile(
     r"""\s*(?:

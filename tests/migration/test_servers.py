@@ -10,14 +10,13 @@ import psycopg
 import pytest
 
 from ostinato import App, Context, Retry, Worker
-from ostinato.base.errors import NotFound
-from ostinato.base.flow import flow
-from ostinato.base.safeurl import parse_allowed
-from ostinato.base.settings import Settings
-from ostinato.cli.machines import EXAMPLE
-from ostinato.db import binaries, embedded
-from ostinato.db.embedded import Server
-from ostinato.engine import (
+from ostinato._core.base.errors import NotFound
+from ostinato._core.base.flow import flow
+from ostinato._core.base.safeurl import parse_allowed
+from ostinato._core.base.settings import Settings
+from ostinato._core.db import binaries, embedded
+from ostinato._core.db.embedded import Server
+from ostinato._core.engine import (
     fires,
     inspect,
     jobs,
@@ -28,8 +27,9 @@ from ostinato.engine import (
     webhook_work,
     webhooks,
 )
-from ostinato.engine.fires import Slot
-from ostinato.runtime.webhooks import app as deliveries
+from ostinato._core.engine.fires import Slot
+from ostinato._core.runtime.services.webhooks import app as deliveries
+from ostinato._faces.cli.dev.machines import EXAMPLE
 from ostinato.testing import engine_on
 from tests.runtime.receiver import Receiver, Reply
 

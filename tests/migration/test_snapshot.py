@@ -1,4 +1,4 @@
-from ostinato.db.embedded import Server
+from ostinato._core.db.embedded import Server
 from tests import snapshot
 
 

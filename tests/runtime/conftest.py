@@ -8,10 +8,10 @@ import psycopg
 import pytest
 
 from ostinato import App, Client
-from ostinato.db import migrate
-from ostinato.db.embedded import Server, Urls
-from ostinato.engine.schema import ENGINE
-from ostinato.runtime.database import Database
+from ostinato._core.db import migrate
+from ostinato._core.db.embedded import Server, Urls
+from ostinato._core.engine.schema import ENGINE
+from ostinato._core.runtime.database import Database
 from ostinato.testing import Engine
 from tests.conftest import copy_of_engine, note_called_functions
 from tests.runtime.lab import Lab

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ostinato import App, Client, Worker
-from ostinato.base.metrics import Metric
-from ostinato.base.settings import Settings
+from ostinato._core.base.metrics import Metric
+from ostinato._core.base.settings import Settings
 from ostinato.testing import Engine
 from tests.db.waiting import until_async
 

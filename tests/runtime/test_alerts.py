@@ -10,13 +10,13 @@ import pytest
 from structlog.typing import EventDict
 
 from ostinato import App, Context
-from ostinato.base import safeurl
-from ostinato.base.alerts import ENGINE_ALERTS, Alert
-from ostinato.base.errors import DatabaseUnavailable
-from ostinato.base.metrics import ALERT_FAILURES, ALERTS_FIRED, ALERTS_RESOLVED, Recorder
-from ostinato.engine import alerts
-from ostinato.engine.webhooks import create_endpoint
-from ostinato.runtime.alerts import ALERT_EVENTS, declare, watch
+from ostinato._core.base import safeurl
+from ostinato._core.base.alerts import ENGINE_ALERTS, Alert
+from ostinato._core.base.errors import DatabaseUnavailable
+from ostinato._core.base.metrics import ALERT_FAILURES, ALERTS_FIRED, ALERTS_RESOLVED, Recorder
+from ostinato._core.engine import alerts
+from ostinato._core.engine.webhooks import create_endpoint
+from ostinato._core.runtime.services.alerts import ALERT_EVENTS, declare, watch
 from tests.runtime.lab import Lab, counted, until
 from tests.runtime.receiver import Receiver
 
@@ -167,7 +167,7 @@ async def test_what_is_over_and_what_failed_is_counted(
 ) -> None:
     recorder = Recorder()
     await lab.rows("insert into public.reading values ('post', 11)")
-    monkeypatch.setattr("ostinato.runtime.alerts.ALERT_SECONDS", 0)
+    monkeypatch.setattr("ostinato._core.runtime.services.alerts.ALERT_SECONDS", 0)
     async with lab.client.connection() as conn:
         await declare(conn, [App("lab", alerts=(SLOW,))])
         await watch(conn, recorder)

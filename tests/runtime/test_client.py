@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from ostinato import Context, InvalidInput, Unique, UniqueConflict
-from ostinato.base.errors import NotFound
-from ostinato.engine import jobs, queues
-from ostinato.runtime.client import Client
+from ostinato._core.base.errors import NotFound
+from ostinato._core.engine import jobs, queues
+from ostinato._core.runtime.client import Client
 from tests.runtime.lab import Lab, until
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from ostinato.base.errors import NotConfigured
-from ostinato.base.metrics import CLAIMS, Recorder
-from ostinato.runtime import exporter
-from ostinato.runtime.exporter import Exporter
+from ostinato._core.base.errors import NotConfigured
+from ostinato._core.base.metrics import CLAIMS, Recorder
+from ostinato._core.runtime.observe import exporter
+from ostinato._core.runtime.observe.exporter import Exporter
 
 HOST = "127.0.0.1"
 

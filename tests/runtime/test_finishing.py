@@ -10,12 +10,12 @@ import pytest
 from structlog.typing import EventDict
 
 from ostinato import Cancel, Context, Done, Retry, Snooze, SyncContext
-from ostinato.base.errors import InvalidInput, OstinatoError
-from ostinato.base.metrics import FENCED_WRITES, JOBS_FINISHED
-from ostinato.engine import claims, upkeep
-from ostinato.runtime import finisher as finisher_module
-from ostinato.runtime.database import Database
-from ostinato.runtime.execute import Failed
+from ostinato._core.base.errors import InvalidInput, OstinatoError
+from ostinato._core.base.metrics import FENCED_WRITES, JOBS_FINISHED
+from ostinato._core.engine import claims, upkeep
+from ostinato._core.runtime.database import Database
+from ostinato._core.runtime.worker import finisher as finisher_module
+from ostinato._core.runtime.worker.execute import Failed
 from tests.faults.proxy import Proxy, between
 from tests.runtime.lab import Lab, counted, forever, running, until
 

@@ -7,9 +7,16 @@ import threading
 import pytest
 
 from ostinato import Context, SyncContext
-from ostinato.base.flow import current, current_correlation, current_tenant, enter, flow, leave
-from ostinato.engine import jobs
-from ostinato.engine.jobs import NewJob
+from ostinato._core.base.flow import (
+    current,
+    current_correlation,
+    current_tenant,
+    enter,
+    flow,
+    leave,
+)
+from ostinato._core.engine import jobs
+from ostinato._core.engine.jobs import NewJob
 from tests.runtime.lab import Lab
 
 

@@ -8,12 +8,12 @@ from psycopg import AsyncConnection
 from structlog.typing import EventDict
 
 from ostinato import Client, InvalidInput, LeaseLost
-from ostinato.base.canonical import Declaration
-from ostinato.base.errors import IdempotencyConflict, RequestInFlight
-from ostinato.base.flow import flow
-from ostinato.db.pool import transaction
-from ostinato.engine import idempotency
-from ostinato.engine.idempotency import Answer, Differs, InFlight, New, Replay
+from ostinato._core.base.canonical import Declaration
+from ostinato._core.base.errors import IdempotencyConflict, RequestInFlight
+from ostinato._core.base.flow import flow
+from ostinato._core.db.pool import transaction
+from ostinato._core.engine import idempotency
+from ostinato._core.engine.idempotency import Answer, Differs, InFlight, New, Replay
 from tests.runtime.lab import Lab
 
 PAYMENT = Declaration(include=("account", "amount"), exclude=("trace",))

@@ -7,9 +7,9 @@ import psycopg
 import pytest
 
 from ostinato import Context
-from ostinato.base.settings import Settings
-from ostinato.runtime.alerts import ALERT_SECONDS
-from ostinato.runtime.janitor import SAMPLES_SECONDS
+from ostinato._core.base.settings import Settings
+from ostinato._core.runtime.services.alerts import ALERT_SECONDS
+from ostinato._core.runtime.services.janitor import SAMPLES_SECONDS
 from tests.runtime.lab import Lab, listens, until
 
 ALERT_CALLS = 2  # for the figures, and for sources that failed

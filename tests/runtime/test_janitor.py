@@ -7,9 +7,9 @@ import pytest
 from psycopg import AsyncConnection
 from structlog.typing import EventDict
 
-from ostinato.base.errors import DatabaseUnavailable, NotFound
-from ostinato.engine import keys, observe, upkeep
-from ostinato.runtime.janitor import Janitor
+from ostinato._core.base.errors import DatabaseUnavailable, NotFound
+from ostinato._core.engine import keys, observe, upkeep
+from ostinato._core.runtime.services.janitor import Janitor
 from tests.runtime.lab import Lab
 
 AHEAD = "select count(*) from {} week where week >= ostinato.week_of(ostinato.now())"

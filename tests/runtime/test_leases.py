@@ -9,11 +9,11 @@ from psycopg import AsyncConnection
 from structlog.typing import EventDict
 
 from ostinato import Client, Context, LeaseLost, Snooze, SyncContext, Unique
-from ostinato.base.errors import InvalidInput, LeaseHeld, NotFound
-from ostinato.base.flow import flow
-from ostinato.engine import leases as verbs
-from ostinato.engine.jobs import NewJob
-from ostinato.runtime import leases
+from ostinato._core.base.errors import InvalidInput, LeaseHeld, NotFound
+from ostinato._core.base.flow import flow
+from ostinato._core.engine import leases as verbs
+from ostinato._core.engine.jobs import NewJob
+from ostinato._core.runtime.handlers import leases
 from tests.runtime.lab import Lab, until
 
 TTL = 0.3

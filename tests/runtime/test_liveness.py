@@ -11,11 +11,11 @@ import pytest
 from structlog.typing import EventDict
 
 from ostinato import Context, Retry
-from ostinato.base.metrics import FENCED_WRITES, LOOP_BLOCKED_SECONDS
-from ostinato.db.call import call
-from ostinato.engine import claims, workers
-from ostinato.runtime import heart
-from ostinato.runtime import worker as worker_module
+from ostinato._core.base.metrics import FENCED_WRITES, LOOP_BLOCKED_SECONDS
+from ostinato._core.db.call import call
+from ostinato._core.engine import claims, workers
+from ostinato._core.runtime.worker import heart
+from ostinato._core.runtime.worker import worker as worker_module
 from ostinato.testing import Engine
 from tests.runtime.lab import FAST, MORTAL, Lab, counted, until
 

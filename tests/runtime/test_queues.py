@@ -8,9 +8,9 @@ import pytest
 from structlog.typing import EventDict
 
 from ostinato import App, Context, InvalidInput, Queue, Rate, Worker
-from ostinato.base.errors import NotConfigured
-from ostinato.base.metrics import CLAIMS
-from ostinato.engine import queues
+from ostinato._core.base.errors import NotConfigured
+from ostinato._core.base.metrics import CLAIMS
+from ostinato._core.engine import queues
 from tests.runtime.lab import Lab, counted, until
 
 

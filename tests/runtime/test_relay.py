@@ -12,13 +12,13 @@ import psycopg
 import pytest
 
 from ostinato import App, Context, LeaseLost, Retry, Snooze
-from ostinato.base.errors import InvalidInput, NotConfigured, NotFound
-from ostinato.base.events import Event
-from ostinato.base.flow import current, flow
-from ostinato.base.metrics import DELIVERIES, EVENTS_SEQUENCED, FENCED_WRITES
-from ostinato.engine import outbox, subscriptions
-from ostinato.engine.outbox import NewEvent
-from ostinato.runtime.deliver import EventContext, SyncEventContext
+from ostinato._core.base.errors import InvalidInput, NotConfigured, NotFound
+from ostinato._core.base.events import Event
+from ostinato._core.base.flow import current, flow
+from ostinato._core.base.metrics import DELIVERIES, EVENTS_SEQUENCED, FENCED_WRITES
+from ostinato._core.engine import outbox, subscriptions
+from ostinato._core.engine.outbox import NewEvent
+from ostinato._core.runtime.handlers.deliver import EventContext, SyncEventContext
 from tests.runtime.lab import Lab, counted, until
 
 Mode = Literal["job", "relay"]

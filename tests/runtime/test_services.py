@@ -6,11 +6,11 @@ from datetime import timedelta
 import pytest
 
 from ostinato import App, Context, Worker
-from ostinato.base.events import Event
-from ostinato.base.settings import Settings
-from ostinato.engine import clock, schedules
-from ostinato.engine.schedules import Schedule
-from ostinato.runtime.services import SERVICES
+from ostinato._core.base.events import Event
+from ostinato._core.base.settings import Settings
+from ostinato._core.engine import clock, schedules
+from ostinato._core.engine.schedules import Schedule
+from ostinato._core.runtime.services.services import SERVICES
 from tests.runtime.lab import QUICK, Lab, running
 
 

@@ -13,11 +13,11 @@ from psycopg import AsyncConnection, Connection
 from structlog.typing import EventDict
 
 from ostinato import App, Context, Done, LeaseLost, Retry, Snooze, SyncContext
-from ostinato.base.errors import InvalidInput, OstinatoError
-from ostinato.base.flow import flow
-from ostinato.base.metrics import FENCED_WRITES
-from ostinato.engine import steps, upkeep
-from ostinato.runtime.database import Database
+from ostinato._core.base.errors import InvalidInput, OstinatoError
+from ostinato._core.base.flow import flow
+from ostinato._core.base.metrics import FENCED_WRITES
+from ostinato._core.engine import steps, upkeep
+from ostinato._core.runtime.database import Database
 from ostinato.testing import Engine
 from tests.faults.proxy import Proxy, between
 from tests.runtime.lab import Lab, counted, until

@@ -7,8 +7,8 @@ from typing import Any
 from structlog.typing import EventDict
 
 from ostinato import Cancel, Context, Retry, Snooze, SyncContext
-from ostinato.base.metrics import FENCED_WRITES
-from ostinato.engine import claims, jobs
+from ostinato._core.base.metrics import FENCED_WRITES
+from ostinato._core.engine import claims, jobs
 from tests.runtime.lab import FAST, Lab, counted, forever, running, until
 
 ONCE = Retry(max_attempts=1)

@@ -7,10 +7,10 @@ import psycopg
 import pytest
 
 from ostinato import Context
-from ostinato.base.errors import InvalidInput, NotConfigured
-from ostinato.base.flow import current_tenant, flow
-from ostinato.engine import inspect, jobs, tenants
-from ostinato.engine.jobs import NewJob
+from ostinato._core.base.errors import InvalidInput, NotConfigured
+from ostinato._core.base.flow import current_tenant, flow
+from ostinato._core.engine import inspect, jobs, tenants
+from ostinato._core.engine.jobs import NewJob
 from tests.runtime.lab import Lab
 
 SEEN = "select distinct tenant_id from ostinato_data.job"

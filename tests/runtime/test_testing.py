@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from ostinato import App, Cancel, Context, Retry, Snooze, testing
-from ostinato.db.embedded import Server
+from ostinato._core.db.embedded import Server
 from ostinato.testing import Engine
 
 app = App("shop")

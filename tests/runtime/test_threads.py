@@ -7,7 +7,7 @@ from concurrent.futures import Future
 
 import pytest
 
-from ostinato.runtime.threads import Threads
+from ostinato._core.runtime.worker.threads import Threads
 from tests.db.waiting import until
 
 

@@ -8,17 +8,17 @@ import pytest
 from structlog.typing import EventDict
 
 from ostinato import App, Context, InvalidInput
-from ostinato.base.metrics import (
+from ostinato._core.base.metrics import (
     SCHEDULE_BROKEN,
     SCHEDULE_LATENESS_SECONDS,
     SCHEDULE_MISSED,
     Recorder,
 )
-from ostinato.engine import clock, fires, schedules
-from ostinato.engine.fires import Slot
-from ostinato.engine.schedules import Schedule
-from ostinato.runtime.loop import FOREVER
-from ostinato.runtime.ticker import SET, Ticker
+from ostinato._core.engine import clock, fires, schedules
+from ostinato._core.engine.fires import Slot
+from ostinato._core.engine.schedules import Schedule
+from ostinato._core.runtime.services.ticker import SET, Ticker
+from ostinato._core.runtime.worker.loop import FOREVER
 from tests.runtime.lab import Lab, counted, listens, until
 
 SOON = timedelta(seconds=1)

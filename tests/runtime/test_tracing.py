@@ -7,7 +7,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from ostinato import Context, Retry
-from ostinato.runtime.tracing import trace_id
+from ostinato._core.runtime.observe.tracing import trace_id
 from tests.runtime.lab import Lab
 
 

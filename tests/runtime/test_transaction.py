@@ -8,7 +8,7 @@ import pytest
 from structlog.typing import EventDict
 
 from ostinato import Context, LeaseLost, Retry, Snooze, SyncContext
-from ostinato.base.metrics import FENCED_WRITES, JOBS_FINISHED
+from ostinato._core.base.metrics import FENCED_WRITES, JOBS_FINISHED
 from tests.runtime.lab import Lab, counted
 
 NOW = Retry(delays=(0, 0, 0))

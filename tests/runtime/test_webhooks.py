@@ -15,20 +15,20 @@ import pytest
 from structlog.typing import EventDict
 
 from ostinato import App, Client, Context, Retry
-from ostinato.base.errors import SignatureMismatch, UnsafeAddress, WebhookReplayed
-from ostinato.base.metrics import WEBHOOK_ATTEMPTS, WEBHOOK_SECONDS
-from ostinato.base.safeurl import parse_allowed
-from ostinato.base.settings import Settings
-from ostinato.base.webhooks import signed_headers, verify
-from ostinato.db import migrate
-from ostinato.db.embedded import Server, Urls
-from ostinato.engine import webhook_work, webhooks
-from ostinato.engine.schema import ENGINE
-from ostinato.engine.webhooks import Created
-from ostinato.runtime import webhooks as runtime_webhooks
-from ostinato.runtime.database import Database
-from ostinato.runtime.safehttp import Answer
-from ostinato.runtime.webhooks import judge
+from ostinato._core.base.errors import SignatureMismatch, UnsafeAddress, WebhookReplayed
+from ostinato._core.base.metrics import WEBHOOK_ATTEMPTS, WEBHOOK_SECONDS
+from ostinato._core.base.safeurl import parse_allowed
+from ostinato._core.base.settings import Settings
+from ostinato._core.base.webhooks import signed_headers, verify
+from ostinato._core.db import migrate
+from ostinato._core.db.embedded import Server, Urls
+from ostinato._core.engine import webhook_work, webhooks
+from ostinato._core.engine.schema import ENGINE
+from ostinato._core.engine.webhooks import Created
+from ostinato._core.runtime.database import Database
+from ostinato._core.runtime.services import webhooks as runtime_webhooks
+from ostinato._core.runtime.services.safehttp import Answer
+from ostinato._core.runtime.services.webhooks import judge
 from ostinato.testing import Engine, Report
 from tests.conftest import note_called_functions
 from tests.runtime.conftest import EMPTY

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from ostinato.sandbox.hooks import Hooks
-from ostinato.sandbox.running import Running, running
+from ostinato.lab.sandbox.hooks import Hooks
+from ostinato.lab.sandbox.running import Running, running
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from ostinato.base.errors import InvalidInput
-from ostinato.sandbox.faults import Faults, Limit, Order, parse
+from ostinato._core.base.errors import InvalidInput
+from ostinato.lab.sandbox.faults import Faults, Limit, Order, parse
 
 
 def played(script: str, calls: int) -> list[str]:

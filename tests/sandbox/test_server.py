@@ -7,9 +7,9 @@ import httpx
 import pytest
 from fastapi import APIRouter, Response
 
-from ostinato.base.webhooks import make_secret, signed_headers
-from ostinato.sandbox.hooks import Hooks
-from ostinato.sandbox.running import Running, running
+from ostinato._core.base.webhooks import make_secret, signed_headers
+from ostinato.lab.sandbox.hooks import Hooks
+from ostinato.lab.sandbox.running import Running, running
 
 SECRET = make_secret(bytes(range(32)))
 OTHER = make_secret(bytes(32))

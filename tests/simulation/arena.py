@@ -7,11 +7,11 @@ from pathlib import Path
 
 from psycopg import sql
 
-from ostinato.db import embedded
-from ostinato.db.embedded import Server, Urls
-from ostinato.db.migrate import migrate
-from ostinato.db.sqlfile import statement
-from ostinato.engine.schema import ENGINE
+from ostinato._core.db import embedded
+from ostinato._core.db.embedded import Server, Urls
+from ostinato._core.db.migrate import migrate
+from ostinato._core.db.sqlfile import statement
+from ostinato._core.engine.schema import ENGINE
 from tests.memory import folder_in_memory
 from tests.simulation.session import Session
 from tests.simulation.steps import Row

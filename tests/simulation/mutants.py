@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
 
-from ostinato.db.bundle import function_name, replacing
-from ostinato.db.sqlfile import split
+from ostinato._core.db.bundle import function_name, replacing
+from ostinato._core.db.sqlfile import split
 from tests.simulation.arena import Arena
 
-FUNCTIONS = files("ostinato.engine").joinpath("sql", "functions")
+FUNCTIONS = files("ostinato._core.engine").joinpath("sql", "functions")
 
 
 @dataclass(frozen=True, slots=True)

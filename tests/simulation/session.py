@@ -13,7 +13,7 @@ from functools import lru_cache
 from psycopg import pq
 from psycopg.pq import DiagnosticField, ExecStatus, TransactionStatus
 
-from ostinato.db.call import text_of
+from ostinato._core.db.call import text_of
 from tests.simulation.steps import Failed, Row
 
 

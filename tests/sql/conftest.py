@@ -7,9 +7,9 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from ostinato.db.embedded import Server, Urls
-from ostinato.db.migrate import migrate
-from ostinato.engine.schema import ENGINE
+from ostinato._core.db.embedded import Server, Urls
+from ostinato._core.db.migrate import migrate
+from ostinato._core.engine.schema import ENGINE
 from tests.conftest import copy_of_engine, note_called_functions
 from tests.sql.engine import START, Clock, Session, Sessions
 from tests.sql.price import Place

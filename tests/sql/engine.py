@@ -14,8 +14,8 @@ import pytest
 from psycopg.rows import dict_row
 from psycopg.types.json import Json
 
-from ostinato.db.call import text_of
-from ostinato.db.embedded import Urls
+from ostinato._core.db.call import text_of
+from ostinato._core.db.embedded import Urls
 
 Row = dict[str, Any]
 Value = Any  # what SQL takes and returns is known to the test, not to the type checker

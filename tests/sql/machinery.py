@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from psycopg import sql
 
-from ostinato.base.machine import Machine
-from ostinato.cli.machines import EXAMPLE
+from ostinato._core.base.machine import Machine
+from ostinato._faces.cli.dev.machines import EXAMPLE
 from tests.sql.engine import Row, Session, Value
 
 ENTITY = "billing.invoice"

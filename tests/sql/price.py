@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import psycopg
 
-from ostinato.db.embedded import Urls
+from ostinato._core.db.embedded import Urls
 from tests.sql.engine import Session
 
 __all__ = ["BACKLOG", "OFTEN", "Meter", "Place"]

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from ostinato.base.alerts import ENGINE_ALERTS
-from ostinato.base.metrics import WORKERS
-from ostinato.engine.alerts import as_row
+from ostinato._core.base.alerts import ENGINE_ALERTS
+from ostinato._core.base.metrics import WORKERS
+from ostinato._core.engine.alerts import as_row
 from tests.sql.engine import START, Clock, Row, Session, Sessions, refused
 
 NOW = "0"  # evaluate, however short ago somebody did

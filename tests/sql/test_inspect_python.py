@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 import pytest
 
-from ostinato.base.errors import InvalidInput, NotFound
-from ostinato.db.embedded import Urls
-from ostinato.db.pool import Connection, connect
-from ostinato.engine import inspect
+from ostinato._core.base.errors import InvalidInput, NotFound
+from ostinato._core.db.embedded import Urls
+from ostinato._core.db.pool import Connection, connect
+from ostinato._core.engine import inspect
 from tests.sql.engine import START, Session
 
 T = TypeVar("T")

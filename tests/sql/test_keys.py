@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from ostinato.base.errors import Conflict, InvalidInput, NotFound, Unauthenticated
-from ostinato.db.embedded import Server, Urls
-from ostinato.db.pool import Connection, connect
-from ostinato.engine import keys
-from ostinato.engine.keys import Created, Key
+from ostinato._core.base.errors import Conflict, InvalidInput, NotFound, Unauthenticated
+from ostinato._core.db.embedded import Server, Urls
+from ostinato._core.db.pool import Connection, connect
+from ostinato._core.engine import keys
+from ostinato._core.engine.keys import Created, Key
 from tests.sql.engine import START, Clock, Row, Session, Sessions, refused, until_blocked
 
 Work = Callable[[Connection], Awaitable[Any]]

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from ostinato.base.errors import IllegalTransition
-from ostinato.base.machine import Invariant, Machine, Transition, empty, filled
-from ostinato.cli.machines import MACHINES
+from ostinato._core.base.errors import IllegalTransition
+from ostinato._core.base.machine import Invariant, Machine, Transition, empty, filled
+from ostinato._faces.cli.dev.machines import MACHINES
 from tests.sql.engine import Session, refused
 from tests.sql.machinery import Table, columns_of, table_of
 

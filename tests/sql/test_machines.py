@@ -8,8 +8,8 @@ from datetime import timedelta
 import pytest
 from psycopg import sql
 
-from ostinato.base.machine import Invariant, Machine, Transition, above, empty, equals, filled
-from ostinato.cli.machines import EXAMPLE
+from ostinato._core.base.machine import Invariant, Machine, Transition, above, empty, equals, filled
+from ostinato._faces.cli.dev.machines import EXAMPLE
 from tests.sql.engine import START, Clock, Session, Sessions, refused, until_blocked
 from tests.sql.machinery import ENTITY, Table, attach_to, table_of
 

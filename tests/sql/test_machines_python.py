@@ -8,13 +8,13 @@ from typing import Any
 import psycopg
 import pytest
 
-from ostinato.base.errors import IllegalTransition, InvariantBroken, LeaseLost, NotFound
-from ostinato.base.flow import flow
-from ostinato.cli.machines import EXAMPLE
-from ostinato.db.embedded import Urls
-from ostinato.db.pool import Connection, connect
-from ostinato.engine import leases, machines
-from ostinato.engine.machines import Moved
+from ostinato._core.base.errors import IllegalTransition, InvariantBroken, LeaseLost, NotFound
+from ostinato._core.base.flow import flow
+from ostinato._core.db.embedded import Urls
+from ostinato._core.db.pool import Connection, connect
+from ostinato._core.engine import leases, machines
+from ostinato._core.engine.machines import Moved
+from ostinato._faces.cli.dev.machines import EXAMPLE
 from tests.sql.engine import START, Session, Sessions
 from tests.sql.machinery import ENTITY, Table, table_of
 

@@ -3,9 +3,9 @@
 import json
 from datetime import timedelta
 
-from ostinato.base.alerts import Alert
-from ostinato.base.metrics import ENGINE_GAUGES, QUEUE_OLDEST
-from ostinato.engine.alerts import as_row
+from ostinato._core.base.alerts import Alert
+from ostinato._core.base.metrics import ENGINE_GAUGES, QUEUE_OLDEST
+from ostinato._core.engine.alerts import as_row
 from tests.sql.engine import START, Clock, Session, refused
 
 SLOW = Alert("shop.slow", figure=QUEUE_OLDEST, above=60, message="{value}", remedy="Look.")

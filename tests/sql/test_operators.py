@@ -10,7 +10,9 @@ import pytest
 
 from tests.sql.engine import START, Clock, Held, Session, Sessions, Value, arrays, refused
 
-FUNCTIONS = Path(__file__).parents[2] / "src" / "ostinato" / "engine" / "sql" / "functions"
+FUNCTIONS = (
+    Path(__file__).parents[2] / "src" / "ostinato" / "_core" / "engine" / "sql" / "functions"
+)
 MAX = 9223372036854775807
 
 

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 
-from ostinato.db.embedded import Urls
+from ostinato._core.db.embedded import Urls
 from tests.sql.engine import START, Clock, Row, Session, Sessions, refused, until_blocked
 
 ENVELOPE: dict[str, Any] = {

@@ -5,10 +5,10 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from ostinato.base.errors import InvalidInput
-from ostinato.db.embedded import Urls
-from ostinato.db.pool import connect
-from ostinato.engine import inspect
+from ostinato._core.base.errors import InvalidInput
+from ostinato._core.db.embedded import Urls
+from ostinato._core.db.pool import connect
+from ostinato._core.engine import inspect
 from tests.sql.engine import START, Clock, Row, Session, Sessions, arrays, refused
 from tests.sql.machinery import table_of
 from tests.sql.webhooks import Hooks

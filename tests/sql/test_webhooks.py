@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from ostinato.base.events import Event, to_cloudevent
+from ostinato._core.base.events import Event, to_cloudevent
 from tests.sql.engine import Clock, Session, Sessions, refused, until_blocked
 from tests.sql.webhooks import URL, Hooks
 

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 import yaml  # type: ignore[import-untyped]  # it has no types of its own
 
-from ostinato.base.alertrules import rule_name, rules
-from ostinato.base.alerts import ENGINE_ALERTS, SEVERITIES, Alert
-from ostinato.base.dashboard import dashboard
-from ostinato.base.metrics import METRICS, QUEUE_DEAD, WORKERS, Histogram
-from ostinato.catalog import APPS
-from ostinato.cli import deploy
-from ostinato.cli.alerts import board, declared
+from ostinato._core.base.alertrules import rule_name, rules
+from ostinato._core.base.alerts import ENGINE_ALERTS, SEVERITIES, Alert
+from ostinato._core.base.dashboard import dashboard
+from ostinato._core.base.metrics import METRICS, QUEUE_DEAD, WORKERS, Histogram
+from ostinato._core.runtime.installed import installed_apps
+from ostinato._faces.cli.dev import deploy
+from ostinato._faces.cli.operate.alerts import board, declared
 
 ROOT = Path(__file__).parents[2]
 DURATION = re.compile(r"[1-9]\d*(?:ms|s)")
@@ -34,7 +34,7 @@ def alert(**fields: Any) -> Alert:  # noqa: ANN401 - as Alert
 
 
 def test_every_alert_is_a_rule_that_prometheus_can_read() -> None:
-    found = read(*declared(APPS))
+    found = read(*declared(installed_apps()))
 
     assert {rule_name(each) for each in ENGINE_ALERTS} <= {rule["alert"] for rule in found}
     for rule in found:
@@ -52,7 +52,7 @@ def test_every_alert_is_a_rule_that_prometheus_can_read() -> None:
 
 
 def test_no_two_rules_have_one_name() -> None:
-    names = [rule["alert"] for rule in read(*declared(APPS))]
+    names = [rule["alert"] for rule in read(*declared(installed_apps()))]
 
     assert len(names) == len(set(names))
 
@@ -112,7 +112,7 @@ def test_the_dashboard_has_a_panel_for_every_metric() -> None:
 
 
 def test_the_figures_of_an_application_have_a_row_of_their_own() -> None:
-    made = json.loads(board(APPS))
+    made = json.loads(board(installed_apps()))
     after = made["panels"][[each["title"] for each in made["panels"]].index("Rounds") :]
     names = [each["title"] for each in after[1:8]]
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from ostinato import App
-from ostinato.base.alerts import ENGINE_ALERTS, ENGINE_OWNER, Alert
-from ostinato.base.errors import InvalidInput
-from ostinato.base.metrics import BUFFER_JOBS, QUEUE_DEAD, WORKERS
+from ostinato._core.base.alerts import ENGINE_ALERTS, ENGINE_OWNER, Alert
+from ostinato._core.base.errors import InvalidInput
+from ostinato._core.base.metrics import BUFFER_JOBS, QUEUE_DEAD, WORKERS
 
 Value = Any  # a declaration that makes no sense has no type either
 

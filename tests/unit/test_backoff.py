@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostinato.base.backoff import Retry, from_json, is_permanent, next_delay, to_json
-from ostinato.base.errors import InvalidInput, LeaseLost, OstinatoError
+from ostinato._core.base.backoff import Retry, from_json, is_permanent, next_delay, to_json
+from ostinato._core.base.errors import InvalidInput, LeaseLost, OstinatoError
 
 policies = st.builds(
     Retry,
@@ -94,7 +94,7 @@ def delays_equal(one: Retry, other: Retry) -> bool:
 def test_stored_errors_still_match_after_reading_them_back() -> None:
     policy = from_json(to_json(Retry(permanent=(ValueError, LeaseLost))))
 
-    assert policy.permanent == ("ValueError", "ostinato.base.errors.LeaseLost")
+    assert policy.permanent == ("ValueError", "ostinato.errors.LeaseLost")
     assert is_permanent(policy, LeaseLost("gone"))
 
 
@@ -103,7 +103,7 @@ def test_a_subclass_of_a_permanent_error_is_permanent_by_class_and_by_name() -> 
 
     assert is_permanent(Retry(permanent=(ValueError,)), error)
     assert is_permanent(Retry(permanent=("ValueError",)), error)
-    assert is_permanent(Retry(permanent=("ostinato.base.errors.OstinatoError",)), LeaseLost("x"))
+    assert is_permanent(Retry(permanent=("ostinato.errors.OstinatoError",)), LeaseLost("x"))
 
 
 def test_other_errors_are_not_permanent() -> None:

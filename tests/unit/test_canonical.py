@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostinato.base.canonical import Declaration, canonical, parse, sha256
-from ostinato.base.errors import InvalidInput
+from ostinato._core.base.canonical import Declaration, canonical, parse, sha256
+from ostinato._core.base.errors import InvalidInput
 
 # The nine fields of a capture, with values that other implementations were checked against.
 CAPTURE: dict[str, object] = {

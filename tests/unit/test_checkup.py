@@ -1,8 +1,8 @@
 """What applications need on this machine: asked one by one."""
 
-from ostinato.cli import checks
-from ostinato.runtime.app import App
-from ostinato.runtime.checkup import Checkup, Trouble, examine
+from ostinato._core.runtime.handlers.app import App
+from ostinato._core.runtime.observe.checkup import Checkup, Trouble, examine
+from ostinato._faces.cli.operate import checks
 
 HERE = "tests.unit.test_checkup"
 

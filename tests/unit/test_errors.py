@@ -3,8 +3,8 @@ import re
 
 import pytest
 
-from ostinato.base import errors
-from ostinato.base.errors import (
+from ostinato._core.base import errors
+from ostinato._core.base.errors import (
     Conflict,
     ContractMismatch,
     DatabaseUnavailable,
@@ -14,7 +14,7 @@ from ostinato.base.errors import (
     RetryAfter,
     UniqueConflict,
 )
-from ostinato.base.errortree import by_sqlstate, tree
+from ostinato._core.base.errortree import by_sqlstate, tree
 
 
 def test_an_error_says_what_happened_and_then_what_to_do() -> None:
@@ -62,7 +62,7 @@ def test_the_tree_in_the_docstring_is_the_tree_of_the_code() -> None:
         r"^    (?:[│├└─ ]+)?(\w+)(?: +(OS\d{3}))?", errors.__doc__ or "", re.MULTILINE
     )
 
-    own = [cls for cls in tree() if cls.__module__ == errors.__name__]  # not of an application
+    own = [cls for cls in tree() if cls.__module__ == "ostinato.errors"]  # not of an application
     assert drawn == [(cls.__name__, cls.__dict__.get("sqlstate") or "") for cls in own]
 
 

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from ostinato.base.errors import InvalidInput
-from ostinato.base.events import Event, EventType, to_cloudevent
+from ostinato._core.base.errors import InvalidInput
+from ostinato._core.base.events import Event, EventType, to_cloudevent
 
 EVENT = Event(
     id=3_180_000_000_001,

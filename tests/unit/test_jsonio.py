@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostinato.base.errors import InvalidInput
-from ostinato.base.jsonio import MAX_DEPTH, dump_args
+from ostinato._core.base.errors import InvalidInput
+from ostinato._core.base.jsonio import MAX_DEPTH, dump_args
 
 LIMIT = 262_144
 

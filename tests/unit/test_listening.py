@@ -2,7 +2,7 @@
 
 import socket
 
-from ostinato.cli.listening import listen
+from ostinato._faces.cli.serve.listening import listen
 
 
 def test_an_answer_is_not_held_back_until_the_last_one_was_acknowledged() -> None:

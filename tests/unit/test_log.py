@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from ostinato.base import log
-from ostinato.base.flow import flow
-from ostinato.base.log import FIELDS, bound, configure, get_logger
+from ostinato._core.base import log
+from ostinato._core.base.flow import flow
+from ostinato._core.base.log import FIELDS, bound, configure, get_logger
 
 
 @pytest.fixture(autouse=True)

@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from ostinato.base.errors import IllegalTransition, InvalidInput
-from ostinato.base.machine import (
+from ostinato._core.base.errors import IllegalTransition, InvalidInput
+from ostinato._core.base.machine import (
     Check,
     Invariant,
     Machine,
@@ -16,7 +16,7 @@ from ostinato.base.machine import (
     equals,
     filled,
 )
-from ostinato.cli import machines
+from ostinato._faces.cli.dev import machines
 
 DOOR = Machine(
     "door",

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client.parser import text_string_to_metric_families
 
-from ostinato.base import metrics
-from ostinato.base.errors import InvalidInput
-from ostinato.base.metrics import (
+from ostinato._core.base import metrics
+from ostinato._core.base.errors import InvalidInput
+from ostinato._core.base.metrics import (
     BUFFER_JOBS,
     JOB_RUN_SECONDS,
     JOBS_FINISHED,

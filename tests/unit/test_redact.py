@@ -1,6 +1,6 @@
 import pytest
 
-from ostinato.base.redact import redact, redact_value
+from ostinato._core.base.redact import redact, redact_value
 
 
 @pytest.mark.parametrize(

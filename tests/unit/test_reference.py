@@ -2,10 +2,10 @@ from pathlib import Path
 
 import pytest
 
-from ostinato.base import errortree, metrics
-from ostinato.catalog import APPS
-from ostinato.cli import reference
-from ostinato.runtime import figures
+from ostinato._core.base import errortree, metrics
+from ostinato._core.runtime.installed import installed_apps
+from ostinato._core.runtime.observe import figures
+from ostinato._faces.cli.dev import reference
 
 
 def test_a_function_is_listed_with_its_signature_and_the_comment_above_it() -> None:
@@ -36,7 +36,7 @@ def test_every_declared_error_and_metric_is_on_its_page() -> None:
     pages = reference.pages()
 
     assert all(f"`{cls.code}`" in pages["errors.md"] for cls in errortree.tree())
-    declared = (*metrics.METRICS, *figures.declared(APPS))
+    declared = (*metrics.METRICS, *figures.declared(installed_apps()))
     assert all(f"`{metric.name}`" in pages["metrics.md"] for metric in declared)
     assert len({metric.name for metric in declared}) == len(declared)
 

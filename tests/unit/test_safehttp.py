@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from ostinato.base.errors import InvalidInput, NoAnswer, OstinatoError, SettingsError, UnsafeAddress
-from ostinato.base.safeurl import (
-    Allowed,
-    check_address,
-    is_public,
-    parse,
-    parse_allowed,
+from ostinato._core.base.errors import (
+    InvalidInput,
+    NoAnswer,
+    OstinatoError,
+    SettingsError,
+    UnsafeAddress,
 )
-from ostinato.base.settings import Settings
-from ostinato.runtime.safehttp import Answer, Resolver, post
+from ostinato._core.base.safeurl import Allowed, check_address, is_public, parse, parse_allowed
+from ostinato._core.base.settings import Settings
+from ostinato._core.runtime.services.safehttp import Answer, Resolver, post
 from tests.runtime.receiver import (
     Receiver,
     Reply,

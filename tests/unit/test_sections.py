@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from ostinato.base.errors import InvalidInput, SettingsError
-from ostinato.base.sections import Section, section, setting
-from ostinato.base.settings import Settings, load
+from ostinato._core.base.errors import InvalidInput, SettingsError
+from ostinato._core.base.sections import Section, section, setting
+from ostinato._core.base.settings import Settings, load
 
 
 @section("rounds")

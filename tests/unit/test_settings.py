@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from ostinato.base.errors import SettingsError
-from ostinato.base.settings import Settings, load
+from ostinato._core.base.errors import SettingsError
+from ostinato._core.base.settings import Settings, load
 
 
 def written(folder: Path, text: str) -> Path:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostinato.base.signature import bounded_error, error_signature, storable
+from ostinato._core.base.signature import bounded_error, error_signature, storable
 
 any_text = st.text(st.characters(exclude_categories=()))
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostinato.base import webhooks
-from ostinato.base.errors import (
+from ostinato._core.base import webhooks
+from ostinato._core.base.errors import (
     HeaderMissing,
     InvalidInput,
     OstinatoError,
@@ -17,8 +17,8 @@ from ostinato.base.errors import (
     SignatureRefused,
     TimestampRefused,
 )
-from ostinato.base.redact import redact
-from ostinato.base.webhooks import (
+from ostinato._core.base.redact import redact
+from ostinato._core.base.webhooks import (
     Verified,
     hint_of,
     make_secret,

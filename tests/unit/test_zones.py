@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ostinato.cli import zones
+from ostinato._faces.cli.operate import zones
 
 
 @pytest.fixture

@@ -1,1 +1,1 @@
-"""The applications on the engine. They never import each other; `ostinato.catalog` lists them."""
+"""The applications on the engine. They never import each other; `pyproject.toml` lists them."""

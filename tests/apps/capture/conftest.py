@@ -10,19 +10,19 @@ import httpx
 import psycopg
 import pytest
 
-from ostinato.api.parts import Parts
-from ostinato.api.server import build
+from ostinato._core.base.settings import Settings
+from ostinato._core.db import migrate
+from ostinato._core.db.embedded import Server
+from ostinato._core.engine import keys
+from ostinato._core.engine.schema import ENGINE
+from ostinato._core.runtime.client import Client
+from ostinato._core.runtime.database import Database
+from ostinato._faces.api.parts import Parts
+from ostinato._faces.api.server import build
 from ostinato.apps.capture import APP, keyring
 from ostinato.apps.capture.sandbox import CaptureWorld
 from ostinato.apps.capture.schema import COMPONENT
-from ostinato.base.settings import Settings
-from ostinato.db import migrate
-from ostinato.db.embedded import Server
-from ostinato.engine import keys
-from ostinato.engine.schema import ENGINE
-from ostinato.runtime.client import Client
-from ostinato.runtime.database import Database
-from ostinato.sandbox.running import Running, running
+from ostinato.lab.sandbox.running import Running, running
 from ostinato.testing import Engine
 from tests.apps.capture.vault import KEK, TENANT, USER, Vault
 from tests.conftest import copy_of_engine

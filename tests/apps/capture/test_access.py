@@ -6,12 +6,12 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
+from ostinato._core.base.canonical import canonical
+from ostinato._core.base.errors import IllegalTransition, InvalidInput
+from ostinato._core.engine import machines, tenants
 from ostinato.apps.capture.machine import CAPTURE
 from ostinato.apps.capture.model import AuditEvent
 from ostinato.apps.capture.queries import Connection
-from ostinato.base.canonical import canonical
-from ostinato.base.errors import IllegalTransition, InvalidInput
-from ostinato.engine import machines, tenants
 from tests.apps.capture.vault import SEED, TENANT, Vault, changed
 
 TABLES = ("capture_events", "capture_audit_log", "capture_audit_head")

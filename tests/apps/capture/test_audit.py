@@ -11,12 +11,12 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
+from ostinato._core.base.errors import IdempotencyConflict, InvalidInput, NotFound
 from ostinato.apps.capture import APP, audit, signing
 from ostinato.apps.capture.heads import Head, public_text, read_head, read_heads
 from ostinato.apps.capture.model import AuditEvent
 from ostinato.apps.capture.queries import Connection
 from ostinato.apps.capture.service import Taken
-from ostinato.base.errors import IdempotencyConflict, InvalidInput, NotFound
 from tests.apps.capture.vault import SEED, TENANT, USER, Vault, captured, changed
 
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))

@@ -13,6 +13,7 @@ import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ostinato._core.base.errors import IdempotencyConflict, InvalidInput
 from ostinato.apps.capture.http import CaptureRequest
 from ostinato.apps.capture.model import CanonicalPayloadFields, Existing, Idempotent
 from ostinato.apps.capture.rules import (
@@ -20,7 +21,6 @@ from ostinato.apps.capture.rules import (
     compute_canonical_fingerprint,
     decide,
 )
-from ostinato.base.errors import IdempotencyConflict, InvalidInput
 from tests.apps.capture.vault import SEED
 
 GOLDEN = (

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from ostinato._core.base.canonical import sha256
 from ostinato.apps.capture.chain import (
     GENESIS,
     Entry,
@@ -13,7 +14,6 @@ from ostinato.apps.capture.chain import (
     chain_of,
     moment,
 )
-from ostinato.base.canonical import sha256
 
 USER = "11111111-1111-4111-8111-111111111111"
 CHAIN = f"capture:{USER}"

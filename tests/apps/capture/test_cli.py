@@ -9,11 +9,11 @@ import psycopg
 import pytest
 from typer.testing import CliRunner, Result
 
+from ostinato._core.runtime.client import Client
+from ostinato._core.runtime.database import Database
+from ostinato._faces.cli.main import app
 from ostinato.apps.capture import keyring
 from ostinato.apps.capture.model import CanonicalPayloadFields
-from ostinato.cli.main import app
-from ostinato.runtime.client import Client
-from ostinato.runtime.database import Database
 from ostinato.testing import Engine
 from tests.apps.capture.vault import SEED, TENANT, USER, Vault, changed
 

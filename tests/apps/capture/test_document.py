@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from ostinato._core.runtime.database import Database
 from ostinato.apps.capture import APP
-from ostinato.runtime.database import Database
 from tests.api.fuzz import fuzz, key_for
 from tests.apps.capture.vault import TENANT, USER
 

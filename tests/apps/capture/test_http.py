@@ -10,11 +10,11 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from ostinato.api.parts import Parts
-from ostinato.api.server import build
+from ostinato._core.base.settings import Settings
+from ostinato._core.engine import keys
+from ostinato._faces.api.parts import Parts
+from ostinato._faces.api.server import build
 from ostinato.apps.capture import APP, acquire_lock_and_check_idempotence
-from ostinato.base.settings import Settings
-from ostinato.engine import keys
 from tests.api.live import serving
 from tests.apps.capture.conftest import Api
 from tests.apps.capture.vault import SEED, TENANT, USER, Vault

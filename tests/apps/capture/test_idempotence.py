@@ -8,6 +8,11 @@ from typing import Any
 import psycopg
 import pytest
 
+from ostinato._core.base.errors import DatabaseUnavailable, IdempotencyConflict, InvalidInput
+from ostinato._core.base.flow import flow
+from ostinato._core.db.pool import connect, transaction
+from ostinato._core.db.sqlstate import sqlstate_of
+from ostinato._core.engine import tenants
 from ostinato.apps.capture import acquire_lock_and_check_idempotence, service
 from ostinato.apps.capture.model import (
     CanonicalPayloadFields,
@@ -19,11 +24,6 @@ from ostinato.apps.capture.model import (
 from ostinato.apps.capture.queries import Connection
 from ostinato.apps.capture.rules import compute_canonical_fingerprint
 from ostinato.apps.capture.service import Taken
-from ostinato.base.errors import DatabaseUnavailable, IdempotencyConflict, InvalidInput
-from ostinato.base.flow import flow
-from ostinato.db.pool import connect, transaction
-from ostinato.db.sqlstate import sqlstate_of
-from ostinato.engine import tenants
 from tests.apps.capture.vault import SEED, TENANT, USER, Vault, changed, counted
 from tests.db.waiting import until_async
 

@@ -10,13 +10,13 @@ import httpx
 import pytest
 from structlog.typing import EventDict
 
+from ostinato._core.engine import machines
+from ostinato._core.runtime.observe.scenario import System
 from ostinato.apps.capture import APP, jobs, keyring
 from ostinato.apps.capture.device import Kek, Prepared
 from ostinato.apps.capture.model import CanonicalPayloadFields, Reason
 from ostinato.apps.capture.objects import Folder, Found
-from ostinato.engine import machines
-from ostinato.runtime.scenario import System
-from ostinato.sandbox.running import Running
+from ostinato.lab.sandbox.running import Running
 from tests.apps.capture.conftest import Api
 from tests.apps.capture.kms import NONSENSE, TROUBLED, TroubledKms
 from tests.apps.capture.vault import KEK, SEED, TENANT, USER, Vault, captured

@@ -14,6 +14,8 @@ from cryptography.hazmat.primitives.keywrap import aes_key_wrap
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ostinato._core.base.errors import InvalidInput, NotConfigured
+from ostinato._core.runtime.observe import checkup
 from ostinato.apps.capture import APP, keyring, objects, sealing, setup
 from ostinato.apps.capture.device import Kek, Prepared
 from ostinato.apps.capture.keyring import FileKeyring, KeyringUnavailable, Unwrapped
@@ -22,9 +24,7 @@ from ostinato.apps.capture.objects import S3, Folder, ObjectMissing, Objects, St
 from ostinato.apps.capture.rules import content_context
 from ostinato.apps.capture.sandbox import KEK_ID
 from ostinato.apps.capture.settings import CaptureSettings
-from ostinato.base.errors import InvalidInput, NotConfigured
-from ostinato.runtime import checkup
-from ostinato.sandbox.running import Running
+from ostinato.lab.sandbox.running import Running
 from tests.apps.capture.vault import KEK, TENANT, USER, captured
 
 CONTENT = b"\x89PNG what was seen" * 1000

@@ -11,15 +11,15 @@ from typing import Any, TypeVar
 import psycopg
 from psycopg.conninfo import make_conninfo
 
+from ostinato._core.db.pool import connect, transaction
+from ostinato._core.engine import clock, tenants
+from ostinato._core.runtime.client import Client
+from ostinato._core.runtime.database import Database
 from ostinato.apps.capture import APP, audit, service
 from ostinato.apps.capture.device import Kek, Prepared, prepare
 from ostinato.apps.capture.model import CanonicalPayloadFields, Device, Ocr
 from ostinato.apps.capture.queries import Connection
 from ostinato.apps.capture.service import Taken, Wanted
-from ostinato.db.pool import connect, transaction
-from ostinato.engine import clock, tenants
-from ostinato.runtime.client import Client
-from ostinato.runtime.database import Database
 from ostinato.testing import Engine
 
 T = TypeVar("T")

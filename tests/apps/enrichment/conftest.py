@@ -8,17 +8,17 @@ import httpx
 import psycopg
 import pytest
 
-from ostinato.api.parts import Parts
-from ostinato.api.server import build
+from ostinato._core.base.settings import Settings
+from ostinato._core.db import migrate
+from ostinato._core.db.embedded import Server, Urls
+from ostinato._core.engine.schema import ENGINE
+from ostinato._core.runtime.database import Database
+from ostinato._faces.api.parts import Parts
+from ostinato._faces.api.server import build
 from ostinato.apps.enrichment import APP
 from ostinato.apps.enrichment.sandbox import Registers
 from ostinato.apps.enrichment.schema import COMPONENT
-from ostinato.base.settings import Settings
-from ostinato.db import migrate
-from ostinato.db.embedded import Server, Urls
-from ostinato.engine.schema import ENGINE
-from ostinato.runtime.database import Database
-from ostinato.sandbox.running import Running, running
+from ostinato.lab.sandbox.running import Running, running
 from ostinato.testing import Engine
 from tests.api.conftest import Api
 from tests.apps.enrichment.place import PARTITIONS, Place

@@ -11,7 +11,7 @@ import psycopg
 
 from ostinato import Worker
 from ostinato.apps.enrichment.sandbox import Registers
-from ostinato.sandbox.running import Running
+from ostinato.lab.sandbox.running import Running
 from tests.api.conftest import Api
 from tests.runtime.lab import Lab
 

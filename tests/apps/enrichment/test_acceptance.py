@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from ostinato.base import log
+from ostinato._core.base import log
 from tests.apps.enrichment.place import ALL_FINE, Place
 
 NO_RCS = "999000029"

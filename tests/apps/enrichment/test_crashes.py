@@ -9,10 +9,10 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from ostinato._core.base.errors import LeaseLost
+from ostinato._core.engine import leases
 from ostinato.apps.enrichment.lock import LOCK_TENANT
-from ostinato.base.errors import LeaseLost
-from ostinato.cli.torture_crew import Crew, Hand
-from ostinato.engine import leases
+from ostinato.lab.torture.crew import Crew, Hand
 from tests.apps.enrichment.place import ALL_FINE, Place
 from tests.runtime.lab import until
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from ostinato._core.db.embedded import Server, Urls
+from ostinato._core.runtime.database import Database
 from ostinato.apps.enrichment import APP
-from ostinato.db.embedded import Server, Urls
-from ostinato.runtime.database import Database
 from tests.api.fuzz import fuzz, key_for
 from tests.apps.enrichment.conftest import EMPTY
 from tests.apps.enrichment.place import PARTITIONS

@@ -7,10 +7,10 @@ from typing import Any
 import psycopg
 import pytest
 
+from ostinato._core.base.errors import IllegalTransition, InvariantBroken, LeaseLost
+from ostinato._core.engine import leases, machines
 from ostinato.apps.enrichment.lock import LOCK_TENANT
 from ostinato.apps.enrichment.machine import COMPANY, ENTITY
-from ostinato.base.errors import IllegalTransition, InvariantBroken, LeaseLost
-from ostinato.engine import leases, machines
 from tests.apps.enrichment.place import ALL_FINE, Place
 
 SHOWN = (

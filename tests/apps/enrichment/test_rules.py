@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from ostinato._core.base.errors import SettingsError
 from ostinato.apps.enrichment.extract import directors, extract
 from ostinato.apps.enrichment.identifiers import Refused, fails_luhn, read
 from ostinato.apps.enrichment.inpi import life_of
@@ -37,7 +38,6 @@ from ostinato.apps.enrichment.rules import (
 from ostinato.apps.enrichment.sandbox_data import invented, rcs, record
 from ostinato.apps.enrichment.sandbox_search import asked_blocks, refused, unit
 from ostinato.apps.enrichment.settings import EnrichmentSettings
-from ostinato.base.errors import SettingsError
 
 NOW = datetime(2026, 2, 23, 12, 30, 15, tzinfo=UTC)
 A, INPI, R = SourceApi.SEARCH, SourceApi.INPI, SourceApi.RCS

@@ -10,10 +10,10 @@ from typing import Any
 import httpx
 import pytest
 
+from ostinato._core.base import log
+from ostinato._core.runtime.observe.scenario import System
 from ostinato.apps.enrichment import APP
 from ostinato.apps.enrichment.demo import SCENARIO
-from ostinato.base import log
-from ostinato.runtime.scenario import System
 from tests.apps.enrichment.place import ALL_FINE, Place
 
 FIELDS = {

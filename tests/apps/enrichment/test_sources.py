@@ -3,7 +3,7 @@
 import pytest
 
 from ostinato.apps.enrichment.sandbox import Registers, Window
-from ostinato.sandbox.running import running
+from ostinato.lab.sandbox.running import running
 from tests.apps.enrichment.place import ALL_FINE, Place
 
 SEARCH, INPI, RCS = "/registers/search", "/registers/api/companies/*", "/registers/v3/*"

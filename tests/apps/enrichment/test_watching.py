@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
+from ostinato._core.engine import alerts
 from ostinato.apps.enrichment import APP
-from ostinato.engine import alerts
 from tests.apps.enrichment.place import ALL_FINE, Place
 
 INPI, RCS = "INPI_RNE", "API_ENTREPRISE_RCS"

@@ -11,19 +11,19 @@ import httpx
 import psycopg
 import pytest
 
-from ostinato.api.parts import Parts
+from ostinato._core.base.settings import Settings
+from ostinato._core.db import migrate
+from ostinato._core.db.call import call
+from ostinato._core.db.embedded import Server, Urls
+from ostinato._core.engine import keys
+from ostinato._core.engine.schema import ENGINE
+from ostinato._core.runtime.client import Client
+from ostinato._core.runtime.database import Database
+from ostinato._faces.api.parts import Parts
 from ostinato.apps.outbound import APP
 from ostinato.apps.outbound.sandbox import Providers
 from ostinato.apps.outbound.schema import COMPONENT
-from ostinato.base.settings import Settings
-from ostinato.db import migrate
-from ostinato.db.call import call
-from ostinato.db.embedded import Server, Urls
-from ostinato.engine import keys
-from ostinato.engine.schema import ENGINE
-from ostinato.runtime.client import Client
-from ostinato.runtime.database import Database
-from ostinato.sandbox.running import Running, running
+from ostinato.lab.sandbox.running import Running, running
 from ostinato.testing import Engine, Report
 from tests.api.live import serving
 from tests.conftest import copy_of_engine, note_called_functions

@@ -3,11 +3,11 @@
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
+from ostinato._core.base.flow import flow
+from ostinato._core.engine import outbox
+from ostinato._core.engine.outbox import NewEvent
 from ostinato.apps.outbound import APP, coop_rules
 from ostinato.apps.outbound.round_notices import OPENED
-from ostinato.base.flow import flow
-from ostinato.engine import outbox
-from ostinato.engine.outbox import NewEvent
 from tests.apps.outbound.conftest import World, set_clock
 
 SENT = "select logical_event_id, sent_at from outbound.message order by sent_at, logical_event_id"

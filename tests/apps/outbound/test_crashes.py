@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from ostinato.cli.torture_crew import Crew
+from ostinato.lab.torture.crew import Crew
 from tests.apps.outbound.conftest import PHONE_NUMBER_ID, World
 from tests.db.waiting import until_async
 from tests.runtime.lab import until

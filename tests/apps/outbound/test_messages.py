@@ -6,8 +6,8 @@ from typing import Any
 import psycopg
 import pytest
 
+from ostinato._core.engine import machines
 from ostinato.apps.outbound.machine import CONSENT, MESSAGE
-from ostinato.engine import machines
 from tests.apps.outbound.conftest import World
 
 TO = "+33639980001"

@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from ostinato._core.base.errors import InvalidInput
 from ostinato.apps.outbound import (
     components,
     coop_rules,
@@ -42,7 +43,6 @@ from ostinato.apps.outbound.providers import safe, sanitised
 from ostinato.apps.outbound.sandbox import Providers
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.words import Asked, asked
-from ostinato.base.errors import InvalidInput
 
 NOW = datetime(2026, 6, 10, 10, 0, tzinfo=UTC)
 TO = "+33639980001"

@@ -8,8 +8,8 @@ from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from ostinato._core.engine import alerts
 from ostinato.apps.outbound import APP, metrics
-from ostinato.engine import alerts
 from tests.apps.outbound.conftest import World
 
 TO = "+33639988888"

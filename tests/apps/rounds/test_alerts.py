@@ -2,10 +2,10 @@
 
 from datetime import timedelta
 
+from ostinato._core.engine import alerts, clock
 from ostinato.apps.rounds import APP, service
 from ostinato.apps.rounds.model import JobName
 from ostinato.apps.rounds.service import Due
-from ostinato.engine import alerts, clock
 from tests.apps.rounds.town import TENANT, Town
 
 

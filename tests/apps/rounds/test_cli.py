@@ -6,8 +6,8 @@ import psycopg
 import pytest
 from typer.testing import CliRunner, Result
 
-from ostinato.cli.main import app
-from ostinato.db.embedded import Urls
+from ostinato._core.db.embedded import Urls
+from ostinato._faces.cli.main import app
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 from psycopg import AsyncConnection, AsyncCursor
 
-from ostinato.base.errors import CommitUnknown, DatabaseUnavailable
+from ostinato._core.base.errors import CommitUnknown, DatabaseUnavailable
 from tests.apps.rounds.town import Town
 
 GROUPS = 3

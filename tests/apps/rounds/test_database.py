@@ -8,12 +8,12 @@ import psycopg
 import pytest
 from psycopg import AsyncConnection
 
+from ostinato._core.base.errors import Conflict
+from ostinato._core.db.sqlstate import translated
+from ostinato._core.engine import machines
 from ostinato.apps.rounds import playing
 from ostinato.apps.rounds.groups import Person
 from ostinato.apps.rounds.machine import ENTITY, ROUND
-from ostinato.base.errors import Conflict
-from ostinato.db.sqlstate import translated
-from ostinato.engine import machines
 from tests.apps.rounds.town import TENANT, Town
 
 ANA = Person(TENANT, "ana", manages=False)

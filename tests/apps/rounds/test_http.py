@@ -1,9 +1,9 @@
 """Rounds over HTTP: who may do what, what is seen by whom, and what is too late."""
 
+from ostinato._core.engine import keys
+from ostinato._core.web.routes import Route
 from ostinato.apps.rounds import APP
 from ostinato.apps.rounds.http import router
-from ostinato.engine import keys
-from ostinato.web.routes import Route
 from tests.apps.rounds.town import TENANT, Api
 
 GROUP = {"name": "Les voisins", "drop_time": "14:30", "zone": "Europe/Paris"}

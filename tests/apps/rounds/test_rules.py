@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ostinato._core.base.errors import InvalidInput, NotConfigured
 from ostinato.apps.rounds import rules
 from ostinato.apps.rounds.demo import last_change
 from ostinato.apps.rounds.model import Choice, Timing
@@ -26,7 +27,6 @@ from ostinato.apps.rounds.rules import (
     zone_of,
 )
 from ostinato.apps.rounds.settings import RoundsSettings
-from ostinato.base.errors import InvalidInput, NotConfigured
 from tests.apps.rounds.town import moment
 
 PARIS = "Europe/Paris"

@@ -9,10 +9,10 @@ import pytest
 from structlog.typing import EventDict
 
 from ostinato import Worker
+from ostinato._core.base.errors import OstinatoError
+from ostinato._core.base.settings import Settings
 from ostinato.apps.rounds import APP
 from ostinato.apps.rounds.runs import MOST_ALONE
-from ostinato.base.errors import OstinatoError
-from ostinato.base.settings import Settings
 from tests.apps.rounds.town import Town
 from tests.db.waiting import until_async
 from tests.runtime.lab import running

@@ -10,17 +10,17 @@ from typing import Any, cast
 import httpx
 from psycopg import AsyncConnection
 
-from ostinato.api.parts import Parts
+from ostinato._core.base.flow import flow
+from ostinato._core.base.log import FilteringBoundLogger, get_logger
+from ostinato._core.db.embedded import Urls
+from ostinato._core.db.pool import transaction
+from ostinato._core.engine import claims, keys, workers
+from ostinato._core.runtime.handlers.context import Context, Services
+from ostinato._faces.api.parts import Parts
 from ostinato.apps.rounds import APP
 from ostinato.apps.rounds.model import JobName
 from ostinato.apps.rounds.runs import Run, work_through
 from ostinato.apps.rounds.settings import RoundsSettings
-from ostinato.base.flow import flow
-from ostinato.base.log import FilteringBoundLogger, get_logger
-from ostinato.db.embedded import Urls
-from ostinato.db.pool import transaction
-from ostinato.engine import claims, keys, workers
-from ostinato.runtime.context import Context, Services
 from ostinato.testing import Engine
 
 TENANT = "acme"

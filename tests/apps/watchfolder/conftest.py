@@ -9,15 +9,15 @@ import psycopg
 import pytest
 import requests
 
-from ostinato.api.parts import Parts
-from ostinato.api.server import build
+from ostinato._core.base.settings import Settings
+from ostinato._core.db import migrate
+from ostinato._core.db.embedded import Server, Urls
+from ostinato._core.engine.schema import ENGINE
+from ostinato._core.runtime.database import Database
+from ostinato._faces.api.parts import Parts
+from ostinato._faces.api.server import build
 from ostinato.apps.watchfolder import APP
 from ostinato.apps.watchfolder.schema import COMPONENT
-from ostinato.base.settings import Settings
-from ostinato.db import migrate
-from ostinato.db.embedded import Server, Urls
-from ostinato.engine.schema import ENGINE
-from ostinato.runtime.database import Database
 from ostinato.testing import Engine
 from tests.api.conftest import Api
 from tests.apps.watchfolder.engine import Office

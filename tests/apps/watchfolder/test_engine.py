@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from ostinato._core.base.machine import Machine
 from ostinato.apps.watchfolder import queries
 from ostinato.apps.watchfolder.jobs import lease_of, start_tending
 from ostinato.apps.watchfolder.local import Local, running
 from ostinato.apps.watchfolder.machine import DUPLICATE, JOB
 from ostinato.apps.watchfolder.setup import locked
-from ostinato.base.machine import Machine
 from tests.apps.watchfolder.engine import PATH, Office
 from tests.apps.watchfolder.papers import text_pdf
 from tests.db.waiting import until_async

@@ -14,6 +14,7 @@ import pytest
 from pikepdf import pdfa
 from PIL import Image
 
+from ostinato._core.base.errors import NotConfigured
 from ostinato.apps.watchfolder import scans
 from ostinato.apps.watchfolder.ocr import engines, rapid, service
 from ostinato.apps.watchfolder.ocr.order import reading_order
@@ -21,7 +22,6 @@ from ostinato.apps.watchfolder.ocr.work import text_of
 from ostinato.apps.watchfolder.prep.images import Pages, write_pdf
 from ostinato.apps.watchfolder.prep.limits import PrepLimits
 from ostinato.apps.watchfolder.station.outputs import environment
-from ostinato.base.errors import NotConfigured
 from tests.apps.watchfolder.papers import text_pdf
 from tests.apps.watchfolder.stations import Desk, desk
 

@@ -15,11 +15,11 @@ import pikepdf
 import pytest
 from PIL import Image
 
+from ostinato._core.base.errors import NotConfigured
 from ostinato.apps.watchfolder.prep import service, work
 from ostinato.apps.watchfolder.prep.kinds import kind_of
 from ostinato.apps.watchfolder.prep.limits import PrepLimits
 from ostinato.apps.watchfolder.station.jail import level
-from ostinato.base.errors import NotConfigured
 from tests.apps.watchfolder.papers import text_pdf, zipped
 from tests.apps.watchfolder.stations import Desk, desk
 

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from ostinato._core.base.errors import LeaseHeld
 from ostinato.apps.watchfolder import utils
 from ostinato.apps.watchfolder.station import jobs
 from ostinato.apps.watchfolder.station.jail import Limits, level
 from ostinato.apps.watchfolder.station.jobs import Station
 from ostinato.apps.watchfolder.station.records import Plan
 from ostinato.apps.watchfolder.station.server import build
-from ostinato.base.errors import LeaseHeld
 from tests.apps.watchfolder.stations import Desk, desk
 from tests.db.waiting import until
 

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from psycopg import AsyncConnection
 
+from ostinato._core.base import flow
+from ostinato._core.base.errors import NotConfigured
 from ostinato.apps.watchfolder import decisions, main
 from ostinato.apps.watchfolder.duplicates import held
 from ostinato.apps.watchfolder.folders import Folders
@@ -20,8 +22,6 @@ from ostinato.apps.watchfolder.model import Document
 from ostinato.apps.watchfolder.service import Place
 from ostinato.apps.watchfolder.settings import WatchfolderSettings
 from ostinato.apps.watchfolder.tending import Tending
-from ostinato.base import flow
-from ostinato.base.errors import NotConfigured
 from tests.apps.watchfolder.engine import PATH, Office
 
 KEY = f"{'ab' * 32}__{'0' * 16}"

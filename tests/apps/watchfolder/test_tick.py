@@ -14,11 +14,11 @@ import pytest
 import requests
 import structlog
 
+from ostinato._core.base.errors import InvalidInput, LeaseHeld
 from ostinato.apps.watchfolder import duplicates, main, utils
 from ostinato.apps.watchfolder.machine import JOB
 from ostinato.apps.watchfolder.model import STAGES, STATES, Document, stage_of
 from ostinato.apps.watchfolder.setup import Profile, locked
-from ostinato.base.errors import InvalidInput, LeaseHeld
 from tests.apps.watchfolder.place import Place, Services
 
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from ostinato.cli.output import Output
-from ostinato.cli.watchview import View
+from ostinato._faces.cli.frame.output import Output
+from ostinato.apps.watchfolder.watchview import View
 from tests.apps.watchfolder.place import Place, Services
 
 

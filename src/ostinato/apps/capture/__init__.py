@@ -4,7 +4,7 @@ A device sends what it captured as nine fields (M10); the content comes encrypte
 store. The intake answers at once, and behind it the content is checked and sealed.
 """
 
-from ostinato.runtime.app import App
+from ostinato import App
 
 __all__ = ["APP", "acquire_lock_and_check_idempotence"]
 

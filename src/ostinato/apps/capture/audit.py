@@ -9,13 +9,13 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ostinato import tenants
 from ostinato.apps.capture.chain import Break, Entry, Follower, chain_of, moment
 from ostinato.apps.capture.heads import Head
 from ostinato.apps.capture.model import AuditEvent
 from ostinato.apps.capture.queries import Connection, Row, one, rows
-from ostinato.base import flow
-from ostinato.base.canonical import canonical
-from ostinato.base.errors import NotFound
+from ostinato.errors import NotFound
+from ostinato.idempotency import canonical
 
 __all__ = ["NO_CHAIN", "Appended", "Report", "append", "append_many", "events_of", "verify"]
 
@@ -149,7 +149,7 @@ async def verify(
 def _payload(capture_id: str, tenant_id: str, more: dict[str, Told]) -> str:
     payload: dict[str, str | int] = {"capture_id": capture_id, "tenant_id": tenant_id}
     payload |= {name: value for name, value in more.items() if value is not None}
-    if (correlation := flow.current_correlation()) is not None:
+    if (correlation := tenants.current_correlation()) is not None:
         payload["correlation_id"] = correlation
     return canonical(payload).decode()
 

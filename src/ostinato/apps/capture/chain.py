@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from ostinato.base.canonical import canonical, sha256
+from ostinato.idempotency import canonical, sha256
 
 __all__ = ["GENESIS", "Break", "Entry", "Follower", "canonical_entry", "chain_of", "moment"]
 

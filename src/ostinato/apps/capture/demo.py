@@ -3,10 +3,10 @@
 from datetime import datetime
 from typing import Any
 
+from ostinato import database
 from ostinato.apps.capture import audit
 from ostinato.apps.capture.model import AuditEvent
-from ostinato.engine import clock
-from ostinato.runtime.scenario import Scenario, System
+from ostinato.testing import Scenario, System
 
 __all__ = ["SCENARIO"]
 
@@ -107,7 +107,7 @@ async def _captured(system: System, **more: str) -> dict[str, Any]:
 
 async def _now(system: System) -> datetime:
     async with system.client().connection() as conn:
-        return await clock.now(conn)
+        return await database.now(conn)
 
 
 async def _settled(system: System, capture_id: str) -> dict[str, Any]:

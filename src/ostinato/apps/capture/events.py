@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
+from ostinato import tenants
 from ostinato.apps.capture import APP
 from ostinato.apps.capture.model import State
 from ostinato.apps.capture.queries import Connection
-from ostinato.base import flow
 
 __all__ = ["tell", "tell_many"]
 
@@ -32,7 +32,7 @@ async def tell(
     if reason is not None:
         payload["reason"] = reason
     # Outside of a request or a job nothing says what it is part of: then it is a beginning.
-    part_of = flow.current_correlation() or f"capture-{capture_event_id}"
+    part_of = tenants.current_correlation() or f"capture-{capture_event_id}"
     await _KINDS[state].emit(
         conn, payload, key=capture_event_id, tenant=tenant_id, correlation_id=part_of
     )
@@ -43,7 +43,7 @@ async def tell_many(
 ) -> None:
     """The same of many captures, each by its two ids, in one statement."""
     named = list(captures)
-    part_of = flow.current_correlation() or f"capture-{named[0][0]}"
+    part_of = tenants.current_correlation() or f"capture-{named[0][0]}"
     await _KINDS[state].emit_many(
         conn,
         [(_payload(state, *each), each[0]) for each in named],

@@ -20,8 +20,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import (
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from ostinato.apps.capture.files import write_whole
-from ostinato.base.canonical import canonical, sha256
-from ostinato.base.errors import InvalidInput
+from ostinato.errors import InvalidInput
+from ostinato.idempotency import canonical, sha256
 
 __all__ = ["Head", "export", "public_text", "read_head", "read_heads", "read_key", "signed"]
 

@@ -27,11 +27,8 @@ from ostinato.apps.capture import fields as checks
 from ostinato.apps.capture import rules, service
 from ostinato.apps.capture.model import CanonicalPayloadFields, Device, Ocr, State
 from ostinato.apps.capture.settings import CaptureSettings
-from ostinato.base.errors import IdempotencyConflict, NotFound
-from ostinato.web.caller import Who
-from ostinato.web.permissions import Permission
-from ostinato.web.problems import Answered
-from ostinato.web.routes import Router
+from ostinato.errors import IdempotencyConflict, NotFound
+from ostinato.web import Answered, Permission, Router, Who
 
 __all__ = ["router"]
 

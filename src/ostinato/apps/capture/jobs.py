@@ -14,6 +14,7 @@ from typing import NoReturn
 
 from psycopg import Rollback
 
+from ostinato import Context, Retry, Snooze, database
 from ostinato.apps.capture import (
     APP,
     heads,
@@ -30,13 +31,9 @@ from ostinato.apps.capture.model import Material, Reason, State
 from ostinato.apps.capture.objects import ObjectMissing, Objects, StoreUnavailable
 from ostinato.apps.capture.queries import Connection, Row, rows
 from ostinato.apps.capture.settings import CaptureSettings
-from ostinato.base.backoff import Retry
-from ostinato.base.errors import NotConfigured, NotFound, UniqueConflict
-from ostinato.base.log import get_logger
-from ostinato.engine import clock
-from ostinato.engine.jobs import enqueue
-from ostinato.runtime.context import Context
-from ostinato.runtime.outcomes import Snooze
+from ostinato.errors import NotConfigured, NotFound, UniqueConflict
+from ostinato.jobs import enqueue
+from ostinato.observe import get_logger
 
 __all__ = ["reconcile", "sign_heads", "verify"]
 
@@ -98,7 +95,7 @@ async def verify(ctx: Context, capture_event_id: str) -> Snooze | None:
     here = await ctx.shared(world)
     async with ctx.fenced() as conn:
         material = await service.load_material(conn, ctx.job.tenant_id, capture_event_id)
-        waited = await clock.now(conn) - material.received_at
+        waited = await database.now(conn) - material.received_at
     if material.state not in OPEN:
         return None
     await ctx.step_in_transaction("await_upload", service.advance, material, "await_upload")
@@ -134,7 +131,7 @@ async def reconcile(ctx: Context) -> dict[str, int]:
     settings = CaptureSettings.load()
     counted = {"alive": 0, "started": 0, "failed": 0}
     async with ctx.fenced() as conn:
-        before = await clock.now(conn) - timedelta(minutes=settings.reconcile_after_minutes)
+        before = await database.now(conn) - timedelta(minutes=settings.reconcile_after_minutes)
     more = True
     while more and not ctx.stopping:
         async with ctx.fenced() as conn:

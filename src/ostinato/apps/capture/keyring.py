@@ -30,7 +30,7 @@ from ostinato.apps.capture.fields import LONGEST_NAME, text_fault
 from ostinato.apps.capture.files import write_whole
 from ostinato.apps.capture.model import Reason
 from ostinato.apps.capture.settings import CaptureSettings
-from ostinato.base.errors import InvalidInput, NotConfigured
+from ostinato.errors import InvalidInput, NotConfigured
 
 __all__ = [
     "DEK_BYTES",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from ostinato.apps.capture.rules import object_key_fault
 from ostinato.apps.capture.settings import CaptureSettings
-from ostinato.base.errors import NotConfigured
+from ostinato.errors import NotConfigured
 
 if TYPE_CHECKING:
     from obstore.store import S3Config, S3Store

@@ -5,8 +5,7 @@ from typing import Any
 from psycopg import AsyncConnection
 from psycopg.rows import dict_row
 
-from ostinato.db.sqlfile import statement
-from ostinato.db.sqlstate import translated
+from ostinato.database import statement, translated
 
 __all__ = ["Connection", "Row", "one", "rows"]
 

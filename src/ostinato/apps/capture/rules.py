@@ -18,8 +18,8 @@ from ostinato.apps.capture.model import (
     Existing,
     Idempotent,
 )
-from ostinato.base.canonical import canonical, sha256
-from ostinato.base.errors import IdempotencyConflict, InvalidInput
+from ostinato.errors import IdempotencyConflict, InvalidInput
+from ostinato.idempotency import canonical, sha256
 
 __all__ = [
     "CONFLICT_MESSAGE",

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from ostinato import Unique, database, machines, tenants
 from ostinato.apps.capture import audit, rules
 from ostinato.apps.capture.events import tell
 from ostinato.apps.capture.machine import CAPTURE, ENTITY
@@ -30,16 +31,9 @@ from ostinato.apps.capture.model import (
     State,
 )
 from ostinato.apps.capture.queries import Connection, one
-from ostinato.base import flow
-from ostinato.base.errors import (
-    DatabaseUnavailable,
-    IdempotencyConflict,
-    InvalidInput,
-    NotFound,
-)
-from ostinato.base.log import get_logger
-from ostinato.engine import clock, machines
-from ostinato.engine.jobs import NewJob, Unique, enqueue
+from ostinato.errors import DatabaseUnavailable, IdempotencyConflict, InvalidInput, NotFound
+from ostinato.jobs import NewJob, enqueue
+from ostinato.observe import get_logger
 
 __all__ = [
     "VERIFY",
@@ -204,7 +198,7 @@ async def show(conn: Connection, user_id: str, capture_id: str) -> Capture:
         "show_capture",
         user_id=user_id,
         capture_id=capture_id.lower(),
-        tenant_id=flow.current_tenant(),
+        tenant_id=tenants.current_tenant(),
     )
     if row is None:
         raise NotFound("there is no such capture", hint="Check the id, and whose it is.")
@@ -261,7 +255,7 @@ async def settle(
     )
     changes: dict[str, Any] = {"reason": reason}
     if state is State.SEALED:
-        now = await clock.now(conn)
+        now = await database.now(conn)
         changes = {"verified_at": now.isoformat(), "sealed_seq": appended.seq}
     await machines.transition(
         conn,
@@ -295,7 +289,7 @@ async def _decided(conn: Connection, user_id: str, fields: CanonicalPayloadField
         "find_capture",
         user_id=user_id,
         capture_id=fields.capture_id.lower(),
-        tenant_id=flow.current_tenant(),
+        tenant_id=tenants.current_tenant(),
     )
     assert row is not None  # noqa: S101 - there is always one
     tenant_id, now = row.pop("tenant_id"), row.pop("now")
@@ -363,7 +357,7 @@ async def _refused(
     opening: Opening, user_id: str, wanted: Wanted, event: AuditEvent, **told: str | int
 ) -> None:
     async with opening() as conn:
-        here = await one(conn, "here", tenant_id=flow.current_tenant())
+        here = await one(conn, "here", tenant_id=tenants.current_tenant())
         assert here is not None  # noqa: S101 - there is always one
         await _audit(conn, user_id, wanted, event, tenant_id=here["tenant_id"], **told)
 

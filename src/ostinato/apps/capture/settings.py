@@ -1,6 +1,6 @@
 """The settings of captures."""
 
-from ostinato.base.sections import Section, section, setting
+from ostinato.settings import Section, section, setting
 
 __all__ = ["CaptureSettings"]
 

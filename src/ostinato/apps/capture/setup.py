@@ -6,8 +6,8 @@ from pathlib import Path
 
 from ostinato.apps.capture import heads, keyring
 from ostinato.apps.capture.settings import CaptureSettings
-from ostinato.base.errors import InvalidInput, NotConfigured
-from ostinato.runtime.checkup import Checkup, Trouble
+from ostinato.errors import InvalidInput, NotConfigured
+from ostinato.observe import Checkup, Trouble
 
 __all__ = ["CHECKUP", "troubles"]
 

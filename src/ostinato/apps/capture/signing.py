@@ -14,6 +14,7 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from ostinato import database, machines
 from ostinato.apps.capture import audit, heads
 from ostinato.apps.capture.chain import moment
 from ostinato.apps.capture.events import tell_many
@@ -21,8 +22,7 @@ from ostinato.apps.capture.heads import Head
 from ostinato.apps.capture.machine import CAPTURE, ENTITY
 from ostinato.apps.capture.model import AuditEvent, State
 from ostinato.apps.capture.queries import Connection, Row, one, rows
-from ostinato.base.errors import NotFound
-from ostinato.engine import clock, machines
+from ostinato.errors import NotFound
 
 __all__ = ["chains_to_sign", "sign_head"]
 
@@ -81,7 +81,7 @@ async def _sign(conn: Connection, tenant_id: str, user_id: str, key: Ed25519Priv
             f"the audit log has no entry of user {user_id!r} of tenant {tenant_id!r}",
             hint=audit.NO_CHAIN,
         )
-    return heads.signed(key, tenant_id, **end, signed_at=moment(await clock.now(conn)))
+    return heads.signed(key, tenant_id, **end, signed_at=moment(await database.now(conn)))
 
 
 async def _anchor_page(conn: Connection, user_id: str, head: Head) -> tuple[int, int]:
@@ -102,7 +102,7 @@ async def _anchor_page(conn: Connection, user_id: str, head: Head) -> tuple[int,
         by="capture.sign_head",
         tenant_id=tenant_id,
         changes={
-            "anchored_at": (await clock.now(conn)).isoformat(),
+            "anchored_at": (await database.now(conn)).isoformat(),
             "signature_status": "SIGNED",
         },
     )

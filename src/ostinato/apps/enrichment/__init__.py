@@ -1,7 +1,7 @@
 """Enrichment: what three official sources say about a French company, merged and kept (M3)."""
 
+from ostinato import App
 from ostinato.apps.enrichment.alerts import ALERTS
-from ostinato.runtime.app import App
 
 __all__ = ["APP"]
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from ostinato.base.alerts import Alert
+from ostinato.alerts import Alert
 
 __all__ = ["ALERTS"]
 

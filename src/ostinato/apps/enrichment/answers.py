@@ -5,13 +5,10 @@ from typing import Any, Final, NoReturn
 from fastapi.responses import JSONResponse
 from psycopg import AsyncConnection
 
+from ostinato import database, idempotency, tenants
 from ostinato.apps.enrichment.views import Detail, ErrorBody
-from ostinato.base import flow
-from ostinato.base.canonical import Declaration
-from ostinato.engine import clock, idempotency
-from ostinato.engine.idempotency import Differs, InFlight, New, Replay
-from ostinato.web.idempotent import IdempotencyKey
-from ostinato.web.problems import MEDIA_TYPE, Answered
+from ostinato.idempotency import Declaration, Differs, InFlight, New, Replay
+from ostinato.web import MEDIA_TYPE, Answered, IdempotencyKey
 
 __all__ = ["begun", "fixed", "missing", "refuse"]
 
@@ -60,9 +57,9 @@ async def refuse(  # noqa: PLR0917 - as the body has them
         code=code,
         message=message,
         details=details or [],
-        correlation_id=flow.current_correlation(),
+        correlation_id=tenants.current_correlation(),
         request_id=request_id,
-        timestamp=await clock.now(conn),
+        timestamp=await database.now(conn),
     )
     raise Answered(JSONResponse(body.model_dump(mode="json"), status, headers))
 

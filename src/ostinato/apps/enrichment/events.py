@@ -7,10 +7,10 @@ from typing import Any, Final, Literal, TypeVar
 from psycopg import AsyncConnection
 from pydantic.dataclasses import dataclass
 
+from ostinato import outbox
 from ostinato.apps.enrichment import APP
 from ostinato.apps.enrichment.model import ErrorCode, SourceApi
-from ostinato.engine import outbox
-from ostinato.runtime.events import EventKind
+from ostinato.outbox import EventKind
 
 __all__ = ["COMPLETED", "FETCHED", "REQUESTED", "STARTED", "tell", "tell_each"]
 

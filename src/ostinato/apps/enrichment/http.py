@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final
 
 from fastapi import Query, Request, Response
 
+from ostinato import idempotency
 from ostinato.apps.enrichment import queries, service
 from ostinato.apps.enrichment.answers import begun, fixed, missing, refuse
 from ostinato.apps.enrichment.identifiers import Refused, fails_luhn, read
@@ -27,15 +28,10 @@ from ostinato.apps.enrichment.views import (
     whole_view,
 )
 from ostinato.apps.enrichment.watch import Watch
-from ostinato.base.answers import Answer
-from ostinato.base.errors import Forbidden, LeaseLost
-from ostinato.base.log import get_logger
-from ostinato.engine import idempotency
-from ostinato.engine.idempotency import New, Replay
-from ostinato.web.caller import Caller, Who
-from ostinato.web.idempotent import IdempotencyKey, Key
-from ostinato.web.permissions import Permission
-from ostinato.web.routes import Router
+from ostinato.errors import Forbidden, LeaseLost
+from ostinato.idempotency import New, Replay
+from ostinato.observe import get_logger
+from ostinato.web import Answer, Caller, IdempotencyKey, Key, Permission, Router, Who
 
 __all__ = ["router"]
 

@@ -15,12 +15,12 @@ from typing import Any, Final
 import httpx
 from psycopg import AsyncConnection
 
+from ostinato import database
 from ostinato.apps.enrichment import queries
 from ostinato.apps.enrichment.model import ErrorCode, SourceApi, SourceError
 from ostinato.apps.enrichment.rules import error_of_status, is_retryable, retry_after
 from ostinato.apps.enrichment.settings import EnrichmentSettings
 from ostinato.apps.enrichment.wire import Reply, exchange
-from ostinato.engine import clock
 
 __all__ = ["Inpi", "life_of"]
 
@@ -90,7 +90,7 @@ class Inpi:
         found = reply.payload.get("token") if isinstance(reply.payload, dict) else None
         token = found if reply.status == httpx.codes.OK and isinstance(found, str) else None
         async with self._lend() as conn:
-            now = await clock.now(conn)
+            now = await database.now(conn)
             seconds = 0.0 if token is None else life_of(token, now.timestamp())
             await queries.run(conn, "keep_token", token=token, seconds=seconds)
         if token is not None:

@@ -13,6 +13,7 @@ A source without credentials is not part of the pipeline: neither counted nor to
 import dataclasses
 from typing import Any, Final
 
+from ostinato import Context, Retry, Snooze
 from ostinato.apps.enrichment import APP, service, upkeep
 from ostinato.apps.enrichment.lock import locked
 from ostinato.apps.enrichment.model import SOURCES, ErrorCode, Fetched, SourceApi, Trigger
@@ -20,11 +21,8 @@ from ostinato.apps.enrichment.rules import lock_name
 from ostinato.apps.enrichment.service import QUEUE, Run
 from ostinato.apps.enrichment.settings import EnrichmentSettings
 from ostinato.apps.enrichment.sources import Sources, pooled
-from ostinato.base.backoff import Retry
-from ostinato.base.errors import LeaseHeld, LeaseLost
-from ostinato.base.log import FilteringBoundLogger, bound, get_logger
-from ostinato.runtime.context import Context
-from ostinato.runtime.outcomes import Snooze
+from ostinato.errors import LeaseHeld, LeaseLost
+from ostinato.observe import FilteringBoundLogger, bound, get_logger
 
 __all__ = ["catch_up", "enrich", "sweep"]
 

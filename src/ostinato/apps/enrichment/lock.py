@@ -14,13 +14,12 @@ from contextlib import asynccontextmanager
 
 from psycopg import AsyncConnection
 
+from ostinato import Context, leases
 from ostinato.apps.enrichment.rules import lock_name
 from ostinato.apps.enrichment.settings import EnrichmentSettings
-from ostinato.base.errors import LeaseHeld, LeaseLost, NotFound
-from ostinato.base.log import FilteringBoundLogger
-from ostinato.engine import leases
-from ostinato.engine.leases import Lease
-from ostinato.runtime.context import Context
+from ostinato.errors import LeaseHeld, LeaseLost, NotFound
+from ostinato.leases import Lease
+from ostinato.observe import FilteringBoundLogger
 
 __all__ = ["LOCK_TENANT", "Lock", "locked"]
 

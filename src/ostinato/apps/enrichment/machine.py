@@ -6,7 +6,7 @@ Two transitions are not in the seed's table and are added as facts/domain.md 5.8
 STALE is past its time to live, and only a manual refresh leads out of a SUCCESS.
 """
 
-from ostinato.base.machine import Check, Invariant, Machine, Transition, above, equals, filled
+from ostinato.machines import Check, Invariant, Machine, Transition, above, equals, filled
 
 __all__ = ["COMPANY", "ENTITY"]
 

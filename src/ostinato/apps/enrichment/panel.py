@@ -6,10 +6,10 @@ from typing import Any
 from psycopg import AsyncConnection
 from pydantic import BaseModel
 
+from ostinato import observe
 from ostinato.apps.enrichment import queries
 from ostinato.apps.enrichment.model import Status
-from ostinato.runtime import panels
-from ostinato.runtime.panels import Block, Counts, Table
+from ostinato.observe import Block, Counts, Table
 
 __all__ = ["PANEL", "Panel", "panel"]
 
@@ -57,4 +57,4 @@ async def blocks(conn: AsyncConnection[Any]) -> Sequence[Block]:
     ]
 
 
-PANEL = panels.Panel("Enrichment", blocks)
+PANEL = observe.Panel("Enrichment", blocks)

@@ -17,7 +17,7 @@ from ostinato.apps.enrichment.model import (
     Trigger,
     Verdict,
 )
-from ostinato.base.canonical import canonical, sha256
+from ostinato.idempotency import canonical, sha256
 
 __all__ = [
     "cooldown_left",

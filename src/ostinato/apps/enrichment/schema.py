@@ -1,6 +1,6 @@
 """The part of the database schema that enrichment has."""
 
-from ostinato.db.bundle import Component
+from ostinato.database import Component
 
 __all__ = ["COMPONENT"]
 

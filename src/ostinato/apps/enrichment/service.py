@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, cast
 from psycopg import AsyncConnection
 from psycopg.types.json import Jsonb
 
+from ostinato import database, idempotency, machines
 from ostinato.apps.enrichment import queries
 from ostinato.apps.enrichment.events import (
     COMPLETED,
@@ -47,10 +48,9 @@ from ostinato.apps.enrichment.rules import (
     key_is_free,
 )
 from ostinato.apps.enrichment.settings import EnrichmentSettings
-from ostinato.base.canonical import Declaration
-from ostinato.base.flow import current
-from ostinato.engine import clock, idempotency, machines
-from ostinato.engine.jobs import added_queues
+from ostinato.idempotency import Declaration
+from ostinato.jobs import added_queues
+from ostinato.tenants import current
 
 __all__ = [
     "QUEUE",
@@ -289,7 +289,7 @@ async def end_run(
         core=core,
         optional_not_found_fails=run.settings.optional_not_found_counts_as_failure,
     )
-    now = (await clock.now(conn)).isoformat()
+    now = (await database.now(conn)).isoformat()
     changes = _counters(verdict) | {"enrichment_last_run_at": now}
     if (
         verdict.status is not Status.FAILED

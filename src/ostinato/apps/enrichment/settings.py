@@ -3,8 +3,8 @@
 import re
 from typing import Final
 
-from ostinato.base.errors import SettingsError
-from ostinato.base.sections import Section, section, setting
+from ostinato.errors import SettingsError
+from ostinato.settings import Section, section, setting
 
 __all__ = ["EnrichmentSettings"]
 

@@ -19,6 +19,7 @@ import httpx
 from psycopg import AsyncConnection
 from psycopg.types.json import Jsonb
 
+from ostinato import database
 from ostinato.apps.enrichment import queries
 from ostinato.apps.enrichment.extract import extract
 from ostinato.apps.enrichment.inpi import Inpi
@@ -33,9 +34,8 @@ from ostinato.apps.enrichment.rules import (
 )
 from ostinato.apps.enrichment.settings import EnrichmentSettings
 from ostinato.apps.enrichment.wire import Reply, exchange
-from ostinato.base.errors import InvalidInput
-from ostinato.base.log import FilteringBoundLogger
-from ostinato.engine import clock
+from ostinato.errors import InvalidInput
+from ostinato.observe import FilteringBoundLogger
 
 __all__ = ["Sources", "pooled"]
 
@@ -254,7 +254,7 @@ class Sources:
         told = _told(reply.payload)
         code = error_of_status(source, status, told.code)
         async with self._lend() as conn:
-            now = await clock.now(conn)
+            now = await database.now(conn)
         wait = retry_after(reply.retry_after, now)
         return reply._replace(
             error=SourceError(

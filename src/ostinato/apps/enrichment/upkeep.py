@@ -4,12 +4,12 @@ from typing import Any, Final
 
 from psycopg import AsyncConnection
 
+from ostinato import database, machines, tenants
 from ostinato.apps.enrichment import queries, service
 from ostinato.apps.enrichment.machine import COMPANY, ENTITY
 from ostinato.apps.enrichment.model import SourceApi, Status, Trigger, Verdict
 from ostinato.apps.enrichment.settings import EnrichmentSettings
-from ostinato.base.flow import flow
-from ostinato.engine import clock, machines, tenants
+from ostinato.tenants import flow
 
 __all__ = ["ask_again", "end_abandoned", "purge", "stale"]
 
@@ -62,7 +62,7 @@ async def _fail(conn: Connection, siren: str, job_id: int) -> None:
     verdict = Verdict(Status.FAILED, False, 0, 1, 0, LOST)  # noqa: FBT003 - no core identity
     changes: dict[str, object] = {
         "enrichment_error": LOST,
-        "enrichment_last_run_at": (await clock.now(conn)).isoformat(),
+        "enrichment_last_run_at": (await database.now(conn)).isoformat(),
         "required_sources_failed_count": 1,
         "optional_sources_failed_count": 0,
         "sources_success_count": 0,

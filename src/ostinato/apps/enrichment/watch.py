@@ -9,9 +9,9 @@ import asyncio
 import contextlib
 from typing import Final
 
+from ostinato import Client
 from ostinato.apps.enrichment import queries
-from ostinato.base.errors import OstinatoError
-from ostinato.runtime.client import Client
+from ostinato.errors import OstinatoError
 
 __all__ = ["Watch"]
 

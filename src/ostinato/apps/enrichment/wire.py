@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 import httpx
 
+from ostinato import idempotency
 from ostinato.apps.enrichment.model import ErrorCode, SourceApi, SourceError
 from ostinato.apps.enrichment.rules import MOST_RECEIVED
-from ostinato.base import canonical
-from ostinato.base.errors import InvalidInput
+from ostinato.errors import InvalidInput
 
 __all__ = ["Reply", "exchange"]
 
@@ -71,6 +71,6 @@ def _parsed(body: bytes) -> Any:  # noqa: ANN401 - JSON
     if b"\\u0000" in body:
         return None  # PostgreSQL cannot hold it
     try:
-        return canonical.parse(body, max_bytes=max(1, len(body)))
+        return idempotency.parse(body, max_bytes=max(1, len(body)))
     except InvalidInput:
         return None

@@ -6,9 +6,8 @@ Seed 002. `rules` and `policy` hold the decisions, `sending` what is asked befor
 
 from typing import Final
 
+from ostinato import App, Queue, Rate
 from ostinato.apps.outbound.alerts import ALERTS
-from ostinato.engine.queues import Queue, Rate
-from ostinato.runtime.app import App
 
 __all__ = ["APP"]
 

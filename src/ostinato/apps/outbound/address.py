@@ -7,7 +7,7 @@ import phonenumbers
 from phonenumbers import NumberParseException, PhoneNumberFormat, PhoneNumberType
 
 from ostinato.apps.outbound.model import Channel, Validation
-from ostinato.base.errors import InvalidInput
+from ostinato.errors import InvalidInput
 
 __all__ = ["alike", "normalised", "to_email", "to_number", "to_sender"]
 

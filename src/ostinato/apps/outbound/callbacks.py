@@ -13,6 +13,7 @@ from uuid import UUID
 
 import psycopg
 
+from ostinato import database
 from ostinato.apps.outbound import (
     consents,
     failing,
@@ -48,8 +49,7 @@ from ostinato.apps.outbound.parsing import (
 from ostinato.apps.outbound.providers import Taken
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection, Row
-from ostinato.base.log import get_logger
-from ostinato.engine import clock
+from ostinato.observe import get_logger
 
 __all__ = ["apply", "opt_out", "read"]
 
@@ -271,7 +271,7 @@ async def _template_told(conn: Connection, line: TemplateLine) -> int:
     if line.event not in (*APPROVED, *WITHDRAWN, "PAUSED"):
         log.warning("template_told", event_told=line.event, template=line.name)
         return 0
-    paused = (await clock.now(conn)) + PAUSED if line.event == "PAUSED" else None
+    paused = (await database.now(conn)) + PAUSED if line.event == "PAUSED" else None
     rows = await store.fetch(
         conn,
         "tell_template",
@@ -307,7 +307,7 @@ async def opt_out(
     row = await service.find(conn, tenant_id, message_id)
     message = store.message_from(row)
     purposes = tuple(Purpose) if transactional else (Purpose.MARKETING,)
-    now = await clock.now(conn)
+    now = await database.now(conn)
     proof = {"message_id": str(message_id), "error_code": code}
     ended = Ended(ConsentSource.PROVIDER, ACTOR, proof, now)
     return await consents.revoke_address(

@@ -7,12 +7,12 @@ from functools import cache
 
 import httpx
 
+from ostinato import Context
 from ostinato.apps.outbound.mail import Mail
 from ostinato.apps.outbound.model import Provider
 from ostinato.apps.outbound.providers import Carrier, Twilio, WhatsApp
 from ostinato.apps.outbound.sending import Go
 from ostinato.apps.outbound.settings import OutboundSettings
-from ostinato.runtime.context import Context
 
 __all__ = ["carrier_of"]
 

@@ -1,7 +1,7 @@
 """What `ostinato doctor` says about outbound: settings that make a provider half set up."""
 
 from ostinato.apps.outbound.settings import OutboundSettings
-from ostinato.runtime.checkup import Checkup, Trouble
+from ostinato.observe import Checkup, Trouble
 
 __all__ = ["CHECKUP", "troubles"]
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ostinato import webhooks
 from ostinato.apps.outbound.errors import TemplateRefused
 from ostinato.apps.outbound.model import Template
-from ostinato.base import safeurl
-from ostinato.base.errors import UnsafeAddress
+from ostinato.errors import UnsafeAddress
 
 __all__ = ["MEDIA", "check", "media_fault", "of"]
 
@@ -48,9 +48,9 @@ def media_fault(value: object) -> str | None:
     if not isinstance(name, str) or len(name) > _LONGEST_NAME or not name.isprintable():
         return "has a file name that cannot be sent"
     try:
-        target = safeurl.parse(link)
+        target = webhooks.parse(link)
         if target.address is not None:
-            safeurl.check_address(target, target.address)
+            webhooks.check_address(target, target.address)
     except UnsafeAddress as error:
         return f"has a link that nobody else can follow: {error.message}"
     return None

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid4
 
+from ostinato import database, machines
 from ostinato.apps.outbound import events, store, suppressions
 from ostinato.apps.outbound.errors import ConsentProofRequired
 from ostinato.apps.outbound.machine import CONSENT, CONSENT_ENTITY, MESSAGE, MESSAGE_ENTITY
@@ -22,7 +23,6 @@ from ostinato.apps.outbound.model import (
 )
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection
-from ostinato.engine import clock, machines
 
 __all__ = [
     "Ended",
@@ -90,7 +90,7 @@ async def record(
     row = await store.one(conn, "lock_consent", **place)
     assert row is not None  # noqa: S101 - it was just added, or was there
     consent = store.consent_from(row)
-    now = await clock.now(conn)
+    now = await database.now(conn)
     at = given.occurred_at or now
     before = consent.status
     ended = Ended(given.source, actor, given.proof, at)
@@ -126,7 +126,7 @@ async def record(
 
 async def revoke(conn: Connection, tenant_id: str, consent: Consent, ended: Ended) -> int:
     """End one consent, whose row is held, and cancel what waits for it; how many that were."""
-    now = await clock.now(conn)
+    now = await database.now(conn)
     if consent.status not in (ConsentStatus.GRANTED, ConsentStatus.PENDING, ConsentStatus.EXPIRED):
         return 0
     cancelled = await _end(conn, tenant_id, consent, ConsentStatus.REVOKED, ended, now=now)
@@ -164,7 +164,7 @@ async def revoke_address(
         address=address,
         purposes=[str(purpose) for purpose in purposes],
     )
-    at = ended.occurred_at or await clock.now(conn)
+    at = ended.occurred_at or await database.now(conn)
     place = (conn, tenant_id, channel, address, purposes)
     await suppressions.add(*place, source=ended.source, since=at, settings=settings)
     live = [store.consent_from(row) for row in rows]
@@ -187,7 +187,7 @@ async def restore(
 
     One that was given for a time is given for that time, and no longer.
     """
-    now = await clock.now(conn)
+    now = await database.now(conn)
     rows = await store.fetch(
         conn,
         "lock_consents_of_address",
@@ -237,7 +237,7 @@ async def expire(conn: Connection) -> int:
             by="outbound",
             tenant_id=row["tenant_id"],
         )
-        now = await clock.now(conn)
+        now = await database.now(conn)
         proof = {"expires_at": str(consent.expires_at)}
         ended = Ended(ConsentSource.API, "outbound", proof, now)
         tenant_id = row["tenant_id"]

@@ -8,7 +8,7 @@ from ostinato.apps.outbound.components import MEDIA
 from ostinato.apps.outbound.errors import TemplateRefused
 from ostinato.apps.outbound.model import Channel, NewMessage, Purpose, Template
 from ostinato.apps.outbound.settings import OutboundSettings
-from ostinato.base.errors import InvalidInput
+from ostinato.errors import InvalidInput
 
 __all__ = ["check", "filled"]
 

@@ -11,15 +11,15 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
+from ostinato import schedules
 from ostinato.apps.outbound import address, consents, coop_rules, service, store
 from ostinato.apps.outbound.coop_rules import CALL, CONTRIBUTION, EVENTS, OPEN, STEPS, Step
 from ostinato.apps.outbound.model import Channel, NewMessage, Organisation, Purpose, Status
 from ostinato.apps.outbound.service import Accepted, Blocked
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection, Row
-from ostinato.base.errors import NotFound, OstinatoError
-from ostinato.engine import schedules
-from ostinato.engine.schedules import Schedule
+from ostinato.errors import NotFound, OstinatoError
+from ostinato.schedules import Schedule
 
 __all__ = ["Contribution", "Member", "notify", "put_contribution", "put_member", "take_step"]
 

@@ -4,14 +4,12 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any, Literal
 
+from ostinato import Cancel, Context, database
 from ostinato.apps.outbound import APP, coop, round_notices
 from ostinato.apps.outbound.coop_rules import EVENTS, STEPS
 from ostinato.apps.outbound.settings import OutboundSettings
-from ostinato.base.events import Event
-from ostinato.engine import clock
-from ostinato.engine.fires import Slot
-from ostinato.runtime.context import Context
-from ostinato.runtime.outcomes import Cancel
+from ostinato.outbox import Event
+from ostinato.schedules import Slot
 
 __all__ = ["coop_notify", "coop_step", "round_opened"]
 
@@ -144,5 +142,5 @@ async def coop_step(
                 key=f"coop-contribution:{contribution_id}",
                 tenant=tenant,
             )
-        ctx.result = {"outcome": what, "at": str(await clock.now(conn))}
+        ctx.result = {"outcome": what, "at": str(await database.now(conn))}
     return None

@@ -6,8 +6,8 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
+from ostinato import idempotency
 from ostinato.apps.outbound.model import Channel, Message
-from ostinato.base import canonical
 
 __all__ = [
     "CALL",
@@ -87,7 +87,7 @@ def composed_key(  # noqa: PLR0917 - the parts of the key, in their order
     parts = [org_id, template_code, entity_type, entity_id, logical_event_id]
     if channel is not None and recipient_ref is not None:
         parts += [channel.value, recipient_ref]
-    return canonical.sha256(canonical.canonical(parts))
+    return idempotency.sha256(idempotency.canonical(parts))
 
 
 def irrelevance(

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ostinato.runtime.scenario import Scenario, System
+from ostinato.testing import Scenario, System
 
 __all__ = ["SCENARIO"]
 

@@ -7,11 +7,11 @@ list of those who opted out holds no addresses. All else that names the person i
 from dataclasses import dataclass
 from typing import Final
 
+from ostinato import database
 from ostinato.apps.outbound import consents, store
 from ostinato.apps.outbound.consents import Ended
 from ostinato.apps.outbound.model import ConsentSource
 from ostinato.apps.outbound.store import Connection
-from ostinato.engine import clock
 
 __all__ = ["Erased", "erase"]
 
@@ -29,7 +29,7 @@ class Erased:
 async def erase(conn: Connection, tenant_id: str, actor: str, subject_id: str) -> Erased:
     """Blank a subject: consents end, what waits is cancelled, what ended loses address and text."""
     key = {"tenant_id": tenant_id, "subject_id": subject_id}
-    ended = Ended(ConsentSource.OPERATOR, actor, PROOF, await clock.now(conn))
+    ended = Ended(ConsentSource.OPERATOR, actor, PROOF, await database.now(conn))
     held = await store.fetch(conn, "lock_consents_of_subject", **key)
     addresses = sorted({str(row["address"]) for row in held if row["address"]})
     for row in held:

@@ -1,6 +1,6 @@
 """What the outbound application refuses, in one place."""
 
-from ostinato.base.errors import OstinatoError
+from ostinato.errors import OstinatoError
 
 __all__ = [
     "ConsentProofRequired",

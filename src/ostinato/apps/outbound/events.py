@@ -3,10 +3,10 @@
 import json
 from typing import Final
 
+from ostinato import outbox
 from ostinato.apps.outbound.model import Message, Status
 from ostinato.apps.outbound.store import Connection
-from ostinato.engine import outbox
-from ostinato.engine.outbox import NewEvent
+from ostinato.outbox import NewEvent
 
 __all__ = ["MESSAGE_STATUS", "PRODUCER", "tell"]
 

@@ -9,13 +9,13 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from ostinato import database
 from ostinato.apps.outbound import events, rules, store
 from ostinato.apps.outbound.model import AttemptStatus, Message, Purpose, Status
 from ostinato.apps.outbound.moves import ACTOR, Failure, add_job, end_attempt, move
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection
-from ostinato.base.log import get_logger
-from ostinato.engine import clock
+from ostinato.observe import get_logger
 
 __all__ = ["OPT_OUT", "convert", "fail", "requeue"]
 
@@ -37,7 +37,7 @@ async def fail(
 ) -> rules.Verdict:
     """Write what an error means, and say what comes next."""
     verdict = _judged(message, failure, settings, rng or random.Random())  # noqa: S311 - jitter
-    now = await clock.now(conn)
+    now = await database.now(conn)
     seconds = getattr(verdict, "seconds", 0.0)
     later = None if isinstance(verdict, rules.Fail) else now + timedelta(seconds=seconds)
     await _note_attempt(conn, message, attempt_no, failure, verdict, later=later)

@@ -38,9 +38,8 @@ from ostinato.apps.outbound.views import (
     MessageView,
     NewOutbound,
 )
-from ostinato.base.errors import IdempotencyConflict, InvalidInput, NotFound
-from ostinato.web.caller import Who
-from ostinato.web.routes import Router
+from ostinato.errors import IdempotencyConflict, InvalidInput, NotFound
+from ostinato.web import Router, Who
 
 __all__ = ["router"]
 

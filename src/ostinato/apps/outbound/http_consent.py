@@ -7,6 +7,7 @@ from urllib.parse import parse_qs
 from fastapi import Query, Request, Response
 from fastapi.responses import HTMLResponse, PlainTextResponse
 
+from ostinato import Client, database
 from ostinato.apps.outbound import address, consents, erasing, store, suppressions
 from ostinato.apps.outbound.consents import Ended, Given
 from ostinato.apps.outbound.errors import ConsentProofRequired
@@ -15,11 +16,8 @@ from ostinato.apps.outbound.permissions import CONSENT, ERASE, READ
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.signatures import read_unsubscribe_token
 from ostinato.apps.outbound.views import ConsentRecorded, ConsentView, ErasedView, NewConsent
-from ostinato.base.errors import InvalidInput, NotFound
-from ostinato.engine import clock
-from ostinato.runtime.client import Client
-from ostinato.web.caller import Who
-from ostinato.web.routes import Router
+from ostinato.errors import InvalidInput, NotFound
+from ostinato.web import Router, Who
 
 __all__ = ["router"]
 
@@ -48,7 +46,7 @@ async def record_consent(caller: Who, body: NewConsent) -> ConsentRecorded:
             body.channel, body.address, region=chosen.region, validation=settings.validation
         )
         given = Given(**{**body.model_dump(), "address": to})
-        now = await clock.now(conn)
+        now = await database.now(conn)
         if body.occurred_at is not None and body.occurred_at > now:
             raise InvalidInput("occurredAt is in the future", hint="Leave it out for now.")
         found = await consents.record(conn, caller.tenant_id, caller.subject, given, settings)
@@ -122,7 +120,7 @@ async def unsubscribe(request: Request, token: str) -> Response:
             consent.address,
             (consent.purpose,),
             source=ended.source,
-            since=await clock.now(conn),
+            since=await database.now(conn),
             settings=settings,
         )
         await consents.revoke(conn, row["tenant_id"], consent, ended)

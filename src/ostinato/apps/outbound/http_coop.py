@@ -14,9 +14,8 @@ from ostinato.apps.outbound.model import Channel
 from ostinato.apps.outbound.permissions import SEND, SET_UP
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.views import Language, Name, Short, View
-from ostinato.base.errors import InvalidInput, NotFound
-from ostinato.web.caller import Who
-from ostinato.web.routes import Router
+from ostinato.errors import InvalidInput, NotFound
+from ostinato.web import Router, Who
 
 __all__ = ["router"]
 

@@ -10,14 +10,14 @@ from urllib.parse import parse_qsl
 from fastapi import Query, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 
+from ostinato import Client
 from ostinato.apps.outbound import signatures, store
 from ostinato.apps.outbound.jobs import take_callback
 from ostinato.apps.outbound.model import Provider
 from ostinato.apps.outbound.settings import OutboundSettings
-from ostinato.base.errors import Forbidden, HeaderMissing, SignatureMismatch, SignatureRefused
-from ostinato.base.log import get_logger
-from ostinato.runtime.client import Client
-from ostinato.web.routes import Router
+from ostinato.errors import Forbidden, HeaderMissing, SignatureMismatch, SignatureRefused
+from ostinato.observe import get_logger
+from ostinato.web import Router
 
 __all__ = ["router"]
 

@@ -18,9 +18,8 @@ from ostinato.apps.outbound.views_setup import (
     StoredTemplate,
     TemplateView,
 )
-from ostinato.base.errors import Conflict, InvalidInput, NotFound
-from ostinato.web.caller import Who
-from ostinato.web.routes import Router
+from ostinato.errors import Conflict, InvalidInput, NotFound
+from ostinato.web import Router, Who
 
 __all__ = ["router"]
 

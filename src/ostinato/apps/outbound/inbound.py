@@ -15,7 +15,7 @@ from ostinato.apps.outbound.parsing import InboundLine, PreferenceLine
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection, Row
 from ostinato.apps.outbound.words import Asked, asked
-from ostinato.base.log import get_logger
+from ostinato.observe import get_logger
 
 __all__ = ["ACTOR", "came_in", "prefers"]
 

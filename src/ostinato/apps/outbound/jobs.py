@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from uuid import UUID
 
+from ostinato import Context, Done, Retry, Snooze
 from ostinato.apps.outbound import (
     APP,
     callbacks,
@@ -25,10 +26,7 @@ from ostinato.apps.outbound.policy import DEFAULT_DELAYS
 from ostinato.apps.outbound.providers import Lost, NotSent, Outcome, Refused, Taken
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection
-from ostinato.base.backoff import Retry
-from ostinato.base.errors import RetryAfter
-from ostinato.runtime.context import Context
-from ostinato.runtime.outcomes import Done, Snooze
+from ostinato.errors import RetryAfter
 
 __all__ = [
     "expire_consents",

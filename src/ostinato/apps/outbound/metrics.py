@@ -11,9 +11,7 @@ from typing import Any, Final
 import prometheus_client
 
 from ostinato.apps.outbound import store
-from ostinato.base.dashboard import dashboard
-from ostinato.base.metrics import Collector, Gauge, Recorder
-from ostinato.runtime.figures import Figures
+from ostinato.observe import Collector, Figures, Gauge, Recorder, dashboard
 
 __all__ = ["FIGURES", "METRICS", "board", "record", "render"]
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
+from ostinato import jobs, machines
 from ostinato.apps.outbound import store
 from ostinato.apps.outbound.machine import MESSAGE, MESSAGE_ENTITY
 from ostinato.apps.outbound.model import AttemptStatus, Message, Provider
 from ostinato.apps.outbound.policy import Ruling, ruling_of
 from ostinato.apps.outbound.store import Connection
-from ostinato.engine import jobs, machines
-from ostinato.engine.jobs import NewJob
+from ostinato.jobs import NewJob
 
 __all__ = ["ACTOR", "NOTHING_WRONG", "Failure", "add_job", "end_attempt", "move"]
 

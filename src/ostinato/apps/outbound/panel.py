@@ -7,7 +7,7 @@ from psycopg import AsyncConnection
 
 from ostinato.apps.outbound import store
 from ostinato.apps.outbound.model import Status
-from ostinato.runtime.panels import Block, Counts, Panel, Table
+from ostinato.observe import Block, Counts, Panel, Table
 
 __all__ = ["PANEL", "blocks"]
 

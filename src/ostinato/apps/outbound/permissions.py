@@ -1,6 +1,6 @@
 """Who may do what with outbound messages."""
 
-from ostinato.web.permissions import Permission
+from ostinato.web import Permission
 
 __all__ = ["CONSENT", "ERASE", "OPERATE", "READ", "SEND", "SET_UP"]
 

@@ -19,7 +19,7 @@ import httpx
 from ostinato.apps.outbound import components, texts
 from ostinato.apps.outbound.model import Content
 from ostinato.apps.outbound.settings import OutboundSettings
-from ostinato.base.redact import MASK, redact, redact_value
+from ostinato.observe import MASK, redact, redact_value
 
 __all__ = [
     "Carrier",

@@ -2,13 +2,14 @@
 
 from uuid import UUID
 
+from ostinato import machines
+from ostinato._core.engine import operators
 from ostinato.apps.outbound import events, service, store
 from ostinato.apps.outbound.errors import MessageWrongState
 from ostinato.apps.outbound.machine import MESSAGE, MESSAGE_ENTITY
 from ostinato.apps.outbound.model import Message, Status
 from ostinato.apps.outbound.store import Connection
-from ostinato.base.errors import NotFound, OstinatoError
-from ostinato.engine import machines, operators
+from ostinato.errors import NotFound, OstinatoError
 
 __all__ = ["reopen", "retry"]
 

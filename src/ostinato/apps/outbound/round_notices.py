@@ -13,7 +13,7 @@ from ostinato.apps.outbound.model import Channel, ConsentStatus, NewMessage, Pur
 from ostinato.apps.outbound.service import Blocked
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection, Row
-from ostinato.base.errors import OstinatoError
+from ostinato.errors import OstinatoError
 
 __all__ = ["OPENED", "TEMPLATE", "tell_opened"]
 

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from ostinato import Job, jobs, machines
 from ostinato.apps.outbound import failing, quiet, rules, settling, store, suppressions, texts
 from ostinato.apps.outbound.consents import cancel_waiting
 from ostinato.apps.outbound.coop_rules import irrelevance
@@ -30,8 +31,6 @@ from ostinato.apps.outbound.retries import reopen
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.signatures import unsubscribe_token
 from ostinato.apps.outbound.store import Connection, Row, moment
-from ostinato.engine import inspect, machines
-from ostinato.engine.claims import Job
 
 __all__ = ["Dead", "Go", "Over", "Step", "Wait", "begin"]
 
@@ -134,7 +133,7 @@ async def _failed(conn: Connection, case: Case) -> Step:
     if message.dead_lettered_at is None:
         return Over(Status.FAILED)
     since = message.failed_attempt or 0
-    past = await inspect.attempts(conn, case.job.id)
+    past = await jobs.attempts(conn, case.job.id)
     if not any(each.outcome == "dead" and each.attempt >= since for each in past):
         return Dead(message.error_code or "FAILED")
     await reopen(conn, message, "operator")

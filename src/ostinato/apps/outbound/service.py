@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid4
 
+from ostinato import database, idempotency, jobs, tenants
 from ostinato.apps.outbound import (
     address,
     contents,
@@ -30,10 +31,8 @@ from ostinato.apps.outbound.model import (
 )
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection
-from ostinato.base import canonical, flow
-from ostinato.base.errors import IdempotencyConflict, InvalidInput, NotFound
-from ostinato.engine import clock, jobs
-from ostinato.engine.jobs import NewJob
+from ostinato.errors import IdempotencyConflict, InvalidInput, NotFound
+from ostinato.jobs import NewJob
 
 __all__ = [
     "QUEUES",
@@ -218,7 +217,7 @@ def _fingerprint(new: NewMessage, chosen: Organisation) -> str:
         "meta": dict(new.meta),
     }
     hashes = {
-        name: canonical.sha256(canonical.canonical(value))[:32] for name, value in asked.items()
+        name: idempotency.sha256(idempotency.canonical(value))[:32] for name, value in asked.items()
     }
     return json.dumps(hashes, sort_keys=True)
 
@@ -304,7 +303,7 @@ async def _refusal(
         purpose=plan.purpose,
         address_mac=suppressions.mac(settings, tenant_id, new.channel, plan.to),
     )
-    now = await clock.now(conn)
+    now = await database.now(conn)
     consent = None if row is None else store.consent_from(row)
     suppressed = row is not None and row["suppressed"]
     refusal = rules.consent_refusal(consent, plan.to, now, suppressed=suppressed)
@@ -346,7 +345,7 @@ def _columns(tenant_id: str, new: NewMessage, plan: Plan, fingerprint: str) -> d
         "fallback_of": new.fallback_of,
         "inbound_id": new.inbound_id,
         "not_after": new.not_after,
-        "correlation_id": flow.current_correlation(),
+        "correlation_id": tenants.current_correlation(),
     }
 
 

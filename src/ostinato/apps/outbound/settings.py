@@ -1,7 +1,7 @@
 """Settings of the outbound application: OSTINATO_OUTBOUND_… or the table [outbound]."""
 
 from ostinato.apps.outbound.model import Validation
-from ostinato.base.sections import Section, section, setting
+from ostinato.settings import Section, section, setting
 
 __all__ = ["OutboundSettings"]
 

@@ -6,13 +6,13 @@ The same for the worker that asked and for the callback that comes an hour later
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
+from ostinato import database
 from ostinato.apps.outbound import events, rules, store
 from ostinato.apps.outbound.model import AttemptStatus, Message, Status
 from ostinato.apps.outbound.moves import ACTOR, NOTHING_WRONG, Failure, end_attempt, move
 from ostinato.apps.outbound.providers import Taken
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection
-from ostinato.engine import clock
 
 __all__ = ["delivered", "doubt", "note_wa_id", "taken", "too_late"]
 
@@ -40,7 +40,7 @@ async def taken(
             provider_message_id=outcome.provider_message_id,
         )
         return
-    now = at or await clock.now(conn)
+    now = at or await database.now(conn)
     named = {"sent_at": now, "provider_message_id": outcome.provider_message_id}
     await move(conn, message, "accept", {**NOTHING_WRONG, **named})
     told = {"attempt_no": attempt_no, "provider_message_id": outcome.provider_message_id}
@@ -68,7 +68,7 @@ async def doubt(
     conn: Connection, message: Message, attempt_no: int, why: str, settings: OutboundSettings
 ) -> float:
     """No answer came: wait for a callback before anything is sent again; for how long."""
-    now = await clock.now(conn)
+    now = await database.now(conn)
     hold = settings.unknown_hold_seconds
     key = {"tenant_id": message.tenant_id}
     await store.run(

@@ -23,7 +23,7 @@ from ostinato.apps.outbound.model import (
     Status,
     Template,
 )
-from ostinato.db.sqlfile import statement
+from ostinato.database import statement
 
 __all__ = [
     "Connection",

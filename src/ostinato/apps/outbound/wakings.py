@@ -6,10 +6,10 @@ from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
+from ostinato import database, jobs
 from ostinato.apps.outbound import store
 from ostinato.apps.outbound.store import Connection
-from ostinato.engine import clock, jobs
-from ostinato.engine.jobs import NewJob
+from ostinato.jobs import NewJob
 
 __all__ = ["wake", "wake_sender", "wake_template"]
 
@@ -33,7 +33,7 @@ async def wake_template(conn: Connection, tenant_id: str, code: str, language: s
 async def _enqueue(
     conn: Connection, tenant_id: str, what: Mapping[str, object], *, later: bool = False
 ) -> None:
-    run_at = await clock.now(conn) + AGAIN if later else None
+    run_at = await database.now(conn) + AGAIN if later else None
     args = json.dumps({**what, "again": not later})
     await jobs.enqueue(conn, NewJob(WAKE, args, tenant_id=tenant_id, run_at=run_at))
 

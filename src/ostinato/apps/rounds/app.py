@@ -1,7 +1,7 @@
 """The application itself: its parts by name, and what is watched of it."""
 
-from ostinato.base.alerts import Alert
-from ostinato.runtime.app import App
+from ostinato import App
+from ostinato.alerts import Alert
 
 __all__ = ["APP"]
 

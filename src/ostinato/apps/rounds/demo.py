@@ -11,14 +11,14 @@ from typing import Any
 
 from psycopg import AsyncConnection
 
+from ostinato import database
 from ostinato.apps.rounds import playing, service
 from ostinato.apps.rounds.groups import Person
 from ostinato.apps.rounds.rules import next_local_date, round_instants
 from ostinato.apps.rounds.service import Days
 from ostinato.apps.rounds.settings import RoundsSettings
-from ostinato.base.flow import flow
-from ostinato.engine import clock
-from ostinato.runtime.scenario import Scenario, System
+from ostinato.tenants import flow
+from ostinato.testing import Scenario, System
 
 __all__ = ["SCENARIO", "last_change"]
 
@@ -55,7 +55,7 @@ async def run(system: System) -> None:
     system.proved("a group has its own drop time and zone, members and prompts")
     async with system.client().transaction() as conn:
         with flow(tenant=system.tenant_id, correlation=f"demo-{system.run}"):
-            change = last_change((await clock.now(conn)).date())
+            change = last_change((await database.now(conn)).date())
             await _week(conn, system, group, change)
     await _look(system, group, change)
     await system.call("PATCH", f"{API}/groups/{group}", json={"is_active": False})
@@ -160,7 +160,7 @@ async def _at(conn: AsyncConnection[Any], at: datetime) -> None:
 
 
 async def _create(conn: AsyncConnection[Any], group: int, rng: random.Random) -> None:
-    days = Days([ZONE], [next_local_date(await clock.now(conn), ZONE)])
+    days = Days([ZONE], [next_local_date(await database.now(conn), ZONE)])
     await service.create_set(conn, [group], days, RoundsSettings.load(), rng, wait=True)
 
 

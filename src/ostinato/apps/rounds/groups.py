@@ -13,7 +13,7 @@ from ostinato.apps.rounds.model import Timing
 from ostinato.apps.rounds.rules import parse_drop_time, zone_of
 from ostinato.apps.rounds.service import query, retime_set, rows, value
 from ostinato.apps.rounds.settings import RoundsSettings
-from ostinato.base.errors import Conflict, Forbidden, NotFound
+from ostinato.errors import Conflict, Forbidden, NotFound
 
 __all__ = [
     "Group",

@@ -15,15 +15,12 @@ from psycopg import AsyncConnection
 from pydantic import BeforeValidator
 from pydantic_core import PydanticCustomError
 
+from ostinato import database
 from ostinato.apps.rounds import groups, playing, rules, service, shapes
 from ostinato.apps.rounds.groups import Person
 from ostinato.apps.rounds.settings import RoundsSettings
-from ostinato.base.errors import Conflict, NotFound
-from ostinato.engine import clock
-from ostinato.web.caller import Caller, Who
-from ostinato.web.idempotent import IDEMPOTENT, Key
-from ostinato.web.permissions import Permission
-from ostinato.web.routes import Router
+from ostinato.errors import Conflict, NotFound
+from ostinato.web import IDEMPOTENT, Caller, Key, Permission, Router, Who
 
 __all__ = ["router"]
 
@@ -138,7 +135,7 @@ async def list_openings(caller: Who, group_id: Id, count: Count = 14) -> Any:  #
     """When the next rounds open, in local time and UTC, with what is unusual about the days."""
     async with _acting(caller) as (conn, who):
         group = await groups.show(conn, who, group_id)
-        now = await clock.now(conn)
+        now = await database.now(conn)
     return rules.openings(now, groups.timing_of(group, RoundsSettings.load()), count)
 
 

@@ -14,17 +14,14 @@ from typing import Any
 
 from psycopg import AsyncConnection
 
+from ostinato import Context, Retry, Unique, database
 from ostinato.apps.rounds import service
 from ostinato.apps.rounds.app import APP
 from ostinato.apps.rounds.events import CLOSED, OPENED
 from ostinato.apps.rounds.model import JobName
 from ostinato.apps.rounds.runs import Run, next_days, work_through
 from ostinato.apps.rounds.service import Due
-from ostinato.base.backoff import Retry
-from ostinato.db.sqlstate import translate
-from ostinato.engine import clock
-from ostinato.engine.jobs import Unique
-from ostinato.runtime.context import Context
+from ostinato.database import translate
 
 __all__ = ["CLOSED", "OPENED", "close", "create", "mend", "open_"]
 
@@ -103,7 +100,7 @@ async def _run(ctx: Context, job: JobName) -> None:
 
 async def _now(ctx: Context) -> datetime:
     async with ctx.fenced() as conn:
-        return await clock.now(conn)
+        return await database.now(conn)
 
 
 def _told(run: Run) -> dict[str, object]:

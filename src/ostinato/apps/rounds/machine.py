@@ -3,7 +3,7 @@
 `sql/tables/0001_rounds.sql` installs the same; a test compares them.
 """
 
-from ostinato.base.machine import Invariant, Machine, Transition, filled
+from ostinato.machines import Invariant, Machine, Transition, filled
 
 __all__ = ["ENTITY", "ROUND"]
 

@@ -6,8 +6,7 @@ from typing import Any
 from psycopg import AsyncConnection
 
 from ostinato.apps.rounds import service
-from ostinato.base.metrics import Gauge, Recorder
-from ostinato.runtime.figures import Figures
+from ostinato.observe import Figures, Gauge, Recorder
 
 __all__ = ["FIGURES", "METRICS", "record"]
 

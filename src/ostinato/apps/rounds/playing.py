@@ -15,7 +15,7 @@ from ostinato.apps.rounds import groups
 from ostinato.apps.rounds.groups import Person
 from ostinato.apps.rounds.rules import sees_others
 from ostinato.apps.rounds.service import rows, value
-from ostinato.base.errors import Forbidden, InvalidInput, NotFound
+from ostinato.errors import Forbidden, InvalidInput, NotFound
 
 __all__ = [
     "Comment",

@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 from zoneinfo import ZoneInfo, available_timezones
 
 from ostinato.apps.rounds.model import Choice, Opening, Plan, Timing
-from ostinato.base.errors import InvalidInput, NotConfigured
+from ostinato.errors import InvalidInput, NotConfigured
 
 __all__ = [
     "LAST_PROMPTS",

@@ -21,7 +21,8 @@ from ostinato.apps.rounds import service
 from ostinato.apps.rounds.model import JobName
 from ostinato.apps.rounds.service import Days, Due
 from ostinato.apps.rounds.settings import RoundsSettings
-from ostinato.base.errors import (
+from ostinato.database import is_transient, translate
+from ostinato.errors import (
     CommitUnknown,
     DatabaseUnavailable,
     InvalidInput,
@@ -29,9 +30,7 @@ from ostinato.base.errors import (
     NotConfigured,
     OstinatoError,
 )
-from ostinato.base.log import FilteringBoundLogger
-from ostinato.base.redact import redact
-from ostinato.db.sqlstate import is_transient, translate
+from ostinato.observe import FilteringBoundLogger, redact
 
 __all__ = ["Run", "Runs", "next_days", "work_through"]
 

@@ -14,6 +14,7 @@ from typing import Any, LiteralString, NamedTuple, TypeVar
 from psycopg import AsyncConnection
 from psycopg.rows import class_row, tuple_row
 
+from ostinato import database
 from ostinato.apps.rounds.model import Choice, JobName
 from ostinato.apps.rounds.rules import (
     LAST_PROMPTS,
@@ -23,11 +24,9 @@ from ostinato.apps.rounds.rules import (
     round_instants,
 )
 from ostinato.apps.rounds.settings import RoundsSettings
-from ostinato.base.errors import InvalidInput
-from ostinato.base.flow import current_correlation
-from ostinato.db.sqlfile import statement
-from ostinato.db.sqlstate import translated
-from ostinato.engine import clock
+from ostinato.database import statement, translated
+from ostinato.errors import InvalidInput
+from ostinato.tenants import current_correlation
 
 __all__ = [
     "Days",
@@ -158,7 +157,7 @@ async def value(conn: Connection, name: str, /, **params: object) -> Any:  # noq
 
 async def days(conn: Connection, settings: RoundsSettings) -> Days:
     """Which day comes next in the zones of all active groups."""
-    now = await clock.now(conn)
+    now = await database.now(conn)
     async with conn.cursor(row_factory=tuple_row) as cursor:
         await cursor.execute(query("zones"), {"default_zone": settings.zone})
         zones = [str(zone) for (zone,) in await cursor.fetchall()]
@@ -266,7 +265,7 @@ async def open_set(
     )
     if not found:
         return []
-    now = await clock.now(conn)
+    now = await database.now(conn)
     plans = [
         plan_opening(
             now,

@@ -3,7 +3,7 @@
 from datetime import time
 
 from ostinato.apps.rounds.rules import parse_drop_time, zone_of
-from ostinato.base.sections import Section, section, setting
+from ostinato.settings import Section, section, setting
 
 __all__ = ["RoundsSettings"]
 

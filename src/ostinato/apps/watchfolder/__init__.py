@@ -3,7 +3,7 @@
 `main` alone needs no database, and `prep` and `ocr` are services of their own.
 """
 
-from ostinato.runtime.app import App
+from ostinato import App
 
 __all__ = ["APP"]
 

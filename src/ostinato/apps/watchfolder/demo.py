@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ostinato.apps.watchfolder import scans
-from ostinato.runtime.scenario import Scenario, System
+from ostinato.testing import Scenario, System
 
 __all__ = ["SCENARIO"]
 

@@ -28,7 +28,7 @@ from ostinato.apps.watchfolder.utils import (
     timestamp,
     unlink,
 )
-from ostinato.base.errors import InvalidInput, NotFound
+from ostinato.errors import InvalidInput, NotFound
 
 __all__ = ["PENDING", "Held", "decide", "held", "held_files", "hold", "mend", "remove_if_empty"]
 

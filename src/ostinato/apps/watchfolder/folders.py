@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from ostinato.base.errors import InvalidInput, NotConfigured
+from ostinato.errors import InvalidInput, NotConfigured
 
 __all__ = ["LAYOUT", "Folders", "is_local"]
 

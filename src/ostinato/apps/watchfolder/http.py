@@ -11,11 +11,8 @@ from ostinato.apps.watchfolder import queries, service
 from ostinato.apps.watchfolder.jobs import start_tending
 from ostinato.apps.watchfolder.service import Place
 from ostinato.apps.watchfolder.settings import WatchfolderSettings
-from ostinato.base.errors import Conflict, NotFound, UniqueConflict, WrongState
-from ostinato.web.caller import Caller, Who
-from ostinato.web.idempotent import IDEMPOTENT, Key
-from ostinato.web.permissions import Permission
-from ostinato.web.routes import Router
+from ostinato.errors import Conflict, NotFound, UniqueConflict, WrongState
+from ostinato.web import IDEMPOTENT, Caller, Key, Permission, Router, Who
 
 __all__ = ["router"]
 

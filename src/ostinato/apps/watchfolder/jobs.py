@@ -4,6 +4,7 @@ A folder is tended by one worker at a time: the job has the lease `watchfolder:<
 moment it is added, and the folder itself is locked for the processes of the machine.
 """
 
+from ostinato import Context, Retry, Snooze, leases, tenants
 from ostinato.apps.watchfolder import APP, queries
 from ostinato.apps.watchfolder import events as events  # noqa: PLC0414 - declares what is told
 from ostinato.apps.watchfolder.folders import Folders
@@ -11,13 +12,8 @@ from ostinato.apps.watchfolder.service import Place
 from ostinato.apps.watchfolder.settings import WatchfolderSettings
 from ostinato.apps.watchfolder.setup import locked
 from ostinato.apps.watchfolder.tending import Tending, stations
-from ostinato.base import flow
-from ostinato.base.backoff import Retry
-from ostinato.base.errors import LeaseHeld
-from ostinato.runtime import leases
-from ostinato.runtime.context import Context
-from ostinato.runtime.kinds import Target
-from ostinato.runtime.outcomes import Snooze
+from ostinato.errors import LeaseHeld
+from ostinato.jobs import Target
 
 __all__ = ["QUEUE", "ensure", "lease_of", "start_tending", "tend"]
 
@@ -73,7 +69,7 @@ async def ensure(ctx: Context) -> int:
 
 async def start_tending(to: Target, tenant_id: str, folder_id: int) -> None:
     """Add the job of a folder, unless it is there."""
-    with flow.flow(tenant=tenant_id):
+    with tenants.flow(tenant=tenant_id):
         try:
             await leases.enqueue_or_attach(to, lease_of(folder_id), tend, folder_id)
         except LeaseHeld:

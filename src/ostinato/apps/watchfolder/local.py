@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from ostinato.base.errors import NotConfigured
-from ostinato.base.log import get_logger
+from ostinato.errors import NotConfigured
+from ostinato.observe import get_logger
 
 __all__ = ["Local", "running"]
 

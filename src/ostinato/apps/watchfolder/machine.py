@@ -4,7 +4,7 @@ A job's truth is its `state.json`, so its machine is not attached to a table; th
 history with it. The machine of a duplicate is enforced by the database: people decide there.
 """
 
-from ostinato.base.machine import Invariant, Machine, Transition, filled
+from ostinato.machines import Invariant, Machine, Transition, filled
 
 __all__ = ["DUPLICATE", "ENTITY", "JOB"]
 

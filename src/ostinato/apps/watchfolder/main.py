@@ -31,8 +31,8 @@ from ostinato.apps.watchfolder.setup import (
 )
 from ostinato.apps.watchfolder.utils import move_atomic, sha256_file
 from ostinato.apps.watchfolder.utils import update_state as write_state
-from ostinato.base.errors import OstinatoError
-from ostinato.base.log import configure
+from ostinato.errors import OstinatoError
+from ostinato.observe import configure
 
 __all__ = [
     "begin",

@@ -15,7 +15,7 @@ from typing import Any
 from ostinato.apps.watchfolder.folders import Folders
 from ostinato.apps.watchfolder.model import FINAL, Config, Document, Index, InFlight
 from ostinato.apps.watchfolder.utils import atomic_write_json, now_iso, update_state
-from ostinato.base.log import get_logger
+from ostinato.observe import get_logger
 
 __all__ = ["Memory", "Sight", "Staged", "Tick", "log"]
 

@@ -14,6 +14,7 @@ import psycopg
 from psycopg import AsyncConnection
 from psycopg.types.json import Json
 
+from ostinato import database, machines
 from ostinato.apps.watchfolder import queries
 from ostinato.apps.watchfolder.duplicates import Held
 from ostinato.apps.watchfolder.events import (
@@ -26,10 +27,9 @@ from ostinato.apps.watchfolder.events import (
 )
 from ostinato.apps.watchfolder.machine import DUPLICATE, ENTITY
 from ostinato.apps.watchfolder.model import Document
-from ostinato.base.errors import Conflict, DatabaseUnavailable, NotFound, WrongState
-from ostinato.base.log import get_logger
-from ostinato.db.sqlstate import is_transient
-from ostinato.engine import clock, machines
+from ostinato.database import is_transient
+from ostinato.errors import Conflict, DatabaseUnavailable, NotFound, WrongState
+from ostinato.observe import get_logger
 
 __all__ = ["Place", "decide", "find_folder", "keep", "make_folder", "reconcile", "refuse"]
 
@@ -106,7 +106,7 @@ async def decide(
             "action": action,
             "decided_files": wanted,
             "decided_by": by,
-            "decided_at": (await clock.now(conn)).isoformat(),
+            "decided_at": (await database.now(conn)).isoformat(),
             "message": None,
         },
     )

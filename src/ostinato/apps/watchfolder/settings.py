@@ -4,11 +4,11 @@ import hashlib
 import re
 from pathlib import Path
 
+from ostinato import settings
 from ostinato.apps.watchfolder.folders import Folders
 from ostinato.apps.watchfolder.model import Config
 from ostinato.apps.watchfolder.setup import config_of
-from ostinato.base import settings
-from ostinato.base.sections import Section, section, setting
+from ostinato.settings import Section, section, setting
 
 __all__ = ["WatchfolderSettings"]
 

@@ -13,7 +13,7 @@ from ostinato.apps.watchfolder.folders import Folders
 from ostinato.apps.watchfolder.memory import log
 from ostinato.apps.watchfolder.model import Config, Document
 from ostinato.apps.watchfolder.stages import FIRST_PAUSE
-from ostinato.base.errors import LeaseHeld
+from ostinato.errors import LeaseHeld
 
 __all__ = ["BUSY_TICK_SECONDS", "TICK_SECONDS", "Profile", "config_of", "locked"]
 

@@ -25,7 +25,7 @@ from ostinato.apps.watchfolder.model import Config, Document
 from ostinato.apps.watchfolder.service import Place
 from ostinato.apps.watchfolder.settings import WatchfolderSettings
 from ostinato.apps.watchfolder.setup import BUSY_TICK_SECONDS, Profile
-from ostinato.base.errors import NotFound
+from ostinato.errors import NotFound
 
 __all__ = ["Keeper", "Tending", "stations"]
 

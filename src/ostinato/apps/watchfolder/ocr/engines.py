@@ -5,7 +5,7 @@ import subprocess
 from dataclasses import dataclass
 
 from ostinato.apps.watchfolder.ocr import rapid
-from ostinato.base.errors import NotConfigured
+from ostinato.errors import NotConfigured
 
 __all__ = ["CHOICES", "Engine", "call_order", "choose"]
 

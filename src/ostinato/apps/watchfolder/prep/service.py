@@ -14,7 +14,7 @@ from ostinato.apps.watchfolder.station.jail import Limits, level
 from ostinato.apps.watchfolder.station.jobs import Station
 from ostinato.apps.watchfolder.station.records import Plan
 from ostinato.apps.watchfolder.station.server import build
-from ostinato.base.errors import NotConfigured
+from ostinato.errors import NotConfigured
 
 __all__ = ["application", "plan", "require", "version_of"]
 

@@ -32,7 +32,7 @@ from ostinato.apps.watchfolder.utils import (
     read_json,
     sha256_file,
 )
-from ostinato.base.log import get_logger
+from ostinato.observe import get_logger
 
 __all__ = ["Station"]
 

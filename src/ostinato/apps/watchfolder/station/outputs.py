@@ -11,7 +11,7 @@ from typing import Any
 
 from ostinato.apps.watchfolder.station.child import outcome_name
 from ostinato.apps.watchfolder.station.refused import Refused
-from ostinato.base.errors import LeaseHeld
+from ostinato.errors import LeaseHeld
 
 __all__ = ["environment", "hashed", "lock", "outcome_of"]
 

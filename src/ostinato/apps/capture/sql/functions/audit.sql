@@ -60,7 +60,7 @@ begin
     end if;
     if append_audit.payload is distinct from vault_secure.canonical_payload(append_audit.payload::jsonb) then
         raise exception using errcode = 'OS400', message = 'the payload of an entry must be texts and whole numbers, as RFC 8785 writes them',
-            hint = 'Write it with ostinato.base.canonical.';
+            hint = 'Write it with ostinato._core.base.canonical.';
     end if;
     perform vault_secure.hold_chain(v_tenant, append_audit.user_id);
     select l.seq, l.entry_hash into seq, v_prev from capture_audit_log l

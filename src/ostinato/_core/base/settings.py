@@ -1,0 +1,259 @@
+"""Every setting of Ostinato, declared once.
+
+A value comes from the first of these that has one:
+
+    1. a flag of the command            --concurrency 200
+    2. the environment                  OSTINATO_CONCURRENCY=200
+    3. the file `ostinato.toml`         concurrency = 200
+    4. the default declared below
+
+Unset is not the same as default: a flag that was not given never hides what the file says.
+Nothing here is global: a command calls `load` once and hands the result down.
+"""
+
+import dataclasses
+import difflib
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, get_type_hints
+
+from ostinato._core.base.errors import InvalidInput, SettingsError
+from ostinato._core.base.safeurl import parse_allowed
+from ostinato._core.base.setting import checked, parsed, setting, shown
+
+__all__ = ["CONFIG", "ENV_PREFIX", "FILE_NAME", "SECTIONS", "Settings", "load", "read_file"]
+
+ENV_PREFIX: Final = "OSTINATO_"
+FILE_NAME: Final = "ostinato.toml"
+CONFIG: Final = f"{ENV_PREFIX}CONFIG"
+"""The environment variable that names the file."""
+SECTIONS: Final = ("enrichment", "capture", "outbound", "watchfolder", "rounds")
+"""Applications whose settings are their own: OSTINATO_<SECTION>_… and [section]; see `sections`."""
+# the test suite and the benchmarks have switches of their own, which are no settings
+_RESERVED_PREFIXES = (
+    "OSTINATO_TEST_",
+    "OSTINATO_BENCH_",
+    CONFIG,
+    *(f"{ENV_PREFIX}{name.upper()}_" for name in SECTIONS),
+)
+
+_DAY = 86_400.0
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Settings:
+    """How this process runs. Checked when made: an instance is always usable."""
+
+    database_url: str | None = setting(
+        None, "PostgreSQL 15 to 18 as a URL, several hosts included. Unset: the embedded server."
+    )
+    admin_url: str | None = setting(
+        None, "URL that migrations use, of a role that may create. Unset: `database_url`."
+    )
+    listen_url: str | None = setting(
+        None,
+        "Direct URL for the one LISTEN connection. Unset: `database_url`; if pooled, only polling.",
+    )
+    pooled: bool = setting(
+        default=False, description="`database_url` leads to a transaction-mode pooler (PgBouncer)."
+    )
+    data_dir: str = setting(".ostinato", "Folder of the embedded server.")
+    beat_seconds: float = setting(
+        5.0, "Time between two heartbeats of a worker.", low=0.01, high=_DAY
+    )
+    expiry_seconds: float = setting(
+        15.0, "A worker that was not heard of for this long is dead.", low=0.03, high=_DAY
+    )
+    poll_seconds: float = setting(
+        1.5, "Longest time between two looks for work when no doorbell rings.", low=0.01, high=3600
+    )
+    concurrency: int = setting(
+        100, "Jobs that one worker process runs at the same time.", low=1, high=100_000
+    )
+    handler_connections: int = setting(
+        10, "Connections that the handlers of one worker process share.", low=1, high=10_000
+    )
+    prefetch: int = setting(
+        500, "Jobs that one worker process claims ahead at most.", low=1, high=100_000
+    )
+    drain_seconds: float = setting(
+        30.0, "Time that running jobs get to finish after SIGTERM.", low=0, high=_DAY
+    )
+    cancel_grace_seconds: float = setting(
+        10.0, "Time between asking a running job to stop and stopping it.", low=0, high=_DAY
+    )
+    max_crashes: int = setting(
+        3,
+        "Times a job may take its process down before it is a dead letter. After two it runs alone:"
+        " with less than 3, jobs that only ran beside it share its fate.",
+        low=1,
+        high=1000,
+    )
+    retention_days: int = setting(
+        14, "Days that finished jobs stay in the history.", low=1, high=36_500
+    )
+    call_timeout_seconds: float = setting(
+        10.0, "Longest time that one call to the database may take.", low=0.1, high=3600
+    )
+    webhooks_allow_private: str = setting(
+        "",
+        "Inner addresses and other ports that webhooks may be sent to: networks, addresses or names"
+        " with a port, such as `10.1.0.0/16, 127.0.0.1:8080`.",
+    )
+    api_host: str = setting("127.0.0.1", "Address that the API listens on.")
+    api_port: int = setting(8080, "Port of the API; 0: any free one.", low=0, high=65_535)
+    api_max_body_bytes: int = setting(
+        1_048_576, "Largest body of a request to the API.", low=1024, high=1024 * 1024 * 1024
+    )
+    api_rate_per_minute: int = setting(
+        6000, "Requests a minute that one key may make of one API process.", low=1, high=10_000_000
+    )
+    oidc_issuer: str | None = setting(None, "Issuer whose tokens (JWT) the API takes. Unset: none.")
+    oidc_audience: str | None = setting(None, "Audience that those tokens must be for.")
+    oidc_keys_url: str | None = setting(
+        None, "Where the issuer's keys are (JWKS). Unset: as its discovery document says."
+    )
+    oidc_tenant_claim: str = setting("tenant", "Claim of a token that names the tenant.")
+    oidc_roles_claim: str = setting("roles", "Claim of a token that lists the roles.")
+    metrics_port: int = setting(
+        0,
+        "Port of a worker's metrics page; the next free one from there on. 0: no page.",
+        low=0,
+        high=65_535,
+    )
+    metrics_host: str = setting("127.0.0.1", "Address that the metrics page listens on.")
+    traces: bool = setting(
+        False,  # noqa: FBT003 - the default, beside its description
+        "A span of OpenTelemetry for each attempt.",
+    )
+    log_format: str = setting(
+        "auto",
+        "Log lines for people, for machines, or whichever fits the output.",
+        choices=("auto", "json", "console"),
+    )
+    log_level: str = setting(
+        "info", "Least severe level that is logged.", choices=("debug", "info", "warning", "error")
+    )
+
+    def __post_init__(self) -> None:
+        types = get_type_hints(Settings)
+        for field in dataclasses.fields(self):
+            value = checked(field, types[field.name], getattr(self, field.name), field.name)
+            object.__setattr__(self, field.name, value)
+        _check_pairs(self)
+
+    def __repr__(self) -> str:
+        values = ", ".join(
+            f"{field.name}={shown(value)}"
+            for field in dataclasses.fields(self)
+            if (value := getattr(self, field.name)) != field.default
+        )
+        return f"Settings({values})"
+
+
+def load(
+    flags: Mapping[str, object] | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    file: Path | None = None,
+) -> Settings:
+    """The settings of this process, from file, environment and flags (None: flag not given).
+
+    `file` must exist when it is named; otherwise `ostinato.toml` of the working directory is
+    read if there is one.
+    """
+    given = {name: value for name, value in (flags or {}).items() if value is not None}
+    for name in given:
+        _field(name, f"flag {name!r}")
+    around = os.environ if environ is None else environ
+    values = _from_file(file, around) | _from_environ(around) | given
+    return Settings(**values)  # type: ignore[arg-type]  # Settings checks every value
+
+
+def read_file(
+    file: Path | None = None, environ: Mapping[str, str] | None = None
+) -> tuple[Path, dict[str, Any]]:
+    """The settings file and what it says: the one named, OSTINATO_CONFIG's, or `ostinato.toml`."""
+    named = file or (os.environ if environ is None else environ).get(CONFIG)
+    path = Path(named or FILE_NAME)
+    if not named and not path.exists():
+        return path, {}
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SettingsError(
+            f"cannot read the settings file {path}: {error.strerror}",
+            hint="Check the path and its permissions, or leave the option out.",
+            path=str(path),
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(
+            f"{path} is not valid TOML: {error}",
+            hint="Each line reads name = value; text is quoted.",
+            path=str(path),
+        ) from error
+    return path, values
+
+
+def _from_file(file: Path | None, environ: Mapping[str, str]) -> dict[str, object]:
+    path, values = read_file(file, environ)
+    types = get_type_hints(Settings)
+    return {
+        name: checked(_field(name, f"{name!r} in {path}"), types[name], value, f"{name} in {path}")
+        for name, value in values.items()
+        if name not in SECTIONS
+    }
+
+
+def _from_environ(environ: Mapping[str, str]) -> dict[str, object]:
+    types = get_type_hints(Settings)
+    values: dict[str, object] = {}
+    for variable, text in environ.items():
+        if variable.startswith(ENV_PREFIX) and not variable.startswith(_RESERVED_PREFIXES):
+            name = variable.removeprefix(ENV_PREFIX).lower()
+            field = _field(name, f"environment variable {variable}", ENV_PREFIX)
+            # an empty variable is an unset one: shells and compose files have no other way
+            if text:
+                value = parsed(types[name], text)
+                values[name] = checked(field, types[name], value, variable)
+    return values
+
+
+def _field(name: str, what: str, prefix: str = "") -> "dataclasses.Field[Any]":
+    fields = {field.name: field for field in dataclasses.fields(Settings)}
+    if name in fields:
+        return fields[name]
+    near = difflib.get_close_matches(name, fields, n=1, cutoff=0.5)
+    nearest = near[0] if near else None
+    told = f"{prefix}{nearest}".upper() if prefix else nearest
+    raise SettingsError(
+        f"unknown setting: {what}",
+        hint=f"Did you mean {told}?" if nearest else f"Known: {', '.join(fields)}.",
+        name=name,
+        nearest=nearest,
+    )
+
+
+def _check_pairs(settings: Settings) -> None:
+    if settings.beat_seconds > settings.expiry_seconds / 3 * (1 + 1e-9):  # 0.2 is a third of 0.6
+        raise SettingsError(
+            f"beat_seconds ({settings.beat_seconds:g}) must be at most a third of expiry_seconds "
+            f"({settings.expiry_seconds:g}), or one late heartbeat would kill a healthy worker",
+            hint=f"Set expiry_seconds to {3 * settings.beat_seconds:g} or more.",
+        )
+    try:
+        parse_allowed(settings.webhooks_allow_private)
+    except InvalidInput as error:
+        raise SettingsError(f"webhooks_allow_private: {error.message}", hint=error.hint) from None
+    if settings.pooled and settings.database_url is None:
+        raise SettingsError(
+            "pooled is set, but database_url is not: the embedded server has no pooler",
+            hint="Set database_url to the pooler's address, or leave pooled out.",
+        )
+    if settings.admin_url is not None and settings.database_url is None:
+        raise SettingsError(
+            "admin_url is set, but database_url is not: workers would use the embedded server",
+            hint="Set database_url as well.",
+        )

@@ -1,0 +1,41 @@
+"""One connection of a pool, kept by a loop that uses it all the time.
+
+Borrowing and giving back for every call costs more than many a call. The connection is given back,
+and another one borrowed next time, whenever something goes wrong on it.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+from ostinato._core.db.guard import is_open
+from ostinato._core.db.pool import Connection, Pool
+
+__all__ = ["Keeper"]
+
+
+class Keeper:
+    """Keeps one connection; for one user at a time."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._loan: AbstractAsyncContextManager[Connection] | None = None
+        self._conn: Connection | None = None
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Connection]:
+        """The connection, in autocommit."""
+        if self._conn is None or not is_open(self._conn):
+            await self.release()
+            self._loan = self._pool.connection()
+            self._conn = await self._loan.__aenter__()
+        try:
+            yield self._conn
+        except BaseException:
+            await self.release()
+            raise
+
+    async def release(self) -> None:
+        """Give the connection back."""
+        loan, self._loan, self._conn = self._loan, None, None
+        if loan is not None:
+            await loan.__aexit__(None, None, None)

@@ -1,0 +1,348 @@
+"""Connections with sane defaults, a pool of them, and transactions whose end is known.
+
+The defaults notice a dead server in seconds instead of hours (`connect_timeout`, keepalives,
+`tcp_user_timeout`); whatever the URL itself sets, wins. A frozen server is noticed by the
+application timeout around every round trip (`guard.py`).
+"""
+
+import asyncio
+import contextlib
+import logging
+import random
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, Self, TypeVar
+
+import psycopg
+from psycopg import AsyncConnection, AsyncCursor
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.pq import TransactionStatus
+from psycopg.rows import TupleRow
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+
+from ostinato._core.base.errors import (
+    CommitUnknown,
+    DatabaseUnavailable,
+    NotConfigured,
+    OstinatoError,
+)
+from ostinato._core.base.log import get_logger
+from ostinato._core.db.guard import CALL_SECONDS, Guard, is_open
+from ostinato._core.db.sqlstate import belongs_to_us, is_lost, is_transient, translate, translated
+
+__all__ = [
+    "Connection",
+    "Pool",
+    "connect",
+    "conninfo",
+    "retrying",
+    "transaction",
+    "unknown_commit",
+]
+
+log = get_logger("pool")
+
+T = TypeVar("T")
+
+DEFAULTS: dict[str, Any] = {
+    "connect_timeout": 3,
+    "tcp_user_timeout": 8000,
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+}
+IDLE_SECONDS = 5.0  # a connection that rested longer is asked whether it is still there
+PING_SECONDS = 3.0
+# The pool doubles its pauses without bound. It is told to give up early instead, and asked again.
+RECONNECT_SECONDS = 2.5
+
+
+class Connection(AsyncConnection[TupleRow]):
+    """A connection to PostgreSQL; rows are tuples."""
+
+    rested_since: float = 0.0
+    """When it was last given back to its pool."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401 - as psycopg
+        super().__init__(*args, **options)
+        self.spare_cursors: list[AsyncCursor[Any]] = []
+        """At most one, for the next call: see `call`."""
+
+
+def conninfo(url: str, role: str = "client") -> str:
+    """The connection string for a URL: our defaults where it says nothing."""
+    try:
+        given = conninfo_to_dict(url)
+    except psycopg.ProgrammingError as error:
+        raise NotConfigured(
+            f"The database URL cannot be read: {error}",
+            hint="For example postgresql://user:password@host:5432/name",
+        ) from error
+    defaults = DEFAULTS | {"application_name": f"ostinato/{role}"}
+    if len(_hosts(given)) > 1:
+        defaults["target_session_attrs"] = "read-write"
+    return make_conninfo("", **(defaults | given))
+
+
+async def connect(
+    url: str, *, role: str = "client", pooled: bool = False, autocommit: bool = True
+) -> Connection:
+    """Open one connection. `pooled`: a transaction pooler such as PgBouncer is in between."""
+    with translated():
+        return await Connection.connect(
+            conninfo(url, role), autocommit=autocommit, **_session(pooled=pooled)
+        )
+
+
+class Pool:
+    """A pool of connections to one database, or to whichever of its hosts is the primary."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        role: str = "client",
+        pooled: bool = False,
+        min_size: int = 1,
+        max_size: int = 10,
+        seconds: float = CALL_SECONDS,
+    ) -> None:
+        # The pool reports every failed attempt; here an outage is said once, and its end.
+        logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
+        self.url = url
+        self.seconds = seconds
+        """How long to wait for a connection, and for one round trip on it."""
+        self._conninfo = conninfo(url, role)
+        self._last_good: tuple[str, str] | None = None
+        self._out_since: float | None = None
+        self._spares: list[Connection] = []
+        self._most_spares = min_size
+        self._waiting = 0
+        self._pool = AsyncConnectionPool(
+            self._last_good_first,
+            connection_class=Connection,
+            kwargs={"autocommit": True, **_session(pooled=pooled)},
+            min_size=min_size,
+            max_size=max_size,
+            open=False,
+            configure=self._connected,
+            check=self._check,
+            reset=self._rest,
+            timeout=seconds,
+            reconnect_timeout=RECONNECT_SECONDS,
+            reconnect_failed=self._failed,
+        )
+
+    async def open(self) -> Self:
+        """Start connecting. Returns at once: an unreachable database is reported by the use."""
+        await self._pool.open()
+        return self
+
+    async def close(self) -> None:
+        """Close all connections."""
+        while self._spares:
+            await self._pool.putconn(self._spares.pop())
+        await self._pool.close()
+
+    async def __aenter__(self) -> Self:
+        return await self.open()
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    def connection(self, seconds: float | None = None) -> "Loan":
+        """Lend a connection, in autocommit, waiting at most `seconds` for a free one."""
+        return Loan(self, self.seconds if seconds is None else seconds)
+
+    async def lend(self, seconds: float) -> Connection:
+        """Hand out a connection, waiting at most `seconds` for a free one."""
+        return await self._spare() or await self._take(seconds)
+
+    async def _spare(self) -> Connection | None:
+        """A connection that was given back just now: the way through the pool costs more."""
+        while self._spares:
+            conn = self._spares.pop()
+            try:
+                await self._check(conn)
+            except (psycopg.Error, OSError):
+                await self._pool.putconn(conn)
+            else:
+                return conn
+        return None
+
+    async def give_back(self, conn: Connection) -> None:
+        """Take a connection back that was lent."""
+        idle = conn.pgconn.transaction_status == TransactionStatus.IDLE
+        if idle and not self._waiting and len(self._spares) < self._most_spares:
+            await self._rest(conn)
+            self._spares.append(conn)
+        else:
+            await self._pool.putconn(conn)
+
+    async def _take(self, seconds: float) -> Connection:
+        give_up = time.monotonic() + seconds
+        self._waiting += 1
+        try:
+            while True:
+                piece = min(RECONNECT_SECONDS, give_up - time.monotonic())
+                try:
+                    return await self._pool.getconn(timeout=piece)
+                except PoolTimeout as error:
+                    if time.monotonic() >= give_up:
+                        raise translate(error) from error
+                except (psycopg.Error, OSError) as error:
+                    raise translate(error) from error
+        finally:
+            self._waiting -= 1
+
+    async def _connected(self, conn: Connection) -> None:
+        self._last_good = (conn.info.host, str(conn.info.port))
+        if self._out_since is not None:
+            log.warning("database_back", after_seconds=round(time.monotonic() - self._out_since, 1))
+            self._out_since = None
+        await self._rest(conn)
+
+    async def _failed(self, _: AsyncConnectionPool[Connection]) -> None:
+        if self._out_since is None:
+            self._out_since = time.monotonic()
+            log.warning("database_unreachable", hint="Trying on; `ostinato doctor` may know why.")
+
+    async def _check(self, conn: Connection) -> None:
+        if not is_open(conn):
+            raise psycopg.OperationalError("the connection was closed while it rested")
+        if time.monotonic() - conn.rested_since > IDLE_SECONDS:
+            with Guard(conn, PING_SECONDS):
+                await AsyncConnectionPool.check_connection(conn)
+
+    async def _rest(self, conn: Connection) -> None:
+        conn.rested_since = time.monotonic()
+
+    def _last_good_first(self) -> str:
+        """The host that answered last goes first: a dead one costs a timeout per connection."""
+        given = conninfo_to_dict(self._conninfo)
+        hosts = _hosts(given)
+        if self._last_good not in hosts:
+            return self._conninfo
+        hosts.sort(key=lambda host: host != self._last_good)
+        names, ports = zip(*hosts, strict=True)
+        return make_conninfo("", **(given | {"host": ",".join(names), "port": ",".join(ports)}))
+
+
+class Loan(AbstractAsyncContextManager[Connection]):
+    """A connection for the length of a block. A class, because single calls are all overhead."""
+
+    __slots__ = ("_conn", "_pool", "_seconds")
+
+    def __init__(self, pool: Pool, seconds: float) -> None:
+        self._pool = pool
+        self._seconds = seconds
+
+    async def __aenter__(self) -> Connection:
+        self._conn = await self._pool.lend(self._seconds)
+        return self._conn
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._pool.give_back(self._conn)
+
+
+@asynccontextmanager
+async def transaction(
+    source: Pool | AsyncConnection[Any], *, seconds: float = CALL_SECONDS
+) -> AsyncIterator[AsyncConnection[Any]]:
+    """A transaction on a connection, or on one lent by a pool.
+
+    It is committed at the end of the block. When the block raises, it is rolled back. When the
+    connection breaks or stays silent before the commit is sent, `DatabaseUnavailable`; after
+    that, or when the server stopped waiting for a synchronous standby, `CommitUnknown`. Errors
+    of the caller's own statements (a broken constraint, say) pass through as psycopg raised them.
+    """
+    if isinstance(source, Pool):
+        async with source.connection() as conn, transaction(conn, seconds=source.seconds):
+            yield conn
+        return
+    if source.pgconn.transaction_status == TransactionStatus.INTRANS:
+        async with source.transaction():  # a savepoint: what is outside decides
+            yield source
+        return
+    block = source.transaction()
+    with translated(), Guard(source, seconds):
+        await block.__aenter__()
+    try:
+        yield source
+    except BaseException as error:
+        with Guard(source, seconds):
+            handled = await block.__aexit__(type(error), error, error.__traceback__)
+        if isinstance(error, psycopg.Error) and belongs_to_us(error):
+            raise translate(error) from error
+        if not handled:  # psycopg.Rollback ends the block, and that is all
+            raise
+    else:
+        await _commit(source, block, seconds)
+
+
+async def _commit(
+    conn: AsyncConnection[Any], block: AbstractAsyncContextManager[Any], seconds: float
+) -> None:
+    if not is_open(conn):
+        with contextlib.suppress(psycopg.Error):
+            await block.__aexit__(None, None, None)
+        raise DatabaseUnavailable(
+            "The connection was lost before the commit: nothing was changed.",
+            hint="Run the whole transaction again.",
+        )
+    with Guard(conn, seconds) as guard:
+        try:
+            await block.__aexit__(None, None, None)
+        except psycopg.Error as error:
+            if guard.expired:
+                raise unknown_commit(f"no answer within {seconds:g} s") from error
+            if is_lost(error):
+                raise unknown_commit(str(error).strip()) from error
+            if belongs_to_us(error):
+                raise translate(error) from error
+            raise
+    if guard.unreplicated:
+        raise unknown_commit("the wait for a synchronous standby was cancelled")
+
+
+async def retrying(
+    work: Callable[[], Awaitable[T]],
+    *,
+    attempts: int = 6,
+    base_seconds: float = 0.02,
+    cap_seconds: float = 1.0,
+    rng: random.Random | None = None,
+) -> T:
+    """Run a whole transaction, again if another one was in its way.
+
+    Serialization failures, deadlocks, locks that were not to be had in time and functions that a
+    migration just replaced are tried again after a random pause that grows. Nothing else is.
+    """
+    rng = rng or random.Random()  # noqa: S311 - spreads attempts, guards nothing
+    for attempt in range(1, attempts + 1):
+        try:
+            return await work()
+        except (psycopg.Error, OstinatoError) as error:
+            if attempt == attempts or not is_transient(error):
+                raise
+        await asyncio.sleep(rng.uniform(0, min(cap_seconds, base_seconds * 2**attempt)))
+    raise AssertionError("unreachable")
+
+
+def _session(*, pooled: bool) -> dict[str, Any]:
+    # A prepared statement lives on a server connection that the pooler gives to somebody else.
+    return {"prepare_threshold": None} if pooled else {}
+
+
+def _hosts(given: dict[str, Any]) -> list[tuple[str, str]]:
+    names = str(given.get("host") or "").split(",")
+    ports = str(given.get("port") or "5432").split(",")
+    if len(ports) == 1:
+        ports *= len(names)
+    return list(zip(names, ports, strict=False))
+
+
+def unknown_commit(why: str) -> CommitUnknown:
+    """The error for a commit that may or may not have taken effect."""
+    return CommitUnknown(f"Whether the transaction was committed is not known: {why}.")

@@ -1,0 +1,110 @@
+"""The three roles and the two schemas that everything else stands on.
+
+    ostinato_owner    owns the schema and migrates it
+    ostinato_worker   runs jobs of all tenants, and may act as one of them
+    ostinato_tenant   enqueues and sees the rows of one tenant
+
+None of them is a superuser or bypasses row-level security: the row policies are real.
+"""
+
+import asyncio
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import psycopg
+from psycopg import AsyncConnection, sql
+
+from ostinato._core.base.errors import NotConfigured
+from ostinato._core.db.sqlfile import statement
+from ostinato._core.db.sqlstate import translated
+
+__all__ = ["ensure_roles", "ensure_schemas", "role_problems"]
+
+FILE = ("ostinato._core.db", "sql/roles.sql")
+
+
+async def ensure_roles(conn: AsyncConnection[Any]) -> None:
+    """Have the roles and schemas, making what is missing if the connected role may.
+
+    When everything is there nothing is done, so any role that may migrate can call it.
+    """
+    if not await role_problems(conn, to_migrate=True):
+        return
+    try:
+        await _make(conn)
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise await _refused(conn) from error
+    if await role_problems(conn, to_migrate=True):
+        raise await _refused(conn)
+
+
+async def _make(conn: AsyncConnection[Any]) -> None:
+    for last_time in (*[False] * 9, True):
+        try:
+            async with conn.transaction():
+                for block in ("lock", "create_roles", "create_schemas"):
+                    await conn.execute(statement(*FILE, block))
+        except (psycopg.errors.InternalError_, psycopg.errors.UniqueViolation):
+            # Roles are shared by all databases of a server, and somebody is busy in another one.
+            if last_time:
+                raise
+            await asyncio.sleep(random.uniform(0, 0.1))  # noqa: S311 - spreads attempts
+        else:
+            return
+
+
+async def ensure_schemas(conn: AsyncConnection[Any], names: Sequence[str]) -> None:
+    """Have the schemas of an application, making those that are missing."""
+    with translated():
+        cursor = await conn.execute(statement(*FILE, "missing_schemas"), {"names": list(names)})
+        missing = [name for (name,) in await cursor.fetchall()]
+    for name in missing:
+        made = sql.SQL(statement(*FILE, "create_schema")).format(name=sql.Identifier(name))
+        try:
+            await conn.execute(made)
+        except psycopg.errors.InsufficientPrivilege as error:
+            raise NotConfigured(
+                f"The connected role may not make the schema {name}.",
+                hint=f"Have an administrator run this, then migrate again:\n{made.as_string(None)}",
+                schema=name,
+            ) from error
+        except (psycopg.errors.DuplicateSchema, psycopg.errors.UniqueViolation):
+            continue  # another migrator was first
+
+
+async def role_problems(conn: AsyncConnection[Any], *, to_migrate: bool = False) -> list[str]:
+    """What is wrong with the roles and schemas, one sentence each.
+
+    `to_migrate` asks in addition whether the connected role can act as the owner.
+    """
+    with translated():
+        rows = await (await conn.execute(statement(*FILE, "inspect"))).fetchall()
+    problems = []
+    for name, there, too_strong, fits in rows:
+        if not there:
+            problems.append(f"{name} is missing")
+        elif too_strong:
+            problems.append(f"role {name} is a superuser or bypasses row-level security")
+        elif to_migrate and name == "ostinato_owner" and not fits:
+            problems.append("the connected role may not act as ostinato_owner")
+        elif name == "ostinato_tenant" and not fits:
+            problems.append("ostinato_worker may not act as ostinato_tenant")
+        elif name in ("ostinato", "ostinato_data") and not fits:
+            problems.append(f"schema {name} does not belong to ostinato_owner")
+    return problems
+
+
+async def _refused(conn: AsyncConnection[Any]) -> NotConfigured:
+    problems = await role_problems(conn, to_migrate=True)
+    row = await (await conn.execute(statement(*FILE, "whoami"))).fetchone()
+    user, database = (row[0], row[1]) if row else ("?", "?")
+    by_hand = sql.SQL(statement(*FILE, "by_hand")).format(admin=sql.Identifier(user))
+    return NotConfigured(
+        f"Role {user} cannot prepare database {database}: {'; '.join(problems)}.",
+        hint="Have a superuser run what is missing of this in the database, then migrate again:\n"
+        + by_hand.as_string(None),
+        problems=problems,
+        role=user,
+        database=database,
+    )

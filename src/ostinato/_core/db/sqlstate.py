@@ -1,0 +1,201 @@
+"""What an error of the driver means, as one of ours.
+
+The SQL functions raise our own errors by SQLSTATE (`OSxxx`), with the values as JSON in the detail
+and the remedy as the hint. Everything else is sorted by what the caller can do about it: try
+again, wait for the database, mend the set-up, or mend the input.
+"""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+from psycopg_pool import PoolClosed, PoolTimeout, TooManyRequests
+
+from ostinato._core.base.errors import (
+    DatabaseUnavailable,
+    InvalidInput,
+    NotConfigured,
+    OstinatoError,
+)
+from ostinato._core.base.errortree import by_sqlstate
+
+__all__ = [
+    "belongs_to_us",
+    "is_lost",
+    "is_stale_plan",
+    "is_transient",
+    "sqlstate_of",
+    "translate",
+    "translated",
+]
+
+# The same statement, sent again, may well succeed: serialization, deadlock, lock not available.
+TRANSIENT = {"40001", "40P01", "55P03"}
+# The function or result shape changed under a statement that was planned before.
+STALE_PLAN = {"0A000": "cached plan", "XX000": "cache lookup failed"}
+
+# The server is going, coming, full, or a standby. Beside class 08, the connection itself.
+UNAVAILABLE = {
+    "25006": "the server is read-only (a standby, or a failover under way)",
+    "25P03": "the transaction was idle for too long and the server ended it",
+    "25P04": "the transaction took too long and the server ended it",
+    "53100": "the server's disk is full",
+    "53200": "the server is out of memory",
+    "53300": "the server has no connection left",
+    "57014": "the statement was cancelled on the server",
+    "57P01": "the server is shutting down",
+    "57P02": "the server crashed",
+    "57P03": "the server is starting up or shutting down",
+    "57P05": "the connection was idle for too long and the server ended it",
+    "58030": "the server has an input or output error",
+}
+# After one of these during a commit nobody knows whether it took effect. A backend can be told
+# to die between writing the commit and answering, so its farewell proves nothing.
+LOST = {"57P01", "57P02", "58030"}
+
+NOT_MIGRATED = {"3F000", "42883", "42P01"}
+FORBIDDEN = {"42501"}
+# Cardinality, data, program limits, and types that do not fit.
+REFUSED_VALUES = {"21", "22", "54", "42804", "42P18"}
+
+# Refusals while connecting come without a SQLSTATE; only the text tells them from an outage.
+REFUSALS = ("authentication failed", "no pg_hba.conf entry", " does not exist", "no password")
+
+
+def sqlstate_of(error: BaseException) -> str | None:
+    """The SQLSTATE that an error came with, before or after translation."""
+    if isinstance(error, psycopg.Error):
+        return error.sqlstate
+    if isinstance(error, OstinatoError):
+        found = error.values.get("sqlstate")
+        return found if isinstance(found, str) else None
+    return None
+
+
+def is_transient(error: BaseException) -> bool:
+    """Whether the same transaction, run again, may succeed: it was in another one's way."""
+    return sqlstate_of(error) in TRANSIENT or is_stale_plan(error)
+
+
+def is_stale_plan(error: BaseException) -> bool:
+    """Whether a migration replaced a function, or upkeep a partition, just under this statement."""
+    if isinstance(error, psycopg.errors.CheckViolation):
+        # The bounds of a partition are the only rule without a name: the row was on its way into
+        # the default partition when the right one was added.
+        return error.diag.schema_name == "ostinato_data" and not error.diag.constraint_name
+    expected = STALE_PLAN.get(sqlstate_of(error) or "")
+    return expected is not None and expected in str(error)
+
+
+def is_lost(error: BaseException) -> bool:
+    """Whether the connection is gone without a word on what the last statement did."""
+    if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+        return False
+    state = error.sqlstate
+    return state is None or state.startswith("08") or state in LOST
+
+
+def belongs_to_us(error: psycopg.Error) -> bool:
+    """Whether an error raised inside a caller's transaction is ours to translate.
+
+    A broken rule of the caller's own tables is not: the caller knows best what it means.
+    """
+    state = error.sqlstate
+    ours = state in UNAVAILABLE or by_sqlstate(state) is not None
+    return ours or is_lost(error) or is_transient(error)
+
+
+def translate(error: BaseException) -> OstinatoError:
+    """The error of ours that an error of the driver, the pool or the network means."""
+    if isinstance(error, OstinatoError):
+        return error
+    if isinstance(error, PoolTimeout | TooManyRequests):
+        return DatabaseUnavailable(
+            f"No database connection became free: {error}.",
+            hint="The database is down or all connections are busy; see `ostinato doctor`.",
+        )
+    if isinstance(error, PoolClosed):
+        return DatabaseUnavailable(f"The connections were closed: {error}.", hint="Open them.")
+    if isinstance(error, psycopg.Error):
+        return _from_server(error)
+    if isinstance(error, OSError | TimeoutError):
+        return DatabaseUnavailable(f"The database cannot be reached: {error!r}.")
+    return OstinatoError(f"{type(error).__name__}: {error}")
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Turn what the driver, the pool or the network raises inside into errors of ours."""
+    try:
+        yield
+    except (psycopg.Error, OSError) as error:  # a timeout and a pool's errors are among them
+        raise translate(error) from error
+
+
+def _from_server(error: psycopg.Error) -> OstinatoError:
+    state, said = error.sqlstate, _sentence(error)
+    if ours := by_sqlstate(state):
+        return ours(said, hint=error.diag.message_hint or None, **_values(error), sqlstate=state)
+    if state is None or is_lost(error):
+        return _without_word(error, said, state)
+    if is_transient(error):
+        return DatabaseUnavailable(
+            f"Another transaction was in the way: {said}",
+            hint="Run the whole transaction again.",
+            sqlstate=state,
+        )
+    return _by_state(state, said)
+
+
+def _by_state(state: str, said: str) -> OstinatoError:
+    kind: type[OstinatoError] = OstinatoError
+    hint = None
+    if state in UNAVAILABLE:
+        kind, what = DatabaseUnavailable, f"The database cannot serve this: {UNAVAILABLE[state]}"
+    elif state in NOT_MIGRATED:
+        kind, what = NotConfigured, "The database does not have what this release needs"
+        hint = "Run `ostinato db migrate`; `ostinato db status` shows what is missing."
+    elif state in FORBIDDEN:
+        kind, what = NotConfigured, "The connected role may not do this"
+        hint = (
+            "Connect as ostinato_worker (or ostinato_tenant), and run `ostinato db migrate` as an"
+            " administrator: it makes the roles and gives them their rights."
+        )
+    elif state[:2] in REFUSED_VALUES or state in REFUSED_VALUES:
+        kind, what = InvalidInput, "The database refuses a value"
+    else:
+        what = f"The database reports an error ({state})"
+    return kind(f"{what}: {said}", hint=hint, sqlstate=state)
+
+
+def _without_word(error: psycopg.Error, said: str, state: str | None) -> OstinatoError:
+    if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+        if state is None and any(refusal in said for refusal in REFUSALS):
+            return NotConfigured(
+                f"The database refuses the connection: {said}",
+                hint="Check the user, the password and the database name in the URL.",
+            )
+        return DatabaseUnavailable(
+            f"The connection to the database is lost: {said}", sqlstate=state
+        )
+    if isinstance(error, psycopg.DataError | psycopg.ProgrammingError):
+        return InvalidInput(f"A value cannot be sent to the database: {said}")
+    return OstinatoError(f"The driver reports an error: {said}")
+
+
+def _sentence(error: psycopg.Error) -> str:
+    return (error.diag.message_primary or str(error)).strip()
+
+
+def _values(error: psycopg.Error) -> dict[str, object]:
+    detail = error.diag.message_detail
+    if not detail:
+        return {}
+    try:
+        values = json.loads(detail)
+    except ValueError:
+        return {"detail": detail}
+    if not isinstance(values, dict):
+        return {"detail": values}
+    return {str(key): value for key, value in values.items() if key not in ("hint", "sqlstate")}

@@ -1,0 +1,259 @@
+"""Alerts in the database: declared, evaluated, looked at.
+
+The logic is in `sql/functions/alerts.sql`; what an alert is, is `base.alerts`.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Literal, NamedTuple
+
+from psycopg import AsyncConnection
+from psycopg.rows import class_row
+
+from ostinato._core.base.alerts import Alert, Severity
+from ostinato._core.base.errors import DatabaseUnavailable, NotFound
+from ostinato._core.db.call import call, call_as, call_value
+from ostinato._core.db.sqlstate import sqlstate_of
+
+__all__ = [
+    "AlertLine",
+    "Change",
+    "Firing",
+    "Reading",
+    "as_row",
+    "declare",
+    "evaluate",
+    "firings",
+    "list_alerts",
+    "measure",
+    "own_alerts",
+    "own_firings",
+    "prune",
+    "rehearse",
+    "show",
+]
+
+Connection = AsyncConnection[Any]
+
+EVERY = timedelta(seconds=10)
+SOURCE_SECONDS = 5.0
+"""A source that takes longer has failed."""
+CANCELLED = "57014"
+
+
+class Change(NamedTuple):
+    """What an evaluation changed."""
+
+    alert: str
+    label: str
+    change: Literal["fired", "resolved", "failed"]
+    severity: Severity
+    tenant_id: str | None
+    value: float | None
+    message: str
+    firing_id: int | None
+
+
+class Reading(NamedTuple):
+    """What a source says of one label."""
+
+    label: str
+    value: float
+    bad: bool
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class AlertLine:
+    """An alert with its state."""
+
+    name: str
+    owner: str
+    severity: Severity
+    state: Literal["firing", "failing", "pending", "ok", "new"]
+    firing: int
+    """For how many labels it fires."""
+    since: datetime | None
+    """Since when the first of them is bad."""
+    source: str
+    """The figure, or the function."""
+    parameters: str
+    """Arguments of the function, as JSON."""
+    labels: list[str]
+    comparison: Literal[">", "<"]
+    threshold: float
+    clears_at: float
+    for_seconds: float
+    clear_seconds: float
+    tenant_id: str | None
+    message: str
+    remedy: str
+    evaluated_at: datetime | None
+    failures: int
+    """How often its source failed, in a row."""
+    error: str | None
+    """What the source said last when it failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Firing:
+    """One time that a label of an alert was bad."""
+
+    id: int
+    alert: str
+    label: str
+    tenant_id: str
+    severity: Severity
+    state: Literal["pending", "firing", "resolved"]
+    since: datetime
+    fired_at: datetime | None
+    resolved_at: datetime | None
+    value: float
+    """The last value."""
+    worst: float
+    message: str
+    details: str
+    """The condition that it met, as JSON."""
+
+
+async def declare(conn: Connection, owners: Sequence[str], alerts: Sequence[Alert]) -> None:
+    """Declare the alerts of some owners; what they no longer have is resolved and forgotten."""
+    rows = json.dumps([as_row(alert) for alert in alerts])
+    await call(conn, "declare_alerts", owners=list(owners), alerts=rows)
+
+
+async def evaluate(
+    conn: Connection, every: timedelta = EVERY, *, source_seconds: float = SOURCE_SECONDS
+) -> list[Change]:
+    """Evaluate what nobody evaluated within `every`; what fired, was resolved, or failed.
+
+    A source that hangs is cancelled after its time; the others go on.
+    """
+    changes: list[Change] = []
+    for names, is_foreign in await call(conn, "due_alerts", _read=True, every=every):
+        if is_foreign:
+            changes += await _evaluate(conn, every, names, source_seconds)
+        else:
+            rows = await call(conn, "evaluate_alerts", every=every, names=names)
+            changes += [Change(*row) for row in rows]
+    return changes
+
+
+async def measure(conn: Connection, name: str) -> list[Reading]:
+    """What the source of an alert says now; changes nothing."""
+    return [Reading(*row) for row in await call(conn, "measure_alert", _read=True, name=name)]
+
+
+async def rehearse(conn: Connection, name: str, label: str = "test") -> list[int]:
+    """Tell of an alert as a test, fired and resolved; the ids of both events."""
+    rows = await call(conn, "rehearse_alert", name=name, label=label)
+    return [row[0] for row in rows]
+
+
+async def list_alerts(conn: Connection, *, tenant_id: str | None = None) -> list[AlertLine]:
+    """All alerts, or those of a tenant; the worst first."""
+    return await call_as(
+        conn, class_row(AlertLine), "list_alerts", _read=True, tenant_id=tenant_id, name=None
+    )
+
+
+async def show(conn: Connection, name: str) -> AlertLine:
+    """One alert."""
+    found = await call_as(
+        conn, class_row(AlertLine), "list_alerts", _read=True, tenant_id=None, name=name
+    )
+    if not found:
+        raise NotFound(f"there is no alert {name}", hint="See `ostinato alerts list`.", alert=name)
+    return found[0]
+
+
+async def firings(
+    conn: Connection,
+    name: str | None = None,
+    *,
+    tenant_id: str | None = None,
+    only_open: bool = False,
+    before: int | None = None,
+    most: int = 50,
+) -> list[Firing]:
+    """What fired, newest first; with `only_open`, what is bad now, pending ones included."""
+    return await call_as(
+        conn,
+        class_row(Firing),
+        "list_firings",
+        _read=True,
+        name=name,
+        tenant=tenant_id,
+        open=only_open,
+        before=before,
+        most=most,
+    )
+
+
+async def own_alerts(conn: Connection) -> list[AlertLine]:
+    """The alerts that are told to the tenant of the transaction."""
+    return await call_as(conn, class_row(AlertLine), "own_alerts", _read=True)
+
+
+async def own_firings(
+    conn: Connection,
+    name: str | None = None,
+    *,
+    only_open: bool = False,
+    before: int | None = None,
+    most: int = 50,
+) -> list[Firing]:
+    """What fired for the tenant of the transaction, newest first."""
+    return await call_as(
+        conn,
+        class_row(Firing),
+        "own_firings",
+        _read=True,
+        name=name,
+        open=only_open,
+        before=before,
+        most=most,
+    )
+
+
+async def prune(conn: Connection, retention_days: int) -> int:
+    """Forget what was resolved long ago; how many."""
+    return int(await call_value(conn, "prune_alerts", retention_days=retention_days))
+
+
+def as_row(alert: Alert) -> dict[str, object]:
+    """A declaration as the database keeps it."""
+    return {
+        "name": alert.name,
+        "owner": alert.owner,
+        "severity": alert.severity,
+        "figure": alert.figure_name,
+        "function": alert.function,
+        "parameters": dict(alert.parameters),
+        "labels": list(alert.labels),
+        "comparison": alert.comparison,
+        "threshold": alert.threshold,
+        "clears_at": alert.clears_at,
+        "for_seconds": alert.for_seconds,
+        "clear_seconds": alert.clear_seconds,
+        "tenant_id": alert.tenant,
+        "message": alert.message,
+        "remedy": alert.remedy,
+    }
+
+
+async def _evaluate(
+    conn: Connection, every: timedelta, names: list[str], seconds: float
+) -> list[Change]:
+    try:
+        async with conn.transaction():
+            await call(conn, "limit_statements", seconds=seconds)
+            rows = await call(conn, "evaluate_alerts", every=every, names=names)
+    except DatabaseUnavailable as error:
+        if sqlstate_of(error) != CANCELLED:
+            raise
+        told = f"no answer within {seconds:g} s"
+        rows = await call(conn, "fail_alerts", names=names, every=every, error=told)
+    return [Change(*row) for row in rows]

@@ -1,0 +1,208 @@
+"""Claims as workers use them: claim, complete, fail, snooze, cancel, release, fence, progress.
+
+Finishing verbs work on sets and return the ids that were refused: attempts that this worker does
+not hold any more. The logic is in `sql/functions/claims.sql`.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import psycopg
+from psycopg import AsyncConnection
+
+from ostinato._core.db.arrays import numbers
+from ostinato._core.db.call import call, call_now
+from ostinato._core.db.sqlstate import translated
+
+__all__ = [
+    "Failure",
+    "Job",
+    "cancel",
+    "claim",
+    "complete",
+    "complete_one",
+    "complete_one_now",
+    "fail",
+    "fence",
+    "note_progress",
+    "release",
+    "snooze",
+]
+
+Connection = AsyncConnection[Any]
+
+
+class Job(NamedTuple):
+    """A job in a worker's hands. `(id, attempt)` is its fencing token."""
+
+    queue: str
+    id: int
+    attempt: int
+    """How often the job was claimed, this time included. Never the same for two holders."""
+    failures: int
+    """How many attempts failed: what the retry policy counts."""
+    crashes: int
+    """How many processes died while they held it."""
+    claim_id: int
+    kind: str
+    args: str
+    """The arguments as JSON text."""
+    tenant_id: str
+    correlation_id: str | None
+    max_attempts: int | None
+    waited: float
+    """Seconds from when it could first run until this claim."""
+    cursor: str | None = None
+
+
+class Failure(NamedTuple):
+    """How an attempt failed and what comes next."""
+
+    delay: float | None
+    """Seconds until the next attempt; None: dead letter."""
+    error: str
+    """The error as JSON text."""
+    signature: str
+    reason: str
+    """Why it is a dead letter, when it is one."""
+
+
+async def claim(
+    conn: Connection,
+    worker_id: UUID,
+    queue: str,
+    wanted: int,
+    *,
+    kinds: list[str] | None,
+    cursor: str | None = None,
+    suspects: bool = True,
+    patience: float = 0.0,
+) -> list[Job]:
+    """Take up to `wanted` jobs, after waiting `patience` seconds at the most for the first one.
+
+    The first one's `cursor` goes into the next call for the same queue.
+    """
+    waiting: dict[str, Any] = {"patience": patience} if patience else {}
+    rows = await call(
+        conn,
+        "await_jobs" if patience else "claim_jobs",
+        worker_id=worker_id,
+        queue=queue,
+        wanted=wanted,
+        kinds=kinds,
+        cursor=cursor,
+        suspects=suspects,
+        **waiting,
+    )
+    return [Job(queue, *row) for row in rows]
+
+
+async def complete(
+    conn: Connection, jobs: Sequence[Job], durations: list[int], results: list[str | None]
+) -> list[int]:
+    """Finish jobs successfully; `durations` in milliseconds, `results` as JSON text."""
+    stored = results if any(result is not None for result in results) else None
+    return _ids(
+        await call(
+            conn, "complete_jobs", **_held(jobs), durations=numbers(durations), results=stored
+        )
+    )
+
+
+async def complete_one(conn: Connection, job: Job, result: str | None, duration_ms: int) -> None:
+    """Finish one job in the caller's transaction, or raise `LeaseLost`."""
+    await call(
+        conn,
+        "complete_job",
+        job_id=job.id,
+        attempt=job.attempt,
+        result=result,
+        duration_ms=duration_ms,
+        claim_id=job.claim_id,
+    )
+
+
+def complete_one_now(
+    conn: psycopg.Connection[Any], job: Job, result: str | None, duration_ms: int
+) -> None:
+    """As `complete_one`, on a synchronous connection."""
+    with translated():
+        call_now(
+            conn,
+            "complete_job",
+            job_id=job.id,
+            attempt=job.attempt,
+            result=result,
+            duration_ms=duration_ms,
+            claim_id=job.claim_id,
+        )
+
+
+async def fail(
+    conn: Connection, jobs: Sequence[Job], failures: Sequence[Failure], durations: list[int]
+) -> list[int]:
+    """End attempts that failed: retry after a delay, or dead letter."""
+    delays, errors, signatures, reasons = (list(column) for column in zip(*failures, strict=True))
+    rows = await call(
+        conn,
+        "fail_jobs",
+        **_held(jobs),
+        delays=numbers(delays),
+        errors=errors,
+        signatures=signatures,
+        reasons=reasons,
+        durations=numbers(durations),
+    )
+    return _ids(rows)
+
+
+async def snooze(conn: Connection, jobs: Sequence[Job], delays: list[float]) -> list[int]:
+    """Let jobs run again later without counting a failure."""
+    return _ids(await call(conn, "snooze_jobs", **_held(jobs), delays=numbers(delays)))
+
+
+async def cancel(
+    conn: Connection, jobs: Sequence[Job], reasons: list[str], durations: list[int]
+) -> list[int]:
+    """End running jobs as cancelled."""
+    return _ids(
+        await call(
+            conn, "cancel_jobs", **_held(jobs), reasons=reasons, durations=numbers(durations)
+        )
+    )
+
+
+async def release(conn: Connection, jobs: Sequence[Job]) -> list[int]:
+    """Give jobs back to their old place in line; no attempt is used up."""
+    return _ids(await call(conn, "release_jobs", **_held(jobs)))
+
+
+async def fence(conn: Connection, job: Job) -> None:
+    """Hold a job until the end of the caller's transaction, or raise `LeaseLost`."""
+    await call(conn, "fence_job", job_id=job.id, attempt=job.attempt, claim_id=job.claim_id)
+
+
+async def note_progress(
+    conn: Connection,
+    jobs: Sequence[Job],
+    done: list[float],
+    totals: list[float | None],
+    notes: list[str | None],
+) -> list[int]:
+    """Note how far running jobs are."""
+    return _ids(
+        await call(conn, "note_progress", **_held(jobs), done=done, totals=totals, notes=notes)
+    )
+
+
+def _held(jobs: Sequence[Job]) -> dict[str, Any]:
+    return {
+        "claim_ids": numbers([job.claim_id for job in jobs]),
+        "job_ids": numbers([job.id for job in jobs]),
+        "attempts": numbers([job.attempt for job in jobs]),
+    }
+
+
+def _ids(rows: Iterable[Sequence[int]]) -> list[int]:
+    return [row[0] for row in rows]

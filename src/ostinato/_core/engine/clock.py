@@ -1,0 +1,16 @@
+"""The database's time: the only one that jobs know."""
+
+from datetime import datetime
+from typing import Any
+
+from psycopg import AsyncConnection
+
+from ostinato._core.db.call import call_value
+
+__all__ = ["now"]
+
+
+async def now(conn: AsyncConnection[Any]) -> datetime:
+    """The engine's time."""
+    at: datetime = await call_value(conn, "now")
+    return at

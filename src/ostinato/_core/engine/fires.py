@@ -1,0 +1,158 @@
+"""Fires: the slots of schedules, those to come and those that were served.
+
+Every function works in the transaction of the connection it is given. The logic is in
+`sql/functions/schedules.sql` and `sql/functions/zones.sql`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+
+from psycopg import AsyncConnection
+from psycopg.rows import class_row
+
+from ostinato._core.base.flow import current_tenant
+from ostinato._core.db.call import call_as, call_one, call_value
+from ostinato._core.engine.schedules import Schedule, document
+
+__all__ = [
+    "Fire",
+    "Fired",
+    "NextFire",
+    "Slot",
+    "fire",
+    "list_fires",
+    "next_fires",
+    "preview",
+    "recompute",
+]
+
+Connection = AsyncConnection[Any]
+
+RECOMPUTE_SECONDS = 120.0
+TIMES = ("cron", "at_time", "weekdays", "at", "zone", "gap", "overlap")
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """The slot that a job serves: what a handler gets as its argument `scheduled_for`."""
+
+    schedule: str
+    """The name of the schedule."""
+    local: datetime
+    """The wall-clock time that the schedule names, without a zone.
+
+    On a day on which the clock is put forward it may be one that does not exist.
+    """
+    zone: str
+    at: datetime
+    """The instant, in UTC."""
+    key: str | None = None
+    """The entity that the schedule belongs to."""
+
+    @property
+    def date(self) -> date:
+        """The local date: what "once a day" means."""
+        return self.local.date()
+
+
+@dataclass(frozen=True, slots=True)
+class NextFire:
+    """A slot to come."""
+
+    slot_local: datetime
+    slot_at: datetime
+    utc_offset: str
+    note: str | None
+    """What is special about it on a day on which the clock is moved."""
+    due_at: datetime | None = None
+    """The slot and its jitter."""
+    zone: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fire:
+    """A slot that was served."""
+
+    slot_local: datetime
+    slot_at: datetime
+    zone: str
+    fired_at: datetime
+    lateness: float
+    job_id: int
+    missed: int
+    """Slots right before it that were missed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fired:
+    """What one call of `fire` did."""
+
+    looked: int
+    """Schedules that were due and in nobody else's hands."""
+    undone: int
+    """Those of them that are left to the next call, for want of time."""
+    fired: int
+    """Jobs that were added."""
+    missed: int
+    broken: int
+    """Schedules that were paused because their rule can no longer be computed."""
+    queues: list[str]
+    """Where jobs were added: to be rung after the commit."""
+    lateness: list[float]
+    next_due: float | None
+    """Seconds until the next one is due."""
+
+
+async def fire(conn: Connection, most: int = 1000) -> Fired:
+    """Fire what is due, at most `most` schedules, in one transaction."""
+    return Fired(*await call_one(conn, "fire_schedules", most=most))
+
+
+async def recompute(conn: Connection, zones: Sequence[str] | None = None) -> int:
+    """Compute next slots again after the rules of zones changed; returns how many changed."""
+    given = None if zones is None else list(zones)
+    changed = await call_value(conn, "recompute_schedules", _seconds=RECOMPUTE_SECONDS, zones=given)
+    return int(changed)
+
+
+async def list_fires(
+    conn: Connection, name: str, *, tenant_id: str | None = None, most: int = 20
+) -> list[Fire]:
+    """The last fires of a schedule, newest first."""
+    tenant = tenant_id or current_tenant()
+    return await call_as(
+        conn, class_row(Fire), "list_fires", _read=True, name=name, tenant_id=tenant, most=most
+    )
+
+
+async def next_fires(
+    conn: Connection,
+    name: str,
+    n: int = 5,
+    *,
+    after: datetime | None = None,
+    tenant_id: str | None = None,
+) -> list[NextFire]:
+    """The next slots of a schedule, in local time and in UTC."""
+    return await call_as(
+        conn,
+        class_row(NextFire),
+        "next_fires",
+        _read=True,
+        name=name,
+        n=n,
+        after=after,
+        tenant_id=tenant_id or current_tenant(),
+    )
+
+
+async def preview(
+    conn: Connection, schedule: Schedule, n: int = 5, *, after: datetime | None = None
+) -> list[NextFire]:
+    """The next slots of a schedule that need not be written, without its bounds and jitter."""
+    given = {name: value for name, value in document(schedule).items() if name in TIMES}
+    return await call_as(
+        conn, class_row(NextFire), "preview_fires", _read=True, **given, n=n, after=after
+    )

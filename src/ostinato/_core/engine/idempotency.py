@@ -1,0 +1,361 @@
+"""Idempotency: the same request twice has one effect and one answer.
+
+    PAYMENT = Declaration(include=("account", "amount"))
+
+    async with idempotency.once(conn, "payments", key, payload, PAYMENT) as once:
+        if once.is_new:
+            ...                                   # write on conn: one commit with the answer
+            once.answer = {"payment_id": 7}
+    return once.answer                            # the first one's, however often it is asked
+
+`once` does all in one transaction: whoever asks meanwhile waits and gets the answer. `once_outside`
+is for work outside the database: the key is taken in one transaction and answered in another;
+whoever asks meanwhile gets `RequestInFlight`, and when the first one died, takes over with
+`attempt` 2. A key that was used for another request raises `IdempotencyConflict`.
+
+The logic is in `sql/functions/idempotency.sql`.
+"""
+
+import json
+import os
+import platform
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol
+
+from psycopg import AsyncConnection
+
+from ostinato._core.base.answers import Answer, dump_answer
+from ostinato._core.base.canonical import Declaration
+from ostinato._core.base.errors import IdempotencyConflict, OstinatoError, RequestInFlight
+from ostinato._core.base.flow import current_tenant
+from ostinato._core.base.log import get_logger
+from ostinato._core.db.call import call_one, call_value
+from ostinato._core.db.pool import transaction
+
+__all__ = [
+    "Answer",
+    "Decision",
+    "Declaration",
+    "Differs",
+    "InFlight",
+    "New",
+    "Once",
+    "Replay",
+    "abandon",
+    "begin",
+    "finish",
+    "once",
+    "once_outside",
+    "prune",
+    "refuse",
+    "renew",
+]
+
+Connection = AsyncConnection[Any]
+
+LEASE_SECONDS = 60.0
+TTL_SECONDS = 86_400.0
+BATCH = 5000
+
+log = get_logger("idempotency")
+
+
+class Lender(Protocol):
+    """What lends connections: a `Client`, or a pool."""
+
+    def connection(self) -> AbstractAsyncContextManager[Connection]:
+        """A connection on which each call is committed at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request by its names."""
+
+    scope: str
+    key: str
+    tenant_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class New(Request):
+    """It is ours to do: do it, then `finish` or `abandon` it."""
+
+    token: int
+    """The fencing token: no two holders of a key ever have the same, and a later one's is greater.
+    """
+    attempt: int
+    """More than 1: somebody began it before and did not finish. Look what was done outside."""
+    until: datetime
+    """When another one may take over, unless it is renewed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replay(Request):
+    """It was done before."""
+
+    answer: Any
+    """What was stored as the answer."""
+    resource: str | None
+    """What the request made, as it was stored."""
+    attempt: int
+    finished_at: datetime
+    expires_at: datetime
+
+    def http(self) -> Answer:
+        """The answer as an HTTP answer, if it was stored as one."""
+        return Answer.from_json(self.answer)
+
+
+@dataclass(frozen=True, slots=True)
+class InFlight(Request):
+    """Somebody is at it. The details are None while even its beginning is not committed."""
+
+    holder: str | None
+    since: datetime | None
+    until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Differs(Request):
+    """The key was used for another request."""
+
+    fields: tuple[str, ...]
+    """Those that differ. Empty: the declarations have no field in common."""
+    since: datetime
+    declaration_changed: bool
+    """The first one was fingerprinted under another declaration."""
+
+
+Decision = New | Replay | InFlight | Differs
+
+
+@dataclass(slots=True)
+class Once:
+    """A request in hand: new, or a replay of what was answered."""
+
+    decision: New | Replay
+    answer: Any = None
+    """Of a new one: set it, and it is stored at the end of the block. Of a replay: what was."""
+    resource: str | None = None
+    """What the request made; stored like the answer."""
+    abandoned: bool = field(default=False, init=False)
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it is ours to do."""
+        return isinstance(self.decision, New)
+
+    @property
+    def attempt(self) -> int:
+        """More than 1 and new: somebody began it before. Look what was done outside."""
+        return self.decision.attempt
+
+    def http(self) -> Answer:
+        """The answer as an HTTP answer, the first one's or the stored one."""
+        return self.answer if isinstance(self.answer, Answer) else Answer.from_json(self.answer)
+
+    def abandon(self) -> None:
+        """Nothing was done: at the end of the block the key is free again, for any request."""
+        self.abandoned = True
+
+
+async def begin(
+    conn: Connection,
+    scope: str,
+    key: str,
+    payload: Mapping[str, object],
+    declaration: Declaration,
+    *,
+    holder: str | None = None,
+    lease_seconds: float = LEASE_SECONDS,
+    ttl_seconds: float = TTL_SECONDS,
+    tenant: str | None = None,
+    wait: bool = True,
+) -> Decision:
+    """Ask for a key, in the connection's transaction, and learn what to do.
+
+    With `wait`, a transaction that has the key and is not committed is waited for.
+    """
+    found = declaration.fingerprint(payload)
+    request = (scope, key, tenant or current_tenant())
+    row = await call_one(
+        conn,
+        "begin_idempotent",
+        scope=scope,
+        key=key,
+        fingerprint=found.value,
+        fields=json.dumps(found.fields),
+        declaration=found.declaration,
+        holder=holder or f"{platform.node()}-{os.getpid()}",
+        lease_seconds=lease_seconds,
+        ttl_seconds=ttl_seconds,
+        tenant_id=request[2],
+        wait=wait,
+    )
+    decision, token, attempt, held_by, since, until = row[:6]
+    answer, resource, finished_at, expires_at, differing, changed = row[6:]
+    match decision:
+        case "new":
+            return New(*request, token, attempt, until)
+        case "replay":
+            return Replay(*request, answer, resource, attempt, finished_at, expires_at)
+        case "conflict":
+            return Differs(*request, tuple(differing), since, bool(changed))
+        case _:
+            return InFlight(*request, held_by, since, until)
+
+
+def refuse(decision: InFlight | Differs) -> OstinatoError:
+    """The error that a decision is, for callers that rather raise."""
+    if isinstance(decision, InFlight):
+        whose = f" by {decision.holder}" if decision.holder else ""
+        return RequestInFlight(
+            f"request {decision.key!r} of {decision.scope!r} is being worked on{whose}",
+            scope=decision.scope,
+            key=decision.key,
+            holder=decision.holder,
+            since=decision.since,
+            until=decision.until,
+        )
+    what = f"differs in {', '.join(decision.fields)}" if decision.fields else "cannot be compared"
+    changed = "; fields are declared otherwise since then" if decision.declaration_changed else ""
+    return IdempotencyConflict(
+        f"key {decision.key!r} of {decision.scope!r} was used for another request: "
+        f"this one {what}{changed}",
+        scope=decision.scope,
+        key=decision.key,
+        fields=list(decision.fields),
+        since=decision.since,
+        declaration_changed=decision.declaration_changed,
+    )
+
+
+async def renew(conn: Connection, held: New) -> datetime:
+    """Say that the work goes on; until when. Raises `LeaseLost` when it was taken over."""
+    until: datetime = await call_value(conn, "renew_idempotent", **_held(held))
+    return until
+
+
+async def finish(
+    conn: Connection,
+    held: New,
+    answer: object = None,
+    resource: str | None = None,
+) -> None:
+    """Store the answer, in the connection's transaction.
+
+    Raises `LeaseLost`, and stores nothing, when the key was taken over.
+    """
+    await call_value(
+        conn, "finish_idempotent", **_held(held), answer=dump_answer(answer), resource=resource
+    )
+
+
+async def abandon(conn: Connection, held: New, *, forget: bool = True) -> bool:
+    """Give a key up without an answer; False: it was not held any more.
+
+    `forget` when nothing was done: the key is free for any request. Else the next one who asks
+    the same takes over at once, with attempt + 1.
+    """
+    return bool(await call_value(conn, "abandon_idempotent", **_held(held), forget=forget))
+
+
+@asynccontextmanager
+async def once(
+    conn: Connection,
+    scope: str,
+    key: str,
+    payload: Mapping[str, object],
+    declaration: Declaration,
+    **options: Any,  # noqa: ANN401 - as `begin` takes them
+) -> AsyncIterator[Once]:
+    """All in one transaction of the connection: the key, the block's writes, the answer.
+
+    An error in the block takes everything back, the key too. Raises `IdempotencyConflict`, or
+    `RequestInFlight` when somebody works on it outside.
+    """
+    async with transaction(conn):
+        decision = await begin(conn, scope, key, payload, declaration, **options)
+        if isinstance(decision, New):
+            made = Once(decision)
+            yield made
+            if made.abandoned:
+                await abandon(conn, decision)
+            else:
+                await finish(conn, decision, made.answer, made.resource)
+            return
+        if isinstance(decision, Replay):
+            yield Once(decision, decision.answer, decision.resource)
+            return
+    # Behind the commit: that somebody asked in vain is noted with it.
+    raise refuse(decision)
+
+
+@asynccontextmanager
+async def once_outside(
+    lender: Lender,
+    scope: str,
+    key: str,
+    payload: Mapping[str, object],
+    declaration: Declaration,
+    **options: Any,  # noqa: ANN401 - as `begin` takes them
+) -> AsyncIterator[Once]:
+    """The key in one transaction, the block without any, the answer in another.
+
+    For effects outside the database. An error in the block leaves the key to the next one who asks
+    the same, with attempt + 1, because something may have been done; `once.abandon()` says that
+    nothing was. Raises `LeaseLost` at the end when the block took longer than `lease_seconds` and
+    another one has taken over.
+    """
+    async with lender.connection() as conn:
+        decision = await begin(conn, scope, key, payload, declaration, **options)
+    if isinstance(decision, InFlight | Differs):
+        raise refuse(decision)
+    if isinstance(decision, Replay):
+        yield Once(decision, decision.answer, decision.resource)
+        return
+    made = Once(decision)
+    try:
+        yield made
+    except Exception:
+        await _leave(lender, made, decision)
+        raise
+    if made.abandoned:
+        await _leave(lender, made, decision)
+        return
+    async with lender.connection() as conn:
+        await finish(conn, decision, made.answer, made.resource)
+
+
+async def prune(conn: Connection) -> int:
+    """Forget keys whose time to live is over; how many."""
+    total = 0
+    while True:
+        pruned = int(await call_value(conn, "prune_idempotency", most=BATCH))
+        total += pruned
+        if pruned < BATCH:
+            return total
+
+
+async def _leave(lender: Lender, made: Once, held: New) -> None:
+    """Give a key up, as far as the database can be reached: its lease ends by itself."""
+    try:
+        async with lender.connection() as conn:
+            kept = await abandon(conn, held, forget=made.abandoned)
+    except OstinatoError as error:
+        log.warning("key_not_abandoned", scope=held.scope, error=error.message)
+        return
+    if not kept:
+        log.warning("key_was_taken_over", scope=held.scope, attempt=held.attempt)
+
+
+def _held(held: New) -> dict[str, Any]:
+    return {
+        "scope": held.scope,
+        "key": held.key,
+        "token": held.token,
+        "tenant_id": held.tenant_id,
+    }

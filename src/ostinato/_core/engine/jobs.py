@@ -1,0 +1,224 @@
+"""Jobs as their callers see them: enqueue, cancel, retry, hasten, redrive.
+
+Every function works in the transaction of the connection it is given. The logic is in
+`sql/functions/jobs.sql`; any client in any language gets the same by calling those functions.
+"""
+
+from collections.abc import Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from psycopg import AsyncConnection
+
+from ostinato._core.base import flow
+from ostinato._core.base.errors import InvalidInput
+from ostinato._core.db.arrays import texts
+from ostinato._core.db.call import call, call_one, call_value
+
+__all__ = [
+    "NewJob",
+    "Redrive",
+    "State",
+    "Unique",
+    "cancel",
+    "enqueue",
+    "enqueue_many",
+    "hasten",
+    "redrive",
+    "retry",
+]
+
+Connection = AsyncConnection[Any]
+State = Literal["scheduled", "ready", "running", "done", "cancelled", "dead"]
+LIVE: tuple[State, ...] = ("scheduled", "ready", "running")
+
+ANY_QUEUE = "@any"
+"""Rung for a job whose queue only the database knows: its kind's. Everybody looks."""
+
+# The queues that the transaction of this task has added to; whoever commits it rings their
+# doorbells.
+added_queues: ContextVar[set[str] | None] = ContextVar("added_queues", default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Unique:
+    """At most one job with this key, per tenant, among those in the chosen states."""
+
+    key: str
+    policy: Literal["return", "refuse", "replace"] = "return"
+    """What a second one gets.
+
+    The id of the first, a `UniqueConflict`, or the first one's place while that one waits.
+    """
+    states: tuple[State, ...] = LIVE
+    """The states in which a job holds its key.
+
+    Without "running" the key is free again, for good, at the first claim.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class NewJob:
+    """A job to be enqueued. None means: as the flow or the kind says, or the engine's default."""
+
+    kind: str
+    args: str = "{}"
+    queue: str | None = None
+    priority: int | None = None
+    run_at: datetime | None = None
+    tenant_id: str | None = None
+    correlation_id: str | None = None
+    limit_key: str | None = None
+    unique: Unique | None = None
+    max_attempts: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Redrive:
+    """What a redrive found and did."""
+
+    matching: int
+    redriven: int
+    conflicts: int
+
+
+async def enqueue(conn: Connection, job: NewJob) -> int:
+    """Add one job and return its id, or that of the job that holds its unique key."""
+    check_time(job)
+    _note_queue(job)
+    tenant, correlation = flow.current()
+    options: dict[str, Any] = {
+        "queue": job.queue,
+        "priority": job.priority,
+        "run_at": job.run_at,
+        "tenant_id": _first(job.tenant_id, tenant),
+        "correlation_id": _first(job.correlation_id, correlation),
+        "limit_key": job.limit_key,
+        "max_attempts": job.max_attempts,
+    }
+    if job.unique is not None:
+        options |= {
+            "unique_key": job.unique.key,
+            "unique_policy": job.unique.policy,
+            "unique_states": list(job.unique.states),
+        }
+    given = {name: value for name, value in options.items() if value is not None}
+    job_id = await call_value(conn, "enqueue_job", kind=job.kind, args=job.args, **given)
+    return int(job_id)
+
+
+async def enqueue_many(conn: Connection, jobs: Sequence[NewJob]) -> list[int]:
+    """Add many jobs in one statement and return their ids in order."""
+    if not jobs:
+        return []
+    for job in jobs:
+        check_time(job)
+        _note_queue(job)
+        if job.unique is not None and (job.unique.policy != "return" or job.unique.states != LIVE):
+            raise InvalidInput(
+                f"job {job.kind} has a unique key with policy {job.unique.policy!r} and states "
+                f"{job.unique.states}; in bulk only the defaults are possible",
+                hint="Enqueue such jobs one by one.",
+                kind=job.kind,
+            )
+    mine = flow.current()
+    rows = await call(
+        conn,
+        "enqueue_jobs",
+        kinds=_column([job.kind for job in jobs]),
+        args=texts([job.args for job in jobs]),
+        queues=_column([job.queue for job in jobs]),
+        priorities=_column([job.priority for job in jobs]),
+        run_ats=_column([job.run_at for job in jobs]),
+        tenant_ids=_column([_first(job.tenant_id, mine.tenant) for job in jobs]),
+        correlation_ids=_column([_first(job.correlation_id, mine.correlation) for job in jobs]),
+        limit_keys=_column([job.limit_key for job in jobs]),
+        unique_keys=_column([job.unique and job.unique.key for job in jobs]),
+        max_attempts=_column([job.max_attempts for job in jobs]),
+    )
+    return [row[0] for row in rows]
+
+
+async def cancel(conn: Connection, job_id: int, reason: str = "cancelled by request") -> str:
+    """Cancel a job and return the state it was in.
+
+    Waiting ones end at once, running ones are asked to.
+    """
+    return str(await call_value(conn, "cancel_job", job_id=job_id, reason=reason))
+
+
+async def retry(conn: Connection, job_id: int) -> str:
+    """Run a waiting, dead or cancelled job now and return the state it was in."""
+    return str(await call_value(conn, "retry_job", job_id=job_id))
+
+
+async def hasten(conn: Connection, job_ids: Sequence[int]) -> list[int]:
+    """Run those of the jobs now that wait for their time, and return their ids.
+
+    The others are left alone: what runs, is ready or has ended needs no haste.
+    """
+    rows = await call(conn, "hasten_jobs", job_ids=list(job_ids))
+    added = added_queues.get()
+    if added is not None:
+        added.update(queue for _, queue in rows)
+    return [job_id for job_id, _ in rows]
+
+
+async def redrive(
+    conn: Connection,
+    *,
+    queue: str | None = None,
+    kind: str | None = None,
+    tenant_id: str | None = None,
+    signature: str | None = None,
+    ids: Sequence[int] | None = None,
+    most: int | None = None,
+    preview: bool = False,
+) -> Redrive:
+    """Run the dead letters that match every given filter again, oldest first and at most `most`.
+
+    Preview only counts.
+    """
+    row = await call_one(
+        conn,
+        "redrive_jobs",
+        queue=queue,
+        kind=kind,
+        tenant_id=tenant_id,
+        signature=signature,
+        ids=None if ids is None else list(ids),
+        most=most,
+        preview=preview,
+    )
+    return Redrive(*row)
+
+
+def _column(values: list[Any]) -> list[Any] | None:
+    """A column as enqueue_jobs takes it: nothing, one value for all, or one per job."""
+    first = values[0]
+    if values.count(first) == len(values):
+        return None if first is None else [first]
+    return values
+
+
+def _first(given: str | None, flowing: str | None) -> str | None:
+    """What the caller gave, else what the flow says."""
+    return flowing if given is None else given
+
+
+def check_time(job: NewJob) -> None:
+    """Refuse a time without a zone."""
+    if job.run_at is not None and job.run_at.tzinfo is None:
+        raise InvalidInput(
+            f"run_at of {job.kind} has no time zone: {job.run_at.isoformat()}",
+            hint="Use a datetime with a zone, such as datetime.now(UTC) + timedelta(hours=1).",
+            kind=job.kind,
+        )
+
+
+def _note_queue(job: NewJob) -> None:
+    queues = added_queues.get()
+    if queues is not None:
+        queues.add(job.queue or ANY_QUEUE)

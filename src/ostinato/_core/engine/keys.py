@@ -1,0 +1,278 @@
+"""API keys: a text that says who asks, for which tenant, and in which roles.
+
+    made = await keys.create(conn, tenant_id="acme", subject="nightly", roles=["ops"])
+    made.key                                           # ost_7_…, shown this once
+    who = await keys.authenticate(conn, text)          # or Unauthenticated
+    await keys.rotate(conn, who.id)                    # the old one works on for a day
+    await keys.revoke(conn, who.id)                    # ends at once
+
+A key is `ost_<id>_<43 characters>`: 32 random bytes, made here. The database gets the SHA-256 of
+the whole text and never the text, so nobody can get it back. For a worker's connection: tenants
+read no keys. The logic is in `sql/functions/keys.sql`.
+"""
+
+import hashlib
+import hmac
+import re
+import secrets
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from psycopg import AsyncConnection
+from psycopg.rows import class_row
+
+from ostinato._core.base.errors import InvalidInput, NotFound, Unauthenticated
+from ostinato._core.db.call import call_as, call_value
+
+__all__ = [
+    "DAY",
+    "Created",
+    "Key",
+    "KeyRecord",
+    "authenticate",
+    "create",
+    "find",
+    "key_id_of",
+    "list_keys",
+    "note_use",
+    "prune",
+    "revoke",
+    "rotate",
+]
+
+Connection = AsyncConnection[Any]
+State = Literal["active", "expired", "revoked"]
+
+DAY = 86_400.0
+KEEP_DAYS = 90
+"""How long a key that ended is still listed."""
+PAGE = 100
+SECRET_BYTES = 32
+LARGEST_ID = 2**63 - 1
+TEXT = re.compile(r"ost_([1-9][0-9]{0,18})_[A-Za-z0-9_-]{43}")
+NAMED = re.compile(r"(?:ost_)?([1-9][0-9]{0,18})")
+NO_HASH = bytes(hashlib.sha256().digest_size)
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key as people see it."""
+
+    id: int
+    tenant_id: str
+    subject: str
+    """The person or the program that it stands for, as the tenant names it."""
+    roles: list[str]
+    name: str | None
+    """What it is for."""
+    created_at: datetime
+    expires_at: datetime | None
+    last_used_at: datetime | None
+    """To the minute."""
+    revoked_at: datetime | None
+    replaces: int | None
+    """The key that it was rotated from."""
+    usable: bool
+    """Whether it worked when it was looked at, by the database's clock."""
+
+    @property
+    def prefix(self) -> str:
+        """What its text begins with: for finding it, and no secret."""
+        return f"ost_{self.id}"
+
+    @property
+    def state(self) -> State:
+        """Whether it works, or why not."""
+        if self.revoked_at is not None:
+            return "revoked"
+        return "active" if self.usable else "expired"
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRecord(Key):
+    """A key with what its text is compared with."""
+
+    hash: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """A new key and its text, which nothing shows again."""
+
+    key: str = field(repr=False)
+    record: Key
+
+
+async def create(
+    conn: Connection,
+    *,
+    tenant_id: str,
+    subject: str,
+    roles: Collection[str],
+    name: str | None = None,
+    expires_in: float | None = None,
+) -> Created:
+    """Make a key. `expires_in` is in seconds; without it the key works until it is revoked."""
+    if isinstance(roles, str):  # a collection of texts too: its letters
+        raise InvalidInput("roles is one text", hint=f"Hand over a list: roles=[{roles!r}]")
+    key_id, text = await _new_text(conn)
+    (record,) = await call_as(
+        conn,
+        class_row(Key),
+        "create_api_key",
+        key_id=key_id,
+        hash=_hash_of(text),
+        tenant_id=tenant_id,
+        subject=subject,
+        roles=list(roles),
+        name=name,
+        expires_seconds=None if expires_in is None else float(expires_in),
+    )
+    return Created(text, record)
+
+
+async def find(conn: Connection, key_id: int) -> KeyRecord | None:
+    """A key by its id, whether it works or not."""
+    if not 0 < key_id <= LARGEST_ID:
+        return None
+    found = await call_as(conn, class_row(KeyRecord), "find_api_key", _read=True, key_id=key_id)
+    return found[0] if found else None
+
+
+async def authenticate(conn: Connection, text: str) -> KeyRecord:
+    """The key that this is the text of, or `Unauthenticated`; `values["reason"]` says why.
+
+    malformed, unknown, revoked or expired. Only who has the whole text learns that a key was
+    revoked or has expired: to all others every key is unknown.
+    """
+    match = TEXT.fullmatch(text)
+    if match is None:
+        raise Unauthenticated(
+            "this is not an API key: one looks like ost_7_ and 43 more characters",
+            reason="malformed",
+        )
+    found = await find(conn, int(match[1]))
+    # Compared in any case, so that the time to answer does not tell which ids are there.
+    same = hmac.compare_digest(NO_HASH if found is None else found.hash, _hash_of(text))
+    if found is None or not same:
+        raise Unauthenticated("the API key is not known", reason="unknown")
+    if not found.usable:
+        raise Unauthenticated(_ended(found), reason=found.state, key_id=found.id)
+    return found
+
+
+async def note_use(conn: Connection, key_ids: Collection[int]) -> int:
+    """Write down that keys were used, in one statement; for how many it was not done lately.
+
+    A key whose last use was written down less than a minute ago is left as it is.
+    """
+    if not key_ids:
+        return 0
+    return int(await call_value(conn, "note_api_key_use", key_ids=list(key_ids)))
+
+
+async def list_keys(
+    conn: Connection,
+    *,
+    tenant_id: str | None = None,
+    usable: bool | None = None,
+    before: int | None = None,
+    most: int = PAGE,
+) -> list[Key]:
+    """The keys of a tenant or of all, newest first; `before` is the id to go on from."""
+    return await call_as(
+        conn,
+        class_row(Key),
+        "list_api_keys",
+        _read=True,
+        tenant_id=tenant_id,
+        usable=usable,
+        before=before,
+        most=most,
+    )
+
+
+async def rotate(
+    conn: Connection,
+    key_id: int,
+    *,
+    overlap_seconds: float = DAY,
+    expires_in: float | None = None,
+    tenant_id: str | None = None,
+) -> Created:
+    """Make a key with the tenant, subject and roles of another, which works on for the overlap.
+
+    Without an overlap (0) the old one is revoked. The new one lives as long as the old one was to
+    live, unless `expires_in` (seconds) is given. A key has one successor at a time.
+    """
+    _check_id(key_id)
+    new_id, text = await _new_text(conn)
+    (record,) = await call_as(
+        conn,
+        class_row(Key),
+        "rotate_api_key",
+        key_id=key_id,
+        new_id=new_id,
+        new_hash=_hash_of(text),
+        overlap_seconds=float(overlap_seconds),
+        expires_seconds=None if expires_in is None else float(expires_in),
+        tenant_id=tenant_id,
+    )
+    return Created(text, record)
+
+
+async def revoke(conn: Connection, key_id: int, *, tenant_id: str | None = None) -> Key:
+    """End a key at once and for good; one that was revoked before stays as it was."""
+    _check_id(key_id)
+    (record,) = await call_as(
+        conn, class_row(Key), "revoke_api_key", key_id=key_id, tenant_id=tenant_id
+    )
+    return record
+
+
+async def prune(conn: Connection, keep_days: int = KEEP_DAYS) -> int:
+    """Forget keys that ended that long ago; how many."""
+    return int(await call_value(conn, "prune_api_keys", keep_days=keep_days))
+
+
+def key_id_of(text: str) -> int:
+    """The id of a key as people name it: 7, ost_7, or, when it leaked, its whole text."""
+    match = NAMED.fullmatch(text) or TEXT.fullmatch(text)
+    if match is None or int(match[1]) > LARGEST_ID:
+        # Not shown: it may be a secret with a slip in it.
+        raise InvalidInput(
+            "this names no API key", hint="Write 7 or ost_7, as `ostinato keys list` shows it."
+        )
+    return int(match[1])
+
+
+async def _new_text(conn: Connection) -> tuple[int, str]:
+    """A new key's id and text."""
+    key_id = int(await call_value(conn, "next_api_key_id"))
+    return key_id, f"ost_{key_id}_{secrets.token_urlsafe(SECRET_BYTES)}"
+
+
+def _hash_of(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()
+
+
+def _check_id(key_id: int) -> None:
+    """Refuse what the database could not even read as an id, in the words for any other."""
+    if not 0 < key_id <= LARGEST_ID:
+        hint = "See them with: ostinato keys list"
+        raise NotFound(f"there is no API key ost_{key_id}", hint=hint, key_id=key_id)
+
+
+def _ended(key: Key) -> str:
+    """What to tell the holder of a key that does not work any more."""
+    if key.revoked_at is not None:
+        return f"API key {key.prefix} was revoked {_at(key.revoked_at)}"
+    return f"API key {key.prefix} expired" + (
+        "" if key.expires_at is None else f" {_at(key.expires_at)}"
+    )
+
+
+def _at(moment: datetime) -> str:
+    return f"at {moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"

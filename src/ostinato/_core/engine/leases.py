@@ -1,0 +1,288 @@
+"""Leases: one holder of a name at a time, per tenant, with a fencing token.
+
+    lease = await leases.acquire(conn, "import:acme", holder="nightly", ttl=30)
+    await leases.renew(conn, lease)           # at least every ttl; a third of it is usual
+    await leases.guard(conn, lease)           # in the transaction of your own writes
+    await leases.release(conn, lease)
+
+A lease lives by its renewals (`ttl`), or ends with an attempt of a job, or with a job.
+`ostinato._core.runtime.handlers.leases.hold` does all that around a block. The logic is in
+`sql/functions/leases.sql`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal, NamedTuple
+
+import psycopg
+from psycopg import AsyncConnection
+from psycopg.rows import class_row
+
+from ostinato._core.base.errors import InvalidInput, LeaseHeld, NotFound
+from ostinato._core.base.flow import current
+from ostinato._core.base.jsonio import dump_args
+from ostinato._core.db.call import call_as, call_now, call_one, call_value
+from ostinato._core.db.sqlstate import translated
+from ostinato._core.engine.jobs import ANY_QUEUE, NewJob, added_queues, check_time
+
+__all__ = [
+    "Attached",
+    "Lease",
+    "LeaseLine",
+    "acquire",
+    "acquire_now",
+    "enqueue_or_attach",
+    "force_release",
+    "guard",
+    "guard_now",
+    "list_leases",
+    "prune",
+    "release",
+    "release_now",
+    "renew",
+    "show_lease",
+]
+
+Connection = AsyncConnection[Any]
+Lifetime = Literal["time", "attempt", "job"]
+
+MAX_ARGS_BYTES = 262_144
+BATCH = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A lease that we got."""
+
+    name: str
+    tenant_id: str | None
+    token: int
+    """The fencing token: for one name a later holder's is greater. Hand it to other systems."""
+    attempt: int
+    """How many holders in a row it had; more than 1: the one before did not give it back."""
+    until: datetime | None
+    """When another one may take over, unless it is renewed; None: when its job ends."""
+    lifetime: Lifetime
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseLine:
+    """One lease in a list."""
+
+    tenant: str
+    name: str
+    state: Literal["held", "late", "expired", "over"]
+    """Late: overdue, but its holder may be alive. Over: its attempt or job has ended."""
+    holder: str
+    token: int
+    attempt: int
+    since: datetime
+    renewed_at: datetime
+    until: datetime | None
+    lifetime: Lifetime
+    ttl_seconds: float | None
+    job_id: int | None
+    job_attempt: int | None
+    job_state: str | None
+
+
+class Attached(NamedTuple):
+    """The job that does it."""
+
+    job_id: int
+    attached: bool
+    """It was there already, and nothing was added."""
+
+
+async def acquire(
+    conn: Connection,
+    name: str,
+    *,
+    holder: str,
+    ttl: float | None = None,
+    job_id: int | None = None,
+    job_attempt: int | None = None,
+    tenant: str | None = None,
+) -> Lease:
+    """Take a lease, or raise `LeaseHeld`, which names holder, job and until when.
+
+    With `ttl` (seconds) it lives by its renewals, and a job only says what it is about; without,
+    it ends with that attempt of the job. In a transaction of its own: until it commits, others who
+    ask wait.
+    """
+    tenant = tenant or current().tenant
+    row = await call_one(
+        conn,
+        "acquire_lease",
+        name=name,
+        holder=holder,
+        ttl_seconds=ttl,
+        job_id=job_id,
+        job_attempt=job_attempt,
+        tenant_id=tenant,
+    )
+    return _answered(name, tenant, row)
+
+
+def acquire_now(
+    conn: psycopg.Connection[Any],
+    name: str,
+    *,
+    holder: str,
+    job_id: int,
+    job_attempt: int,
+    tenant: str,
+) -> Lease:
+    """As `acquire`, for an attempt that runs in a thread."""
+    asked = {"job_id": job_id, "job_attempt": job_attempt, "tenant_id": tenant}
+    with translated():
+        (row,) = call_now(conn, "acquire_lease", name=name, holder=holder, **asked)
+    return _answered(name, tenant, row)
+
+
+async def renew(conn: Connection, lease: Lease, *, ttl: float | None = None) -> datetime | None:
+    """Say that the holder lives; until when. Raises `LeaseLost` when another one has it."""
+    until: datetime | None = await call_value(conn, "renew_lease", **_held(lease), ttl_seconds=ttl)
+    return until
+
+
+async def guard(conn: Connection, lease: Lease) -> None:
+    """Hold the lease until the end of this connection's transaction, or raise `LeaseLost`."""
+    await call_value(conn, "guard_lease", **_held(lease))
+
+
+def guard_now(conn: psycopg.Connection[Any], lease: Lease) -> None:
+    """As `guard`, in a thread."""
+    with translated():
+        call_now(conn, "guard_lease", **_held(lease))
+
+
+async def release(conn: Connection, lease: Lease) -> bool:
+    """Give it back; False: another one has it, or nobody any more."""
+    return bool(await call_value(conn, "release_lease", **_held(lease)))
+
+
+def release_now(conn: psycopg.Connection[Any], lease: Lease) -> bool:
+    """As `release`, in a thread."""
+    with translated():
+        ((released,),) = call_now(conn, "release_lease", **_held(lease))
+    return bool(released)
+
+
+async def force_release(
+    conn: Connection, name: str, *, tenant: str | None = None, force: bool = False
+) -> bool:
+    """Take a lease away whose holder is gone, or, with `force`, any. False: there is none.
+
+    Its holder is refused from then on. Raises `LeaseHeld` without `force` while it lives.
+    """
+    return bool(await call_value(conn, "release_lease", name=name, force=force, tenant_id=tenant))
+
+
+async def enqueue_or_attach(
+    conn: Connection,
+    name: str,
+    job: NewJob | str,
+    args: Mapping[str, object] | None = None,
+    **options: Any,  # noqa: ANN401 - the fields of NewJob
+) -> Attached:
+    """Add a job that has the lease from now until it ends, or join the one that has it.
+
+    Raises `LeaseHeld` when it is held by no job.
+    """
+    if isinstance(job, str):
+        job = NewJob(job, dump_args(dict(args or {}), MAX_ARGS_BYTES), **options)
+    check_time(job)
+    if job.unique is not None:
+        raise InvalidInput(
+            f"job {job.kind} has a unique key beside lease {name!r}",
+            hint="The lease already keeps a second job from being added: leave unique out.",
+        )
+    tenant, correlation = current()
+    given: dict[str, Any] = {
+        "queue": job.queue,
+        "priority": job.priority,
+        "run_at": job.run_at,
+        "tenant_id": job.tenant_id or tenant,
+        "correlation_id": job.correlation_id or correlation,
+        "limit_key": job.limit_key,
+        "max_attempts": job.max_attempts,
+    }
+    row = await call_one(
+        conn,
+        "enqueue_or_attach",
+        name=name,
+        kind=job.kind,
+        args=job.args,
+        **{name: value for name, value in given.items() if value is not None},
+    )
+    found = Attached(*row)
+    queues = added_queues.get()
+    if queues is not None and not found.attached:
+        queues.add(job.queue or ANY_QUEUE)
+    return found
+
+
+async def list_leases(
+    conn: Connection, *, prefix: str = "", tenant: str | None = None, most: int = 100
+) -> list[LeaseLine]:
+    """The leases of a tenant or of all, by name."""
+    return await call_as(
+        conn,
+        class_row(LeaseLine),
+        "list_leases",
+        _read=True,
+        prefix=prefix,
+        tenant_id=tenant,
+        most=most,
+    )
+
+
+async def show_lease(conn: Connection, name: str, *, tenant: str | None = None) -> LeaseLine:
+    """One lease. Raises `NotFound` when nobody has it."""
+    found = await call_as(
+        conn, class_row(LeaseLine), "show_lease", _read=True, lease=name, tenant_id=tenant
+    )
+    if not found:
+        raise NotFound(
+            f"nobody has a lease {name!r}",
+            hint="List them with: ostinato leases list. A lease belongs to a tenant.",
+            name=name,
+        )
+    return found[0]
+
+
+async def prune(conn: Connection) -> int:
+    """Forget leases whose job has ended, and those that expired a day ago; how many."""
+    total = 0
+    while True:
+        pruned = int(await call_value(conn, "prune_leases", most=BATCH))
+        total += pruned
+        if pruned < BATCH:
+            return total
+
+
+def _answered(name: str, tenant: str | None, row: tuple[Any, ...]) -> Lease:
+    """What `acquire_lease` said: a lease, or who has it."""
+    acquired, token, attempt, held_by, since, until, lifetime, held_job, held_attempt = row
+    if acquired:
+        return Lease(name, tenant, token, attempt, until, lifetime)
+    whose = held_by or "somebody who just gives it back"
+    raise LeaseHeld(
+        f"lease {name!r} is held by {whose}{_until(until)}",
+        name=name,
+        holder=held_by,
+        since=since,
+        until=until,
+        job_id=held_job,
+        job_attempt=held_attempt,
+    )
+
+
+def _until(until: datetime | None) -> str:
+    return "" if until is None else f" until {until.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def _held(lease: Lease) -> dict[str, Any]:
+    return {"name": lease.name, "token": lease.token, "tenant_id": lease.tenant_id}

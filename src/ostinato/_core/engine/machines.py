@@ -1,0 +1,224 @@
+"""Machines: rows that change their state by listed events only, and say who did it and why.
+
+An application's migration installs a machine and attaches it to a table; from then on
+
+    await machines.transition(conn, INVOICE, "billing.invoice", invoice_id, "send", by="ana")
+
+is the one way to change the state, for everybody. Every function works in the transaction of the
+connection it is given. The logic is in `sql/functions/machines.sql`.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple, Required, TypedDict, Unpack
+
+import psycopg
+from psycopg import AsyncConnection
+
+from ostinato._core.base.flow import current_correlation
+from ostinato._core.base.machine import Machine
+from ostinato._core.db.call import call, call_now, call_value
+from ostinato._core.db.sqlstate import translated
+from ostinato._core.engine.leases import Lease
+
+__all__ = [
+    "Fence",
+    "Gap",
+    "How",
+    "Moved",
+    "Past",
+    "attach",
+    "gaps",
+    "history",
+    "install",
+    "transition",
+    "transition_all",
+    "transition_now",
+]
+
+Connection = AsyncConnection[Any]
+Id = str | int
+PAGE = 50
+
+
+Fence = tuple[int, int] | Lease
+"""What a late worker does not have any more: the token of its job (`ctx.token`), or a lease."""
+
+
+class How(TypedDict, total=False):
+    """How an event comes to happen."""
+
+    by: Required[str]
+    """Who lets it happen: a person, a service, a kind of job."""
+    why: str | None
+    correlation_id: str | None
+    """What it is part of; as the flow says, when it is not given."""
+    changes: Mapping[str, object] | None
+    """Columns to set together with the state."""
+    tenant_id: str | None
+    """Whose row, in a table in which several tenants may have rows of the same id."""
+    fence: Fence | None
+    """Refuses whoever lost its job or lease."""
+
+
+class Moved(NamedTuple):
+    """A row to which an event happened."""
+
+    id: str
+    from_state: str
+    to_state: str
+
+
+class Gap(NamedTuple):
+    """Where a table does not obey its machine."""
+
+    entity: str
+    machine: str
+    problem: str
+
+
+class Past(NamedTuple):
+    """One line of the log: what happened to a row, by whom and why."""
+
+    id: int
+    at: datetime
+    machine: str
+    entity: str
+    entity_id: str
+    tenant_id: str
+    event: str
+    from_state: str
+    to_state: str
+    actor: str
+    why: str | None
+    correlation_id: str | None
+    job_id: int | None
+    attempt: int | None
+
+
+async def install(conn: Connection, machine: Machine) -> bool:
+    """Install a machine, or what is new of it; whether anything changed. For migrations."""
+    return bool(await call_value(conn, "install_machine", definition=machine.definition()))
+
+
+async def attach(
+    conn: Connection,
+    machine: Machine,
+    entity: str,
+    *,
+    id_column: str = "id",
+    state_column: str = "state",
+    tenant_column: str | None = None,
+) -> None:
+    """Make a table ("schema.table") obey an installed machine. For migrations."""
+    await call(
+        conn,
+        "attach_machine",
+        machine=machine.name,
+        entity=entity,
+        id_column=id_column,
+        state_column=state_column,
+        tenant_column=tenant_column,
+    )
+
+
+async def transition(
+    conn: Connection,
+    machine: Machine,
+    entity: str,
+    id: Id,  # noqa: A002 - as in SQL
+    event: str,
+    **how: Unpack[How],
+) -> str:
+    """Let an event happen to a row and return its new state.
+
+    Raises `IllegalTransition` when the machine does not list the event in the row's state,
+    `InvariantBroken` when what holds in the new state does not, `NotFound` when there is no such
+    row, and `LeaseLost` when the fence is lost.
+    """
+    named = _named(machine, entity, event, how)
+    return str(await call_value(conn, "transition", id=str(id), **named))
+
+
+def transition_now(
+    conn: psycopg.Connection[Any],
+    machine: Machine,
+    entity: str,
+    id: Id,  # noqa: A002 - as in SQL
+    event: str,
+    **how: Unpack[How],
+) -> str:
+    """As `transition`, on a synchronous connection."""
+    named = _named(machine, entity, event, how)
+    with translated():
+        ((state,),) = call_now(conn, "transition", id=str(id), **named)
+    return str(state)
+
+
+async def transition_all(
+    conn: Connection,
+    machine: Machine,
+    entity: str,
+    ids: Sequence[Id],
+    event: str,
+    *,
+    skip: bool = False,
+    **how: Unpack[How],
+) -> list[Moved]:
+    """Let an event happen to many rows at once, all or none.
+
+    With `skip` those that are not there, or in whose state it cannot be, are left as they are.
+    """
+    named = _named(machine, entity, event, how)
+    rows = await call(conn, "transition_all", ids=[str(each) for each in ids], skip=skip, **named)
+    return [Moved(*row) for row in rows]
+
+
+async def history(
+    conn: Connection,
+    entity: str,
+    id: Id | None = None,  # noqa: A002 - as in SQL
+    *,
+    tenant_id: str | None = None,
+    before: int | None = None,
+    most: int = PAGE,
+) -> list[Past]:
+    """What happened to a row, or to all rows of a table: a page of the log, newest first."""
+    rows = await call(
+        conn,
+        "list_transitions",
+        _read=True,
+        entity=entity,
+        entity_id=None if id is None else str(id),
+        tenant_id=tenant_id,
+        before=before,
+        most=most,
+    )
+    return [Past(*row) for row in rows]
+
+
+async def gaps(conn: Connection) -> list[Gap]:
+    """Where a table does not obey its machine: a trigger is missing or disabled."""
+    return [Gap(*row) for row in await call(conn, "machine_gaps", _read=True)]
+
+
+def _named(machine: Machine, entity: str, event: str, how: How) -> dict[str, Any]:
+    """The parameters of a call; without those that say nothing."""
+    changes, fence = how.get("changes"), how.get("fence")
+    correlation_id = how.get("correlation_id")
+    named: dict[str, Any] = {
+        "machine": machine.name,
+        "entity": entity,
+        "event": event,
+        "by": how["by"],
+        "why": how.get("why"),
+        "correlation_id": current_correlation() if correlation_id is None else correlation_id,
+        "changes": None if changes is None else json.dumps(dict(changes), default=str),
+        "tenant_id": how.get("tenant_id"),
+    }
+    if isinstance(fence, Lease):
+        named |= {"lease": fence.name, "token": fence.token, "lease_tenant": fence.tenant_id}
+    elif fence is not None:
+        named |= {"job_id": fence[0], "attempt": fence[1]}
+    return {name: value for name, value in named.items() if value is not None}

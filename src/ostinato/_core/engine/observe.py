@@ -1,0 +1,69 @@
+"""The engine's figures: what only the database knows, for Prometheus and for charts.
+
+The logic is in `sql/functions/observe.sql`; the names and their meaning are in `base.metrics`.
+"""
+
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from psycopg import AsyncConnection
+
+from ostinato._core.base.metrics import ENGINE_GAUGES, Recorder
+from ostinato._core.db.call import call, call_value
+
+__all__ = ["PREFIX", "Figure", "Sample", "figures", "record", "sample", "samples"]
+
+Connection = AsyncConnection[Any]
+PREFIX = "ostinato_"
+
+
+class Figure(NamedTuple):
+    """One figure of this moment."""
+
+    name: str
+    label: str
+    """A queue, a table, a subscription; empty when the figure is of the whole engine."""
+    value: float
+
+
+class Sample(NamedTuple):
+    """The mean of a figure over one step of time."""
+
+    at: datetime
+    label: str
+    value: float
+
+
+async def figures(conn: Connection) -> list[Figure]:
+    """The figures of this moment."""
+    return [Figure(*row) for row in await call(conn, "observe", _read=True)]
+
+
+async def record(conn: Connection) -> Recorder:
+    """The figures as gauges, ready for `metrics.render`."""
+    gauges = {gauge.name.removeprefix(PREFIX): gauge for gauge in ENGINE_GAUGES}
+    recorder = Recorder()
+    for name, label, value in await figures(conn):
+        if name in gauges:
+            gauge = gauges[name]
+            recorder.set(gauge, value, *((label,) if gauge.labels else ()))
+    return recorder
+
+
+async def sample(conn: Connection, every: timedelta) -> int:
+    """Note the figures, unless somebody did so less than `every` ago; how many were noted."""
+    return int(await call_value(conn, "sample_metrics", every=every))
+
+
+async def samples(
+    conn: Connection,
+    name: str,
+    since: datetime,
+    until: datetime | None = None,
+    step: timedelta = timedelta(minutes=1),
+) -> list[Sample]:
+    """The noted figures of one name, as means over steps of time."""
+    rows = await call(
+        conn, "list_samples", _read=True, name=name, since=since, until=until, step=step
+    )
+    return [Sample(*row) for row in rows]

@@ -1,0 +1,199 @@
+"""Steps: what a job has done so far, so that no later attempt does it again.
+
+Saving and leaving (sleep, wait) work on sets, for workers; the rest is for people and programs that
+look at a job's steps or run it again from one. The logic is in `sql/functions/steps.sql` and
+`sql/functions/waits.sql`.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, NamedTuple
+
+import psycopg
+from psycopg import AsyncConnection
+from psycopg.rows import class_row
+
+from ostinato._core.db.arrays import numbers, texts, texts_or_nulls
+from ostinato._core.db.call import call, call_as, call_now, call_value
+from ostinato._core.db.sqlstate import translated
+from ostinato._core.engine.claims import Job
+from ostinato._core.engine.jobs import State
+
+__all__ = [
+    "NewStep",
+    "Step",
+    "StoredStep",
+    "load",
+    "of_job",
+    "restart",
+    "save",
+    "save_one",
+    "save_one_now",
+    "signal",
+    "sleep",
+    "wait",
+    "wait_name",
+]
+
+Connection = AsyncConnection[Any]
+Type = Literal["call", "sleep", "event", "timeout"]
+
+
+class NewStep(NamedTuple):
+    """A step that was made and is to be saved."""
+
+    job: Job
+    position: int
+    name: str
+    result: str | None
+    """The result as JSON text."""
+    duration_ms: int
+
+
+class StoredStep(NamedTuple):
+    """A step as a later attempt finds it."""
+
+    job_id: int
+    position: int
+    type: Type
+    name: str
+    result: str | None
+    seconds_left: float | None
+    """For how long a sleep still lasts; not above zero when it is over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step as people look at it."""
+
+    position: int
+    name: str
+    type: str
+    """call, sleep, event, timeout; or waiting, which is no step yet."""
+    attempt: int
+    """The attempt that made it."""
+    finished_at: datetime | None
+    duration_ms: int | None
+    bytes: int
+    """The size of the result as JSON."""
+    until: datetime | None
+    """The end of a sleep, the deadline of a wait."""
+    result: Any
+
+
+async def save(conn: Connection, new: Sequence[NewStep]) -> list[int]:
+    """Save steps of many jobs; returns the places in `new` of those that were refused as stale."""
+    jobs, positions, names, results, durations = zip(*new, strict=True)
+    rows = await call(
+        conn,
+        "save_steps",
+        **_held(jobs),
+        positions=numbers(positions),
+        names=texts(names),
+        results=None if results.count(None) == len(results) else texts_or_nulls(results),
+        durations=numbers(durations),
+    )
+    return [row[0] - 1 for row in rows]
+
+
+async def save_one(conn: Connection, new: NewStep) -> None:
+    """Save a step in the caller's transaction, or raise `LeaseLost`."""
+    await call(conn, "save_step", **_one(new))
+
+
+def save_one_now(conn: psycopg.Connection[Any], new: NewStep) -> None:
+    """As `save_one`, on a synchronous connection."""
+    with translated():
+        call_now(conn, "save_step", **_one(new))
+
+
+async def load(conn: Connection, job_ids: Iterable[int]) -> list[StoredStep]:
+    """The steps of jobs that are held, in order; a wait whose time is up ends with this."""
+    rows = await call(conn, "load_steps", job_ids=numbers(job_ids))
+    return [StoredStep(*row) for row in rows]
+
+
+async def sleep(
+    conn: Connection, jobs: Sequence[Job], positions: list[int], seconds: list[float]
+) -> list[int]:
+    """Let jobs leave their worker and go on later; returns those that were refused as stale."""
+    rows = await call(
+        conn,
+        "sleep_jobs",
+        **_held(jobs),
+        positions=numbers(positions),
+        seconds=numbers(seconds),
+    )
+    return [row[0] for row in rows]
+
+
+async def wait(
+    conn: Connection,
+    jobs: Sequence[Job],
+    *,
+    positions: list[int],
+    events: list[str],
+    keys: list[str],
+    timeouts: list[float | None],
+) -> list[int]:
+    """Let jobs leave their worker until an event; returns those that were refused as stale."""
+    rows = await call(
+        conn,
+        "wait_jobs",
+        **_held(jobs),
+        positions=numbers(positions),
+        events=events,
+        keys=keys,
+        timeouts=numbers(timeouts),
+    )
+    return [row[0] for row in rows]
+
+
+async def of_job(conn: Connection, job_id: int) -> list[Step]:
+    """The steps of a job, first to last, with the wait that is on."""
+    return await call_as(conn, class_row(Step), "job_steps", _read=True, job_id=job_id)
+
+
+async def restart(conn: Connection, job_id: int, from_step: str | int | None = None) -> State:
+    """Run a job again from one of its steps, by name or number, or from the start.
+
+    That step and all after it are forgotten. Returns the state the job was in.
+    """
+    step = None if from_step is None else str(from_step)
+    state: State = await call_value(conn, "restart_job", job_id=job_id, from_step=step)
+    return state
+
+
+async def signal(conn: Connection, job_id: int, payload: str | None = None) -> str:
+    """End a job's wait by hand, as if its event had come; `payload` is JSON text.
+
+    Returns the job's queue, to be rung.
+    """
+    queue: str = await call_value(conn, "signal_job", job_id=job_id, payload=payload)
+    return queue
+
+
+def wait_name(event: str, key: str) -> str:
+    """The name of the step that a wait is: as `ostinato.wait_name`."""
+    return f"{event}/{key}"
+
+
+def _held(jobs: Sequence[Job]) -> dict[str, Any]:
+    return {
+        "claim_ids": numbers([job.claim_id for job in jobs]),
+        "job_ids": numbers([job.id for job in jobs]),
+        "attempts": numbers([job.attempt for job in jobs]),
+    }
+
+
+def _one(new: NewStep) -> dict[str, Any]:
+    return {
+        "job_id": new.job.id,
+        "attempt": new.job.attempt,
+        "position": new.position,
+        "name": new.name,
+        "result": new.result,
+        "duration_ms": new.duration_ms,
+        "claim_id": new.job.claim_id,
+    }

@@ -1,0 +1,64 @@
+"""Tenants: whose the rest of a transaction is, and tables that show each tenant its own rows.
+
+Entering holds until the end of the transaction of the connection it is given. The logic is in
+`sql/functions/tenants.sql`.
+"""
+
+from typing import Any
+
+from psycopg import AsyncConnection
+from psycopg.pq import TransactionStatus
+
+from ostinato._core.base import flow
+from ostinato._core.base.errors import InvalidInput
+from ostinato._core.db.call import call
+
+__all__ = ["enter", "enter_flow", "protect"]
+
+Connection = AsyncConnection[Any]
+
+
+async def enter(
+    conn: Connection,
+    tenant_id: str,
+    correlation_id: str | None = None,
+    *,
+    user_id: str | None = None,
+) -> None:
+    """Act as a tenant for the rest of the transaction: row-level security shows its rows only.
+
+    Policies of applications that go by users find `user_id` as `app.current_user_id`.
+    """
+    _in_transaction(conn, "enter")
+    part_of = flow.current_correlation() if correlation_id is None else correlation_id
+    await call(conn, "enter_tenant", tenant_id=tenant_id, correlation_id=part_of, user_id=user_id)
+
+
+async def enter_flow(
+    conn: Connection, tenant_id: str | None = None, correlation_id: str | None = None
+) -> None:
+    """Tell calls in plain SQL, for the rest of the transaction, what the flow of this code is.
+
+    Calls through Python know it anyway.
+    """
+    _in_transaction(conn, "enter_flow")
+    tenant, part_of = flow.current()
+    await call(
+        conn,
+        "enter_flow",
+        tenant_id=tenant if tenant_id is None else tenant_id,
+        correlation_id=part_of if correlation_id is None else correlation_id,
+    )
+
+
+async def protect(conn: Connection, entity: str, tenant_column: str = "tenant_id") -> None:
+    """Close a table ("schema.table") of an application with row-level security. For migrations."""
+    await call(conn, "protect_table", entity=entity, tenant_column=tenant_column)
+
+
+def _in_transaction(conn: Connection, verb: str) -> None:
+    if conn.autocommit and conn.pgconn.transaction_status == TransactionStatus.IDLE:
+        raise InvalidInput(
+            f"tenants.{verb} outside of a transaction would be over at once.",
+            hint="Use it inside `async with client.transaction() as conn:`.",
+        )

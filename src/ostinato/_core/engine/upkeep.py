@@ -1,0 +1,31 @@
+"""Upkeep of the partitions.
+
+Future ones exist, past ones are dropped. The logic is in `sql/functions/upkeep.sql`.
+"""
+
+from typing import Any, NamedTuple
+
+from psycopg import AsyncConnection
+
+from ostinato._core.db.call import call
+
+__all__ = ["Action", "run"]
+
+UPKEEP_SECONDS = 120.0
+
+
+class Action(NamedTuple):
+    """One thing that upkeep did, or left for the next time."""
+
+    action: str
+    target: str
+    detail: str | None
+
+
+async def run(conn: AsyncConnection[Any], retention_days: int) -> list[Action]:
+    """Make the partitions of the coming weeks and drop those past retention."""
+    rows = await call(
+        conn, "upkeep_partitions", _seconds=UPKEEP_SECONDS, retention_days=retention_days
+    )
+    rows += await call(conn, "upkeep_logs", _seconds=UPKEEP_SECONDS, retention_days=retention_days)
+    return [Action(*row[:3]) for row in rows]

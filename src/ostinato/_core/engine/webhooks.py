@@ -1,0 +1,389 @@
+"""Webhooks: endpoints that are told of events, their secrets, and what became of each message.
+
+    made = await webhooks.create_endpoint(conn, "orders", "https://shop.example/hooks")
+    made.secret                                        # shown this once: hand it to the receiver
+    await webhooks.rotate(conn, "orders")              # the old one stays valid for a day
+
+Every function works in the transaction of the connection it is given. Workers deliver
+(`runtime.webhooks`); a program that receives webhooks uses `receive`. The logic is in
+`sql/functions/webhooks.sql`; the fields of each class are the columns of its SQL function.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, NamedTuple
+
+from psycopg import AsyncConnection
+from psycopg.rows import class_row
+
+from ostinato._core.base import backoff
+from ostinato._core.base.backoff import Retry
+from ostinato._core.base.errors import NotFound, WebhookReplayed
+from ostinato._core.base.safeurl import Allowed, parse
+from ostinato._core.base.webhooks import TOLERANCE_SECONDS, Verified, verify
+from ostinato._core.db.call import call, call_as, call_one, call_value
+from ostinato._core.engine import clock
+
+__all__ = [
+    "DAY",
+    "Attempt",
+    "Created",
+    "Delivery",
+    "Endpoint",
+    "change_endpoint",
+    "create_endpoint",
+    "find",
+    "list_attempts",
+    "list_deliveries",
+    "list_endpoints",
+    "pause",
+    "receive",
+    "redeliver",
+    "remove_endpoint",
+    "resume",
+    "rotate",
+    "show_endpoint",
+]
+
+Connection = AsyncConnection[Any]
+DeliveryState = Literal["pending", "waiting", "held", "delivered", "dead"]
+
+DAY = 86_400.0
+PAGE = 50
+CHUNK = 500
+"""Deliveries that one call sends again: few enough to be done well within the call's time."""
+
+
+class Created(NamedTuple):
+    """A new endpoint and its secret, which nothing shows again."""
+
+    id: int
+    secret: str
+
+    def __repr__(self) -> str:
+        return f"Created(id={self.id}, secret='whsec_***')"
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """An endpoint as people see it: of its secrets only their ends, of its headers the names."""
+
+    endpoint_id: int
+    tenant_id: str
+    name: str
+    url: str
+    event_types: list[str]
+    state: Literal["active", "paused", "disabled"]
+    reason: str | None
+    """Why it is paused or disabled."""
+    description: str
+    header_names: list[str]
+    retry: Any
+    timeout_seconds: float
+    disable_after_seconds: float
+    ordered: bool
+    created_at: datetime
+    failing_since: datetime | None
+    """The first failure since the last delivery."""
+    secret_hints: list[str]
+    """The last four characters of each secret that is valid, the one that signs first first."""
+    secret_expiries: list[datetime | None]
+    pending: int
+    waiting: int
+    held: int
+    dead: int
+    last_delivered_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One event for one endpoint."""
+
+    delivery_id: int
+    event_id: str
+    """The `webhook-id` that the receiver sees."""
+    event_type: str
+    ordering_key: str | None
+    state: DeliveryState
+    job_id: int | None
+    """The job that tries it, for `ostinato why`."""
+    attempts: int
+    last_status: int | None
+    last_error: str | None
+    created_at: datetime
+    settled_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What one attempt met."""
+
+    attempt_id: int
+    delivery_id: int
+    event_id: str
+    event_type: str
+    attempt: int
+    at: datetime
+    outcome: str
+    status: int | None
+    duration_ms: int
+    answer: str | None
+    """The start of the answer."""
+    error: str | None
+    next_at: datetime | None
+
+
+async def create_endpoint(
+    conn: Connection,
+    name: str,
+    url: str,
+    *,
+    event_types: Sequence[str] = ("*",),
+    tenant_id: str | None = None,
+    description: str = "",
+    headers: Mapping[str, str] | None = None,
+    retry: Retry | None = None,
+    timeout_seconds: float = 5.0,
+    disable_after_seconds: float = 5 * DAY,
+    ordered: bool = True,
+    secret: str | None = None,
+    allowed: Allowed = (),
+) -> Created:
+    """Add an endpoint: from now on it is told of the tenant's events of these types.
+
+    `order.paid` is a type, `order.*` all that begin so, `*` all. `ordered`: events with the same
+    key come one after the other. `allowed` are inner addresses that may be called
+    (`safeurl.parse_allowed`); without it only public ones are.
+    """
+    row = await call_one(
+        conn,
+        "create_webhook_endpoint",
+        name=name,
+        url=parse(url, allowed).url,
+        event_types=list(event_types),
+        tenant_id=tenant_id,
+        description=description,
+        headers=json.dumps(dict(headers or {})),
+        retry=None if retry is None else json.dumps(backoff.to_json(retry)),
+        timeout_seconds=timeout_seconds,
+        disable_after_seconds=disable_after_seconds,
+        ordered=ordered,
+        secret=secret,
+    )
+    return Created(*row)
+
+
+async def change_endpoint(
+    conn: Connection,
+    name: str,
+    *,
+    tenant_id: str | None = None,
+    url: str | None = None,
+    event_types: Sequence[str] | None = None,
+    description: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    retry: Retry | None = None,
+    timeout_seconds: float | None = None,
+    disable_after_seconds: float | None = None,
+    allowed: Allowed = (),
+) -> None:
+    """Change what is given; what is on its way goes to the new URL."""
+    await call(
+        conn,
+        "change_webhook_endpoint",
+        name=name,
+        tenant_id=tenant_id,
+        url=None if url is None else parse(url, allowed).url,
+        event_types=None if event_types is None else list(event_types),
+        description=description,
+        headers=None if headers is None else json.dumps(dict(headers)),
+        retry=None if retry is None else json.dumps(backoff.to_json(retry)),
+        timeout_seconds=timeout_seconds,
+        disable_after_seconds=disable_after_seconds,
+    )
+
+
+async def remove_endpoint(conn: Connection, name: str, *, tenant_id: str | None = None) -> None:
+    """Remove an endpoint with all that was to be delivered to it."""
+    await call(conn, "remove_webhook_endpoint", name=name, tenant_id=tenant_id)
+
+
+async def rotate(
+    conn: Connection,
+    name: str,
+    *,
+    overlap_seconds: float = DAY,
+    tenant_id: str | None = None,
+    secret: str | None = None,
+) -> str:
+    """Give an endpoint a new secret and return it; the old one stays valid for the overlap."""
+    return str(
+        await call_value(
+            conn,
+            "rotate_webhook_secret",
+            name=name,
+            overlap_seconds=overlap_seconds,
+            tenant_id=tenant_id,
+            secret=secret,
+        )
+    )
+
+
+async def pause(
+    conn: Connection, name: str, *, reason: str | None = None, tenant_id: str | None = None
+) -> None:
+    """Stop deliveries to an endpoint; what comes meanwhile is held for it."""
+    await call(conn, "pause_webhook_endpoint", name=name, reason=reason, tenant_id=tenant_id)
+
+
+async def resume(conn: Connection, name: str, *, tenant_id: str | None = None) -> int:
+    """Let deliveries to a paused or disabled endpoint go on; how many were held."""
+    return int(await call_value(conn, "resume_webhook_endpoint", name=name, tenant_id=tenant_id))
+
+
+async def list_endpoints(
+    conn: Connection, *, tenant_id: str | None = None, name: str | None = None
+) -> list[Endpoint]:
+    """The endpoints of a tenant, or of all."""
+    return await call_as(
+        conn,
+        class_row(Endpoint),
+        "list_webhook_endpoints",
+        _read=True,
+        tenant_id=tenant_id,
+        name=name,
+    )
+
+
+async def show_endpoint(conn: Connection, name: str, *, tenant_id: str = "default") -> Endpoint:
+    """One endpoint."""
+    found = await list_endpoints(conn, tenant_id=tenant_id, name=name)
+    if not found:
+        raise NotFound(
+            f"tenant {tenant_id} has no webhook endpoint {name!r}",
+            hint="See them with: ostinato webhooks list",
+            name=name,
+        )
+    return found[0]
+
+
+async def list_deliveries(
+    conn: Connection,
+    name: str,
+    *,
+    tenant_id: str | None = None,
+    state: DeliveryState | None = None,
+    before: int | None = None,
+    most: int = PAGE,
+) -> list[Delivery]:
+    """The deliveries of an endpoint, newest first."""
+    return await call_as(
+        conn,
+        class_row(Delivery),
+        "list_webhook_deliveries",
+        _read=True,
+        name=name,
+        tenant_id=tenant_id,
+        state=state,
+        before=before,
+        most=most,
+    )
+
+
+async def list_attempts(
+    conn: Connection,
+    name: str,
+    *,
+    tenant_id: str | None = None,
+    delivery_id: int | None = None,
+    before: int | None = None,
+    most: int = PAGE,
+) -> list[Attempt]:
+    """The attempts at an endpoint, or at one delivery, newest first."""
+    return await call_as(
+        conn,
+        class_row(Attempt),
+        "list_webhook_attempts",
+        _read=True,
+        name=name,
+        tenant_id=tenant_id,
+        delivery_id=delivery_id,
+        before=before,
+        most=most,
+    )
+
+
+async def find(
+    conn: Connection,
+    name: str,
+    *,
+    tenant_id: str | None = None,
+    states: Sequence[DeliveryState] = ("dead",),
+    since: datetime | None = None,
+    event_ids: Sequence[str] | None = None,
+    ids: Sequence[int] | None = None,
+) -> list[int]:
+    """The deliveries of an endpoint that match every filter, oldest first."""
+    rows = await call(
+        conn,
+        "find_webhook_deliveries",
+        _read=True,
+        name=name,
+        tenant_id=tenant_id,
+        states=list(states),
+        since=since,
+        event_ids=None if event_ids is None else list(event_ids),
+        ids=None if ids is None else list(ids),
+    )
+    return [row[0] for row in rows]
+
+
+async def redeliver(
+    conn: Connection, name: str, ids: Sequence[int], *, tenant_id: str | None = None
+) -> int:
+    """Send settled deliveries again, with the same ids and bodies; how many there were.
+
+    All that failed since the morning: `redeliver(conn, name, await find(conn, name, since=…))`. The
+    first few of them, as a canary: `found[:5]`.
+    """
+    count = 0
+    for start_at in range(0, len(ids), CHUNK):
+        chunk = list(ids[start_at : start_at + CHUNK])
+        count += int(
+            await call_value(conn, "redeliver_webhooks", name=name, ids=chunk, tenant_id=tenant_id)
+        )
+    return count
+
+
+async def receive(
+    conn: Connection,
+    source: str,
+    headers: Mapping[str, str],
+    raw_body: bytes,
+    secrets: Sequence[str],
+    *,
+    tolerance: float = TOLERANCE_SECONDS,
+    tenant_id: str | None = None,
+) -> Verified:
+    """Accept a message that came in, in the transaction of its effects, or refuse it.
+
+    Raises `SignatureRefused` when it is not what its sender signed, and `WebhookReplayed` when one
+    with its id was accepted before.
+    """
+    now = (await clock.now(conn)).timestamp()
+    found = verify(headers, raw_body, secrets, tolerance, now=now)
+    # As long as the signature could be shown again, and some more for two clocks that differ.
+    keep = 2 * tolerance + TOLERANCE_SECONDS
+    new = await call_value(
+        conn,
+        "accept_webhook",
+        source=source,
+        message_id=found.id,
+        keep_seconds=keep,
+        tenant_id=tenant_id,
+    )
+    if not new:
+        raise WebhookReplayed(f"message {found.id} of {source} came before", message_id=found.id)
+    return found

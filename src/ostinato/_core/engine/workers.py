@@ -1,0 +1,139 @@
+"""Workers: registration, heartbeat, and the poll that rescues, promotes and looks for work.
+
+The logic is in `sql/functions/workers.sql`.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from psycopg import AsyncConnection, Connection
+
+from ostinato._core.base.backoff import Retry, to_json
+from ostinato._core.db.arrays import numbers
+from ostinato._core.db.call import call, call_now, call_one, call_value
+
+__all__ = [
+    "CONTRACT",
+    "KindRow",
+    "Poll",
+    "heartbeat",
+    "poll",
+    "promote",
+    "reconcile",
+    "register",
+    "register_kinds",
+    "rescue",
+    "unregister",
+]
+
+AnyConnection = AsyncConnection[Any]
+
+CONTRACT = 1
+"""The contract that this code speaks; see `ostinato.contract()` in sql/functions/clock.sql."""
+
+
+class Poll(NamedTuple):
+    """What a poll did and learned."""
+
+    rescued: int
+    promoted: int
+    ready_queues: list[str]
+    next_due: float | None
+    """Seconds until the next job is due or the next silent worker expires."""
+    cancels: list[int]
+    chores: list[str]
+    """The background services that have something to do."""
+
+
+class KindRow(NamedTuple):
+    """What a worker declares of one kind."""
+
+    name: str
+    queue: str
+    priority: int
+    timeout_seconds: float | None
+    retry: Retry
+    args_schema: str
+
+
+async def register(
+    conn: AnyConnection,
+    name: str,
+    queues: Sequence[str],
+    kinds: Sequence[str],
+    expiry_seconds: float,
+) -> UUID:
+    """Add a worker under a new random id.
+
+    Raises `ContractMismatch` when code and schema do not fit.
+    """
+    worker_id = await call_value(
+        conn,
+        "register_worker",
+        name=name,
+        queues=list(queues),
+        kinds=list(kinds),
+        expiry_seconds=expiry_seconds,
+        contract=CONTRACT,
+    )
+    return UUID(str(worker_id))
+
+
+async def register_kinds(conn: AnyConnection, kinds: Sequence[KindRow]) -> None:
+    """Declare kinds, so that callers in plain SQL get the right queue and people see the policy."""
+    if not kinds:
+        return
+    await call(
+        conn,
+        "register_kinds",
+        names=[kind.name for kind in kinds],
+        queues=[kind.queue for kind in kinds],
+        priorities=[kind.priority for kind in kinds],
+        # The driver refuses a list of whole and broken numbers.
+        timeouts=numbers([kind.timeout_seconds for kind in kinds]),
+        retries=[json.dumps(to_json(kind.retry)) for kind in kinds],
+        schemas=[kind.args_schema for kind in kinds],
+    )
+
+
+def heartbeat(conn: Connection[Any], worker_id: UUID, *, draining: bool = False) -> bool:
+    """Give a sign of life, from a thread of its own; False: this worker was declared dead."""
+    return bool(call_now(conn, "heartbeat_worker", worker_id=worker_id, draining=draining)[0][0])
+
+
+async def unregister(conn: AnyConnection, worker_id: UUID) -> None:
+    """Remove a worker that stops."""
+    await call(conn, "unregister_worker", worker_id=worker_id)
+
+
+async def poll(
+    conn: AnyConnection, worker_id: UUID, queues: Sequence[str], max_crashes: int
+) -> Poll:
+    """Rescue, promote, and learn what there is to do."""
+    row = await call_one(
+        conn, "poll_jobs", worker_id=worker_id, queues=list(queues), max_crashes=max_crashes
+    )
+    return Poll(*row)
+
+
+async def reconcile(
+    conn: AnyConnection, worker_id: UUID, held: Iterable[int], seconds: float
+) -> int:
+    """Give back what a worker was given but never heard of, longer ago than some seconds."""
+    return int(
+        await call_value(
+            conn, "reconcile_worker", worker_id=worker_id, held=numbers(held), seconds=seconds
+        )
+    )
+
+
+async def rescue(conn: AnyConnection, max_crashes: int = 3) -> int:
+    """Take the jobs of dead workers back."""
+    return int(await call_value(conn, "rescue_jobs", max_crashes=max_crashes))
+
+
+async def promote(conn: AnyConnection) -> int:
+    """Make jobs ready whose time has come."""
+    return int(await call_value(conn, "promote_jobs"))

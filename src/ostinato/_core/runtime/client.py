@@ -1,0 +1,148 @@
+"""A client: connections for code that enqueues and asks, outside of workers.
+
+async with ostinato.connect() as client:
+    await send_invoice.enqueue(client, invoice_id=7)
+
+    async with client.transaction() as conn:      # your writes and the job, together or not at all
+        await conn.execute(...)
+        await send_invoice.enqueue(conn, invoice_id=8)
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from typing import Any, Self, Unpack
+
+from psycopg import AsyncConnection
+
+from ostinato._core.base.errors import OstinatoError
+from ostinato._core.base.jsonio import dump_args
+from ostinato._core.base.settings import Settings, load
+from ostinato._core.db.pool import Pool, transaction
+from ostinato._core.engine import jobs, queues
+from ostinato._core.engine.jobs import NewJob, added_queues
+from ostinato._core.runtime.database import Database, from_settings
+from ostinato._core.runtime.handlers.kinds import MAX_ARGS_BYTES, Options, new_job
+from ostinato._core.runtime.tenants import TenantClient
+
+__all__ = ["Client", "connect"]
+
+RING_SECONDS = 0.05
+
+
+class Client:
+    """A pool of connections that rings the doorbell after each commit that added jobs."""
+
+    def __init__(
+        self, database: Database, settings: Settings | None = None, *, max_size: int = 10
+    ) -> None:
+        self.database = database
+        seconds = (settings or Settings()).call_timeout_seconds
+        self._pool = Pool(
+            database.url,
+            role="client",
+            pooled=database.pooled,
+            min_size=min(2, max_size),  # one for the caller, one to ring
+            max_size=max_size,
+            seconds=seconds,
+        )
+        self._rings: dict[str, asyncio.Task[None]] = {}
+
+    async def __aenter__(self) -> Self:
+        await self._pool.open()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._rings:
+            await asyncio.wait(self._rings.values())
+        await self._pool.close()
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[AsyncConnection[Any]]:
+        """A transaction; jobs that it adds wake idle workers when it has committed."""
+        with self._ringing():
+            async with transaction(self._pool) as conn:
+                yield conn
+
+    def connection(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
+        """A connection in autocommit, for single calls; jobs that they add wake idle workers."""
+        return _Single(self._pool, self.ring)
+
+    async def enqueue(
+        self,
+        kind: str,
+        args: Mapping[str, object] | None = None,
+        **options: Unpack[Options],
+    ) -> int:
+        """Add a job by the name of its kind, which this process need not know."""
+        text = dump_args(dict(args or {}), MAX_ARGS_BYTES)
+        async with self.connection() as conn:
+            return await jobs.enqueue(conn, await new_job(conn, NewJob(kind, text), options))
+
+    def for_tenant(self, tenant_id: str, user_id: str | None = None) -> TenantClient:
+        """The same client acting as one tenant, who sees and adds its own rows only."""
+        return TenantClient(self, tenant_id, user_id)
+
+    def ring(self, queue: str) -> None:
+        """Wake idle workers soon: at once, and then at most every 50 ms for a queue."""
+        if queue not in self._rings:
+            self._rings[queue] = asyncio.create_task(self._ring(queue))
+
+    @contextmanager
+    def _ringing(self) -> Iterator[None]:
+        """Ring for the queues that jobs were added to in this block, if it ends well."""
+        added: set[str] = set()
+        token = added_queues.set(added)
+        try:
+            yield
+        finally:
+            added_queues.reset(token)
+        for queue in added:
+            self.ring(queue)
+
+    async def _ring(self, queue: str) -> None:
+        # On a connection and in a transaction of its own, which need not reach the disk: a lost
+        # ring is a late poll.
+        try:
+            async with self._pool.connection() as conn:
+                await queues.ring(conn, queue)
+        except OstinatoError:
+            pass  # the workers poll
+        finally:
+            asyncio.get_running_loop().call_later(RING_SECONDS, self._rings.pop, queue, None)
+
+
+class _Single(AbstractAsyncContextManager[AsyncConnection[Any]]):
+    """A connection for single calls, and a ring after them. A class: it is made for every call."""
+
+    __slots__ = ("_added", "_loan", "_ring", "_token")
+
+    def __init__(self, pool: Pool, ring: Callable[[str], None]) -> None:
+        self._loan = pool.connection()
+        self._ring = ring
+        self._added: set[str] = set()
+
+    async def __aenter__(self) -> AsyncConnection[Any]:
+        conn = await self._loan.__aenter__()
+        self._token = added_queues.set(self._added)
+        return conn
+
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        added_queues.reset(self._token)
+        await self._loan.__aexit__()
+        if kind is None:
+            for queue in self._added:
+                self._ring(queue)
+
+
+@asynccontextmanager
+async def connect(
+    database_url: str | None = None,
+    *,
+    data_dir: str | None = None,
+    settings: Settings | None = None,
+) -> AsyncIterator[Client]:
+    """A client for a database: the one named, the one configured, or the embedded one."""
+    chosen = settings or load({"database_url": database_url, "data_dir": data_dir})
+    async with from_settings(chosen) as database, Client(database, chosen) as client:
+        yield client

@@ -1,0 +1,101 @@
+"""Which database, and how it is reached: the embedded one, or the one that a URL names.
+
+Three ways to connect: direct; through a transaction pooler with a second, direct URL for the one
+LISTEN connection; and through a pooler alone, polling only.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+
+from ostinato._core.base.settings import Settings
+from ostinato._core.db import embedded
+from ostinato._core.db.guard import CALL_SECONDS, ThreadGuard
+from ostinato._core.db.pool import conninfo, unknown_commit
+from ostinato._core.db.sqlstate import is_lost, translated
+from ostinato._core.engine.schema import install
+
+__all__ = ["Database", "from_settings", "thread_transaction"]
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """The addresses of a database."""
+
+    url: str
+    """For workers and callers."""
+    admin_url: str
+    """For migrations."""
+    listen_url: str | None
+    """For the doorbell, direct; None: polling only."""
+    pooled: bool = False
+    server: embedded.Server | None = None
+    """The embedded server, when it is one."""
+
+    @classmethod
+    def embedded(cls, server: embedded.Server) -> "Database":
+        """The addresses of an embedded server."""
+        urls = server.urls()
+        return cls(url=urls.worker, admin_url=urls.admin, listen_url=urls.worker, server=server)
+
+    @classmethod
+    def configured(cls, settings: Settings) -> "Database":
+        """The addresses that the settings give."""
+        url = settings.database_url
+        assert url is not None  # noqa: S101  # from_settings asked before
+        direct = None if settings.pooled else url
+        return cls(
+            url=url,
+            admin_url=settings.admin_url or url,
+            listen_url=settings.listen_url or direct,
+            pooled=settings.pooled,
+        )
+
+
+@asynccontextmanager
+async def from_settings(settings: Settings, *, migrated: bool = True) -> AsyncIterator[Database]:
+    """The database of the settings.
+
+    An embedded one is started, migrated, and stopped when the last user leaves.
+    """
+    if settings.database_url is not None:
+        yield Database.configured(settings)
+        return
+    server = await asyncio.to_thread(embedded.start, settings.data_dir)
+    try:
+        database = Database.embedded(server)
+        if migrated:
+            await install(database.admin_url, retention_days=settings.retention_days)
+        yield database
+    finally:
+        await asyncio.to_thread(server.stop)
+
+
+@contextmanager
+def thread_transaction(
+    database: Database, seconds: float = CALL_SECONDS
+) -> Iterator[psycopg.Connection[Any]]:
+    """A transaction on a synchronous connection of its own, for a handler that runs in a thread.
+
+    Its commit ends within the seconds, and is never reported as done when that is not known.
+    """
+    prepare: dict[str, Any] = {"prepare_threshold": None} if database.pooled else {}
+    with translated():
+        conn = psycopg.connect(conninfo(database.url, "handler"), **prepare)
+    with closing(conn):
+        yield conn
+        with ThreadGuard(conn, seconds) as guard:
+            try:
+                conn.commit()
+            except psycopg.Error as error:
+                if guard.expired:
+                    raise unknown_commit(f"no answer within {seconds:g} s") from error
+                if is_lost(error):
+                    raise unknown_commit(str(error).strip()) from error
+                raise
+        if guard.unreplicated:
+            raise unknown_commit("the wait for a synchronous standby was cancelled")

@@ -1,0 +1,1 @@
+"""The handlers' side: applications, kinds, contexts, outcomes, steps, and subscribers of events."""

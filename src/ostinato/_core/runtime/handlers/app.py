@@ -1,0 +1,296 @@
+"""An application: a name, and the functions that are its jobs.
+
+    app = App("billing")
+
+    @app.job(queue="mail", retry=Retry(delays=(60, 300)), timeout=30)
+    async def send_invoice(ctx: Context, invoice_id: int) -> None: ...
+
+    await send_invoice.enqueue(conn, invoice_id=7)      # in the caller's transaction
+
+The decorated name is a `JobKind`. It can still be called like the function, which is how a test
+calls it.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, Unpack, overload
+
+from ostinato._core.base.alerts import Alert
+from ostinato._core.base.backoff import Retry
+from ostinato._core.base.errors import InvalidInput, NotFound
+from ostinato._core.base.events import EventType, OnPoison, Start
+from ostinato._core.engine.queues import Queue
+from ostinato._core.engine.schedules import Schedule
+from ostinato._core.runtime.handlers.declared import Times, declared
+from ostinato._core.runtime.handlers.deliver import event_job
+from ostinato._core.runtime.handlers.events import Envelope, EventKind, Subscriber, Types
+from ostinato._core.runtime.handlers.kinds import Handler, JobKind, Target
+
+__all__ = ["App"]
+
+P = ParamSpec("P")
+M = TypeVar("M")
+
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
+
+
+class App:
+    """A named set of kinds of jobs, and the limits of the queues that they use.
+
+    What else an application brings is named as "module:NAME" and imported only by who needs it:
+    `http` its router, `sql` its part of the schema, `sandbox` its stand-in for the outside world,
+    `demo` its scenario, `metrics` its figures for Prometheus, `panels` what the console shows,
+    `doctor` what it needs on this machine.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        queues: Sequence[Queue] = (),
+        alerts: Sequence[Alert] = (),
+        http: str | None = None,
+        sql: str | None = None,
+        sandbox: str | None = None,
+        demo: str | None = None,
+        metrics: str | None = None,
+        panels: Sequence[str] = (),
+        doctor: str | None = None,
+    ) -> None:
+        if not _NAME.fullmatch(name):
+            raise InvalidInput(
+                f"an app cannot be named {name!r}",
+                hint="Use lower-case letters, digits and underscores, starting with a letter.",
+            )
+        self.name = name
+        self.queues = tuple(queues)
+        self.http = http
+        self.sql = sql
+        self.sandbox = sandbox
+        self.demo = demo
+        self.metrics = metrics
+        self.panels = tuple(panels)
+        self.doctor = doctor
+        self._kinds: dict[str, JobKind[Any]] = {}
+        self._schedules: dict[str, Schedule] = {}
+        self._events: dict[tuple[str, int], EventKind[Any]] = {}
+        self._subscribers: dict[str, Subscriber] = {}
+        self._alerts: dict[str, Alert] = {}
+        for alert in alerts:
+            self.alert(alert)
+
+    @property
+    def kinds(self) -> Mapping[str, JobKind[Any]]:
+        """The kinds by their full names, such as "billing.send_invoice"."""
+        return self._kinds
+
+    @property
+    def schedules(self) -> Sequence[Schedule]:
+        """The schedules that are part of the app."""
+        return tuple(self._schedules.values())
+
+    def schedule(
+        self,
+        kind: JobKind[Any],
+        args: Mapping[str, object] | None = None,
+        /,
+        *,
+        name: str | None = None,
+        **times: Unpack[Times],
+    ) -> Schedule:
+        """Have a kind of this app run at local times: app.schedule(digest, cron="0 8 * * MON").
+
+        Every worker of the app writes its schedules when it starts, for the tenant "default". One
+        that is no longer declared is not deleted: the log of a worker names it, and `ostinato
+        schedules delete` removes it. The name is the kind's, unless `name` says otherwise.
+        """
+        made = declared(self.name, kind, name or kind.name, args or {}, times)
+        if made.name in self._schedules:
+            raise InvalidInput(
+                f"app {self.name!r} has two schedules named {made.name!r}",
+                hint='Give one of them a name: app.schedule(…, name="…").',
+            )
+        self._schedules[made.name] = made
+        return made
+
+    def job(
+        self,
+        *,
+        name: str | None = None,
+        queue: str = "default",
+        priority: int = 0,
+        retry: Retry | None = None,
+        timeout: float | None = None,
+    ) -> Callable[[Callable[Concatenate[Any, P], Any]], JobKind[P]]:
+        """Make a function a kind of job, named `<app>.<function>` unless `name` says otherwise.
+
+        Lower `priority` runs first. `timeout` in seconds ends a handler that takes longer, as a
+        failed attempt.
+        """
+
+        def decorate(handler: Callable[Concatenate[Any, P], Any]) -> JobKind[P]:
+            kind: JobKind[P] = JobKind(
+                name=name or f"{self.name}.{_name_of(handler)}",
+                handler=handler,
+                queue=queue,
+                priority=priority,
+                retry=retry or Retry(),
+                timeout=timeout,
+            )
+            if kind.name in self._kinds:
+                raise InvalidInput(
+                    f"app {self.name!r} has two kinds named {kind.name!r}",
+                    hint='Rename one of the functions, or give one a name: @app.job(name="…").',
+                )
+            self._kinds[kind.name] = kind
+            return kind
+
+        return decorate
+
+    @property
+    def alerts(self) -> Sequence[Alert]:
+        """What the app wants watched."""
+        return tuple(self._alerts.values())
+
+    def alert(self, alert: Alert) -> Alert:
+        """Have the engine watch a value: app.alert(Alert("billing.unpaid", …)).
+
+        Every worker of the app declares its alerts when it starts; one that the app no longer has
+        is resolved and forgotten then.
+        """
+        if alert.owner != self.name or alert.name in self._alerts:
+            raise InvalidInput(
+                f"app {self.name!r} cannot have the alert {alert.name!r}, or has one of that name",
+                hint=f"Name it {self.name}.<what is wrong>, each once.",
+            )
+        self._alerts[alert.name] = alert
+        return alert
+
+    @property
+    def events(self) -> Sequence[EventKind[Any]]:
+        """The types of events that the app tells."""
+        return tuple(self._events.values())
+
+    @property
+    def subscribers(self) -> Mapping[str, Subscriber]:
+        """The subscriptions that the app handles, by name."""
+        return self._subscribers
+
+    @overload
+    def event(self, name: str, *, version: int = 1) -> EventKind[Mapping[str, object]]: ...
+
+    @overload
+    def event(self, name: str, *, version: int = 1, payload: type[M]) -> EventKind[M]: ...
+
+    def event(
+        self, name: str, *, version: int = 1, payload: type[Any] | None = None
+    ) -> EventKind[Any]:
+        """Declare a type of event that this app tells, and the shape of its payload."""
+        if (name, version) in self._events:
+            raise InvalidInput(
+                f"app {self.name!r} has two events {name!r} of version {version}",
+                hint="Give the changed one the next version.",
+            )
+        kind: EventKind[Any] = EventKind(self.name, EventType(name, version, payload))
+        self._events[name, version] = kind
+        return kind
+
+    def on(
+        self,
+        *types: str,
+        name: str | None = None,
+        mode: Literal["job", "relay"] = "job",
+        queue: str = "default",
+        retry: Retry | None = None,
+        timeout: float | None = None,
+        tenant: str | None = None,
+        on_poison: OnPoison = "skip",
+        start: Start = "now",
+        concurrency: int = 16,
+    ) -> Callable[[Callable[[Any, Any], Any]], Subscriber]:
+        """Make a function the handler of a subscription, named `<app>.<function>` unless named.
+
+        It gets the context and the event, at least once, in order for each key. In mode "job" an
+        event is a job of its own, in `queue`; in mode "relay" it runs in the background of every
+        worker, `concurrency` at a time: for quick handlers. A new subscription begins at `start`.
+        """
+
+        def decorate(handler: Callable[[Any, Any], Any]) -> Subscriber:
+            subscriber = Subscriber(
+                name=name or f"{self.name}.{_name_of(handler)}",
+                types=types,
+                handler=handler,
+                mode=mode,
+                known=Types(self._events),
+                retry=retry or Retry(),
+                timeout=timeout,
+                tenant=tenant,
+                on_poison=on_poison,
+                start=start,
+                concurrency=concurrency,
+            )
+            if subscriber.name in self._subscribers or subscriber.name in self._kinds:
+                raise InvalidInput(
+                    f"app {self.name!r} has two handlers named {subscriber.name!r}",
+                    hint='Give one a name of its own: @app.on("…", name="…").',
+                )
+            self._subscribers[subscriber.name] = subscriber
+            if mode == "job":
+                job = self.job(
+                    name=subscriber.name, queue=queue, retry=subscriber.retry, timeout=timeout
+                )
+                job(event_job(subscriber, queue))
+            return subscriber
+
+        return decorate
+
+    async def emit(
+        self,
+        to: Target,
+        name: str,
+        payload: Mapping[str, object],
+        *,
+        version: int = 1,
+        **envelope: Unpack[Envelope],
+    ) -> int:
+        """Tell an event by the name of its type, which must be declared, and return its id."""
+        kind = self._events.get((name, version))
+        if kind is None:
+            known = ", ".join(f"{key} ({number})" for key, number in self._events)
+            raise NotFound(
+                f"app {self.name!r} declares no event {name!r} of version {version}",
+                hint=f"Declare it with app.event(…). It has: {known or 'none'}.",
+            )
+        return await kind.emit(to, payload, **envelope)
+
+    def __getitem__(self, kind: str) -> JobKind[Any]:
+        try:
+            return self._kinds[kind]
+        except KeyError:
+            raise NotFound(
+                f"app {self.name!r} has no kind {kind!r}",
+                hint=f"It has: {', '.join(self._kinds) or 'none'}.",
+            ) from None
+
+    def __repr__(self) -> str:
+        return f"<App {self.name}: {', '.join(self._kinds) or 'no kinds'}>"
+
+
+def merged_kinds(apps: Iterable[App]) -> dict[str, JobKind[Any]]:
+    """The kinds of several apps in one worker; no two may share a name."""
+    kinds: dict[str, JobKind[Any]] = {}
+    for app in apps:
+        for name, kind in app.kinds.items():
+            if name in kinds:
+                raise InvalidInput(
+                    f"two apps have a kind named {name!r}", hint="Give one of them another name."
+                )
+            kinds[name] = kind
+    return kinds
+
+
+def _name_of(handler: Handler) -> str:
+    name = getattr(handler, "__name__", "")
+    if not name or name == "<lambda>":
+        raise InvalidInput(f"{handler!r} has no name", hint='Use @app.job(name="app.verb").')
+    return str(name)

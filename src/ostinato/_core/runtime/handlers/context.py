@@ -1,0 +1,373 @@
+"""What a handler gets: the job, and the few things it may do with the engine."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    asynccontextmanager,
+    contextmanager,
+)
+from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar, overload
+
+from psycopg import AsyncConnection, Connection
+
+from ostinato._core.base.errors import InvalidInput
+from ostinato._core.base.flow import Flow
+from ostinato._core.base.log import FilteringBoundLogger, get_logger
+from ostinato._core.base.signature import storable
+from ostinato._core.engine import claims
+from ostinato._core.engine import steps as engine_steps
+from ostinato._core.engine.claims import Job
+from ostinato._core.runtime.handlers.results import dump_result
+from ostinato._core.runtime.handlers.shared import Shared
+from ostinato._core.runtime.handlers.steps import Steps, value_of
+from ostinato._core.runtime.worker.saver import Saver
+
+__all__ = ["Context", "Services", "SyncContext", "Token"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+NOTE_LENGTH = 1000
+
+
+class Token(NamedTuple):
+    """The fencing token of an attempt: no two holders of a job ever have the same."""
+
+    job_id: int
+    attempt: int
+
+
+class Services(Protocol):
+    """What a worker lends to the contexts of its jobs."""
+
+    @property
+    def saver(self) -> Saver:
+        """What keeps the steps."""
+
+    @property
+    def shared(self) -> Shared:
+        """What its jobs have in common."""
+
+    def transaction(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
+        """A transaction on a connection of the worker's pool."""
+
+    def transaction_in_thread(self) -> AbstractContextManager[Connection[Any]]:
+        """The same for a plain function, on a connection of its own."""
+
+    def note_progress(self, job: Job, done: float, total: float | None, note: str | None) -> None:
+        """Keep the last word on how far a job is, and write it soon; safe from any thread."""
+
+
+class Context:
+    """The context of one attempt, for an `async def` handler."""
+
+    __slots__ = (
+        "_ending",
+        "_log",
+        "_services",
+        "abandoned",
+        "cancelled",
+        "deadline",
+        "interrupted",
+        "job",
+        "result",
+        "settled",
+        "started",
+        "steps",
+        "stopping",
+    )
+
+    def __init__(self, job: Job, services: Services) -> None:
+        self.job = job
+        """The job: id, kind, queue, tenant_id, correlation_id, attempt, failures."""
+        self.cancelled = False
+        """Somebody asked for this job to be cancelled; a handler that sees it should stop soon."""
+        self.stopping = False
+        """The worker drains: a handler that goes on and on should return `Snooze(0)` soon."""
+        self.result: object = None
+        """Set it before the end of `transaction()` to keep a result with the completion."""
+        self.settled = False
+        self.abandoned = False
+        self.interrupted: str | None = None
+        self.started = time.perf_counter()
+        self.deadline: float | None = None
+        self.steps: Steps | None = None
+        self._services = services
+        self._ending: AsyncConnection[Any] | Connection[Any] | None = None
+        self._log: FilteringBoundLogger | None = None
+
+    @property
+    def token(self) -> Token:
+        """The fencing token.
+
+        Hand it to your own tables or to other systems to refuse late writes.
+        """
+        return Token(self.job.id, self.job.attempt)
+
+    @property
+    def correlation_id(self) -> str:
+        """What this job is part of: its correlation id, or one made from its own id."""
+        return self.job.correlation_id or f"job-{self.job.id}"
+
+    @property
+    def flow(self) -> Flow:
+        """Whose work this is and what it is part of: what the handler adds gets both."""
+        return Flow(self.job.tenant_id, self.correlation_id)
+
+    @property
+    def log(self) -> FilteringBoundLogger:
+        """A logger whose every line names the job, its attempt, tenant and correlation id."""
+        if self._log is None:
+            job = self.job
+            self._log = get_logger(
+                job.kind,
+                job_id=job.id,
+                attempt=job.attempt,
+                queue=job.queue,
+                tenant_id=job.tenant_id,
+                correlation_id=self.correlation_id,
+            )
+        return self._log
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[AsyncConnection[Any]]:
+        """A transaction that ends the job: its writes and the completion commit together.
+
+        It is the last thing that a handler does. Raises `LeaseLost`, and writes nothing, when
+        another worker has the job by now.
+        """
+        async with self._services.transaction() as conn:
+            self._ending = conn
+            try:
+                yield conn
+                self._check_steps()
+                await claims.complete_one(
+                    conn, self.job, dump_result(self.result), self.milliseconds()
+                )
+            finally:
+                self._ending = None
+        self.settled = True
+
+    @overload
+    def step(
+        self, name: str, fn: Callable[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> Coroutine[Any, Any, T]: ...
+
+    @overload
+    def step(
+        self, name: str, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> Coroutine[Any, Any, T]: ...
+
+    def step(
+        self,
+        name: str,
+        fn: Callable[..., Any],
+        /,
+        *args: Any,
+        **kwargs: Any,
+    ) -> Coroutine[Any, Any, Any]:
+        """`await ctx.step("charge", charge, order)`: run a function, once and for all attempts.
+
+        Its result is committed before the handler goes on; later attempts get it without running
+        the function. A plain function runs here, in the event loop: it should be quick. If it
+        raises, nothing is kept, and the attempt fails by the retry policy.
+        """
+        steps = self._open_steps(name)
+        return steps.run(steps.take(name), name, fn, args, kwargs)
+
+    async def step_in_transaction(
+        self,
+        name: str,
+        fn: Callable[Concatenate[AsyncConnection[Any], P], Awaitable[T]],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """As `step`, with a connection first: what the function writes there and the step commit
+        together, exactly once.
+        """  # noqa: D205 - one sentence
+        steps = self._open_steps(name)
+        position = steps.take(name)
+        await steps.load()
+        found = steps.find(position, name, "call")
+        if found is not None:
+            result: T = value_of(found)
+            return result
+        started = time.perf_counter()
+        with steps.running():
+            async with self._services.transaction() as conn:
+                result = await fn(conn, *args, **kwargs)
+                await engine_steps.save_one(conn, steps.made(position, name, result, started))
+        return result
+
+    async def sleep(self, seconds: float) -> None:
+        """Sleep for any time, in any number of processes: the job leaves the worker meanwhile.
+
+        The handler is started anew afterwards and comes by here again, so it must have its work
+        before in steps. Counts as no failure.
+        """
+        await self._open_steps("sleep").sleep(seconds)
+
+    async def wait_for(self, event: str, key: str, timeout: float | None = None) -> Any:  # noqa: ANN401, ASYNC109 - whatever was emitted; the time is the database's
+        """The payload of the next event of this type and ordering key; the job leaves meanwhile.
+
+        Events count from the creation of the job on, each for one wait. Raises `TimeoutError` when
+        none came within `timeout` seconds.
+        """
+        return await self._open_steps("wait_for").wait_for(event, key, timeout)
+
+    def _open_steps(self, what: str) -> Steps:
+        if self._ending is not None or self.settled:
+            where = "after" if self.settled else "inside"
+            raise InvalidInput(
+                f"{what!r} was called {where} ctx.transaction(), which ends the job",
+                hint="Take all steps before it. For writes that commit together with a step:"
+                " ctx.step_in_transaction().",
+            )
+        steps = self.steps
+        if steps is None:
+            steps = self.steps = Steps(self.job, self._services.saver)
+        return steps
+
+    def _check_steps(self) -> None:
+        if self.steps is not None:
+            self.steps.check_all_taken()
+
+    @asynccontextmanager
+    async def fenced(self) -> AsyncIterator[AsyncConnection[Any]]:
+        """A transaction that does not end the job: committed if this attempt still owns it.
+
+        Raises `LeaseLost`, and writes nothing, when another worker has the job by now. The fence
+        comes last, so that rows of the handler are locked before the claim, as in `transaction()`.
+        """
+        async with self._services.transaction() as conn:
+            yield conn
+            await claims.fence(conn, self.job)
+
+    async def fence(self, conn: AsyncConnection[Any]) -> None:
+        """Hold the job until the end of this connection's transaction, or raise `LeaseLost`.
+
+        Guards your own writes in a transaction that does not end the job. `transaction()` needs no
+        fence: it ends with one.
+        """
+        if conn is not self._ending:
+            await claims.fence(conn, self.job)
+
+    async def shared(self, make: Callable[[], AbstractAsyncContextManager[T]]) -> T:
+        """What `make` opens, once for all jobs of this worker; closed when the worker ends.
+
+        For what is costly to make, such as a pool of HTTP connections.
+        """
+        return await self._services.shared.get(make)
+
+    def progress(self, done: float, total: float | None = None, note: str | None = None) -> None:
+        """Say how far the job is. Cheap: only the last word is written, about once a second."""
+        if self.abandoned:
+            return
+        text = None if note is None else storable(str(note))[:NOTE_LENGTH]
+        whole = None if total is None else float(total)
+        self._services.note_progress(self.job, float(done), whole, text)
+
+    def milliseconds(self) -> int:
+        """How long the handler has been running."""
+        return int((time.perf_counter() - self.started) * 1000)
+
+
+class SyncContext:
+    """The context of one attempt, for a plain function, which runs in a thread."""
+
+    __slots__ = ("_ctx", "_loop")
+
+    def __init__(self, ctx: Context, loop: asyncio.AbstractEventLoop | None = None) -> None:
+        self._ctx = ctx
+        self._loop = loop
+
+    job = property(lambda self: self._ctx.job, doc="The job.")
+    token = property(lambda self: self._ctx.token, doc="The fencing token.")
+    correlation_id = property(
+        lambda self: self._ctx.correlation_id, doc="What this job is part of."
+    )
+    log = property(lambda self: self._ctx.log, doc="A logger bound to the job.")
+    cancelled = property(
+        lambda self: self._ctx.cancelled, doc="Whether the job is to be cancelled."
+    )
+
+    stopping = property(lambda self: self._ctx.stopping, doc="Whether the worker drains.")
+
+    @contextmanager
+    def transaction(self, result: Callable[[], object] | None = None) -> Iterator[Connection[Any]]:
+        """As `Context.transaction`, on a synchronous connection.
+
+        `result` is asked for at the end.
+        """
+        ctx = self._ctx
+        with ctx._services.transaction_in_thread() as conn:  # noqa: SLF001
+            ctx._ending = conn  # noqa: SLF001
+            try:
+                yield conn
+                ctx._check_steps()  # noqa: SLF001
+                claims.complete_one_now(
+                    conn, ctx.job, dump_result(result() if result else None), ctx.milliseconds()
+                )
+            finally:
+                ctx._ending = None  # noqa: SLF001
+        ctx.settled = True
+
+    def step(self, name: str, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """As `Context.step`; the function runs in this thread."""
+        steps = self._ctx._open_steps(name)  # noqa: SLF001
+        position = steps.take(name)
+        if not steps.loaded:
+            self._wait(steps.load())
+        found = steps.find(position, name, "call")
+        if found is not None:
+            stored: T = value_of(found)
+            return stored
+        started = time.perf_counter()
+        with steps.running():
+            result = fn(*args, **kwargs)
+        self._wait(steps.save(steps.made(position, name, result, started)))
+        return result
+
+    def step_in_transaction(
+        self,
+        name: str,
+        fn: Callable[Concatenate[Connection[Any], P], T],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """As `Context.step_in_transaction`, on a synchronous connection."""
+        steps = self._ctx._open_steps(name)  # noqa: SLF001
+        position = steps.take(name)
+        if not steps.loaded:
+            self._wait(steps.load())
+        found = steps.find(position, name, "call")
+        if found is not None:
+            stored: T = value_of(found)
+            return stored
+        started = time.perf_counter()
+        with steps.running(), self._ctx._services.transaction_in_thread() as conn:  # noqa: SLF001
+            result = fn(conn, *args, **kwargs)
+            engine_steps.save_one_now(conn, steps.made(position, name, result, started))
+        return result
+
+    def sleep(self, seconds: float) -> None:
+        """As `Context.sleep`."""
+        self._wait(self._ctx._open_steps("sleep").sleep(seconds))  # noqa: SLF001
+
+    def wait_for(self, event: str, key: str, timeout: float | None = None) -> Any:  # noqa: ANN401 - whatever was emitted
+        """As `Context.wait_for`."""
+        return self._wait(self._ctx._open_steps("wait_for").wait_for(event, key, timeout))  # noqa: SLF001
+
+    def _wait(self, work: Coroutine[Any, Any, T]) -> T:
+        """Let the worker's event loop do something, and wait for it here."""
+        assert self._loop is not None  # noqa: S101  # given by whoever runs handlers in threads
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    def progress(self, done: float, total: float | None = None, note: str | None = None) -> None:
+        """Say how far the job is."""
+        self._ctx.progress(done, total, note)

@@ -1,0 +1,42 @@
+"""Schedules that are part of an app's code."""
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime, time, timedelta
+from typing import Any, TypedDict
+
+from ostinato._core.engine.schedules import CatchUp, Gap, Overlap, Schedule, Weekday
+from ostinato._core.runtime.handlers.kinds import JobKind
+
+__all__ = ["Times", "declared"]
+
+
+class Times(TypedDict, total=False):
+    """When a declared schedule fires: the fields of `Schedule` that are not the kind's."""
+
+    cron: str
+    at_time: time
+    weekdays: Sequence[Weekday]
+    zone: str
+    gap: Gap
+    overlap: Overlap
+    key: str
+    queue: str
+    priority: int
+    tenant_id: str
+    catch_up: CatchUp
+    catch_up_most: int
+    catch_up_age: timedelta
+    grace: timedelta
+    jitter: timedelta
+    starts_at: datetime
+    ends_at: datetime
+
+
+def declared(
+    owner: str, kind: JobKind[Any], name: str, args: Mapping[str, object], times: Times
+) -> Schedule:
+    """A schedule of a kind, with arguments that the kind's handler takes."""
+    checked: dict[str, object] = json.loads(kind.arguments.dump_scheduled(args))
+    chosen: Times = {"queue": kind.queue, "priority": kind.priority, "tenant_id": "default"}
+    return Schedule(name, kind.name, checked, owner=owner, **(chosen | times))

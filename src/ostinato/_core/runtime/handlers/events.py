@@ -1,0 +1,258 @@
+"""Types of events and their subscribers, as an app declares them.
+
+    paid = billing.event("invoice.paid", version=1, payload=InvoicePaid)
+
+    @billing.on("invoice.paid")
+    async def send_receipt(ctx, event): ...
+
+    await paid.emit(conn, InvoicePaid(id=7), key="invoice-7")      # in the caller's transaction
+
+A payload is checked against its declared type when an event is told, and again when it arrives.
+"""
+
+import inspect
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Generic, Literal, TypedDict, TypeVar
+
+import psycopg
+import pydantic
+from psycopg import AsyncConnection
+
+from ostinato._core.base.backoff import Retry
+from ostinato._core.base.errors import InvalidInput
+from ostinato._core.base.events import Event, EventType, OnPoison, Start
+from ostinato._core.base.jsonio import dump_args
+from ostinato._core.engine import outbox, subscriptions
+from ostinato._core.engine.outbox import NewEvent
+from ostinato._core.engine.subscriptions import Delivery
+from ostinato._core.runtime.handlers.kinds import MAX_ARGS_BYTES, Handler, Target
+
+__all__ = ["Envelope", "EventKind", "Subscriber", "Types", "register"]
+
+M = TypeVar("M")
+
+LONGEST_SUBSCRIPTION = 200
+
+
+class Envelope(TypedDict, total=False):
+    """What an event has beside its payload, as a caller may give it."""
+
+    key: str | None
+    tenant: str | None
+    correlation_id: str | None
+    occurred_at: datetime | None
+
+
+class EventKind(Generic[M]):
+    """A type of event that this app tells."""
+
+    def __init__(self, producer: str, declared: EventType) -> None:
+        self.producer = producer
+        self.type = declared
+        self._adapter: pydantic.TypeAdapter[Any] | None = None
+        if declared.payload is not None:
+            self._adapter = pydantic.TypeAdapter(declared.payload)
+
+    @property
+    def name(self) -> str:
+        """What the event is called."""
+        return self.type.name
+
+    async def emit(
+        self,
+        to: Target,
+        payload: M | Mapping[str, object],
+        *,
+        key: str | None = None,
+        tenant: str | None = None,
+        correlation_id: str | None = None,
+        occurred_at: datetime | None = None,
+    ) -> int:
+        """Tell that it happened, in the transaction of a connection, and return the event's id.
+
+        Events of a tenant with the same `key` are delivered in the order of their commits. Tenant
+        and correlation id are those of the flow unless given.
+        """
+        event = self.new(payload, key, tenant, correlation_id, occurred_at)
+        async with _connection(to) as conn:
+            return await outbox.emit(conn, event)
+
+    async def emit_many(
+        self,
+        to: Target,
+        payloads: Iterable[tuple[M | Mapping[str, object], str | None]],
+        *,
+        tenant: str | None = None,
+        correlation_id: str | None = None,
+        occurred_at: datetime | None = None,
+    ) -> list[int]:
+        """Tell many, each a payload with its key, in one statement; returns the ids in order."""
+        events = [
+            self.new(payload, key, tenant, correlation_id, occurred_at) for payload, key in payloads
+        ]
+        async with _connection(to) as conn:
+            return await outbox.emit_many(conn, events)
+
+    def emit_now(
+        self,
+        conn: psycopg.Connection[Any],
+        payload: M | Mapping[str, object],
+        *,
+        key: str | None = None,
+        tenant: str | None = None,
+        correlation_id: str | None = None,
+        occurred_at: datetime | None = None,
+    ) -> int:
+        """As `emit`, on the synchronous connection of a plain function."""
+        return outbox.emit_now(conn, self.new(payload, key, tenant, correlation_id, occurred_at))
+
+    def new(
+        self,
+        payload: M | Mapping[str, object],
+        key: str | None,
+        tenant: str | None,
+        correlation_id: str | None,
+        occurred_at: datetime | None,
+    ) -> NewEvent:
+        """The event as the engine takes it."""
+        return NewEvent(
+            self.type.name,
+            self.dump(payload),
+            self.producer,
+            key,
+            self.type.version,
+            tenant,
+            correlation_id,
+            occurred_at,
+        )
+
+    def dump(self, payload: object) -> str:
+        """A payload as JSON text, if it is as the type says."""
+        if self._adapter is None:
+            return dump_args(payload, MAX_ARGS_BYTES)
+        try:
+            raw = self._adapter.dump_json(self._adapter.validate_python(payload), by_alias=True)
+        except pydantic.ValidationError as error:
+            raise self._invalid(error) from None
+        except (pydantic.PydanticUserError, ValueError, TypeError):
+            return dump_args(payload, MAX_ARGS_BYTES)  # names the place that cannot be stored
+        if len(raw) > MAX_ARGS_BYTES or b"\\u0000" in raw or b"NaN" in raw or b"Infinity" in raw:
+            dump_args(json.loads(raw), MAX_ARGS_BYTES)
+        return str(raw, "utf-8")
+
+    def load(self, text: str) -> Any:  # noqa: ANN401 - what the type says
+        """A payload from JSON text, as the type says."""
+        if self._adapter is None:
+            return json.loads(text)
+        try:
+            return self._adapter.validate_json(text)
+        except pydantic.ValidationError as error:
+            raise self._invalid(error) from None
+
+    def schema(self) -> str | None:
+        """The JSON schema of the payload."""
+        return None if self._adapter is None else json.dumps(self._adapter.json_schema())
+
+    def _invalid(self, error: pydantic.ValidationError) -> InvalidInput:
+        faults = [
+            f"{'.'.join(str(part) for part in fault['loc']) or 'payload'}: {fault['msg']}"
+            for fault in error.errors(include_input=False, include_url=False)
+        ]
+        called = getattr(self.type.payload, "__qualname__", self.type.payload)
+        return InvalidInput(
+            f"event {self.type.name} has a bad payload: {'; '.join(faults[:5])}",
+            hint=f"Version {self.type.version} of it is as {called} says.",
+            type=self.type.name,
+            faults=faults[:20],
+        )
+
+
+@dataclass
+class Subscriber:
+    """A subscription and its handler, which gets a context and the event."""
+
+    name: str
+    types: tuple[str, ...]
+    handler: Handler
+    mode: Literal["job", "relay"] = "job"
+    known: "Types" = field(default_factory=lambda: Types({}), repr=False)
+    """The types whose payloads are checked on arrival."""
+    retry: Retry = field(default_factory=Retry)
+    timeout: float | None = None
+    tenant: str | None = None
+    on_poison: OnPoison = "skip"
+    start: Start = "now"
+    concurrency: int = 16
+    is_async: bool = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.types or not 1 <= len(self.name) <= LONGEST_SUBSCRIPTION:
+            raise InvalidInput(
+                f"a subscription {self.name!r} to {self.types} makes no sense",
+                hint='Name types of events: @app.on("invoice.paid"). "*" stands for all of them.',
+            )
+        if len(inspect.signature(self.handler).parameters) != 2:  # noqa: PLR2004
+            raise InvalidInput(
+                f"{self.name} must take two parameters, the context and the event",
+                hint="Write: async def handler(ctx, event).",
+            )
+        if self.concurrency < 1 or (self.timeout is not None and self.timeout <= 0):
+            raise InvalidInput(
+                f"{self.name} has concurrency {self.concurrency} and timeout {self.timeout}",
+                hint="Both are positive; leave the timeout out for no limit.",
+            )
+        self.is_async = inspect.iscoroutinefunction(inspect.unwrap(self.handler))
+
+    def __call__(self, ctx: Any, event: Event[Any], /) -> Any:  # noqa: ANN401
+        """Call the handler directly, as a test does."""
+        return self.handler(ctx, event)
+
+
+class Types:
+    """The declared types of an app: what turns a delivery into an event."""
+
+    def __init__(self, declared: Mapping[tuple[str, int], EventKind[Any]]) -> None:
+        self._kinds = declared
+
+    def event(self, delivery: Delivery) -> Event[Any]:
+        """The event; a payload of a type that is not declared here is plain JSON."""
+        kind = self._kinds.get((delivery.type, delivery.version))
+        load: Callable[[str], Any] = json.loads if kind is None else kind.load
+        return Event(
+            delivery.event_id,
+            delivery.position,
+            delivery.type,
+            delivery.version,
+            delivery.tenant_id,
+            delivery.correlation_id,
+            delivery.occurred_at,
+            delivery.producer,
+            delivery.ordering_key,
+            load(delivery.payload),
+        )
+
+
+async def register(
+    conn: AsyncConnection[Any], kinds: Sequence[EventKind[Any]], subscribers: Sequence[Subscriber]
+) -> None:
+    """Declare types and subscriptions, as a worker does when it starts."""
+    rows = {(kind.type.name, kind.type.version): kind.schema() for kind in kinds}
+    await outbox.register_types(conn, [(*key, schema) for key, schema in rows.items()])
+    for each in subscribers:
+        await subscriptions.subscribe(
+            conn,
+            each.name,
+            types=None if "*" in each.types else each.types,
+            tenant_id=each.tenant,
+            kind=each.name if each.mode == "job" else None,
+            on_poison=each.on_poison,
+            start=each.start,
+        )
+
+
+def _connection(to: Target) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
+    return nullcontext(to) if isinstance(to, AsyncConnection) else to.connection()

@@ -1,0 +1,285 @@
+"""A kind of job.
+
+Its handler, its policy, and its arguments as the handler's type hints describe them.
+"""
+
+import copy
+import inspect
+import json
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any, Generic, ParamSpec, Protocol, TypedDict, Unpack
+
+import pydantic
+from psycopg import AsyncConnection
+
+from ostinato._core.base.backoff import Retry
+from ostinato._core.base.errors import InvalidInput
+from ostinato._core.base.jsonio import dump_args
+from ostinato._core.engine import clock, jobs
+from ostinato._core.engine.jobs import NewJob, Unique
+
+__all__ = ["MAX_ARGS_BYTES", "Arguments", "Handler", "JobKind", "Options", "new_job"]
+
+P = ParamSpec("P")
+Handler = Callable[..., Any]
+
+MAX_ARGS_BYTES = 262_144
+SLOT = "scheduled_for"
+_SOME_SLOT = {
+    "schedule": "-",
+    "key": None,
+    "local": "2026-01-01T00:00:00",
+    "zone": "UTC",
+    "at": "2026-01-01T00:00:00Z",
+}
+LEAST_PRIORITY, MOST_PRIORITY = -32_768, 32_767
+
+
+class Lender(Protocol):
+    """What lends a connection and rings the doorbell after its use: a `Client`."""
+
+    def connection(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
+        """A connection on which each call is committed at once."""
+
+
+Target = Lender | AsyncConnection[Any]
+
+
+class Options(TypedDict, total=False):
+    """How one job differs from its kind."""
+
+    queue: str
+    priority: int
+    run_at: datetime
+    delay: float
+    """Seconds from now; instead of `run_at`."""
+    tenant: str
+    correlation_id: str
+    limit_key: str
+    unique: Unique
+    max_attempts: int
+
+
+class Arguments:
+    """The arguments of a handler: checked when a job is enqueued, and again when it runs."""
+
+    def __init__(self, kind: str, handler: Handler) -> None:
+        self.kind = kind
+        self.signature = _signature(kind, handler)
+        fields: dict[str, Any] = {}
+        for parameter in list(self.signature.parameters.values())[1:]:
+            default = ... if parameter.default is parameter.empty else parameter.default
+            hint = Any if parameter.annotation is parameter.empty else parameter.annotation
+            # Aliased, because a model refuses fields that start with an underscore or hide its own
+            # names.
+            fields[f"arg_{parameter.name}"] = (hint, pydantic.Field(default, alias=parameter.name))
+        self._names = {f"arg_{name}": name for name in list(self.signature.parameters)[1:]}
+        config = pydantic.ConfigDict(
+            extra="forbid",
+            allow_inf_nan=False,
+            ser_json_inf_nan="constants",
+            arbitrary_types_allowed=False,
+        )
+        try:
+            self._model = pydantic.create_model(kind, __config__=config, **fields)
+        except pydantic.errors.PydanticUserError as error:
+            raise InvalidInput(
+                f"the arguments of {kind} cannot be stored as JSON: {error.message}",
+                hint="Use JSON-like types: str, int, float, bool, None, list, dict, datetime, UUID,"
+                " Decimal, dataclasses, models.",
+                kind=kind,
+            ) from error
+        self._validator = self._model.__pydantic_validator__
+        self._serializer = self._model.__pydantic_serializer__
+
+    def schema(self) -> str:
+        """The JSON schema of the arguments."""
+        return json.dumps(self._model.model_json_schema())
+
+    def dump(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> str:
+        """Arguments of a call as JSON text."""
+        if not args:
+            return self.dump_values(kwargs)
+        try:
+            bound = self.signature.bind(None, *args, **kwargs)
+        except TypeError as error:
+            raise InvalidInput(
+                f"{self.kind}: {error}", hint=self._usage(), kind=self.kind
+            ) from None
+        values = dict(list(bound.arguments.items())[1:])
+        return self.dump_values(values)
+
+    def dump_values(self, values: Mapping[str, object]) -> str:
+        """Named arguments as JSON text."""
+        try:
+            raw = self._serializer.to_json(
+                self._validator.validate_python(dict(values)), by_alias=True
+            )
+        except pydantic.ValidationError as error:
+            raise self._invalid(error) from None
+        except (pydantic.PydanticUserError, ValueError, TypeError):
+            return dump_args(dict(values), MAX_ARGS_BYTES)  # names the place that cannot be stored
+        if len(raw) > MAX_ARGS_BYTES or b"\\u0000" in raw or b"NaN" in raw or b"Infinity" in raw:
+            dump_args(json.loads(raw), MAX_ARGS_BYTES)
+        return str(raw, "utf-8")
+
+    def dump_scheduled(self, values: Mapping[str, object]) -> str:
+        """The arguments of a schedule as JSON text: the slot is added when it fires."""
+        if SLOT not in self.signature.parameters:
+            return self.dump_values(values)
+        whole: dict[str, Any] = json.loads(self.dump_values({**values, SLOT: _SOME_SLOT}))
+        return dump_args({name: whole[name] for name in whole if name != SLOT}, MAX_ARGS_BYTES)
+
+    def load(self, text: str) -> dict[str, Any]:
+        """The keyword arguments of the handler, from JSON text."""
+        try:
+            values: dict[str, Any] = self._validator.validate_json(text).__dict__
+        except pydantic.ValidationError as error:
+            plain = None if SLOT in self.signature.parameters else _without_slot(text)
+            if plain is None:
+                raise self._invalid(error) from None
+            return self.load(plain)
+        return {name: values[field] for field, name in self._names.items()}
+
+    def _invalid(self, error: pydantic.ValidationError) -> InvalidInput:
+        faults = [
+            f"{'.'.join(str(part) for part in fault['loc']) or 'args'}: {fault['msg']}"
+            for fault in error.errors(include_input=False, include_url=False)
+        ]
+        return InvalidInput(
+            f"{self.kind} got bad arguments: {'; '.join(faults[:5])}",
+            hint=self._usage(),
+            kind=self.kind,
+            faults=faults[:20],
+        )
+
+    def _usage(self) -> str:
+        parameters = list(self.signature.parameters.values())[1:]
+        return (
+            f"It takes: {', '.join(str(parameter) for parameter in parameters) or 'no arguments'}."
+        )
+
+
+@dataclass
+class JobKind(Generic[P]):
+    """A kind of job. `enqueue` takes the handler's own arguments, without the context."""
+
+    name: str
+    handler: Handler
+    queue: str = "default"
+    priority: int = 0
+    retry: Retry = field(default_factory=Retry)
+    timeout: float | None = None
+    arguments: Arguments = field(init=False, repr=False)
+    is_async: bool = field(init=False, repr=False)
+    chosen: Options = field(default_factory=Options, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.timeout is not None and self.timeout <= 0:
+            raise InvalidInput(
+                f"timeout of {self.name} must be positive, got {self.timeout}",
+                hint="Leave it out for no limit.",
+            )
+        if not LEAST_PRIORITY <= self.priority <= MOST_PRIORITY:
+            raise InvalidInput(
+                f"priority of {self.name} must be from -32768 to 32767, got {self.priority}",
+                hint="Lower runs first; 0 is usual.",
+            )
+        self.arguments = Arguments(self.name, self.handler)
+        self.is_async = inspect.iscoroutinefunction(inspect.unwrap(self.handler))
+
+    def __call__(self, ctx: Any, /, *args: P.args, **kwargs: P.kwargs) -> Any:  # noqa: ANN401
+        """Call the handler directly, as a test does."""
+        return self.handler(ctx, *args, **kwargs)
+
+    def options(self, **options: Unpack[Options]) -> "JobKind[P]":
+        """The same kind with other choices for the next jobs: when, where, for whom."""
+        if "run_at" in options and "delay" in options:
+            raise InvalidInput(f"{self.name} got both run_at and delay", hint="Give one of them.")
+        changed = copy.copy(self)
+        changed.chosen = self.chosen | options
+        return changed
+
+    async def enqueue(self, to: Target, /, *args: P.args, **kwargs: P.kwargs) -> int:
+        """Add a job and return its id.
+
+        In the transaction of a connection, or through a client in one of its own.
+        """
+        text = self.arguments.dump(args, kwargs)
+        async with connection_of(to) as conn:
+            return await jobs.enqueue(conn, await self._new(conn, text))
+
+    async def enqueue_many(
+        self, to: Target, arguments: Iterable[Mapping[str, object]]
+    ) -> list[int]:
+        """Add a job for each set of named arguments, in one statement; returns the ids in order."""
+        texts = [self.arguments.dump_values(values) for values in arguments]
+        async with connection_of(to) as conn:
+            job = await self._new(conn, "{}")
+            return await jobs.enqueue_many(conn, [replace(job, args=text) for text in texts])
+
+    async def _new(self, conn: AsyncConnection[Any], args: str) -> NewJob:
+        job = NewJob(self.name, args, self.queue, self.priority)
+        return await new_job(conn, job, self.chosen) if self.chosen else job
+
+
+async def new_job(conn: AsyncConnection[Any], job: NewJob, options: Options) -> NewJob:
+    """A job with some options. A delay counts from the database's time, not from ours."""
+    run_at = options.get("run_at")
+    if "delay" in options:
+        run_at = await clock.now(conn) + timedelta(seconds=options["delay"])
+    return replace(
+        job,
+        queue=options.get("queue", job.queue),
+        priority=options.get("priority", job.priority),
+        run_at=run_at,
+        tenant_id=options.get("tenant"),
+        correlation_id=options.get("correlation_id"),
+        limit_key=options.get("limit_key"),
+        unique=options.get("unique"),
+        max_attempts=options.get("max_attempts"),
+    )
+
+
+def connection_of(to: Target) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
+    """The connection itself, or one that a client lends."""
+    return nullcontext(to) if isinstance(to, AsyncConnection) else to.connection()
+
+
+def _without_slot(text: str) -> str | None:
+    """The arguments without the slot that a schedule put at their end; None: there is none."""
+    head, found, tail = text.rpartition(f'"{SLOT}":')
+    try:
+        alone = bool(found) and len(json.loads(f'{{"{SLOT}":{tail}')) == 1
+    except ValueError:
+        alone = False
+    return f"{head.rstrip().removesuffix(',')}}}" if alone else None
+
+
+def _signature(kind: str, handler: Handler) -> inspect.Signature:
+    """The handler's signature with its hints resolved; the first parameter is the context."""
+    try:
+        signature = inspect.signature(handler, eval_str=True)
+    except NameError as error:
+        raise InvalidInput(
+            f"a type hint of {kind} cannot be resolved: {error}",
+            hint="Import the type at module level, outside `if TYPE_CHECKING`.",
+        ) from error
+    parameters = list(signature.parameters.values())
+    odd = [
+        p.name
+        for p in parameters
+        if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+        or (p.kind is p.POSITIONAL_ONLY and p is not parameters[0])
+    ]
+    if not parameters or odd:
+        raise InvalidInput(
+            f"{kind} must take the context first and then named arguments only"
+            + (f", not {', '.join(odd)}" if odd else ""),
+            hint="Write: async def handler(ctx, invoice_id: int, …).",
+            kind=kind,
+        )
+    return signature

@@ -1,0 +1,1 @@
+"""What is observed: metrics, traces, panels, checks of a machine, and scenarios."""

@@ -1,0 +1,50 @@
+"""What is missing on this machine for an application to work, and what to do about it.
+
+    def look() -> list[Trouble]:
+        ...  # files, folders, libraries, settings: what can be seen without the database
+
+    CHECKUP = Checkup(look)
+
+`App(doctor="module:CHECKUP")` lets `ostinato doctor` ask.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ostinato._core.base.redact import redact
+from ostinato._core.runtime.handlers.app import App
+from ostinato._core.runtime.named import named
+
+__all__ = ["Checkup", "Trouble", "examine"]
+
+
+class Trouble(NamedTuple):
+    """Something that is missing, in a sentence, and what to do."""
+
+    problem: str
+    hint: str
+
+
+@dataclass(frozen=True)
+class Checkup:
+    """How an application is asked; it runs in a thread and may take its time."""
+
+    look: Callable[[], Sequence[Trouble]]
+
+
+async def examine(apps: Iterable[App]) -> dict[str, list[Trouble]]:
+    """The troubles by application, of those that have a checkup. One that fails is a trouble."""
+    return {
+        app.name: await asyncio.to_thread(_troubles, app.doctor)
+        for app in apps
+        if app.doctor is not None
+    }
+
+
+def _troubles(place: str) -> list[Trouble]:
+    try:
+        return [Trouble(*each) for each in named(place, Checkup).look()]
+    except Exception as error:  # noqa: BLE001 - whatever it is, the others are still examined
+        return [Trouble(redact(f"it could not be examined: {error!r}"), f"Mend {place}.")]

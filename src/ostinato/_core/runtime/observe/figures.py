@@ -1,0 +1,90 @@
+"""Figures of an application, for Prometheus: what only its tables know, asked when somebody looks.
+
+    UNPAID = Gauge("ostinato_billing_unpaid", "Invoices that nobody has paid.")
+
+    async def record(conn: AsyncConnection[Any]) -> Recorder: ...    # as a worker, who sees all
+
+    FIGURES = Figures((UNPAID,), record)
+
+`App(metrics="module:FIGURES")` puts them on the API's `/metrics` and into `ostinato metrics`. That
+page is open to whoever can reach it, so no label may name what belongs to a tenant. An application
+that cannot answer is counted and left out: the others, and the engine, are shown.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from psycopg import AsyncConnection
+
+from ostinato._core.base.errors import InvalidInput
+from ostinato._core.base.log import get_logger
+from ostinato._core.base.metrics import FIGURE_FAILURES, Gauge, Recorder
+from ostinato._core.base.redact import redact
+from ostinato._core.db.pool import transaction
+from ostinato._core.runtime.handlers.app import App
+from ostinato._core.runtime.named import named
+
+__all__ = ["Figures", "Shown", "ask", "declared", "figures_of"]
+
+log = get_logger("figures")
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The gauges of an application, and how the database is asked for their values."""
+
+    metrics: tuple[Gauge, ...]
+    record: Callable[[AsyncConnection[Any]], Awaitable[Recorder]]
+    """Is given a worker's connection, in a transaction."""
+    seconds: float = 5.0
+    """The longest that it may take: a scrape waits for ten seconds or so."""
+
+
+class Shown(NamedTuple):
+    """What some applications tell: add both to those of the engine."""
+
+    metrics: list[Gauge]
+    recorders: list[Recorder]
+
+
+async def ask(conn: AsyncConnection[Any], apps: Iterable[App], failures: Recorder) -> Shown:
+    """The figures of the applications that can tell them; the others are counted and logged."""
+    shown = Shown([], [])
+    for app in apps:
+        if app.metrics is None:
+            continue
+        failures.add(FIGURE_FAILURES, app.name, by=0)  # a series that is there before it is needed
+        try:
+            figures = _loaded(app.name, app.metrics)
+            async with asyncio.timeout(figures.seconds), transaction(conn):
+                recorder = await figures.record(conn)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is this application's
+            failures.add(FIGURE_FAILURES, app.name)
+            log.warning("figures_failed", app=app.name, error=redact(f"{error!r}"))
+        else:
+            shown.metrics.extend(figures.metrics)
+            shown.recorders.append(recorder)
+    return shown
+
+
+def figures_of(apps: Iterable[App]) -> dict[str, Figures]:
+    """The figures by the name of their application."""
+    return {app.name: _loaded(app.name, app.metrics) for app in apps if app.metrics is not None}
+
+
+def declared(apps: Iterable[App]) -> list[Gauge]:
+    """The gauges of some applications."""
+    return [metric for figures in figures_of(apps).values() for metric in figures.metrics]
+
+
+def _loaded(app: str, place: str) -> Figures:
+    found = named(place, Figures)
+    strays = [each.name for each in found.metrics if not each.name.startswith(f"ostinato_{app}_")]
+    if strays:
+        raise InvalidInput(
+            f"app {app!r} has figures of another name: {', '.join(strays)}",
+            hint=f"Name them ostinato_{app}_<what is measured>.",
+        )
+    return found

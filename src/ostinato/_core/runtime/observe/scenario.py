@@ -1,0 +1,140 @@
+"""Scenarios: what an application promises, shown end to end on a running system.
+
+    async def run(system: System) -> None:
+        made = await system.call("POST", "/v1/invoices", status=201, json={"amount": 7})
+        system.proved("an invoice is made")
+
+    SCENARIO = Scenario("billing", "An invoice is made, sent and paid.", run)
+
+`App(demo="module:SCENARIO")` adds it to `ostinato demo`. A scenario asks over HTTP, as callers do,
+scripts the outside world in the sandbox, and may be run again and again on the same system.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, NoReturn, TypeVar
+
+import httpx
+
+from ostinato._core.base.errors import NotConfigured
+from ostinato._core.runtime.client import Client
+
+__all__ = ["Scenario", "ScenarioFailed", "System"]
+
+T = TypeVar("T")
+
+LOOK_SECONDS = 0.05
+WAIT_SECONDS = 30.0
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+class ScenarioFailed(Exception):
+    """Something is not as it was promised."""
+
+
+@dataclass
+class System:
+    """A running system, as a scenario sees it."""
+
+    http: httpx.AsyncClient
+    """Asks the API, with the key of the demo."""
+    tenant_id: str
+    sandbox: httpx.AsyncClient | None = None
+    database: Client | None = None
+    say: Callable[[str], None] = lambda _: None
+    """Hears what was proved, as it happens."""
+    proofs: list[str] = field(default_factory=list)
+    run: str = field(default_factory=lambda: "".join(secrets.choice(LETTERS) for _ in range(10)))
+    """Letters that are new in every run, for names that are used once."""
+
+    async def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        status: int = 200,
+        **options: Any,  # noqa: ANN401 - as httpx
+    ) -> httpx.Response:
+        """Ask the API, which must answer with this status."""
+        return await self._ask(self.http, method, path, status, options)
+
+    async def tell_sandbox(
+        self,
+        method: str,
+        path: str,
+        *,
+        status: int = 200,
+        **options: Any,  # noqa: ANN401 - as httpx
+    ) -> httpx.Response:
+        """Ask the sandbox, which must answer with this status."""
+        if self.sandbox is None:
+            raise NotConfigured(
+                "this system has no sandbox", hint="Start it with `ostinato up --demo`."
+            )
+        return await self._ask(self.sandbox, method, path, status, options)
+
+    def client(self) -> Client:
+        """The database, for what has no route."""
+        if self.database is None:
+            raise NotConfigured(
+                "the database of this system is not known here",
+                hint="Name its folder with --data-dir, or set OSTINATO_DATABASE_URL.",
+            )
+        return self.database
+
+    async def until(
+        self, what: str, look: Callable[[], Awaitable[T | None]], seconds: float = WAIT_SECONDS
+    ) -> T:
+        """Look again and again until there is something to see."""
+        give_up = asyncio.get_running_loop().time() + seconds
+        while (found := await look()) is None:
+            if asyncio.get_running_loop().time() > give_up:
+                self.fail(f"after {seconds:g} s still not: {what}")
+            await asyncio.sleep(LOOK_SECONDS)
+        return found
+
+    def proved(self, what: str) -> None:
+        """Note that something is as it was promised."""
+        self.proofs.append(what)
+        self.say(what)
+
+    def check(self, what: str, holds: object, found: object = None) -> None:
+        """Prove something that holds; anything else fails the scenario."""
+        if not holds:
+            self.fail(f"not so: {what}" + ("" if found is None else f"; found {found!r:.500}"))
+        self.proved(what)
+
+    def fail(self, what: str) -> NoReturn:
+        """End the scenario: something is not as it was promised."""
+        raise ScenarioFailed(what)
+
+    async def _ask(
+        self,
+        http: httpx.AsyncClient,
+        method: str,
+        path: str,
+        status: int,
+        options: dict[str, Any],
+    ) -> httpx.Response:
+        try:
+            answer = await http.request(method, path, **options)
+        except httpx.HTTPError as error:
+            self.fail(f"{method} {path} had no answer: {type(error).__name__} {error}")
+        if answer.status_code != status:
+            self.fail(
+                f"{method} {path} was answered {answer.status_code}, not {status}:"
+                f" {answer.text[:300]}"
+            )
+        return answer
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One thing to show."""
+
+    name: str
+    about: str
+    """What it proves, in a sentence."""
+    run: Callable[[System], Awaitable[None]]

@@ -1,0 +1,85 @@
+"""Traces through OpenTelemetry, for those who have it: one span for each attempt.
+
+The trace id is made from the correlation id, so that everything done for one request is one trace,
+in whatever process it ran, without a header being handed on. What a handler starts by itself lies
+under the span of its attempt. Nothing here runs unless the setting `traces` is on; the exporter is
+set up by the program, in the usual way of OpenTelemetry.
+"""
+
+import hashlib
+import random
+import re
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Executor
+from typing import Any
+
+from ostinato._core.base.errors import NotConfigured
+from ostinato._core.runtime.handlers.context import Context
+from ostinato._core.runtime.handlers.kinds import JobKind
+from ostinato._core.runtime.worker.execute import Failed, Verdict, execute
+
+__all__ = ["Execute", "chosen", "trace_id"]
+
+Execute = Callable[[JobKind[Any], Context, Executor, random.Random], Awaitable[Verdict]]
+
+SAMPLED = 1
+_TRACE_ID = re.compile(r"[0-9a-f]{32}")
+
+
+def chosen(*, traces: bool) -> Execute:
+    """How attempts are run: plainly, or each in a span."""
+    return _traced() if traces else execute
+
+
+def trace_id(correlation_id: str) -> int:
+    """The trace of a correlation id: itself, if a trace is what it was taken from."""
+    if _TRACE_ID.fullmatch(correlation_id) and int(correlation_id, 16):
+        return int(correlation_id, 16)
+    return _number(correlation_id, 16)
+
+
+def _number(text: str, length: int) -> int:
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest[:length], "big") or 1  # all zeros means "no trace"
+
+
+def _traced() -> Execute:
+    try:
+        from opentelemetry import trace  # noqa: PLC0415 - an extra that need not be installed
+    except ImportError:
+        raise NotConfigured(
+            "traces are on, but OpenTelemetry is not installed",
+            hint="pip install 'ostinato[traces]', or switch the setting `traces` off.",
+        ) from None
+    tracer = trace.get_tracer("ostinato")
+
+    async def run(
+        kind: JobKind[Any], ctx: Context, threads: Executor, rng: random.Random
+    ) -> Verdict:
+        job = ctx.job
+        correlation_id = job.correlation_id or f"job-{job.id}"
+        parent = trace.SpanContext(
+            trace_id(correlation_id),
+            _number(f"{correlation_id}/root", 8),
+            is_remote=True,
+            trace_flags=trace.TraceFlags(SAMPLED),
+        )
+        around = trace.set_span_in_context(trace.NonRecordingSpan(parent))
+        attributes: dict[str, str | int] = {
+            "messaging.system": "ostinato",
+            "messaging.operation.type": "process",
+            "messaging.destination.name": job.queue,
+            "messaging.message.id": str(job.id),
+            "ostinato.kind": job.kind,
+            "ostinato.attempt": job.attempt,
+            "ostinato.tenant_id": job.tenant_id,
+            "ostinato.correlation_id": correlation_id,
+        }
+        with tracer.start_as_current_span(job.kind, context=around, attributes=attributes) as span:
+            verdict = await execute(kind, ctx, threads, rng)
+            span.set_attribute("ostinato.verdict", type(verdict).__name__.lower())
+            if isinstance(verdict, Failed):
+                span.set_status(trace.StatusCode.ERROR, verdict.failure.signature)
+            return verdict
+
+    return run

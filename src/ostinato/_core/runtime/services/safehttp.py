@@ -1,0 +1,221 @@
+"""Requests to other people's servers, made so that they cannot be used against us.
+
+The host is looked up once, every address that it has is checked, and the connection goes to a
+checked address, with the host's own name in the request and in the check of its certificate: a
+second answer of the name server has no say. There are no redirects, no proxies of the environment,
+no cookies, no reuse of connections. The whole exchange has one time limit, and of the answer so
+many bytes are read, counted after decompression: a bomb is cut, not unpacked.
+"""
+
+import asyncio
+import socket
+import ssl
+import time
+import zlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import cast
+
+import httpx
+
+from ostinato._core.base.errors import NoAnswer
+from ostinato._core.base.safeurl import Allowed, Target, check_address, parse
+
+__all__ = ["Answer", "Resolver", "post", "system_resolver"]
+
+ANSWER_BYTES = 65_536
+SECONDS = 5.0
+MOST_ADDRESSES = 4
+GZIP = ("gzip", "x-gzip", "deflate")
+EITHER_WINDOW = 47  # zlib and gzip, told apart by their first bytes
+
+Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
+"""The addresses of a host."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back."""
+
+    status: int
+    headers: httpx.Headers
+    body: bytes
+    """Its start, decompressed."""
+    cut: bool
+    """Whether there was more."""
+    milliseconds: int
+
+
+async def system_resolver(host: str, port: int) -> Sequence[str]:
+    """The addresses that the system knows a host by."""
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(line[4][0]) for line in found))
+
+
+async def post(
+    url: str,
+    body: bytes,
+    headers: Mapping[str, str],
+    *,
+    allowed: Allowed = (),
+    seconds: float = SECONDS,
+    answer_bytes: int = ANSWER_BYTES,
+    resolver: Resolver | None = None,
+    tls: ssl.SSLContext | None = None,
+) -> Answer:
+    """Send a body and return the start of the answer, whatever its status.
+
+    Raises `UnsafeAddress` before anything is sent, and `NoAnswer` when there is no answer.
+    """
+    started = time.perf_counter()
+    try:
+        async with asyncio.timeout(seconds):
+            target = parse(url, allowed)
+            addresses = await _addresses(target, allowed, resolver or system_resolver)
+            response = await _send(target, addresses, body, headers, tls or _trusted())
+            try:
+                read, cut = await _read(response, answer_bytes)
+            finally:
+                await response.aclose()
+    except TimeoutError:
+        raise NoAnswer(f"no answer within {seconds:g} s", outcome="timeout") from None
+    except (httpx.HTTPError, OSError) as error:
+        raise _no_answer(error) from error
+    passed = int((time.perf_counter() - started) * 1000)
+    return Answer(response.status_code, response.headers, read, cut, passed)
+
+
+async def _addresses(target: Target, allowed: Allowed, resolver: Resolver) -> list[str]:
+    """The addresses of the target, all of them checked."""
+    if target.address is not None:
+        return [str(target.address)]  # parse has checked it
+    try:
+        found = await resolver(target.host, target.port)
+    except (OSError, UnicodeError) as error:
+        raise NoAnswer(f"the name {target.host} was not found", outcome="dns") from error
+    if not found:
+        raise NoAnswer(f"the name {target.host} has no address", outcome="dns")
+    # One bad address spoils all: a name that points inside as well is no mistake.
+    return [str(check_address(target, address, allowed)) for address in found][:MOST_ADDRESSES]
+
+
+async def _send(
+    target: Target,
+    addresses: Sequence[str],
+    body: bytes,
+    headers: Mapping[str, str],
+    tls: ssl.SSLContext,
+) -> httpx.Response:
+    """Send it to the first address that takes the connection."""
+    for address in addresses[:-1]:
+        try:
+            return await _send_to(target, address, body, headers, tls)
+        except httpx.ConnectError as error:
+            if _is_tls(error):
+                raise
+    return await _send_to(target, addresses[-1], body, headers, tls)
+
+
+async def _send_to(
+    target: Target, address: str, body: bytes, headers: Mapping[str, str], tls: ssl.SSLContext
+) -> httpx.Response:
+    # A transport of its own for each request: connections are pooled by address, and two hosts at
+    # one address must not share one. The transport alone follows no redirect and logs no URL.
+    transport = httpx.AsyncHTTPTransport(verify=tls, trust_env=False)
+    request = httpx.Request(
+        "POST",
+        httpx.URL(
+            scheme=target.scheme,
+            host=address,
+            port=target.port,
+            raw_path=target.path.encode("ascii"),
+        ),
+        headers={
+            **headers,
+            "host": target.authority,
+            "accept-encoding": "identity",
+            "connection": "close",
+        },
+        content=body,
+        # The time limit is around all of it.
+        extensions={} if target.address is not None else {"sni_hostname": target.host},
+    )
+    try:
+        response = await transport.handle_async_request(request)
+    except BaseException:
+        await transport.aclose()
+        raise
+    response.stream = _Closing(cast("httpx.AsyncByteStream", response.stream), transport)
+    return response
+
+
+class _Closing(httpx.AsyncByteStream):
+    """The body of an answer, whose transport goes with it."""
+
+    def __init__(self, stream: httpx.AsyncByteStream, transport: httpx.AsyncHTTPTransport) -> None:
+        self._stream = stream
+        self._transport = transport
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self._stream.__aiter__()
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+        await self._transport.aclose()
+
+
+async def _read(response: httpx.Response, most: int) -> tuple[bytes, bool]:
+    """The start of the answer, at most so many bytes, and whether there was more."""
+    packed = response.headers.get("content-encoding", "").strip().lower() in GZIP
+    unpacker = zlib.decompressobj(EITHER_WINDOW) if packed else None
+    read = bytearray()
+    came = 0
+    async for chunk in response.aiter_raw():
+        came += len(chunk)
+        try:
+            read += chunk if unpacker is None else unpacker.decompress(chunk, most + 1 - len(read))
+        except zlib.error:
+            return bytes(read), True  # not what it says it is: its start is enough
+        if len(read) > most or came > most:
+            return bytes(read[:most]), True
+    return bytes(read), False
+
+
+def _no_answer(error: Exception) -> NoAnswer:
+    """An error of the network in our words: what the other side said stays out."""
+    if _is_tls(error):
+        return NoAnswer(f"the certificate or TLS failed: {_tls_reason(error)}", outcome="tls")
+    if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
+        return NoAnswer("the connection was refused or not answered", outcome="connect")
+    if isinstance(error, httpx.RemoteProtocolError):
+        return NoAnswer("the answer was no HTTP, or ended early", outcome="protocol")
+    return NoAnswer(f"the connection broke: {type(error).__name__}", outcome="reset")
+
+
+def _causes(error: BaseException | None) -> list[BaseException]:
+    found: list[BaseException] = []
+    while error is not None and error not in found:
+        found.append(error)
+        error = error.__cause__ or error.__context__
+    return found
+
+
+def _is_tls(error: BaseException) -> bool:
+    return any(isinstance(cause, ssl.SSLError) for cause in _causes(error))
+
+
+def _tls_reason(error: BaseException) -> str:
+    for cause in _causes(error):
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return cause.verify_message
+        if isinstance(cause, ssl.SSLError):
+            return cause.reason or "handshake failed"
+    return "unknown"
+
+
+@cache
+def _trusted() -> ssl.SSLContext:
+    """The authorities that browsers trust; made once, because that takes milliseconds."""
+    return httpx.create_ssl_context()

@@ -1,0 +1,334 @@
+"""Delivering webhooks: a job for each message and endpoint, and the service that makes them.
+
+    Worker([my_app], …)                              every worker delivers; nothing is to be set up
+    await engine.run_until_idle(webhooks.app())      in a test
+
+A delivery starts (what to send, and where), sends, and settles: delivered in the transaction that
+completes the job, not delivered in one that is fenced by it. So a late worker changes nothing, and
+a message that was sent and not settled is sent again, with the same id and the same bytes. What
+an answer means is decided in `judge`, what comes next in `sql/functions/webhooks.sql`.
+"""
+
+import random
+import ssl
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
+
+from psycopg import AsyncConnection
+
+from ostinato._core.base import backoff
+from ostinato._core.base.backoff import Retry
+from ostinato._core.base.errors import (
+    CommitUnknown,
+    DatabaseUnavailable,
+    InvalidInput,
+    NoAnswer,
+    RetryAfter,
+    UnsafeAddress,
+)
+from ostinato._core.base.metrics import WEBHOOK_ATTEMPTS, WEBHOOK_SECONDS, Recorder
+from ostinato._core.base.redact import MASK, redact
+from ostinato._core.base.safeurl import Allowed, parse_allowed
+from ostinato._core.base.settings import Settings
+from ostinato._core.base.signature import storable
+from ostinato._core.base.webhooks import signed_headers
+from ostinato._core.engine import queues
+from ostinato._core.engine import webhook_work as work
+from ostinato._core.engine.webhook_work import Sending
+from ostinato._core.runtime.handlers.app import App
+from ostinato._core.runtime.handlers.context import Context
+from ostinato._core.runtime.handlers.outcomes import Snooze
+from ostinato._core.runtime.worker.loop import FOREVER
+
+if TYPE_CHECKING:
+    from ostinato._core.runtime.services.safehttp import Answer, Resolver
+
+__all__ = [
+    "KIND",
+    "QUEUE",
+    "DeliveryFailed",
+    "FanOut",
+    "Met",
+    "Sender",
+    "app",
+    "judge",
+    "probe",
+    "with_app",
+]
+
+QUEUE = "webhooks"
+APP_NAME = "webhooks"
+KIND = f"{APP_NAME}.deliver"
+BATCH = 500
+CONTENT_TYPE = "application/cloudevents+json; charset=utf-8"
+USER_AGENT = "ostinato-webhooks"
+LONGEST_RETRY_AFTER = 86_400.0
+AGAIN_SECONDS = 1.0
+ANSWER_LENGTH = 500
+ASKED_LATER = (429, 503)
+GONE = 410
+
+
+class DeliveryFailed(Exception):
+    """A message was not delivered, and its attempts are used up."""
+
+
+class ReceiverGone(DeliveryFailed):
+    """The receiver says that it is there no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """What an attempt met."""
+
+    outcome: str
+    """delivered, failed (by its status), gone, refused (by us), timeout, dns, connect, tls, reset,
+    protocol."""
+    status: int | None = None
+    milliseconds: int = 0
+    answer: str | None = None
+    error: str | None = None
+    retry_after: float | None = None
+    """Seconds that the receiver asked for."""
+
+
+class Sender:
+    """Signs and sends messages."""
+
+    def __init__(
+        self,
+        allowed: Allowed = (),
+        recorder: Recorder | None = None,
+        *,
+        resolver: "Resolver | None" = None,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        self._allowed = allowed
+        self._recorder = recorder
+        self._resolver = resolver
+        self._tls = tls
+
+    async def send(self, sending: Sending) -> Met:
+        """Send a message and say what it met; never raises for what the other side does."""
+        started = time.perf_counter()
+        try:
+            answer = await self._post(sending)
+            met = judge(answer, sending.sent_at, hidden=tuple(sending.headers.values()))
+        except UnsafeAddress as error:
+            met = Met("refused", error=error.message)
+        except NoAnswer as error:
+            met = Met(str(error.values["outcome"]), error=error.message)
+        seconds = time.perf_counter() - started
+        if self._recorder is not None:
+            self._recorder.add(WEBHOOK_ATTEMPTS, met.outcome)
+            self._recorder.observe(WEBHOOK_SECONDS, seconds)
+        return Met(
+            met.outcome, met.status, int(1000 * seconds), met.answer, met.error, met.retry_after
+        )
+
+    async def _post(self, sending: Sending) -> "Answer":
+        # The HTTP client takes its time to be imported: only who sends something waits for it.
+        from ostinato._core.runtime.services.safehttp import post  # noqa: PLC0415
+
+        body = sending.body.encode("utf-8")
+        signed = signed_headers(
+            sending.event_id, int(sending.sent_at.timestamp()), body, sending.secrets
+        )
+        static = {name.lower(): value for name, value in sending.headers.items()}
+        return await post(
+            sending.url,
+            body,
+            {
+                "user-agent": USER_AGENT,
+                "accept": "*/*",
+                **static,
+                "content-type": CONTENT_TYPE,
+                **signed,
+            },
+            allowed=self._allowed,
+            seconds=sending.timeout_seconds,
+            resolver=self._resolver,
+            tls=self._tls,
+        )
+
+
+def judge(answer: "Answer", now: datetime, hidden: tuple[str, ...] = ()) -> Met:
+    """What an answer means: 2xx is delivered, 410 ends the endpoint, all else is a failure."""
+    status = answer.status
+    text = _shown(answer, hidden)
+    if 200 <= status < 300:  # noqa: PLR2004 - success, as HTTP has it
+        return Met("delivered", status, answer=text)
+    if status == GONE:
+        return Met("gone", status, answer=text, error="answered 410 Gone")
+    redirect = 300 <= status < 400  # noqa: PLR2004 - redirection, as HTTP has it
+    error = f"answered {status}" + (": redirects are not followed" if redirect else "")
+    asked = answer.headers.get("retry-after") if status in ASKED_LATER else None
+    return Met("failed", status, answer=text, error=error, retry_after=_seconds(asked, now))
+
+
+def app(
+    settings: Settings | None = None,
+    recorder: Recorder | None = None,
+    *,
+    resolver: "Resolver | None" = None,
+    tls: ssl.SSLContext | None = None,
+    rng: random.Random | None = None,
+) -> App:
+    """The app whose one kind of job delivers webhooks. Every worker has it."""
+    allowed = parse_allowed((settings or Settings()).webhooks_allow_private)
+    sender = Sender(allowed, recorder, resolver=resolver, tls=tls)
+    chance = rng or random.Random()  # noqa: S311  # spreads load, guards nothing
+    made = App(APP_NAME)
+
+    @made.job(queue=QUEUE, retry=Retry(permanent=(ReceiverGone,)))
+    async def deliver(ctx: Context, delivery: int) -> Snooze | None:
+        try:
+            await _deliver(ctx, delivery, sender, chance)
+        except (CommitUnknown, DatabaseUnavailable) as error:
+            # Trouble of our own uses up no attempt at the receiver.
+            ctx.log.warning("webhook_put_off", error=error.message)
+            return Snooze(AGAIN_SECONDS * chance.uniform(0.5, 1.5))
+        return None
+
+    return made
+
+
+def with_app(
+    apps: Sequence[App], settings: Settings, recorder: Recorder, rng: random.Random
+) -> list[App]:
+    """Some apps and the one that delivers webhooks, unless it is among them."""
+    if any(given.name == APP_NAME for given in apps):
+        return list(apps)
+    return [*apps, app(settings, recorder, rng=rng)]
+
+
+async def probe(
+    conn: AsyncConnection[Any],
+    name: str,
+    *,
+    tenant_id: str | None = None,
+    settings: Settings | None = None,
+) -> Met:
+    """Send a test message to an endpoint, now and from here, and say what it met."""
+    sending = await work.probe(conn, name, tenant_id=tenant_id)
+    allowed = parse_allowed((settings or Settings()).webhooks_allow_private)
+    return await Sender(allowed).send(sending)
+
+
+class FanOut:
+    """The service that hands events to the endpoints that want them."""
+
+    name = "deliver:ostinato.webhooks"
+
+    async def tick(self, conn: AsyncConnection[Any]) -> float:
+        """Take a batch of events; the next one at once, if there is more."""
+        events, deliveries = await work.fan_out(conn, BATCH)
+        if deliveries:
+            await queues.ring(conn, QUEUE)
+        return 0.0 if events == BATCH else FOREVER
+
+
+async def _deliver(ctx: Context, delivery: int, sender: Sender, rng: random.Random) -> None:
+    job = ctx.job
+    async with ctx._services.transaction() as conn:  # noqa: SLF001  # this is the engine's own
+        sending = await work.start(conn, delivery, job.id)
+    if sending.verdict != "send":
+        return
+    met = await sender.send(sending)
+    delay = None if met.outcome == "delivered" else _delay(ctx, sending, met, rng)
+    verdict = await _settled(ctx, delivery, met, delay)
+    if verdict == "delivered":
+        return
+    what = f"webhook endpoint {sending.endpoint} of {sending.tenant_id}: {met.error}"
+    ctx.log.warning(
+        "webhook_not_delivered",
+        endpoint=sending.endpoint,
+        outcome=met.outcome,
+        status=met.status,
+        verdict=verdict,
+    )
+    if verdict == "retry" and delay is not None:
+        raise RetryAfter(delay, what)
+    if verdict == "dead":
+        raise ReceiverGone(what) if met.outcome == "gone" else DeliveryFailed(what)
+
+
+async def _settled(ctx: Context, delivery: int, met: Met, delay: float | None) -> str:
+    """Settle, and again if something was in the way: what was sent need not be sent again."""
+    for last_time in (False, False, True):
+        try:
+            if met.outcome == "delivered":
+                async with ctx.transaction() as conn:
+                    return await _settle(conn, delivery, ctx.job.id, met, None)
+            async with ctx._services.transaction() as conn:  # noqa: SLF001  # as above
+                verdict = await _settle(conn, delivery, ctx.job.id, met, delay)
+                await ctx.fence(conn)  # last: rows of webhooks are locked before claims
+                return verdict
+        except DatabaseUnavailable:
+            if last_time:
+                raise
+    raise AssertionError("unreachable")
+
+
+async def _settle(
+    conn: AsyncConnection[Any], delivery: int, job_id: int, met: Met, delay: float | None
+) -> str:
+    return await work.settle(
+        conn,
+        delivery,
+        job_id,
+        outcome=met.outcome,
+        status=met.status,
+        duration_ms=met.milliseconds,
+        answer=met.answer,
+        error=met.error,
+        retry_seconds=delay,
+    )
+
+
+def _delay(ctx: Context, sending: Sending, met: Met, rng: random.Random) -> float | None:
+    """Seconds until the next attempt, not sooner than the receiver asks; None: there is none."""
+    try:
+        policy = backoff.from_json(sending.retry)
+    except (InvalidInput, TypeError):
+        policy = Retry()  # written in plain SQL, where nobody reads it: tried all the same
+    failures = ctx.job.failures + 1
+    most = ctx.job.max_attempts or policy.max_attempts
+    if failures >= most:
+        return None
+    # With fewer attempts in the policy than the job was given, the last delay repeats.
+    delay = backoff.next_delay(policy, min(failures, max(policy.max_attempts - 1, 1)), rng) or 0.0
+    return max(delay, min(met.retry_after or 0.0, LONGEST_RETRY_AFTER))
+
+
+def _seconds(header: str | None, now: datetime) -> float | None:
+    """The header Retry-After, which is a number of seconds or a time."""
+    if header is None:
+        return None
+    text = header.strip()
+    if text.isascii() and text.isdigit():
+        return float(text[:9])
+    try:
+        at = parsedate_to_datetime(text)
+    except (TypeError, ValueError):
+        return None
+    return max(0.0, (at.replace(tzinfo=at.tzinfo or UTC) - now).total_seconds())
+
+
+def _shown(answer: "Answer", hidden: tuple[str, ...]) -> str | None:
+    """The start of an answer for people: no control characters, and none of our own secrets.
+
+    A receiver may send back what it was sent, static headers included.
+    """
+    text = answer.body[: 4 * ANSWER_LENGTH].decode("utf-8", "replace")
+    for value in hidden:
+        if value:
+            text = text.replace(value, MASK)
+    clean = "".join(
+        c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text
+    )
+    return storable(redact(clean))[:ANSWER_LENGTH] or None

@@ -1,0 +1,64 @@
+"""A client for one tenant: what it lends sees and adds that tenant's rows only.
+
+acme = client.for_tenant("acme")
+async with acme.transaction() as conn:      # row-level security shows rows of acme, no others
+    await conn.execute(...)
+    await send_invoice.enqueue(conn, invoice_id=7)
+
+The tenant is a matter of each transaction, not of a connection: any number of tenants share the
+connections of one client, and of one pooler behind it.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any, Protocol, Unpack
+
+from psycopg import AsyncConnection
+
+from ostinato._core.base.flow import flow
+from ostinato._core.base.jsonio import dump_args
+from ostinato._core.engine import jobs, tenants
+from ostinato._core.engine.jobs import NewJob
+from ostinato._core.runtime.handlers.kinds import MAX_ARGS_BYTES, Options, new_job
+
+__all__ = ["TenantClient"]
+
+
+class Lender(Protocol):
+    """What lends transactions: a `Client`."""
+
+    def transaction(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
+        """A transaction that rings for the jobs that it added."""
+
+
+class TenantClient:
+    """A client that acts as one tenant. Made by `Client.for_tenant`."""
+
+    def __init__(self, client: Lender, tenant_id: str, user_id: str | None = None) -> None:
+        self.tenant_id = tenant_id
+        self.user_id = user_id
+        """Who acts for the tenant, if somebody: `app.current_user_id`."""
+        self._client = client
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[AsyncConnection[Any]]:
+        """A transaction of the tenant; jobs that it adds wake idle workers when it committed."""
+        with flow(tenant=self.tenant_id):
+            async with self._client.transaction() as conn:
+                await tenants.enter(conn, self.tenant_id, user_id=self.user_id)
+                yield conn
+
+    def connection(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
+        """The same: there is no acting as a tenant outside of a transaction."""
+        return self.transaction()
+
+    async def enqueue(
+        self,
+        kind: str,
+        args: Mapping[str, object] | None = None,
+        **options: Unpack[Options],
+    ) -> int:
+        """Add a job of the tenant by the name of its kind."""
+        text = dump_args(dict(args or {}), MAX_ARGS_BYTES)
+        async with self.transaction() as conn:
+            return await jobs.enqueue(conn, await new_job(conn, NewJob(kind, text), options))

@@ -1,0 +1,153 @@
+"""The claimer: keeps the lanes supplied.
+
+A queue is asked when it may hold work: the doorbell rang, a poll saw ready jobs, a verdict may have
+freed a slot, or the last claim found some. A queue whose claims come back empty is asked every
+millisecond for a tenth of a second, so that a stream of single jobs starts at once without a
+notification for each; a worker with a single queue lets the database wait for it. Then the queue
+rests until the next ring or poll; if it holds ready jobs that a limit holds back, it is asked five
+times a second.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from uuid import UUID
+
+from ostinato._core.base.metrics import CLAIMED_JOBS, CLAIMS, Recorder
+from ostinato._core.db.keep import Keeper
+from ostinato._core.engine import claims
+from ostinato._core.engine.claims import Job
+from ostinato._core.runtime.worker.lanes import Lanes
+from ostinato._core.runtime.worker.loop import FOREVER
+
+__all__ = ["Claimer"]
+
+HOT_FOR_SECONDS = 0.1
+HOT_SECONDS = 0.0009  # the event loop rounds up to whole milliseconds: this is one, 0.0012 is two
+HOT_PATIENCE_SECONDS = 0.01
+HELD_BACK_SECONDS = 0.2
+SMALL_CLAIM = 32
+"""Claims up to this size take no turns in the database (claims.sql), so a lone job starts sooner.
+A queue is asked for more once it gave that many."""
+
+
+class Claimer:
+    """Claims jobs for the lanes; `tick` makes one round over the queues that are awake."""
+
+    def __init__(
+        self,
+        keeper: Keeper,
+        lanes: Lanes,
+        *,
+        queues: Sequence[str],
+        kinds: list[str],
+        recorder: Recorder,
+        worker_id: Callable[[], UUID],
+    ) -> None:
+        self._keeper = keeper
+        self._lanes = lanes
+        self._queues = tuple(queues)
+        self._kinds = kinds
+        self._recorder = recorder
+        self._worker_id = worker_id
+        self._due: dict[str, float] = {}
+        self._hot_until: dict[str, float] = {}
+        self._ready: frozenset[str] = frozenset()
+        self._cursors: dict[str, str | None] = {}
+        self._plenty: set[str] = set()
+        self._asking: str | None = None
+        self.paused = False
+
+    def rouse(self, queue: str | None = None) -> None:
+        """Ask a queue, or all of them, for work in the next round."""
+        now = time.monotonic()
+        for name in self._queues if queue not in self._queues else (queue,):
+            self._due[name] = now
+            self._hot_until[name] = now + HOT_FOR_SECONDS
+
+    def resting(self) -> list[str]:
+        """The queues a poll should look into; the others were asked just now or will be for sure.
+
+        Looking for the first ready job of a queue that many drain is no small thing: the entries
+        of all the jobs that were taken lately lie before it.
+        """
+        now = time.monotonic()
+        return [
+            queue
+            for queue in self._queues
+            if queue != self._asking
+            and queue not in self._plenty
+            and self._hot_until.get(queue, 0.0) <= now
+        ]
+
+    def saw_ready(self, asked: Iterable[str], queues: Iterable[str]) -> None:
+        """Take note of the queues that hold ready jobs, as a poll saw them among those asked."""
+        self._ready = self._ready.difference(asked).union(queues)
+        for queue in self._ready - self._due.keys():
+            self.rouse(queue)
+
+    def forget(self) -> None:
+        """Start over, as another worker."""
+        self._cursors.clear()
+
+    async def tick(self) -> float:
+        """Claim what there is room for, and say when to come again."""
+        for queue, due in list(self._due.items()):
+            if self.paused:
+                return FOREVER
+            if due > time.monotonic():
+                continue
+            room = self._lanes.room()
+            if room <= 0:
+                return FOREVER  # the lanes call when there is room again
+            wanted = room if queue in self._plenty else min(room, SMALL_CLAIM)
+            found = await self._claim(queue, wanted)
+            if found == wanted:
+                self._plenty.add(queue)
+                # The others are asked first: the order of the dict is the order of service.
+                del self._due[queue]
+                self._due[queue] = 0.0
+                return 0
+            self._plenty.discard(queue)
+            self._schedule(queue)
+        return max(0.0, min(self._due.values()) - time.monotonic()) if self._due else FOREVER
+
+    def _schedule(self, queue: str) -> None:
+        """When to ask a queue again that has no more than it gave."""
+        now = time.monotonic()
+        if now < self._hot_until.get(queue, 0.0):
+            self._due[queue] = now + HOT_SECONDS
+        elif queue in self._ready:  # held back by a limit, or for others to do
+            self._due[queue] = now + HELD_BACK_SECONDS
+        else:
+            self._due.pop(queue, None)
+
+    async def _claim(self, queue: str, wanted: int) -> int:
+        self._asking = queue
+        try:
+            jobs = await self._ask(queue, wanted)
+        finally:
+            self._asking = None
+        self._recorder.add(CLAIMS, queue)
+        self._cursors[queue] = jobs[0].cursor if jobs else None
+        if jobs:
+            self._recorder.add(CLAIMED_JOBS, queue, by=len(jobs))
+            self._hot_until[queue] = time.monotonic() + HOT_FOR_SECONDS
+            self._lanes.add(jobs)
+        return len(jobs)
+
+    async def _ask(self, queue: str, wanted: int) -> list[Job]:
+        async with self._keeper.connection() as conn:
+            return await claims.claim(
+                conn,
+                self._worker_id(),
+                queue,
+                wanted,
+                kinds=self._kinds,
+                cursor=self._cursors.get(queue),
+                suspects=not self._lanes.holds_suspect(),
+                patience=HOT_PATIENCE_SECONDS if self._is_hot(queue) else 0.0,
+            )
+
+    def _is_hot(self, queue: str) -> bool:
+        """Whether to wait for a queue's next job; with several, one must not wait for another."""
+        return len(self._queues) == 1 and time.monotonic() < self._hot_until.get(queue, 0.0)

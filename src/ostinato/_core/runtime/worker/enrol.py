@@ -1,0 +1,52 @@
+"""What a worker tells the database when it starts, and again when it starts over."""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from psycopg import AsyncConnection
+
+from ostinato._core.db.migrate import check_contract
+from ostinato._core.engine import queues as engine_queues
+from ostinato._core.engine import workers
+from ostinato._core.runtime.handlers.app import App, merged_kinds
+from ostinato._core.runtime.handlers.kinds import JobKind
+from ostinato._core.runtime.services.services import declare
+
+__all__ = ["enrol", "queues_of"]
+
+
+def queues_of(apps: Sequence[App]) -> tuple[str, ...]:
+    """The queues of some apps' jobs, each once."""
+    served = [kind.queue for kind in merged_kinds(apps).values()]
+    limited = [queue.name for app in apps for queue in app.queues]
+    # "default" is where callers in plain SQL put a kind that no worker had declared yet.
+    return tuple(dict.fromkeys([*served, *limited, "default"]))
+
+
+async def enrol(
+    conn: AsyncConnection[Any],
+    apps: Sequence[App],
+    *,
+    name: str,
+    queues: Sequence[str],
+    kinds: Sequence[str],
+    expiry_seconds: float,
+) -> UUID:
+    """Declare what a worker's apps have, and add it for these queues and kinds under a new id.
+
+    Its row comes last: whoever sees it sees a worker that can work, and a start that was cut short
+    leaves none behind.
+    """
+    await check_contract(conn, workers.CONTRACT)
+    await workers.register_kinds(conn, [_row(kind) for kind in merged_kinds(apps).values()])
+    for queue in (queue for app in apps for queue in app.queues):
+        await engine_queues.configure(conn, queue)
+    await declare(conn, apps)
+    return await workers.register(conn, name, queues, kinds, expiry_seconds)
+
+
+def _row(kind: JobKind[Any]) -> workers.KindRow:
+    return workers.KindRow(
+        kind.name, kind.queue, kind.priority, kind.timeout, kind.retry, kind.arguments.schema()
+    )

@@ -1,0 +1,239 @@
+"""One attempt: from a claimed job to a verdict. The only place that decides what an outcome means.
+
+A handler returns what it wants or raises; `judge` turns that into one verdict, and the finisher
+turns each verdict into one engine verb. Handlers never set a state.
+"""
+
+import asyncio
+import contextvars
+import json
+import random
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, assert_never
+
+from ostinato._core.base.backoff import LONGEST_DELAY, Retry, is_permanent, next_delay
+from ostinato._core.base.errors import InvalidInput, LeaseLost, RetryAfter, StepMismatch
+from ostinato._core.base.flow import enter, leave
+from ostinato._core.base.signature import bounded_error, error_signature, storable
+from ostinato._core.engine.claims import Failure, Job
+from ostinato._core.runtime.handlers.context import Context, SyncContext
+from ostinato._core.runtime.handlers.kinds import JobKind
+from ostinato._core.runtime.handlers.outcomes import Cancel, Done, Snooze
+from ostinato._core.runtime.handlers.results import dump_result
+from ostinato._core.runtime.handlers.steps import Slept, Waiting
+
+__all__ = [
+    "Cancelled",
+    "Completed",
+    "Failed",
+    "Lost",
+    "Released",
+    "Settled",
+    "Snoozed",
+    "Verdict",
+    "execute",
+    "judge",
+    "judge_error",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """Done, with its result as JSON text."""
+
+    result: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The attempt failed; the failure says what comes next."""
+
+    failure: Failure
+
+
+@dataclass(frozen=True, slots=True)
+class Snoozed:
+    """Run again after some seconds."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    """Need not be done any more."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """Given back because the worker stops."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Completed in the handler's own transaction: nothing is left to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Another worker has the job by now: nothing may be done."""
+
+    counted: bool = False
+    """Whether the write that was refused is counted already."""
+
+
+Verdict = Completed | Failed | Snoozed | Slept | Waiting | Cancelled | Released | Settled | Lost
+
+PLAIN_SUCCESS = Completed(None)
+REASON_LENGTH = 1000
+
+
+async def execute(
+    kind: JobKind[Any], ctx: Context, threads: Executor, rng: random.Random
+) -> Verdict:
+    """Run the handler, in the flow of its job, and judge what came of it.
+
+    Never raises; a cancellation of the lane is part of the verdict.
+    """
+    token = enter(ctx)
+    try:
+        arguments = kind.arguments.load(ctx.job.args)
+        if kind.is_async:
+            outcome = await kind.handler(ctx, **arguments)
+        else:
+            outcome = await _in_thread(kind, ctx, arguments, threads)
+        plain = outcome is None and not ctx.settled and ctx.steps is None
+        return PLAIN_SUCCESS if plain else judge(outcome, ctx)
+    except asyncio.CancelledError as error:
+        _uncancel()
+        return judge_interruption(kind, ctx, error, rng)
+    except BaseException as error:
+        # Whatever a handler raises is a failed attempt, SystemExit included.
+        if ctx.settled:
+            ctx.log.warning("error_after_completion", exc_info=error)
+        return _decided(ctx) or judge_error(error, ctx.job, kind.retry, rng)
+    finally:
+        leave(token)
+
+
+def judge(outcome: object, ctx: Context) -> Verdict:
+    """What a returned outcome means."""
+    if (decided := _decided(ctx)) is not None:
+        return decided
+    if ctx.steps is not None and not isinstance(outcome, Snooze | Cancel):
+        ctx.steps.check_all_taken()
+    match outcome:
+        case None:
+            return PLAIN_SUCCESS
+        case Done(result):
+            return Completed(dump_result(result))
+        case Snooze(seconds):
+            return Snoozed(seconds)
+        case Cancel(reason):
+            return Cancelled(storable(str(reason))[:REASON_LENGTH])
+        case _:
+            return Completed(dump_result(outcome))
+
+
+def judge_error(
+    error: BaseException, job: Job, retry: Retry, rng: random.Random, *, settled: bool = False
+) -> Verdict:
+    """What a raised error means: a retry after a delay, or a dead letter."""
+    if settled:
+        return Settled()  # the work is committed; an error after it cannot undo that
+    if isinstance(error, LeaseLost) and error.values.get("job_id") in (None, job.id):
+        return Lost(counted="step" in error.values)
+    failures = job.failures + 1
+    most = job.max_attempts if job.max_attempts is not None else retry.max_attempts
+    reason = "attempts_used_up"
+    delay: float | None = None
+    if isinstance(error, InvalidInput | StepMismatch) or is_permanent(retry, error):
+        reason = "permanent_error"
+    elif failures < most:
+        delay = _asked_delay(error)
+        if delay is None:
+            delay = _delay(retry, failures, most, rng)
+    kept = bounded_error(error.with_traceback(_handlers_part(error.__traceback__)))
+    return Failed(
+        Failure(delay, json.dumps(kept), error_signature(kept["type"], kept["message"]), reason)
+    )
+
+
+def judge_interruption(
+    kind: JobKind[Any], ctx: Context, error: BaseException, rng: random.Random
+) -> Verdict:
+    """What it means that a handler was stopped from outside."""
+    if (decided := _decided(ctx)) is not None:
+        return decided
+    match ctx.interrupted:
+        case "timeout":
+            late = TimeoutError(f"{kind.name} took longer than its timeout of {kind.timeout:g} s")
+            return judge_error(late.with_traceback(error.__traceback__), ctx.job, kind.retry, rng)
+        case "cancel":
+            return Cancelled("cancelled while it ran")
+        case "stop":
+            return Released()
+        case "lost":
+            return Lost()
+        case None:
+            return judge_error(error, ctx.job, kind.retry, rng)
+        case other:
+            assert_never(other)  # type: ignore[arg-type]
+
+
+def _decided(ctx: Context) -> Verdict | None:
+    """The verdict that stands whatever else the handler does: it ended the job, or left."""
+    if ctx.settled:
+        return Settled()
+    return None if ctx.steps is None else ctx.steps.leaving
+
+
+def _asked_delay(error: BaseException) -> float | None:
+    """The delay that the handler asked for; None if it asked for none, or for an absurd one."""
+    seconds = error.seconds if isinstance(error, RetryAfter) else None
+    if isinstance(seconds, int | float) and seconds >= 0:
+        return float(min(seconds, LONGEST_DELAY))
+    return None
+
+
+def _delay(retry: Retry, failures: int, most: int, rng: random.Random) -> float | None:
+    # A job with more attempts than its policy repeats the last delay.
+    return next_delay(
+        retry, min(failures, retry.max_attempts - 1) if failures < most else failures, rng
+    )
+
+
+def _handlers_part(trace: TracebackType | None) -> TracebackType | None:
+    """A traceback without our own frame at its start."""
+    ours = trace is not None and trace.tb_frame.f_code is execute.__code__
+    return trace.tb_next if trace is not None and ours and trace.tb_next else trace
+
+
+async def _in_thread(
+    kind: JobKind[Any], ctx: Context, arguments: dict[str, Any], threads: Executor
+) -> object:
+    context = contextvars.copy_context()
+    loop = asyncio.get_running_loop()
+
+    def call() -> object:
+        try:
+            return context.run(kind.handler, SyncContext(ctx, loop), **arguments)
+        except (StopIteration, GeneratorExit) as error:
+            # A future cannot carry the one, and the other would close the lane that waits for it.
+            raise RuntimeError(f"the handler raised {type(error).__name__}") from error
+
+    try:
+        return await loop.run_in_executor(threads, call)
+    except asyncio.CancelledError:
+        ctx.log.warning("thread_left_running", reason=ctx.interrupted)
+        raise
+
+
+def _uncancel() -> None:
+    """A lane outlives the handler that was cancelled in it."""
+    task = asyncio.current_task()
+    while task is not None and task.cancelling():
+        task.uncancel()

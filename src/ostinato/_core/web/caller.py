@@ -1,0 +1,63 @@
+"""Who is asking, and the transactions in which the database sees exactly that.
+
+@router.get("/invoices/{number}", needs=READ)
+async def show(caller: Who, number: int) -> Invoice:
+    async with caller.transaction() as conn:      # as the tenant: row-level security decides
+        return await invoices.show(conn, number)
+
+The server finds out who it is (`api.auth`) and leaves it in the request; a router only asks.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Protocol, cast
+
+from fastapi import Depends, Request
+from psycopg import AsyncConnection
+
+from ostinato._core.base.errors import Unauthenticated
+from ostinato._core.runtime.client import Client
+
+__all__ = ["Authenticate", "Caller", "Who", "authenticated"]
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who is asking, as an API key or a token says."""
+
+    tenant_id: str
+    subject: str
+    """The person or the program, as the tenant names it: `app.current_user_id`."""
+    roles: frozenset[str]
+    client: Client = field(repr=False, compare=False)
+    key_id: int | None = None
+    """The API key, when it is one."""
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[AsyncConnection[Any]]:
+        """A transaction as the tenant and the subject; jobs that it adds wake idle workers."""
+        async with self.client.for_tenant(self.tenant_id, self.subject).transaction() as conn:
+            yield conn
+
+
+class Authenticate(Protocol):
+    """How the server finds out who is asking; it is `app.state.authenticate`."""
+
+    async def __call__(self, request: Request) -> Caller:
+        """The caller of a request; raises `Unauthenticated` or `TooManyRequests`."""
+
+
+async def authenticated(request: Request) -> Caller:
+    """The caller of this request."""
+    known = getattr(request.state, "caller", None)
+    if known is None:
+        authenticate = getattr(request.app.state, "authenticate", None)
+        if authenticate is None:
+            raise Unauthenticated("this server has no way to know who is asking")
+        known = await cast("Authenticate", authenticate)(request)
+        request.state.caller = known
+    return cast("Caller", known)
+
+
+Who = Annotated[Caller, Depends(authenticated)]

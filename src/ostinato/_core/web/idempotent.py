@@ -1,0 +1,145 @@
+"""The header `Idempotency-Key`, for any POST: the same request twice has one effect and one answer.
+
+    @router.post("/payments", needs=PAY, status_code=201, raises=IDEMPOTENT)
+    async def pay(caller: Who, key: Key, body: Payment) -> Response:
+        async with key.once(caller) as once:           # one transaction, as the tenant
+            if once.is_new:
+                number = await payments.add(once.conn, body)
+                once.reply(201, Paid(number=number))   # stored with what was written
+        return once.response()
+
+The first answer is stored in the transaction of the effect, so there is never one without the
+other. The same key again: that answer, byte by byte, with `Idempotency-Replayed: true`. While the
+first one is at it: 409 with Retry-After. For another request: a conflict that names the fields that
+differ. Without the header nothing is stored, and every request is new.
+"""
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from fastapi import Depends, Header, Request, Response
+from psycopg import AsyncConnection
+from pydantic import BaseModel
+
+from ostinato._core.base.answers import Answer
+from ostinato._core.base.canonical import Declaration
+from ostinato._core.base.errors import IdempotencyConflict, RequestInFlight
+from ostinato._core.engine import idempotency
+from ostinato._core.web.caller import Caller
+from ostinato._core.web.problems import Answered, problem
+
+__all__ = ["IDEMPOTENT", "IdempotencyKey", "Key", "OnceHere"]
+
+IDEMPOTENT = (IdempotencyConflict, RequestInFlight)
+CONFLICT_STATUS = 422  # as the draft of the IETF says; a contract may say another
+REPLAYED = "Idempotency-Replayed"
+MAX_KEY = 200
+
+
+@dataclass(slots=True)
+class OnceHere:
+    """A request in hand, in a transaction: new, or answered before."""
+
+    conn: AsyncConnection[Any]
+    answer: Answer | None = None
+    replayed: bool = False
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it is ours to do."""
+        return not self.replayed
+
+    def reply(
+        self,
+        status: int,
+        body: BaseModel | Mapping[str, object],
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        """Answer it; stored under the key, in this transaction."""
+        text = (
+            body.model_dump_json(by_alias=True)
+            if isinstance(body, BaseModel)
+            else json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+        )
+        self.answer = Answer(status, text.encode(), tuple((headers or {}).items()))
+
+    def response(self) -> Response:
+        """The answer as the route returns it."""
+        if self.answer is None:
+            raise RuntimeError("the request was not answered: call once.reply(…)")
+        headers = dict(self.answer.headers) | ({REPLAYED: "true"} if self.replayed else {})
+        return Response(self.answer.body, self.answer.status, headers, "application/json")
+
+
+@dataclass(frozen=True, slots=True)
+class IdempotencyKey:
+    """The key of a request, if it has one, and what the request is recognised by."""
+
+    value: str | None
+    scope: str
+    payload: Mapping[str, object] = field(repr=False)
+
+    @asynccontextmanager
+    async def once(
+        self,
+        caller: Caller,
+        *,
+        declaration: Declaration | None = None,
+        conflict_status: int = CONFLICT_STATUS,
+        ttl_seconds: float = idempotency.TTL_SECONDS,
+    ) -> AsyncIterator[OnceHere]:
+        """A transaction as the caller, in which the request is new or answered before."""
+        async with caller.transaction() as conn:
+            if self.value is None:
+                yield OnceHere(conn)
+                return
+            decision = await idempotency.begin(
+                conn,
+                self.scope,
+                self.value,
+                self.payload,
+                declaration or Declaration(),
+                ttl_seconds=ttl_seconds,
+                wait=False,
+            )
+            match decision:
+                case idempotency.Replay():
+                    yield OnceHere(conn, decision.http(), replayed=True)
+                case idempotency.New():
+                    made = OnceHere(conn)
+                    yield made
+                    await idempotency.finish(conn, decision, made.answer)
+                case idempotency.Differs():
+                    refused = idempotency.refuse(decision)
+                    raise Answered(problem(refused, status=conflict_status))
+                case _:
+                    raise idempotency.refuse(decision)
+
+
+async def _key(
+    request: Request,
+    idempotency_key: Annotated[
+        str | None,
+        Header(
+            max_length=MAX_KEY,
+            pattern=r"^[\x21-\x7e]+$",
+            description="The same key and request again get the first answer (24 hours).",
+            examples=["3d2f0b6e-8c3a-4f5e-9d1b-7a6c5e4d3f2b"],
+        ),
+    ] = None,
+) -> IdempotencyKey:
+    route = request.scope["route"].path
+    scope = f"{request.method} {route}"
+    if idempotency_key is None:
+        return IdempotencyKey(None, scope, {})
+    sent = await request.json() if await request.body() else None
+    body = sent if isinstance(sent, dict) else {"body": sent}
+    place = {f"path.{name}": value for name, value in request.path_params.items()}
+    query = {f"query.{name}": value for name, value in request.query_params.items()}
+    return IdempotencyKey(idempotency_key, scope, {**place, **query, **body})
+
+
+Key = Annotated[IdempotencyKey, Depends(_key)]

@@ -1,0 +1,1 @@
+"""The HTTP face: one FastAPI application for the engine and every application."""

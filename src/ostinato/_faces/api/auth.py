@@ -1,0 +1,313 @@
+"""Who is asking: the header `Authorization: Bearer …` as a caller, and how often it may ask.
+
+    ost_7_…                 an API key; the database knows it
+    xxxxx.yyyyy.zzzzz       a token (JWT) of the configured issuer (`tokens`)
+
+Every request comes through here, so most of them cost no query. What was found out about a text is
+kept for 2 s, a refusal for 1 s: a key that was revoked is refused everywhere within 5 s. Nothing
+keeps the text itself: it is known by its HMAC under a secret of this process.
+
+Guessing is slowed down, and never in the way of others:
+
+    what is refused by its shape    costs nothing, and is not counted
+    a text that was good before     is looked up again, whatever comes from the same address
+    any other text                  at most 120 that turn out to be guesses a minute and address
+                                    (IPv6: network), and only a few look-ups at the same time
+"""
+
+import asyncio
+import hmac
+import math
+import re
+import secrets
+import time
+from collections.abc import Callable, Hashable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from ipaddress import IPv6Address, ip_address
+from typing import Self
+
+from fastapi import Request
+
+from ostinato._core.base.errors import OstinatoError, TooManyRequests, Unauthenticated
+from ostinato._core.base.log import get_logger
+from ostinato._core.base.metrics import HTTP_REFUSED_KEYS, Recorder
+from ostinato._core.base.settings import Settings
+from ostinato._core.engine import keys
+from ostinato._core.runtime.client import Client
+from ostinato._core.runtime.worker.loop import Loop
+from ostinato._core.web.caller import Caller
+from ostinato._faces.api.ratelimit import Bounded, RateLimit
+from ostinato._faces.api.tokens import Tokens
+
+__all__ = ["Authenticator"]
+
+log = get_logger("api")
+
+KNOWN_SECONDS = 2.0
+REFUSED_SECONDS = 1.0
+MOST_KNOWN = 10_000
+MOST_HEADER = 8192
+GUESSES_PER_MINUTE = 120
+LOOKUPS_AT_ONCE = 4
+GUESSES = frozenset({"unknown", "signature", "kid"})
+"""Refusals of what somebody may have made up; an expired key was a real one."""
+
+NOTE_EVERY_SECONDS = 5.0
+NOTED_SECONDS = 60.0
+STOP_SECONDS = 3.0
+
+KEY_PREFIX = "ost_"
+_BEARER = re.compile(r"bearer +([a-z0-9._~+/-]+=*)", re.IGNORECASE | re.ASCII)
+_TOKEN = re.compile(r"[\w-]+\.[\w-]+\.[\w-]+", re.ASCII)
+
+Clock = Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A text that was found to be good."""
+
+    caller: Caller
+    bucket: Hashable
+    """Whose requests count together."""
+    until: float
+    """Believed until then, by the process's clock."""
+    ends: float
+    """Its own end, in seconds since 1970."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A text that was refused, and what was said."""
+
+    error: Unauthenticated
+    until: float
+
+    def again(self) -> Unauthenticated:
+        """The same refusal, for another request."""
+        return Unauthenticated(self.error.message, hint=self.error.hint, **self.error.values)
+
+
+class Authenticator:
+    """Finds out who is asking. An async context manager: it writes behind the requests."""
+
+    def __init__(
+        self,
+        client: Client,
+        settings: Settings,
+        recorder: Recorder,
+        *,
+        clock: Clock = time.monotonic,
+        wall: Clock = time.time,
+    ) -> None:
+        self.uses = Uses(client, clock)
+        self.tokens = None if settings.oidc_issuer is None else Tokens(settings, clock=clock)
+        self._client = client
+        self._recorder = recorder
+        self._clock = clock
+        self._wall = wall
+        self._rate = RateLimit("default", settings.api_rate_per_minute, clock=clock)
+        self._guesses = RateLimit("guesses", GUESSES_PER_MINUTE, clock=clock)
+        self._secret = secrets.token_bytes(32)
+        self._known: Bounded[bytes, Known] = Bounded(MOST_KNOWN)
+        self._refused: Bounded[bytes, Refused] = Bounded(MOST_KNOWN)
+        self._lookups: dict[bytes, asyncio.Task[Known]] = {}
+        self._strangers = asyncio.Semaphore(LOOKUPS_AT_ONCE)
+        self._loop = Loop("key_uses", self.uses.write)
+        self._writing: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        self._writing = asyncio.create_task(self._loop.run())
+        if self.tokens is not None:
+            self.tokens.keys.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for task in list(self._lookups.values()):
+            task.cancel()
+        if self.tokens is not None:
+            await self.tokens.keys.close()
+        self._loop.stop()
+        try:
+            async with asyncio.timeout(STOP_SECONDS):
+                if self._writing is not None:
+                    await self._writing
+                await self.uses.write()
+        except (TimeoutError, OstinatoError):
+            log.warning("key_uses_not_written", keys=self.uses.waiting)
+
+    async def __call__(self, request: Request) -> Caller:
+        """The caller of a request; raises `Unauthenticated` or `TooManyRequests`."""
+        try:
+            text = bearer(request.headers.getlist("authorization"))
+            self._check_shape(text)
+            known = await self._who(text, request)
+        except Unauthenticated as error:
+            self._recorder.add(HTTP_REFUSED_KEYS, str(error.values.get("reason", "other")))
+            raise
+        grant = self._rate.take(known.bucket)
+        headers: dict[str, str] | None = getattr(request.state, "extra_headers", None)
+        if headers is not None:
+            headers.update(self._rate.headers(grant))
+        if not grant.allowed:
+            raise TooManyRequests(
+                f"more than {self._rate.per_minute:,} requests a minute",
+                limit=self._rate.per_minute,
+                retry_after=grant.seconds,
+            )
+        if known.caller.key_id is not None:
+            self.uses.note(known.caller.key_id)
+        return known.caller
+
+    def _check_shape(self, text: str) -> None:
+        """Refuse what need not be looked up to be refused."""
+        if text.startswith(KEY_PREFIX):
+            if keys.TEXT.fullmatch(text) is None:
+                raise Unauthenticated(
+                    "this is not a whole API key: one looks like ost_7_ and 43 more characters",
+                    reason="malformed",
+                )
+        elif self.tokens is None:
+            raise Unauthenticated("only API keys are taken here (ost_…)", reason="no_issuer")
+        elif _TOKEN.fullmatch(text) is None:
+            raise Unauthenticated(
+                "this is neither an API key (ost_…) nor a token (JWT: three parts with dots)",
+                reason="malformed",
+            )
+
+    async def _who(self, text: str, request: Request) -> Known:
+        mark = hmac.digest(self._secret, text.encode(), "sha256")
+        known = self._known.get(mark)
+        # One whose end has come is looked up again: the clock of the database decides.
+        if known is not None and self._clock() < known.until and self._wall() < known.ends:
+            return known
+        refused = self._refused.get(mark)
+        if refused is not None and self._clock() < refused.until:
+            raise refused.again()
+        task = self._lookups.get(mark)
+        if task is None:
+            address = network(request) if known is None else None
+            if address is not None:
+                self._admit(address)
+            task = asyncio.create_task(self._look_up(mark, text, address))
+            self._lookups[mark] = task
+            task.add_done_callback(lambda done: self._looked_up(mark, done))
+        # One look-up for all who wait, whoever of them leaves.
+        return await asyncio.shield(task)
+
+    def _admit(self, address: str) -> None:
+        """Count a stranger's attempt as a guess until it turns out not to be one."""
+        grant = self._guesses.take(address)
+        if not grant.allowed:
+            self._recorder.add(HTTP_REFUSED_KEYS, "guessing")
+            raise TooManyRequests(
+                "too many keys or tokens from this address were refused",
+                hint="Check the key; a good one that was used here lately works on.",
+                retry_after=grant.seconds,
+            )
+
+    async def _look_up(self, mark: bytes, text: str, address: str | None) -> Known:
+        started = self._clock()
+        guessed = False
+        try:
+            async with nullcontext() if address is None else self._strangers:
+                known = await self._identify(text, started + KNOWN_SECONDS)
+        except Unauthenticated as error:
+            guessed = error.values.get("reason") in GUESSES
+            self._known.pop(mark, None)
+            self._refused.keep(mark, Refused(error, started + REFUSED_SECONDS))
+            raise
+        finally:
+            if address is not None and not guessed:
+                self._guesses.give_back(address)
+        self._known.keep(mark, known)
+        return known
+
+    def _looked_up(self, mark: bytes, task: "asyncio.Task[Known]") -> None:
+        del self._lookups[mark]
+        if not task.cancelled():
+            task.exception()  # whoever asked may have left: nobody else takes it
+
+    async def _identify(self, text: str, until: float) -> Known:
+        if text.startswith(KEY_PREFIX) or self.tokens is None:
+            async with self._client.connection() as conn:
+                key = await keys.authenticate(conn, text)
+            caller = Caller(key.tenant_id, key.subject, frozenset(key.roles), self._client, key.id)
+            ends = math.inf if key.expires_at is None else key.expires_at.timestamp()
+            return Known(caller, key.id, until, ends)
+        token = await self.tokens.verify(text)
+        caller = Caller(token.tenant_id, token.subject, token.roles, self._client)
+        return Known(caller, (token.tenant_id, token.subject), until, token.ends)
+
+
+class Uses:
+    """When keys were last used: written in sets behind the requests, never in their way."""
+
+    def __init__(self, client: Client, clock: Clock) -> None:
+        self._client = client
+        self._clock = clock
+        self._noted: Bounded[int, float] = Bounded(MOST_KNOWN)
+        self._waiting: set[int] = set()
+
+    @property
+    def waiting(self) -> int:
+        """How many keys are to be written."""
+        return len(self._waiting)
+
+    def note(self, key_id: int) -> None:
+        """A key was used; written at most once a minute."""
+        now = self._clock()
+        if now - self._noted.get(key_id, -math.inf) >= NOTED_SECONDS:
+            self._noted.keep(key_id, now)
+            self._waiting.add(key_id)
+
+    async def write(self) -> float:
+        """Write what waits; the seconds until the next time."""
+        if self._waiting:
+            batch, self._waiting = self._waiting, set()
+            try:
+                async with self._client.connection() as conn:
+                    await keys.note_use(conn, batch)
+            except BaseException:
+                self._waiting |= batch  # by the next round, or at the end
+                raise
+        return NOTE_EVERY_SECONDS
+
+
+def bearer(given: Sequence[str]) -> str:
+    """The key or token of the headers `Authorization`; never shown in what is refused."""
+    if not given:
+        raise Unauthenticated("the header Authorization is missing", reason="missing")
+    if len(given) > 1:
+        raise Unauthenticated("there are several headers Authorization", reason="several")
+    value = given[0]
+    if len(value) > MOST_HEADER:
+        raise Unauthenticated(
+            f"the header Authorization has more than {MOST_HEADER:,} characters",
+            reason="too_long",
+        )
+    if not value.lower().startswith("bearer"):
+        raise Unauthenticated(
+            "the header Authorization is not of the scheme Bearer", reason="scheme"
+        )
+    found = _BEARER.fullmatch(value)
+    if found is None:
+        raise Unauthenticated(
+            "the header Authorization is not the word Bearer, a space, and a key or token",
+            reason="malformed",
+        )
+    return found[1]
+
+
+def network(request: Request) -> str:
+    """Where a request comes from: its address, or its network where everybody has many."""
+    host = "" if request.client is None else request.client.host
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host[:100]
+    if not isinstance(address, IPv6Address):
+        return host
+    mapped = address.ipv4_mapped
+    return str(mapped) if mapped is not None else f"{int(address) >> 64:x}::/64"

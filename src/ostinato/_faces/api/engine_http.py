@@ -1,0 +1,15 @@
+"""The engine's routes, under `/api/v1/engine`: what operators of one tenant see and do.
+
+The modules that it collects have the whole paths themselves, so that a log line, a metric and an
+idempotency key name a route as the document does.
+"""
+
+from ostinato._core.web.routes import Router
+from ostinato._faces.api import alerts_http, events_http, jobs_http, panels_http, places_http
+
+__all__ = ["router"]
+
+router = Router()
+for module in (jobs_http, events_http, places_http, alerts_http, panels_http):
+    # One flat list, for those who look through the routes; the order is the order of matching.
+    router.routes.extend(module.router.routes)

@@ -1,0 +1,73 @@
+"""`/api/v1/engine/events` and `/trail`: what the tenant told, and what came of it."""
+
+from typing import Annotated
+
+from fastapi import Path, Query
+
+from ostinato._core.base.errors import NotFound
+from ostinato._core.engine import inspect, outbox
+from ostinato._core.web.caller import Who
+from ostinato._core.web.routes import Router
+from ostinato._faces.api.event_views import EventItem, EventPage, EventView, Trail, TrailItem
+from ostinato._faces.api.jobs_http import PREFIX
+from ostinato._faces.api.permissions import ENGINE_READ
+from ostinato._faces.api.views import BIGGEST, MAX_NAME, Before, Limit, Name, page_of
+
+__all__ = ["router"]
+
+MOST_TRAIL = 1_000
+
+router = Router(prefix=PREFIX, tags=["events"])
+
+
+@router.get("/events", needs=ENGINE_READ)
+async def list_events(
+    caller: Who,
+    *,
+    type_: Annotated[str | None, Query(alias="type", min_length=1, max_length=MAX_NAME)] = None,
+    ordering_key: Name = None,
+    correlation_id: Name = None,
+    before: Before = None,
+    limit: Limit = 50,
+) -> EventPage:
+    """Events that match every filter, newest first."""
+    async with caller.transaction() as conn:
+        rows = await outbox.list_events(
+            conn,
+            type=type_,
+            ordering_key=ordering_key,
+            tenant_id=caller.tenant_id,
+            correlation_id=correlation_id,
+            before=before,
+            most=limit + 1,
+        )
+    items, following = page_of(EventItem, rows, limit, lambda event: event.id)
+    return EventPage(items=items, next=following)
+
+
+@router.get("/events/{event_id:digits}", needs=ENGINE_READ, raises=(NotFound,))
+async def show_event(
+    caller: Who,
+    event_id: Annotated[int, Path(ge=1, le=BIGGEST, description="The id of an event.")],
+) -> EventView:
+    """An event with its payload."""
+    async with caller.transaction() as conn:
+        return EventView.model_validate(await outbox.show_event(conn, event_id))
+
+
+@router.get("/trail/{correlation_id:path}", needs=ENGINE_READ)
+async def show_trail(
+    caller: Who,
+    correlation_id: Annotated[
+        str,
+        Path(min_length=1, max_length=MAX_NAME, examples=["request-42"]),
+    ],
+    limit: Annotated[
+        int, Query(ge=1, le=MOST_TRAIL, description="How many lines at the most.")
+    ] = MOST_TRAIL,
+) -> Trail:
+    """Everything that happened for a correlation id; that of a job without one is `job-<id>`."""
+    async with caller.transaction() as conn:
+        rows = await inspect.trail(conn, correlation_id, tenant_id=caller.tenant_id, most=limit + 1)
+    items = [TrailItem.model_validate(row) for row in rows[:limit]]
+    return Trail(correlation_id=correlation_id, items=items, complete=len(rows) <= limit)

@@ -1,0 +1,188 @@
+"""What every request passes first: its correlation id, the limits of what is read, the log line.
+
+Plain ASGI, because it is in the way of every request. Nothing that comes in is trusted: a
+correlation id that does not look like one is replaced, a body is counted while it is read.
+"""
+
+import re
+import secrets
+import time
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+from urllib.parse import unquote_to_bytes
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ostinato._core.base import flow
+from ostinato._core.base.errors import BodyTooLarge, MediaTypeRefused, OstinatoError, RequestRefused
+from ostinato._core.base.log import get_logger
+from ostinato._core.base.metrics import HTTP_REQUESTS, HTTP_SECONDS, Recorder
+from ostinato._core.web.problems import problem
+
+__all__ = ["Front", "Trace"]
+
+log = get_logger("api")
+
+_CORRELATION = re.compile(r"[A-Za-z0-9._:/+=@-]{1,200}")
+_TRACEPARENT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
+_ZEROS = "0" * 32
+LEFT = 499  # the status of a request whose caller left before an answer began
+QUIET = frozenset({"/health/live", "/health/ready", "/metrics"})
+
+
+class Trace(NamedTuple):
+    """What a request is part of."""
+
+    correlation_id: str
+    traceparent: str
+
+    @classmethod
+    def of(cls, headers: dict[bytes, bytes]) -> "Trace":
+        """From the headers; what is missing or unusable is made."""
+        given = _CORRELATION.fullmatch(headers.get(b"x-correlation-id", b"").decode("latin-1"))
+        parent = _TRACEPARENT.fullmatch(headers.get(b"traceparent", b"").decode("latin-1"))
+        trace_id, flags = (parent[1], parent[3]) if parent else (_ZEROS, "01")
+        if trace_id == _ZEROS:
+            trace_id = secrets.token_hex(16)
+        correlation_id = given[0] if given else trace_id
+        return cls(correlation_id, f"00-{trace_id}-{secrets.token_hex(8)}-{flags}")
+
+
+class Front:
+    """The middleware around the application."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        recorder: Recorder,
+        max_body_bytes: int,
+        larger: Mapping[tuple[str, str], int] | None = None,
+    ) -> None:
+        """`larger`: by method and path, routes that take more than the others."""
+        self._app = app
+        self._recorder = recorder
+        self._most = max_body_bytes
+        self._larger = dict(larger or {})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = dict(scope["headers"])
+        trace = Trace.of(headers)
+        scope.setdefault("state", {})["extra_headers"] = {}
+        most = max(self._most, self._larger.get((scope["method"], scope["path"]), 0))
+        passage = _Passage(scope, receive, send, trace, most)
+        started = time.perf_counter()
+        with flow.flow(correlation=trace.correlation_id):
+            try:
+                passage.check(headers)
+                await self._app(scope, passage.receive, passage.send)
+            except OstinatoError as error:
+                await passage.refuse(error)
+            except Exception:
+                # One that nobody expected. Its text may hold anything, so only the log has it.
+                log.exception("request_failed", path=_path(scope), method=scope["method"])
+                await passage.refuse(
+                    OstinatoError(
+                        "something that should not happen happened",
+                        hint="Report it with the correlation id: the server's log has the rest.",
+                    )
+                )
+            finally:
+                self._note(scope, passage.status, time.perf_counter() - started)
+
+    def _note(self, scope: Scope, status: int, seconds: float) -> None:
+        path = _path(scope)
+        self._recorder.add(HTTP_REQUESTS, scope["method"], path, str(status))
+        self._recorder.observe(HTTP_SECONDS, seconds, scope["method"], path)
+        caller = scope["state"].get("caller")
+        tell = log.debug if scope["path"] in QUIET else log.info
+        tell(
+            "request",
+            method=scope["method"],
+            path=path,
+            http_status=status,
+            duration_ms=round(seconds * 1000, 3),
+            tenant_id=None if caller is None else caller.tenant_id,
+            request_id=scope["state"].get("request_id"),
+            error_code=scope["state"].get("error_code"),
+        )
+
+
+class _Passage:
+    """One request on its way through: counts what comes in, completes what goes out."""
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send, trace: Trace, most: int) -> None:
+        self.status = LEFT
+        self._scope = scope
+        self._receive = receive
+        self._send = send
+        self._trace = trace
+        self._most = most
+        self._seen = 0
+
+    def check(self, headers: dict[bytes, bytes]) -> None:
+        """Refuse what need not be read to be refused."""
+        query = unquote_to_bytes(self._scope.get("query_string", b""))
+        if "\0" in self._scope["path"] or b"\0" in query:
+            raise RequestRefused("the address has a NUL character", hint="Leave %00 out.")
+        encoding = headers.get(b"content-encoding", b"identity").lower()
+        if encoding not in {b"", b"identity"}:
+            raise MediaTypeRefused("the body is compressed", hint="Send it as it is.")
+        length = headers.get(b"content-length", b"0")
+        if length.isdigit() and int(length) > self._most:
+            raise self._too_large(int(length))
+
+    async def receive(self) -> Message:
+        """The next piece of the body, as long as it is not too long."""
+        message = await self._receive()
+        if message["type"] == "http.request":
+            self._seen += len(message.get("body", b""))
+            if self._seen > self._most:
+                raise self._too_large(self._seen)
+        return message
+
+    async def send(self, message: Message) -> None:
+        """A piece of the answer; the first one gets our headers."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            more = {
+                "x-correlation-id": self._trace.correlation_id,
+                "traceparent": self._trace.traceparent,
+                "x-content-type-options": "nosniff",
+                "cache-control": "no-store",
+                **self._scope["state"]["extra_headers"],
+            }
+            there = {name for name, _ in message["headers"]}
+            message["headers"] = [
+                *message["headers"],
+                *(
+                    (name.encode(), value.encode("latin-1"))
+                    for name, value in more.items()
+                    if name.encode() not in there
+                ),
+            ]
+        await self._send(message)
+
+    async def refuse(self, error: OstinatoError) -> None:
+        """Answer with a problem, unless an answer has begun."""
+        if self.status != LEFT:
+            return
+        self._scope["state"]["error_code"] = type(error).code
+        answer = problem(error, instance=self._scope["path"])
+        await answer(self._scope, self.receive, self.send)
+
+    def _too_large(self, size: int) -> BodyTooLarge:
+        return BodyTooLarge(
+            f"the body has at least {size:,} bytes, more than the limit of {self._most:,}",
+            size=size,
+            limit=self._most,
+        )
+
+
+def _path(scope: Scope) -> str:
+    """The route by its pattern: what stands in its place may be personal."""
+    route: Any = scope.get("route")
+    return getattr(route, "path", "-")

@@ -1,0 +1,33 @@
+"""`GET /metrics`: figures of the engine, the applications and this API process, for Prometheus."""
+
+from fastapi import Request, Response
+
+from ostinato._core.base import metrics
+from ostinato._core.base.errors import DatabaseUnavailable
+from ostinato._core.engine import observe
+from ostinato._core.runtime.observe import figures
+from ostinato._core.web.routes import Router
+from ostinato._faces.api.parts import parts_of
+
+__all__ = ["router"]
+
+MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+router = Router(tags=["operations"])
+
+
+@router.get(
+    "/metrics",
+    public=True,
+    raises=(DatabaseUnavailable,),
+    response_class=Response,
+    responses={200: {"content": {MEDIA_TYPE: {"schema": {"type": "string"}}}}},
+)
+async def show_metrics(request: Request) -> Response:
+    """The page that Prometheus reads: no label holds what belongs to a tenant."""
+    parts = parts_of(request)
+    async with parts.client.connection() as conn:
+        engine = await observe.record(conn)
+        theirs = await figures.ask(conn, parts.apps, parts.recorder)
+    page = metrics.render([engine, *theirs.recorders, parts.recorder], theirs.metrics)
+    return Response(page, media_type=MEDIA_TYPE)

@@ -1,0 +1,38 @@
+"""What a process of the API is made of; the routes find it in the application's state."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from fastapi import Request
+
+from ostinato._core.base.metrics import Recorder
+from ostinato._core.base.settings import Settings
+from ostinato._core.runtime.client import Client
+from ostinato._core.runtime.database import Database
+from ostinato._core.runtime.handlers.app import App
+
+__all__ = ["Parts", "parts_of"]
+
+CONNECTIONS = 20
+
+
+@dataclass
+class Parts:
+    """What an API process is made of."""
+
+    database: Database
+    settings: Settings
+    apps: Sequence[App] = ()
+    recorder: Recorder = field(default_factory=Recorder)
+    watches: bool = False
+    """Whether this process evaluates alerts, as workers do."""
+    client: Client = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.client = Client(self.database, self.settings, max_size=CONNECTIONS)
+
+
+def parts_of(request: Request) -> Parts:
+    """The parts of the process that serves this request."""
+    return cast("Parts", request.app.state.parts)

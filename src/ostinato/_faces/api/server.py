@@ -1,0 +1,150 @@
+"""The API as one FastAPI application, built from the installed applications.
+
+app = build(Parts(database, settings, apps=APPS))
+
+Each application brings its router; the paths are its own. What is the same for all is here: the
+front (`front`), who is asking (`auth`), errors as problems, health, metrics, the documents.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from importlib import import_module
+from typing import Any, cast
+
+import psycopg
+from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
+from starlette.routing import Match
+
+from ostinato._core.base.errors import (
+    InvalidInput,
+    MethodRefused,
+    NotFound,
+    OstinatoError,
+    RequestRefused,
+)
+from ostinato._core.db.sqlstate import translate
+from ostinato._core.runtime.handlers.app import App
+from ostinato._core.web.problems import Answered, field_errors, problem
+from ostinato._core.web.routes import Route
+from ostinato._faces.api import docs_http, engine_http, health, metrics_http
+from ostinato._faces.api.auth import Authenticator
+from ostinato._faces.api.front import Front
+from ostinato._faces.api.parts import Parts
+from ostinato._faces.api.watching import watching
+
+__all__ = ["Parts", "build", "routers_of"]
+
+VERSION = "1"
+ABOUT = "Durable jobs, events, schedules and the applications on them: one API."
+
+
+def build(parts: Parts) -> FastAPI:
+    """The application, ready for a server such as uvicorn."""
+    authenticator = Authenticator(parts.client, parts.settings, parts.recorder)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        async with parts.client, authenticator, watching(parts):
+            yield
+
+    app = FastAPI(
+        title="Ostinato",
+        version=VERSION,
+        description=ABOUT,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        generate_unique_id_function=lambda route: route.name,
+    )
+    app.state.parts = parts
+    app.state.client = parts.client
+    app.state.authenticate = authenticator
+    routers = routers_of(parts.apps)
+    for router in routers:  # their own routes, not copies behind another look-up
+        app.router.routes.extend(router.routes)
+    docs_http.mount(app)
+    docs_http.describe(app)
+    _add_errors(app, routers)
+    app.add_middleware(
+        Front,
+        recorder=parts.recorder,
+        max_body_bytes=parts.settings.api_max_body_bytes,
+        larger=_larger(routers),
+    )
+    return app
+
+
+def routers_of(apps: Sequence[App]) -> list[APIRouter]:
+    """All routers: our own, and those that applications have by `App(http="module:NAME")`."""
+    own = [health.router, metrics_http.router, docs_http.router, engine_http.router]
+    places = [app.http.partition(":") for app in apps if app.http is not None]
+    return [*own, *(getattr(import_module(module), name) for module, _, name in places)]
+
+
+def _larger(routers: Sequence[APIRouter]) -> dict[tuple[str, str], int]:
+    """What routes take more than `api_max_body_bytes`, by method and path."""
+    return {
+        (method, route.path): route.max_body_bytes
+        for router in routers
+        for route in router.routes
+        if isinstance(route, Route) and route.max_body_bytes is not None
+        for method in route.methods or ()
+    }
+
+
+def _add_errors(app: FastAPI, routers: Sequence[APIRouter]) -> None:
+    def answer(request: Request, error: OstinatoError, **more: Any) -> Response:  # noqa: ANN401 - as problem
+        request.state.error_code = type(error).code
+        return problem(error, instance=request.url.path, **more)
+
+    async def ours(request: Request, error: Exception) -> Response:
+        return answer(request, cast("OstinatoError", error))
+
+    async def of_database(request: Request, error: Exception) -> Response:
+        told = translate(cast("psycopg.Error", error))
+        if not isinstance(told, OstinatoError):
+            raise error
+        return answer(request, told)
+
+    async def invalid(request: Request, error: Exception) -> Response:
+        faults = field_errors(cast("RequestValidationError", error).errors())
+        said = "; ".join(f"{fault.field}: {fault.message}" for fault in faults[:5])
+        return answer(request, InvalidInput(f"the request is not valid: {said}"), errors=faults)
+
+    async def http(request: Request, error: Exception) -> Response:
+        raised = cast("HTTPException", error)
+        headers = dict(raised.headers or {})
+        path = request.url.path
+        match raised.status_code:
+            case 404:
+                told: OstinatoError = NotFound(
+                    f"there is nothing at {path[:200]}", hint="/docs lists what there is."
+                )
+            case 405:
+                told = MethodRefused(f"{path[:200]} cannot be asked with {request.method}")
+                headers["Allow"] = ", ".join(_allowed(request, routers))
+            case _:
+                told = RequestRefused(str(raised.detail))
+        return answer(request, told, status=raised.status_code, headers=headers)
+
+    async def answered(_: Request, error: Exception) -> Response:
+        return cast("Answered", error).response
+
+    app.add_exception_handler(OstinatoError, ours)
+    app.add_exception_handler(psycopg.Error, of_database)
+    app.add_exception_handler(RequestValidationError, invalid)
+    app.add_exception_handler(HTTPException, http)
+    app.add_exception_handler(Answered, answered)
+
+
+def _allowed(request: Request, routers: Sequence[APIRouter]) -> list[str]:
+    """The methods that the path of a request knows: each may be a route of its own."""
+    found: set[str] = set()
+    for route in (route for router in routers for route in router.routes):
+        if isinstance(route, APIRoute) and route.matches(request.scope)[0] is not Match.NONE:
+            found |= route.methods or set()
+    return sorted(found)

@@ -1,0 +1,40 @@
+"""The API watches too: an alert that no worker is alive is for somebody else to raise."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from ostinato._core.runtime.services.alerts import ALERT_SECONDS, declare, watch
+from ostinato._core.runtime.worker.loop import Loop
+from ostinato._faces.api.parts import Parts
+
+__all__ = ["watching"]
+
+
+@asynccontextmanager
+async def watching(parts: Parts) -> AsyncIterator[None]:
+    """Evaluate alerts while the block runs, if the parts say so."""
+    if not parts.watches:
+        yield
+        return
+    rng = random.Random()  # noqa: S311  # spreads load, guards nothing
+    declared = False
+
+    async def tick() -> float:
+        nonlocal declared
+        async with parts.client.connection() as conn:
+            if not declared:
+                await declare(conn, parts.apps)
+                declared = True
+            await watch(conn, parts.recorder)
+        return ALERT_SECONDS * rng.uniform(0.5, 1.5)
+
+    loop = Loop("alerts", tick, rng=rng)
+    task = asyncio.create_task(loop.run(), name=loop.name)
+    try:
+        yield
+    finally:
+        loop.stop()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)

@@ -1,0 +1,62 @@
+"""The page of machines in docs/reference, drawn from their declarations."""
+
+from collections.abc import Sequence
+
+from ostinato._core.base.machine import Invariant, Machine, Transition, filled
+from ostinato.apps.capture.machine import CAPTURE
+from ostinato.apps.watchfolder.machine import DUPLICATE
+
+__all__ = ["EXAMPLE", "MACHINES", "page"]
+
+EXAMPLE = Machine(
+    "invoice",
+    about="As in docs/machines.md, with more: an invoice on its way from a draft to money.",
+    states=("draft", "sent", "paid", "void"),
+    initial="draft",
+    terminal=("paid", "void"),
+    transitions=(
+        Transition("draft", "send", "sent", guard="it has a line and a recipient"),
+        Transition("sent", "send", "sent", guard="the recipient asked for it again"),
+        Transition("sent", "pay", "paid", guard="the whole amount was received"),
+        Transition(("draft", "sent"), "cancel", "void"),
+    ),
+    invariants=(
+        Invariant(("sent", "paid"), (filled("sent_at"),), why="when payment is due counts from it"),
+        Invariant("paid", (filled("receipt"),)),
+    ),
+)
+
+MACHINES: tuple[Machine, ...] = (EXAMPLE, CAPTURE, DUPLICATE)
+"""Every machine that is declared: each has its section, and a test that walks it."""
+
+
+def page(machines: Sequence[Machine] = MACHINES) -> str:
+    """The page: a diagram, the transitions and the invariants of each machine."""
+    return (
+        "# Machines\n\n"
+        "The database refuses whatever is not listed here, even from `psql`"
+        " ([how](../machines.md)).\n\n" + "\n".join(_section(machine) for machine in machines)
+    )
+
+
+def _section(machine: Machine) -> str:
+    parts = [f"## {machine.name}", machine.about, f"```mermaid\n{machine.mermaid()}\n```"]
+    transitions = [
+        (f"`{source}`", f"`{listed.event}`", f"`{listed.target}`", listed.guard)
+        for listed in machine.transitions
+        for source in listed.sources
+    ]
+    parts.append(_table(("From", "Event", "To", "When"), transitions))
+    if machine.invariants:
+        rules = [
+            (", ".join(f"`{state}`" for state in rule.named), f"`{rule}`", rule.why)
+            for rule in machine.invariants
+        ]
+        parts.append(_table(("In state", "Always", "Because"), rules))
+    return "\n\n".join(part.rstrip("\n") for part in parts if part) + "\n"
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    cells = ([cell.replace("|", "\\|") for cell in line] for line in lines)
+    return "".join(f"| {' | '.join(line)} |\n" for line in cells)

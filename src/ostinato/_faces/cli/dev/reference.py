@@ -1,0 +1,253 @@
+"""The pages of docs/reference, written from what the code declares.
+
+    python -m ostinato._faces.cli.dev.reference            write them
+    python -m ostinato._faces.cli.dev.reference --check    only say which ones are out of date
+
+Nothing is described here: a page changes when the declaration it comes from changes.
+"""
+
+import argparse
+import dataclasses
+import re
+from collections.abc import Iterable, Iterator
+from importlib import resources
+from pathlib import Path
+
+import typer
+from typer.core import TyperArgument, TyperCommand, TyperGroup
+
+from ostinato._core.base import errortree, metrics, settings
+from ostinato._core.base.sections import Section
+from ostinato._core.runtime.installed import installed_apps
+from ostinato._core.runtime.observe import figures
+from ostinato._faces.cli.dev import machines
+
+__all__ = ["main", "pages", "stale"]
+
+FOLDER = Path("docs/reference")
+
+_NOTE = "<!-- Written by `make reference`; edit the declaration it comes from instead. -->\n\n"
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Write the pages, or with --check only compare them; 1 if some are out of date."""
+    parser = argparse.ArgumentParser(description="Write docs/reference from the declared objects.")
+    parser.add_argument("--check", action="store_true", help="write nothing, name stale pages")
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="where the pages are")
+    options = parser.parse_args(argv)
+    outdated = stale(options.folder)
+    if options.check:
+        for name in outdated:
+            print(f"{options.folder / name} is out of date: run `make reference`")
+        return 1 if outdated else 0
+    options.folder.mkdir(parents=True, exist_ok=True)
+    for name in outdated:
+        (options.folder / name).write_text(pages()[name], encoding="utf-8")
+        print(f"wrote {options.folder / name}")
+    return 0
+
+
+def stale(folder: Path) -> list[str]:
+    """The names of the pages in the folder that are missing or say something else."""
+    return [
+        name
+        for name, text in pages().items()
+        if not (folder / name).exists() or (folder / name).read_text(encoding="utf-8") != text
+    ]
+
+
+def pages() -> dict[str, str]:
+    """Each page's file name and text."""
+    installed_apps()  # whose errors and settings are on the pages too: declared when imported
+    written = {
+        "errors.md": _errors_page(),
+        "settings.md": _settings_page(),
+        "metrics.md": _metrics_page(),
+        "machines.md": machines.page(),
+        "sql.md": _sql_page(),
+        "cli.md": _cli_page(),
+    }
+    return {name: f"{_NOTE}{text}" for name, text in written.items() if text}
+
+
+def _errors_page() -> str:
+    rows = [
+        (
+            f"`{cls.__name__}`",
+            f"`{cls.code}`",
+            f"`{cls.sqlstate}`" if cls.sqlstate else "",
+            cls.status or "",
+            cls.exit_code,
+            _first_line(cls.__doc__),
+            cls.hint or "",
+        )
+        for cls in errortree.tree()
+    ]
+    return (
+        "# Errors\n\n"
+        "Every error that Ostinato raises on purpose is an `OstinatoError`. The code and the "
+        "SQLSTATE are stable: they are added to, never changed.\n\n"
+        + _table(("Error", "Code", "SQLSTATE", "HTTP", "Exit", "Meaning", "What to do"), rows)
+    )
+
+
+def _settings_page() -> str:
+    own = (
+        "# Settings\n\n"
+        f"A flag wins over the environment, the environment over `{settings.FILE_NAME}`, the file "
+        "over the default. An unknown name is an error.\n\n"
+        + _settings_table(settings.Settings, settings.ENV_PREFIX)
+    )
+    names = {app.name for app in installed_apps()}
+    mine = [cls for cls in Section.__subclasses__() if cls.__module__.startswith("ostinato.")]
+    sections = sorted((cls for cls in mine if cls.name in names), key=lambda cls: cls.name)
+    tables = [
+        f"\n## `[{cls.name}]`\n\n"
+        + _settings_table(cls, f"{settings.ENV_PREFIX}{cls.name.upper()}_")
+        for cls in sections
+    ]
+    return own + "".join(tables)
+
+
+def _settings_table(declared: type, prefix: str) -> str:
+    rows = [
+        (
+            f"`{field.name}`",
+            f"`{prefix}{field.name.upper()}`",
+            "unset" if field.default in {None, ""} else f"`{field.default}`",
+            _range(field),
+            field.metadata["description"],
+        )
+        for field in dataclasses.fields(declared)
+    ]
+    return _table(("Setting", "Environment", "Default", "Range", "Meaning"), rows)
+
+
+def _range(field: "dataclasses.Field[object]") -> str:
+    if field.metadata["choices"]:
+        return ", ".join(f"`{choice}`" for choice in field.metadata["choices"])
+    if field.metadata["low"] is None:
+        return ""
+    return f"{field.metadata['low']:,.12g} to {field.metadata['high']:,.12g}"
+
+
+def _metrics_page() -> str:
+    own = "# Metrics\n\n" + _metrics_table(metrics.METRICS)
+    theirs = [
+        f"\n## `{app}`\n\n{_metrics_table(found.metrics)}"
+        for app, found in figures.figures_of(installed_apps()).items()
+    ]
+    return own + "".join(theirs)
+
+
+def _metrics_table(declared: Iterable[metrics.Metric]) -> str:
+    rows = [
+        (
+            f"`{metric.name}`",
+            type(metric).__name__.lower(),
+            ", ".join(f"`{label}`" for label in metric.labels),
+            metric.help,
+        )
+        for metric in declared
+    ]
+    return _table(("Metric", "Kind", "Labels", "Meaning"), rows)
+
+
+def _sql_page() -> str:
+    folder = resources.files("ostinato") / "_core" / "engine" / "sql" / "functions"
+    files = sorted((file for file in folder.iterdir() if file.name.endswith(".sql")), key=str)
+    sections = []
+    for file in files:
+        functions = "\n".join(
+            f"```sql\n{signature}\n```\n\n{comment}\n"
+            for signature, comment in sql_functions(file.read_text(encoding="utf-8"))
+        )
+        sections.append(f"## {file.name.removesuffix('.sql')}\n\n{functions}")
+    return (
+        "# SQL functions\n\n"
+        "The engine is these functions, in schema `ostinato`; any client in any language may "
+        "call them in its own transaction.\n\n" + "\n".join(sections)
+    )
+
+
+_FUNCTION = re.compile(
+    r"(?P<comment>(?:^--.*\n)*)"
+    r"^create (?:or replace )?(?:function|procedure) (?P<name>ostinato\.\w+)\(",
+    re.MULTILINE | re.IGNORECASE,
+)
+_END_OF_SIGNATURE = re.compile(
+    r"\s*(?P<returns>returns\s.*?)?\s*\b(?:language|as\s+\$|security|set\s+search_path)\b",
+    re.DOTALL | re.IGNORECASE,
+)
+
+
+def sql_functions(text: str) -> Iterator[tuple[str, str]]:
+    """Each function created in the text: its signature, and the comment right above it."""
+    for found in _FUNCTION.finditer(text):
+        end = _closing(text, found.end()) + 1
+        tail = _END_OF_SIGNATURE.match(text, end)
+        if tail and tail["returns"]:
+            end = tail.end("returns")
+        comment = re.sub(r"^--", "", found["comment"], flags=re.MULTILINE)
+        yield text[found.start("name") : end], _one_line(comment)
+
+
+def _closing(text: str, start: int) -> int:
+    """Where the parenthesis opened just before `start` is closed."""
+    depth = 1
+    for position in range(start, len(text)):
+        depth += {"(": 1, ")": -1}.get(text[position], 0)
+        if depth == 0:
+            return position
+    return len(text)
+
+
+def _cli_page() -> str | None:
+    try:
+        from ostinato._faces.cli.main import app
+    except ModuleNotFoundError as missing:
+        if missing.name != "ostinato._faces.cli.main":
+            raise
+        return None
+    sections = _commands(typer.main.get_command(app), "ostinato")
+    return "# Commands\n\n" + "\n".join(sections)
+
+
+def _commands(command: object, name: str) -> Iterator[str]:
+    if isinstance(command, (TyperCommand, TyperGroup)) and not command.hidden:
+        yield _command_section(command, name)
+    if isinstance(command, TyperGroup):
+        for child_name, child in sorted(command.commands.items()):
+            yield from _commands(child, f"{name} {child_name}")
+
+
+def _command_section(command: TyperCommand | TyperGroup, name: str) -> str:
+    rows = []
+    for parameter in command.params:
+        if isinstance(parameter, TyperArgument):
+            shown = f"`{(parameter.name or '').upper()}`"
+        else:
+            shown = ", ".join(f"`{opt}`" for opt in (*parameter.opts, *parameter.secondary_opts))
+        if not getattr(parameter, "hidden", False):
+            rows.append((shown, _one_line(getattr(parameter, "help", None) or "")))
+    options = "\n" + _table(("Parameter", "Meaning"), rows) if rows else ""
+    return f"## `{name}`\n\n{_one_line(command.help or '')}\n{options}"
+
+
+def _table(header: Iterable[object], rows: Iterable[Iterable[object]]) -> str:
+    heads = [str(cell) for cell in header]
+    lines = [heads, ["---"] * len(heads), *([str(cell) for cell in row] for row in rows)]
+    cells = ([cell.replace("|", "\\|") for cell in line] for line in lines)
+    return "".join(f"| {' | '.join(line)} |\n" for line in cells)
+
+
+def _first_line(doc: str | None) -> str:
+    return (doc or "").strip().partition("\n")[0]
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

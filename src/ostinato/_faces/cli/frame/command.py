@@ -1,0 +1,244 @@
+"""How every command is made: the options that all share, the settings, and one way to fail.
+
+    @command(jobs)
+    def show(cli: Cli, job: JobId) -> None:
+        \"\"\"Everything about one job.\"\"\"
+
+The shared options may stand before or after the command's name. Whatever a command raises becomes
+one sentence with its remedy and the exit code of its class; a traceback only with --debug.
+"""
+
+import copy
+import dataclasses
+import functools
+import inspect
+import os
+import shlex
+import shutil
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from importlib import metadata
+from pathlib import Path
+from typing import Annotated, Any, TypeVar, get_args, get_origin
+
+import psycopg
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from ostinato._core.base import settings as base_settings
+from ostinato._core.base.errors import InvalidInput, OstinatoError
+from ostinato._core.base.settings import Settings
+from ostinato._core.db.sqlstate import translate
+from ostinato._faces.cli.frame.output import Output
+
+__all__ = ["Cli", "callback", "command", "group", "own_version", "report"]
+
+F = TypeVar("F", bound=Callable[..., None])
+
+INTERRUPTED = 130
+PANEL = "Options of all commands"
+HELP = {"help_option_names": ["--help", "-h"]}
+EPILOG = "Options of all commands (--json, --data-dir, …): see `ostinato --help`."
+
+_OPTIONS: dict[str, tuple[Any, Any]] = {
+    "json": (bool, typer.Option("--json", help="Answer in JSON, on stdout.")),
+    "data_dir": (str, typer.Option(metavar="FOLDER", help="Folder of the embedded database.")),
+    "database_url": (str, typer.Option(metavar="URL", help="PostgreSQL 15 to 18, instead of it.")),
+    "config": (Path, typer.Option(metavar="FILE", help="Settings; else ostinato.toml, if there.")),
+    "quiet": (bool, typer.Option("--quiet", "-q", help="Say only what was asked for.")),
+    "verbose": (bool, typer.Option("--verbose", "-v", help="Say more about what is done.")),
+    "debug": (bool, typer.Option("--debug", help="Show the traceback of an error.")),
+}
+
+
+class _Quiet:
+    """The flag --help without its type: a flag takes no value."""
+
+    def get_help_option(self, ctx: Any) -> Any:  # noqa: ANN401 - as Typer has it
+        option = super().get_help_option(ctx)  # type: ignore[misc]
+        if option is not None:
+            option.metavar = ""
+        return option
+
+
+class Command(_Quiet, TyperCommand):
+    """A command whose help shows no type for flags."""
+
+
+class Group(_Quiet, TyperGroup):
+    """A group of commands, likewise."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Cli:
+    """What a command is handed: its streams and the settings of this call."""
+
+    out: Output
+    data_dir: str | None = None
+    database_url: str | None = None
+    config: Path | None = None
+    debug: bool = False
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings of this call, without flags of a single command."""
+        return self.settings_with()
+
+    def settings_with(self, **flags: object) -> Settings:
+        """The settings with some flags of the command itself; None: not given."""
+        if self.data_dir is not None and self.database_url is not None:
+            raise InvalidInput(
+                "--data-dir and --database-url name two different databases",
+                hint="Give one of them.",
+            )
+        named = {"data_dir": self.data_dir, "database_url": self.database_url}
+        if self.config is not None:  # for the sections of applications, also in processes started
+            os.environ[base_settings.CONFIG] = str(self.config)
+        loaded = base_settings.load(named | self._log_level() | flags, file=self.config)
+        if self.data_dir is not None:
+            # A folder that was named means the embedded server, whatever the environment says.
+            embedded = {"database_url": None, "admin_url": None, "listen_url": None}
+            loaded = dataclasses.replace(loaded, **embedded, pooled=False)  # type: ignore[arg-type]
+        return loaded
+
+    def try_(self, *words: str) -> str:
+        """A command to try next, as it has to be typed here."""
+        folder = [] if self.data_dir is None else ["--data-dir", self.data_dir]
+        return " ".join([program(), *words, *(shlex.quote(word) for word in folder)])
+
+    def _log_level(self) -> dict[str, object]:
+        if self.out.verbose:
+            return {"log_level": "debug"}
+        return {"log_level": "warning"} if self.out.quiet else {}
+
+
+def group(parent: typer.Typer, name: str, about: str) -> typer.Typer:
+    """A group of commands below another."""
+    made = typer.Typer(
+        cls=Group, no_args_is_help=True, rich_markup_mode="markdown", context_settings=HELP
+    )
+    parent.add_typer(made, name=name, help=about)
+    return made
+
+
+def command(app: typer.Typer, name: str | None = None) -> Callable[[F], F]:
+    """Register a function as a command; it is handed a `Cli`, if that is what it takes first."""
+
+    def decorate(function: F) -> F:
+        made = _adapted(function)
+        app.command(name, cls=Command, epilog=EPILOG, context_settings=HELP)(made)
+        return function
+
+    return decorate
+
+
+def callback(app: typer.Typer, function: F) -> None:
+    """Register what runs before every command, with the shared options beside its own."""
+    own = inspect.signature(function, eval_str=True).parameters.values()
+
+    def run(ctx: typer.Context, **values: object) -> None:
+        ctx.obj = {name: values.pop(name) for name in _OPTIONS}
+        function(**values)
+
+    run.__doc__ = function.__doc__
+    _declare(run, [*own, *_shared(hidden=False)])
+    app.callback(context_settings=HELP)(run)
+
+
+def _adapted(function: Callable[..., None]) -> Callable[..., None]:
+    """The function as Typer sees it: with the shared options beside its own."""
+    own = list(inspect.signature(function, eval_str=True).parameters.values())
+    takes_cli = bool(own) and own[0].annotation is Cli
+
+    def run(ctx: typer.Context, **values: object) -> None:
+        before = ctx.find_root().obj or {}
+        given = {name: values.pop(name) or before.get(name) for name in _OPTIONS}
+        cli = _made(given)
+        _run(cli, functools.partial(function, *([cli] if takes_cli else []), **values))
+
+    run.__name__, run.__doc__ = function.__name__, function.__doc__
+    # Listed once, in the help of the program itself: here they would hide the command's own.
+    _declare(run, [*own[takes_cli:], *_shared(hidden=True)])
+    return run
+
+
+def _shared(*, hidden: bool) -> Iterator[inspect.Parameter]:
+    for name, (kind, option) in _OPTIONS.items():
+        info = copy.copy(option)
+        info.hidden, info.rich_help_panel = hidden, PANEL
+        default = False if kind is bool else None
+        plain = kind if kind is bool else kind | None
+        annotation = Annotated[plain, info]  # type: ignore[valid-type]  # made for Typer to read
+        yield _parameter(name, annotation, default)
+
+
+def _declare(run: Callable[..., None], parameters: list[inspect.Parameter]) -> None:
+    """Give a function that takes anything the signature that Typer is to read."""
+    named = [_parameter(p.name, p.annotation, p.default) for p in parameters]
+    signature = inspect.Signature(
+        [_parameter("ctx", typer.Context, inspect.Parameter.empty), *named]
+    )
+    run.__signature__ = signature  # type: ignore[attr-defined]
+    run.__annotations__ = {name: p.annotation for name, p in signature.parameters.items()}
+
+
+def _parameter(name: str, annotation: object, default: object) -> inspect.Parameter:
+    kind = inspect.Parameter.KEYWORD_ONLY
+    if get_origin(annotation) is Annotated:
+        of, info, *_ = get_args(annotation)
+        if of is bool and info.metavar is None:
+            info = copy.copy(info)
+            info.metavar = ""  # a flag takes no value
+            annotation = Annotated[bool, info]
+    return inspect.Parameter(name, kind, annotation=annotation, default=default)
+
+
+def _made(given: dict[str, Any]) -> Cli:
+    streams = {name: bool(given.pop(name)) for name in ("json", "quiet", "verbose")}
+    return Cli(Output(**streams), **(given | {"debug": bool(given["debug"])}))
+
+
+def own_version() -> str:
+    """The version of Ostinato."""
+    try:
+        return metadata.version("ostinato")
+    except metadata.PackageNotFoundError:
+        return "from its sources"
+
+
+def program() -> str:
+    """How this program was called, so that examples can be copied."""
+    if shutil.which("ostinato"):
+        return "ostinato"
+    called = Path(sys.argv[0])
+    if called.name != "ostinato":
+        return f"{Path(sys.executable).name} -m ostinato"
+    return str(called.relative_to(Path.cwd()) if called.is_relative_to(Path.cwd()) else called)
+
+
+def report(cli: Cli, error: Exception) -> OstinatoError:
+    """Say what went wrong, and return it as an error of ours."""
+    if cli.debug:
+        traceback.print_exception(error, file=sys.stderr)
+    if isinstance(error, OstinatoError | psycopg.Error):
+        told = translate(error)
+    else:
+        told = OstinatoError(
+            f"something that should not happen: {type(error).__name__}: {error}",
+            hint="Run it again with --debug, and report what it prints.",
+        )
+    cli.out.error(told)
+    return told
+
+
+def _run(cli: Cli, work: Callable[[], None]) -> None:
+    try:
+        work()
+    except (typer.Exit, typer.Abort, typer.TyperException, BrokenPipeError):
+        raise
+    except KeyboardInterrupt:
+        raise typer.Exit(INTERRUPTED) from None
+    except Exception as error:  # noqa: BLE001 - told, and turned into an exit code
+        raise typer.Exit(report(cli, error).exit_code) from None

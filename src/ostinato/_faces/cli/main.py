@@ -1,0 +1,119 @@
+"""The command `ostinato`: all commands in one place."""
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from ostinato._faces.cli.frame.command import callback, command, group, own_version
+from ostinato._faces.cli.frame.document import to_json
+from ostinato._faces.cli.operate import (
+    alerts,
+    db,
+    dead,
+    doctor,
+    enqueue,
+    events,
+    jobs,
+    keys,
+    leases,
+    metrics,
+    queues,
+    schedules,
+    trail,
+    webhooks,
+    workers,
+)
+from ostinato._faces.cli.serve import api, serve
+from ostinato.apps.capture import commands as capture
+from ostinato.apps.rounds import commands as rounds
+from ostinato.apps.watchfolder import commands as watch
+from ostinato.lab.demo import command as demo
+from ostinato.lab.sandbox import command as sandbox
+
+__all__ = ["app", "main"]
+
+
+class Root(TyperGroup):
+    """The program. With --json even a command that makes no sense is answered in JSON."""
+
+    def main(self, args: Sequence[str] | None = None, *more: Any, **options: Any) -> Any:  # noqa: ANN401
+        """Run it; see `TyperGroup`."""
+        given = list(sys.argv[1:] if args is None else args)
+        if "--json" not in given or not options.get("standalone_mode", True):
+            return super().main(given, *more, **options)
+        try:
+            code = super().main(given, *more, **(options | {"standalone_mode": False}))
+        except typer.TyperException as error:
+            hint = "`--help` after any command explains it."
+            told = {"code": "usage", "message": error.format_message(), "hint": hint, "values": {}}
+            sys.stdout.write(f"{to_json({'error': told})}\n")
+            code = error.exit_code
+        except typer.Abort:
+            code = 1
+        sys.exit(code or 0)
+
+
+app = typer.Typer(
+    name="ostinato",
+    cls=Root,
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+)
+
+
+def _say_version(wanted: bool) -> None:  # noqa: FBT001 - Typer hands it over so
+    if wanted:
+        typer.echo(own_version())
+        raise typer.Exit
+
+
+def ostinato(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_say_version, is_eager=True, help="Say the version."),
+    ] = False,
+) -> None:
+    """Durable jobs in PostgreSQL: run them, look at them, and ask why one waits.
+
+    Start with `ostinato up`; nothing needs to be configured.
+    """
+
+
+callback(app, ostinato)
+serve.register(app)
+api.register(app)
+sandbox.register(app)
+demo.register(app)
+watch.register(app)
+enqueue.register(app)
+_jobs = group(app, "jobs", "Look at jobs, and retry, cancel or redrive them.")
+jobs.register(_jobs)
+dead.register(_jobs)
+capture.register(group(app, "capture", "Verify and sign the audit log of captures, and make keys."))
+queues.register(group(app, "queues", "Look at queues, and pause, resume or limit them."))
+events.register(group(app, "events", "What happened, who was told, and what is buried."))
+alerts.register(group(app, "alerts", "What is watched, what is wrong now, and what to do."))
+keys.register(group(app, "keys", "Who may ask the API: make, list, rotate and revoke keys."))
+leases.register(group(app, "leases", "Look at leases, and take one away."))
+rounds.register(group(app, "rounds", "When the rounds of a group open."))
+schedules.register(group(app, "schedules", "What happens when: look at schedules, and write them."))
+webhooks.register(group(app, "webhooks", "Who is told of events by HTTP, and what became of it."))
+workers.register(app)
+trail.register(app)
+metrics.register(app)
+doctor.register(app)
+db.register(group(app, "db", "The schema, and a way into the database."))
+if find_spec("ostinato.lab.torture.command") is not None:
+    command(app)(import_module("ostinato.lab.torture.command").torture)
+
+
+def main() -> None:
+    """Run the command line."""
+    app(prog_name="ostinato")

@@ -1,0 +1,1 @@
+"""Commands that look at something and change it: jobs, queues, schedules, webhooks, the schema."""

@@ -1,0 +1,305 @@
+"""What `ostinato doctor` thinks of what it found: plain values in, findings out.
+
+Each finding is ok, a warning (it works, but look at it) or a failure (mend it), and says how.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ostinato._core.base.errors import DatabaseUnavailable, OstinatoError
+from ostinato._core.engine.machines import Gap
+from ostinato._core.runtime.observe.checkup import Trouble
+from ostinato._faces.cli.frame import words
+
+__all__ = [
+    "Finding",
+    "application",
+    "backlog",
+    "clock",
+    "connections",
+    "contract",
+    "dead_letters",
+    "disk",
+    "durability",
+    "failed",
+    "machines",
+    "partitions",
+    "pooling",
+    "program",
+    "roles",
+    "row_security",
+    "schema",
+    "transactions",
+    "version",
+    "workers",
+    "zones",
+]
+
+OLDEST, NEWEST = 15, 18
+CLOCK_SECONDS = 2.0
+LONG_TRANSACTION_SECONDS = 300.0
+OLD_XMIN = 1_000_000
+OLD_BACKLOG_SECONDS = 300.0
+WEEKS_AHEAD = 2
+DEFAULT_BYTES = 256 * 2**20
+LITTLE_DISK, NO_DISK = 2 * 2**30, 256 * 2**20
+BUSY = 0.9
+UNREACHABLE = "Check that the server runs, the host and port in the URL, and the way there."
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the doctor's report."""
+
+    check: str
+    level: Literal["ok", "warn", "fail"]
+    message: str
+    hint: str | None = None
+    values: Row = field(default_factory=dict)
+
+
+def failed(check: str, error: OstinatoError) -> Finding:
+    """A check that could not even be made."""
+    hint = UNREACHABLE if isinstance(error, DatabaseUnavailable) else error.hint
+    return Finding(check, "fail", error.message, hint, {"code": error.code})
+
+
+def program(ostinato: str, python: str, driver: str) -> Finding:
+    """What runs here."""
+    told = f"Ostinato {ostinato}, Python {python}, psycopg {driver}"
+    return Finding(
+        "program", "ok", told, None, {"ostinato": ostinato, "python": python, "psycopg": driver}
+    )
+
+
+def version(server: Row) -> Finding:
+    """PostgreSQL 15 to 18, and not a standby."""
+    major = server["version_num"] // 10_000
+    values = {"version": server["version"]}
+    if server["standby"]:
+        hint = "Name all hosts in the URL: the primary is found by itself."
+        return Finding("database", "fail", "this server is a read-only standby", hint, values)
+    told = f"PostgreSQL {server['version']}, database {server['database']}, role {server['role']}"
+    if major < OLDEST:
+        hint = f"Upgrade PostgreSQL to {OLDEST} or later."
+        return Finding("database", "fail", f"{told}: too old", hint, values)
+    if major > NEWEST:
+        hint = f"Ostinato is tested with {OLDEST} to {NEWEST}."
+        return Finding("database", "warn", f"{told}: newer than tested", hint, values)
+    return Finding("database", "ok", told, None, values)
+
+
+def durability(server: Row) -> Finding:
+    """Nothing that was committed may be lost in a crash."""
+    names = ("fsync", "full_page_writes", "synchronous_commit")
+    values = {name: server[name] for name in names}
+    unsafe = [name for name in names[:2] if server[name] != "on"]
+    if unsafe:
+        told = f"{' and '.join(unsafe)} is off: a crash can corrupt the database"
+        hint = "; ".join(f"alter system set {name} = on" for name in unsafe)
+        return Finding("durability", "fail", told, f"{hint}; then restart the server.", values)
+    if server["synchronous_commit"] == "off":
+        told = "synchronous_commit is off: a crash loses the last commits, jobs included"
+        hint = "Run: alter role ostinato_worker set synchronous_commit = on"
+        return Finding("durability", "fail", told, hint, values)
+    told = f"fsync on, synchronous_commit {server['synchronous_commit']}"
+    return Finding("durability", "ok", told, None, values)
+
+
+def roles(found: list[Row], connected: str) -> Finding:
+    """Roles that are plain: row-level security holds for them."""
+    there = {row["name"]: row for row in found}
+    missing = [
+        r for r in ("ostinato_owner", "ostinato_worker", "ostinato_tenant") if r not in there
+    ]
+    if missing:
+        hint = "Run `ostinato db migrate` as an administrator."
+        return Finding(
+            "roles", "fail", f"missing: {', '.join(missing)}", hint, {"missing": missing}
+        )
+    strong = [name for name, row in there.items() if row["superuser"] or row["bypasses_rls"]]
+    if strong:
+        told = f"{', '.join(strong)} bypasses row-level security: tenants are not kept apart"
+        hint = f"Run: alter role … nosuperuser nobypassrls; for {', '.join(strong)}."
+        if connected in strong and not connected.startswith("ostinato_"):
+            hint = f"Workers connect as {connected}: use a URL with ostinato_worker instead."
+        return Finding("roles", "fail", told, hint, {"too_strong": strong})
+    told = f"connected as {connected}; no role is a superuser or bypasses row-level security"
+    return Finding("roles", "ok", told)
+
+
+def row_security(open_tables: list[str]) -> Finding:
+    """Row-level security is forced on every table of the engine."""
+    if open_tables:
+        told = f"not forced on {', '.join(open_tables)}"
+        hint = (
+            "Run for each: alter table ostinato_data.… enable row level security,"
+            " force row level security"
+        )
+        return Finding("row security", "fail", told, hint, {"tables": open_tables})
+    return Finding("row security", "ok", "forced on every table")
+
+
+def machines(gaps: list[Gap]) -> Finding:
+    """Every table that obeys a machine has the triggers that hold it to it."""
+    if not gaps:
+        return Finding("machines", "ok", "every table obeys its machine")
+    told = "; ".join(f"{gap.entity} does not obey {gap.machine}: {gap.problem}" for gap in gaps[:3])
+    hint = "Attach the machine again, as the application's migration does: machines.attach()."
+    return Finding("machines", "fail", told, hint, {"gaps": [gap._asdict() for gap in gaps]})
+
+
+def schema(*, up_to_date: bool, pending: int, troubles: list[str]) -> Finding:
+    """The schema is the one of this release."""
+    hint = "ostinato db migrate"
+    if troubles:
+        return Finding("schema", "fail", "; ".join(troubles), "See `ostinato db status`.")
+    if not up_to_date:
+        told = f"{words.counted(pending, 'migration')} pending" if pending else "functions outdated"
+        return Finding("schema", "warn", told, hint, {"pending": pending})
+    return Finding("schema", "ok", "up to date")
+
+
+def contract(mine: int, served: tuple[int, int] | None) -> Finding:
+    """Code and schema fit together."""
+    if served is None:
+        hint = "ostinato db migrate"
+        return Finding("contract", "fail", "the database has no Ostinato schema", hint)
+    current, oldest = served
+    values = {"code": mine, "current": current, "oldest": oldest}
+    told = f"this code speaks {mine}, the database serves {oldest} to {current}"
+    if mine < oldest:
+        return Finding("contract", "fail", told, "Upgrade Ostinato on this machine.", values)
+    if mine > current:
+        return Finding("contract", "fail", told, "ostinato db migrate", values)
+    return Finding("contract", "ok", told, None, values)
+
+
+def clock(difference: float) -> Finding:
+    """The clocks of the database and of this machine agree."""
+    values = {"seconds": round(difference, 3)}
+    told = f"the database is {abs(difference):.1f} s {'ahead of' if difference > 0 else 'behind'}"
+    if abs(difference) > CLOCK_SECONDS:
+        hint = "Jobs follow the database's clock and are safe; set up NTP on both machines."
+        return Finding("clock", "warn", f"{told} this machine", hint, values)
+    return Finding("clock", "ok", f"{abs(difference):.3f} s apart", None, values)
+
+
+def zones(here: str | None, *, missing_there: int) -> Finding:
+    """Time zones are known on both sides."""
+    if missing_there:
+        hint = "Reinstall the server's time zone data (tzdata)."
+        return Finding("time zones", "fail", "the database has no time zone data", hint)
+    if here is None:
+        hint = "Install it: `pip install tzdata`, or the system's tzdata."
+        return Finding("time zones", "warn", "this machine has no time zone data", hint)
+    told = f"known in the database and here: {here}"
+    return Finding("time zones", "ok", told, None, {"here": here})
+
+
+def application(app: str, troubles: Sequence[Trouble]) -> list[Finding]:
+    """An application finds what it needs on this machine; only who uses it must mend it."""
+    if not troubles:
+        return [Finding(app, "ok", "has what it needs on this machine")]
+    return [Finding(app, "warn", each.problem, each.hint) for each in troubles]
+
+
+def pooling(*, set_pooled: bool, seen_pooled: bool, listens: bool) -> Finding:
+    """A pooler in between is known to the settings."""
+    if seen_pooled and not set_pooled:
+        told = "a pooler stands between, but the settings do not say so"
+        hint = "Set OSTINATO_POOLED=true, and OSTINATO_LISTEN_URL to a direct URL if there is one."
+        return Finding("connection", "fail", told, hint)
+    if set_pooled and not seen_pooled:
+        hint = "Leave OSTINATO_POOLED out: prepared statements and the doorbell work directly."
+        return Finding("connection", "warn", "pooled is set, but no pooler is in between", hint)
+    if not listens:
+        hint = "Set OSTINATO_LISTEN_URL to a direct URL, and jobs start at once."
+        return Finding("connection", "warn", "pooled, polling only", hint)
+    return Finding("connection", "ok", "pooled, with a direct doorbell" if set_pooled else "direct")
+
+
+def connections(used: int, most: int) -> Finding:
+    """There are connections left."""
+    values = {"used": used, "most": most}
+    told = f"{used} of {most} in use"
+    if used > BUSY * most:
+        hint = "Raise max_connections, run fewer workers, or put a pooler in between."
+        return Finding("connections", "warn", told, hint, values)
+    return Finding("connections", "ok", told, None, values)
+
+
+def workers(alive: int, expired: int) -> Finding:
+    """Somebody works."""
+    values = {"alive": alive, "silent": expired}
+    if alive == 0:
+        hint = "ostinato worker --app package.module:app"
+        return Finding("workers", "warn", "none is running", hint, values)
+    if expired:
+        told = f"{alive} alive, {expired} silent: their jobs are being taken back"
+        return Finding("workers", "warn", told, "ostinato workers", values)
+    return Finding("workers", "ok", f"{alive} alive", None, values)
+
+
+def backlog(ready: int, oldest_seconds: float | None) -> Finding:
+    """Ready jobs do not wait for long."""
+    values = {"ready": ready, "oldest_seconds": oldest_seconds}
+    told = f"{words.counted(ready, 'job')} ready"
+    if oldest_seconds is not None:
+        told = f"{told}, the oldest for {words.span(oldest_seconds)}"
+        if oldest_seconds > OLD_BACKLOG_SECONDS:
+            hint = "ostinato queues list; then ostinato why JOB"
+            return Finding("backlog", "warn", told, hint, values)
+    return Finding("backlog", "ok", told, None, values)
+
+
+def dead_letters(count: int) -> Finding:
+    """Nothing waits for a person."""
+    if count:
+        told = f"{words.counted(count, 'job')} gave up"
+        return Finding("dead letters", "warn", told, "ostinato jobs dead", {"count": count})
+    return Finding("dead letters", "ok", "none", None, {"count": 0})
+
+
+def partitions(weeks: int, default_bytes: int, retention_days: int) -> Finding:
+    """The coming weeks have their partitions."""
+    values = {"weeks": weeks, "default_bytes": default_bytes}
+    told = f"{words.counted(weeks, 'week')} ahead"
+    if weeks < WEEKS_AHEAD:
+        hint = f"A running worker makes them; or call ostinato.upkeep_partitions({retention_days})"
+        return Finding("partitions", "warn", told, hint, values)
+    if default_bytes > DEFAULT_BYTES:
+        told = f"{told}; the default partition holds {default_bytes >> 20} MB"
+        hint = (
+            f"Call ostinato.upkeep_partitions({retention_days}, thorough => true) in a quiet hour"
+        )
+        return Finding("partitions", "warn", told, hint, values)
+    return Finding("partitions", "ok", told, None, values)
+
+
+def transactions(oldest: Row | None, xmin_age: int) -> Finding:
+    """No transaction is open for so long that dead rows pile up behind it."""
+    values = {"oldest": oldest, "xmin_age": xmin_age}
+    if oldest is not None and oldest["seconds"] > LONG_TRANSACTION_SECONDS:
+        who = f"{oldest['role']}, {oldest['application'] or 'unnamed'}, {oldest['state']}"
+        told = f"process {oldest['pid']} ({who}) has one open for {words.span(oldest['seconds'])}"
+        hint = f"To end it: select pg_terminate_backend({oldest['pid']})"
+        return Finding("transactions", "warn", told, hint, values)
+    if xmin_age > OLD_XMIN:
+        told = f"something holds back {xmin_age:,} transactions of dead rows"
+        hint = "Look at pg_replication_slots and pg_prepared_xacts for what was left behind."
+        return Finding("transactions", "warn", told, hint, values)
+    return Finding("transactions", "ok", "none is open for long", None, values)
+
+
+def disk(free: int, folder: str) -> Finding:
+    """The data folder has room."""
+    values = {"free_bytes": free, "folder": folder}
+    told = f"{free / 2**30:.1f} GB free for {folder}"
+    if free < LITTLE_DISK:
+        hint = "Free some space, or move the data folder to another disk."
+        return Finding("disk", "fail" if free < NO_DISK else "warn", told, hint, values)
+    return Finding("disk", "ok", told, None, values)

@@ -1,0 +1,172 @@
+"""`ostinato db …`: the schema, and a way into the database."""
+
+import os
+import shutil
+import signal
+import subprocess
+from typing import Annotated, Any, Literal
+
+import typer
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from rich.text import Text
+
+from ostinato._core.base.errors import NotConfigured
+from ostinato._core.db import migrate as migrations
+from ostinato._core.db import pool
+from ostinato._core.engine.schema import install
+from ostinato._core.engine.workers import CONTRACT
+from ostinato._core.runtime.database import Database
+from ostinato._faces.cli.frame import attach
+from ostinato._faces.cli.frame.command import Cli, command
+from ostinato._faces.cli.frame.output import table
+from ostinato._faces.cli.frame.schema import app_components, components
+
+__all__ = ["register"]
+
+Role = Literal["worker", "tenant", "owner", "admin"]
+
+
+def migrate(
+    cli: Cli,
+    wait_seconds: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0, help="For a lock that others hold.")
+    ] = 60,
+) -> None:
+    """Bring the schema up to date; workers may go on meanwhile.
+
+    Example: `ostinato db migrate --database-url postgresql://admin@db.example.com/app`
+    """
+
+    async def work() -> list[str]:
+        async with attach.serving(cli.settings, cli.out, migrated=False) as database:
+            with cli.out.working(
+                f"Bringing the schema of {attach.named(database.admin_url)} up to date"
+            ):
+                return await install(
+                    database.admin_url,
+                    app_components(),
+                    retention_days=cli.settings.retention_days,
+                    wait_seconds=wait_seconds,
+                )
+
+    done = attach.run(work())
+    lines = [Text(f"applied {line}") for line in done] or [Text("The schema is up to date.")]
+    cli.out.show({"applied": done}, *lines)
+
+
+def status(cli: Cli) -> None:
+    """How far the schema is; exit code 1 when `db migrate` has something to do.
+
+    Example: `ostinato db status`
+    """
+
+    async def look() -> migrations.Status:
+        async with (
+            attach.database(cli.settings, cli.out) as database,
+            await pool.connect(database.admin_url, role="cli", pooled=True) as conn,
+        ):
+            return await migrations.status(conn, components())
+
+    found = attach.run(look())
+    shown = table("component", "state", "file", "applied")
+    for part in found.components:
+        for step in part.applied:
+            file = f"{step.version:04}_{step.name}.sql"
+            shown.add_row(part.name, "applied", file, f"{step.applied_at:%Y-%m-%d %H:%M:%S %Z}")
+        for file in part.pending:
+            shown.add_row(part.name, Text("pending", style="yellow"), file)
+        colour = "" if part.code == "current" else "yellow"
+        shown.add_row(part.name, Text(part.code, style=colour), "functions and views")
+    troubles = [*found.roles, *(part.trouble for part in found.components if part.trouble)]
+    answer = {**_told(found), "code_contract": CONTRACT}
+    cli.out.show(answer, shown, *(Text(f"trouble: {line}", style="red") for line in troubles))
+    if found.up_to_date:
+        cli.out.note(f"The schema is up to date (contract {CONTRACT}).")
+        return
+    cli.out.note("→ ostinato db migrate")
+    raise typer.Exit(1)
+
+
+def sql(cli: Cli) -> None:
+    """Print the whole schema as one script, to review it or to install it with psql.
+
+    Example: `ostinato db sql > ostinato.sql`
+    """
+    text = migrations.sql(components())
+    if cli.out.json:
+        cli.out.show({"sql": text})
+    else:
+        cli.out.plain(text.rstrip("\n"))
+
+
+def psql(
+    cli: Cli,
+    args: Annotated[
+        list[str], typer.Argument(metavar="-- ARGS", help="Handed to psql as they are.")
+    ] = [],  # noqa: B006 - Typer copies it
+    role: Annotated[Role, typer.Option(help="As whom to connect.")] = "worker",
+) -> None:
+    """Open psql on the database, or run it with arguments after `--`.
+
+    Example: `ostinato db psql -- --command "select * from ostinato.list_queues()"`
+    """
+
+    async def work() -> int:
+        async with attach.database(cli.settings, cli.out) as database:
+            return _psql(database, role, args)
+
+    code = attach.run(work())
+    if code:
+        raise typer.Exit(code)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    command(app)(migrate)
+    command(app)(status)
+    command(app)(sql)
+    command(app)(psql)
+
+
+def _told(found: migrations.Status) -> dict[str, Any]:
+    current, oldest = found.contract or (None, None)
+    return {
+        "up_to_date": found.up_to_date,
+        "contract": current,
+        "oldest_contract": oldest,
+        "roles": found.roles,
+        "components": found.components,
+    }
+
+
+def _psql(database: Database, role: Role, args: list[str]) -> int:
+    given = conninfo_to_dict(_url(database, role))
+    password = given.pop("password", None)
+    program = shutil.which("psql") if database.server is None else str(database.server.psql)
+    if program is None:
+        raise NotConfigured(
+            "psql is not on the PATH",
+            hint="Install PostgreSQL's client programs (postgresql-client).",
+        )
+    # Not on the command line, where every user of the machine could read it.
+    env = os.environ | ({"PGPASSWORD": str(password)} if password else {})
+    # Ctrl-C is for psql. A handler that does nothing, because psql would inherit being deaf to it.
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        return subprocess.run(  # noqa: S603 - the user's own psql and arguments
+            [program, make_conninfo("", **given), *args], env=env, check=False
+        ).returncode
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _url(database: Database, role: Role) -> str:
+    if database.server is not None:
+        return str(getattr(database.server.urls(), role))
+    urls = {"worker": database.url, "admin": database.admin_url}
+    if role not in urls:
+        raise NotConfigured(
+            f"the settings have no URL for the role {role}",
+            hint="Use --role worker (database_url) or --role admin (admin_url).",
+        )
+    return urls[role]

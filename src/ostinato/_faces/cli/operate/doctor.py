@@ -1,0 +1,140 @@
+"""`ostinato doctor`: is everything as it should be, and if not, what to do."""
+
+import platform
+import shutil
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+import psycopg
+import typer
+from psycopg import AsyncConnection
+from psycopg.rows import dict_row
+from rich.text import Text
+
+from ostinato._core.base.errors import OstinatoError
+from ostinato._core.base.settings import Settings
+from ostinato._core.db import migrate, pool
+from ostinato._core.db.sqlfile import statement
+from ostinato._core.engine import inspect, machines
+from ostinato._core.engine.workers import CONTRACT
+from ostinato._core.runtime.database import Database
+from ostinato._core.runtime.observe import checkup
+from ostinato._faces.cli.frame import attach
+from ostinato._faces.cli.frame.command import Cli, command, own_version
+from ostinato._faces.cli.frame.loading import INSTALLED, load_apps
+from ostinato._faces.cli.frame.output import table
+from ostinato._faces.cli.frame.schema import components
+from ostinato._faces.cli.operate import checks, zones
+from ostinato._faces.cli.operate.checks import Finding
+
+__all__ = ["register"]
+
+COLOURS = {"ok": "green", "warn": "yellow", "fail": "bold red"}
+
+Connection = AsyncConnection[Any]
+
+
+def doctor(cli: Cli) -> None:
+    """Check the database, its settings, roles, clock and schema, and say how to mend each.
+
+    Exit code 1 when something fails; warnings do not count.
+
+    Example: `ostinato doctor`
+    """
+    found = attach.run(_examine(cli))
+    failures = any(finding.level == "fail" for finding in found)
+    shown = table("", "check", "finding")
+    for finding in found:
+        shown.add_row(
+            Text(finding.level, style=COLOURS[finding.level]), finding.check, _sentence(finding)
+        )
+    counts = {level: sum(f.level == level for f in found) for level in COLOURS}
+    cli.out.show({"healthy": not failures, "counts": counts, "findings": found}, shown)
+    if failures:
+        raise typer.Exit(1)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    command(app)(doctor)
+
+
+def _sentence(finding: Finding) -> Text:
+    text = Text(finding.message)
+    if finding.hint:
+        text.append("\n→ ", style="green").append(finding.hint)
+    return text
+
+
+async def _examine(cli: Cli) -> list[Finding]:
+    found = [checks.program(own_version(), platform.python_version(), psycopg.__version__)]
+    try:
+        async with attach.database(cli.settings, cli.out) as database:
+            async with await pool.connect(database.url, role="doctor", pooled=True) as conn:
+                found += [finding async for finding in _server(conn, database)]
+            found += await _schema(database)
+            if found[-1].check == "contract" and found[-1].level != "fail":
+                async with await pool.connect(database.url, role="doctor", pooled=True) as conn:
+                    found += [finding async for finding in _engine(conn, cli.settings)]
+    except OstinatoError as error:
+        found.append(checks.failed("engine" if len(found) > 1 else "database", error))
+    if cli.settings.database_url is None and attach.data_folder(cli.settings).is_dir():
+        folder = attach.data_folder(cli.settings)
+        found.append(checks.disk(shutil.disk_usage(folder).free, str(folder)))
+    for app, troubles in (await checkup.examine(load_apps([INSTALLED]))).items():
+        found += checks.application(app, troubles)
+    return found
+
+
+async def _server(conn: Connection, database: Database) -> AsyncIterator[Finding]:
+    asked = time.time()
+    (server,) = await _ask(conn, "server")
+    answered = time.time()
+    yield checks.version(server)
+    yield checks.durability(server)
+    yield checks.roles(await _ask(conn, "roles"), server["role"])
+    yield checks.pooling(
+        set_pooled=database.pooled,
+        # A pooler hands out process ids of its own.
+        seen_pooled=conn.info.backend_pid != server["backend_pid"],
+        listens=database.listen_url is not None,
+    )
+    (used,) = await _ask(conn, "connections")
+    yield checks.connections(**used)
+    yield checks.clock(server["clock"] - (asked + answered) / 2)
+    (there,) = await _ask(conn, "zones")
+    yield checks.zones(zones.release(), missing_there=there["missing"])
+
+
+async def _schema(database: Database) -> list[Finding]:
+    try:
+        async with await pool.connect(database.admin_url, role="doctor", pooled=True) as conn:
+            status = await migrate.status(conn, components())
+    except OstinatoError as error:
+        return [checks.failed("schema", error)]
+    troubles = [*status.roles, *(part.trouble for part in status.components if part.trouble)]
+    pending = sum(len(part.pending) for part in status.components)
+    return [
+        checks.schema(up_to_date=status.up_to_date, pending=pending, troubles=troubles),
+        checks.contract(CONTRACT, status.contract),
+    ]
+
+
+async def _engine(conn: Connection, settings: Settings) -> AsyncIterator[Finding]:
+    yield checks.row_security([line["name"] for line in await _ask(conn, "open_tables")])
+    yield checks.machines(await machines.gaps(conn))
+    stats = await inspect.stats(conn)
+    (weeks,) = await _ask(conn, "weeks")
+    yield checks.partitions(weeks["ahead"], stats.default_bytes, settings.retention_days)
+    yield checks.workers(stats.workers, stats.expired_workers)
+    yield checks.backlog(stats.ready, stats.oldest_ready)
+    yield checks.dead_letters(stats.dead)
+    oldest = await _ask(conn, "oldest_transaction")
+    yield checks.transactions(oldest[0] if oldest else None, stats.xmin_age)
+
+
+async def _ask(conn: Connection, name: str) -> list[dict[str, Any]]:
+    async with conn.cursor(row_factory=dict_row) as cursor:
+        await cursor.execute(statement("ostinato._faces.cli.operate", "sql/doctor.sql", name))
+        return await cursor.fetchall()

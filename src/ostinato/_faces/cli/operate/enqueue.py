@@ -1,0 +1,166 @@
+"""`ostinato enqueue`: add a job by hand."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Annotated, Any, Literal, NamedTuple
+
+import typer
+from psycopg import AsyncConnection
+from rich.text import Text
+
+from ostinato._core.base.errors import InvalidInput
+from ostinato._core.engine import clock, inspect, jobs, queues
+from ostinato._core.engine.inspect import JobDetails, Reason
+from ostinato._core.engine.jobs import NewJob, Unique
+from ostinato._faces.cli.frame import attach, words
+from ostinato._faces.cli.frame.command import Cli, command
+from ostinato._faces.cli.frame.document import parsed
+from ostinato._faces.cli.frame.loading import load_app
+
+__all__ = ["register"]
+
+# What keeps a job waiting although nobody may know it: a misspelt kind, a queue that nobody serves.
+OBSTACLES = ("no_worker_for_kind", "no_worker_for_queue", "queue_paused")
+
+
+Kind = Annotated[str, typer.Argument(metavar="KIND", help="Such as billing.send_invoice.")]
+Args = Annotated[
+    list[str], typer.Argument(metavar="ARGS", help="A JSON object, or name=value pairs.")
+]
+Queue = Annotated[str | None, typer.Option(metavar="NAME", help="Instead of the kind's own.")]
+Priority = Annotated[
+    int | None, typer.Option(metavar="N", min=-32768, max=32767, help="Lower runs first.")
+]
+In = Annotated[
+    str | None, typer.Option("--in", metavar="TIME", help="Run it later: 90, 5m, 2h, 1d.")
+]
+At = Annotated[str | None, typer.Option(metavar="ISO", help="Run it then: 2026-03-01T09:00:00Z.")]
+Tenant = Annotated[str | None, typer.Option(metavar="ID", help="For this tenant.")]
+UniqueKey = Annotated[
+    str | None, typer.Option(metavar="KEY", help="At most one live job with this key.")
+]
+Policy = Annotated[
+    Literal["return", "refuse", "replace"],
+    typer.Option(help="What a second job with the unique key gets."),
+]
+LimitKey = Annotated[
+    str | None, typer.Option(metavar="KEY", help="The key that the queue's limits count.")
+]
+Correlation = Annotated[
+    str | None, typer.Option(metavar="ID", help="Ties jobs of one request together.")
+]
+MaxAttempts = Annotated[
+    int | None, typer.Option(metavar="N", min=1, max=32767, help="Instead of the kind's own.")
+]
+AppPath = Annotated[
+    str | None, typer.Option("--app", metavar="MODULE:APP", help="Check the arguments with it.")
+]
+
+
+class Added(NamedTuple):
+    """A job as it stands right after it was added."""
+
+    job: JobDetails
+    is_new: bool
+    """False: it is the one that holds the unique key."""
+    obstacles: list[Reason]
+
+
+def enqueue(
+    cli: Cli,
+    *,
+    kind: Kind,
+    args: Args = [],  # noqa: B006 - Typer copies it
+    queue: Queue = None,
+    priority: Priority = None,
+    in_: In = None,
+    at: At = None,
+    tenant: Tenant = None,
+    unique: UniqueKey = None,
+    policy: Policy = "return",
+    limit_key: LimitKey = None,
+    correlation: Correlation = None,
+    max_attempts: MaxAttempts = None,
+    app: AppPath = None,
+) -> None:
+    """Add a job and say its id.
+
+    A value that reads as JSON is JSON (n=7, vip=true), anything else is text (name=Ada).
+
+    Example: `ostinato enqueue billing.send_invoice invoice_id=7 --in 5m --unique invoice-7`
+    """
+    if in_ is not None and at is not None:
+        raise InvalidInput("--in and --at both say when", hint="Give one of them.")
+    job = NewJob(
+        kind,
+        words.named_args(args),
+        queue=queue,
+        priority=priority,
+        run_at=None if at is None else words.moment(at, "--at"),
+        tenant_id=tenant,
+        correlation_id=correlation,
+        limit_key=limit_key,
+        unique=None if unique is None else Unique(unique, policy),
+        max_attempts=max_attempts,
+    )
+    if app is not None:
+        job = _checked(job, app)
+    delay = None if in_ is None else words.seconds(in_, "--in")
+    added = attach.ask(cli, lambda conn: _add(conn, job, delay))
+    _tell(cli, added)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    command(app)(enqueue)
+
+
+def _checked(job: NewJob, path: str) -> NewJob:
+    """The job with its arguments as the handler's type hints want them."""
+    kind = load_app(path)[job.kind]
+    values = parsed(job.args)
+    if not isinstance(values, dict):
+        raise InvalidInput(f"args of {job.kind} must be a JSON object", hint='Such as {"id": 7}.')
+    return replace(
+        job,
+        args=kind.arguments.dump_values(values),
+        queue=job.queue or kind.queue,
+        priority=kind.priority if job.priority is None else job.priority,
+    )
+
+
+async def _add(conn: AsyncConnection[Any], job: NewJob, delay: float | None) -> Added:
+    began = await clock.now(conn)
+    if delay is not None:
+        job = replace(job, run_at=began + timedelta(seconds=delay))
+    job_id = await jobs.enqueue(conn, job)
+    added = await inspect.show_job(conn, job_id)
+    await queues.ring(conn, added.queue)
+    obstacles = [each for each in await inspect.why(conn, job_id) if each.code in OBSTACLES]
+    return Added(added, added.created_at >= began, obstacles)
+
+
+def _tell(cli: Cli, added: Added) -> None:
+    job = added.job
+    answer = {
+        "id": job.id,
+        "kind": job.kind,
+        "queue": job.queue,
+        "tenant_id": job.tenant_id,
+        "state": job.state,
+        "run_at": job.run_at,
+        "new": added.is_new,
+        "obstacles": added.obstacles,
+        "why": f"ostinato why {job.id}",
+    }
+    held = "" if added.is_new else f" already holds the unique key {job.unique_key}"
+    line = Text.assemble(
+        "job ", (str(job.id), "bold"), f"{held}  ({job.kind}, queue {job.queue}, {job.state})"
+    )
+    after = Text.assemble(("→ ", "green"), cli.try_("why", str(job.id)))
+    if cli.out.quiet:
+        cli.out.show(answer, str(job.id))
+    else:
+        cli.out.show(answer, line, after)
+        for obstacle in added.obstacles:
+            cli.out.warn(obstacle.message)

@@ -1,0 +1,148 @@
+"""How a job looks on a terminal."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from ostinato._core.engine.inspect import Attempt, JobDetails, JobSummary
+from ostinato._core.engine.steps import Step
+from ostinato._faces.cli.frame import words
+from ostinato._faces.cli.frame.document import Raw, parsed
+from ostinato._faces.cli.frame.output import grid, table
+
+__all__ = ["attempts", "error", "facts", "latest", "steps"]
+
+LONGEST_ERROR = 80
+
+
+def latest(job: JobSummary, now: datetime) -> Text:
+    """The news about a job, in a few words: when it runs, when it ended, what went wrong."""
+    fault = (job.error or "").partition("\n")[0]
+    if len(fault) > LONGEST_ERROR:
+        fault = f"{fault[: LONGEST_ERROR - 1]}…"
+    if job.run_at is not None:
+        told = f"runs {words.age(job.run_at, now)}" if job.run_at > now else "due"
+    elif job.finished_at is not None:
+        told = words.age(job.finished_at, now)
+    else:
+        told = ""
+    return Text("; ".join(part for part in (told, fault) if part))
+
+
+def facts(job: JobDetails, now: datetime) -> Table:
+    """What there is to know about a job."""
+    shown = grid()
+    for name, value in _facts(job, now).items():
+        if value:
+            shown.add_row(name, value if isinstance(value, Text) else str(value))
+    return shown
+
+
+def attempts(found: Sequence[Attempt], now: datetime) -> Table:
+    """The runs of a job, first to last."""
+    shown = table("attempt", "outcome", "started", "took", "worker", "error", right=("attempt",))
+    for run in found:
+        took = run.duration_ms
+        fault = parsed(run.error) or {}
+        shown.add_row(
+            str(run.attempt),
+            words.state(run.outcome),
+            words.age(run.started_at, now),
+            "" if took is None else words.span(took / 1000),
+            run.worker_name or str(run.worker_id or "")[:8],
+            _summary(fault),
+        )
+    return shown
+
+
+def steps(found: Sequence[Step], now: datetime) -> Table:
+    """The steps of a job, first to last."""
+    shown = table("step", "name", "type", "when", "took", "bytes", "attempt", right=("bytes",))
+    for step in found:
+        when = words.age(step.finished_at, now)
+        if step.until is not None and step.until > now:
+            when = f"until {words.age(step.until, now)}"
+        shown.add_row(
+            str(step.position),
+            step.name,
+            step.type,
+            when,
+            "" if step.duration_ms is None else words.span(step.duration_ms / 1000),
+            str(step.bytes) if step.bytes else "",
+            str(step.attempt),
+        )
+    return shown
+
+
+def error(fault: dict[str, Any]) -> list[Text]:
+    """The last error of a job, with its traceback."""
+    return [
+        Text(_summary(fault), style="bold red"),
+        *([Text(str(fault["traceback"]).rstrip(), style="dim")] if fault.get("traceback") else []),
+    ]
+
+
+def _facts(job: JobDetails, now: datetime) -> dict[str, object]:
+    most = f" of {job.max_attempts}" if job.max_attempts is not None else ""
+    counts = [f"{job.failures} failed{most}" if job.failures else ""]
+    counts.append(f"{job.crashes} lost its worker" if job.crashes else "")
+    attempt = f"{job.attempt}  ({', '.join(c for c in counts if c)})" if any(counts) else None
+    return {
+        "job": str(job.id),
+        "kind": job.kind,
+        "state": _state(job),
+        "queue": f"{job.queue}, priority {job.priority}",
+        "tenant": job.tenant_id,
+        "correlation": job.correlation_id,
+        "attempt": attempt or str(job.attempt),
+        "added": _at(job.created_at, now),
+        "run at": _at(job.run_at, now),
+        "finished": _at(job.finished_at, now),
+        "worker": _worker(job, now),
+        "progress": _progress(job, now),
+        "cancel": job.cancel_requested_at
+        and f"asked for {words.age(job.cancel_requested_at, now)}: {job.cancel_reason}",
+        "limit key": job.limit_key,
+        "unique key": job.unique_key,
+        "args": _json(job.args),
+        "result": _json(job.result),
+    }
+
+
+def _state(job: JobDetails) -> Text:
+    reason = f" ({job.reason})" if job.reason else ""
+    return words.state(job.state).append(reason, style="dim")
+
+
+def _at(at: datetime | None, now: datetime) -> str | None:
+    return None if at is None else f"{at:%Y-%m-%d %H:%M:%S %Z}, {words.age(at, now)}"
+
+
+def _worker(job: JobDetails, now: datetime) -> str | None:
+    if job.worker_id is None:
+        return None
+    name = job.worker_name or str(job.worker_id)
+    if job.claimed_at is None:
+        return name
+    return f"{name}, since {words.age(job.claimed_at, now)}"
+
+
+def _progress(job: JobDetails, now: datetime) -> str | None:
+    if job.progress_done is None:
+        return None
+    done, total = job.progress_done, job.progress_total
+    parts = [f"{done:g}" if not total else f"{done:g} of {total:g} ({100 * done / total:.0f} %)"]
+    parts += [job.progress_note] if job.progress_note else []
+    return ", ".join([*parts, words.age(job.progress_at, now)])
+
+
+def _json(value: object) -> str | None:
+    return None if value is None else value if isinstance(value, Raw) else str(value)
+
+
+def _summary(fault: dict[str, Any]) -> str:
+    named = [str(fault[key]) for key in ("type", "message") if fault.get(key)]
+    return ": ".join(named) or str(fault.get("reason", ""))

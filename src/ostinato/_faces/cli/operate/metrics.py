@@ -1,0 +1,68 @@
+"""`ostinato metrics`: figures of the engine and the applications, for Prometheus or for people."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import typer
+from psycopg import AsyncConnection
+
+from ostinato._core.base import metrics as declared
+from ostinato._core.base.metrics import Recorder
+from ostinato._core.engine import observe
+from ostinato._core.engine.observe import PREFIX, Figure
+from ostinato._core.runtime.observe import figures
+from ostinato._core.runtime.observe.figures import Shown
+from ostinato._faces.cli.frame import attach
+from ostinato._faces.cli.frame.command import Cli, command
+from ostinato._faces.cli.frame.loading import INSTALLED, load_apps
+from ostinato._faces.cli.frame.output import table
+
+__all__ = ["register"]
+
+
+def metrics(
+    cli: Cli,
+    *,
+    prometheus: Annotated[
+        bool, typer.Option("--prometheus", help="Print the page that Prometheus reads.")
+    ] = False,
+    app: Annotated[
+        list[str],
+        typer.Option("--app", metavar="MODULE:APP", help="An app of yours; may be repeated."),
+    ] = [],  # noqa: B006 - Typer copies it
+) -> None:
+    """Show the engine's figures (depth and age of queues, workers, dead rows) and those of apps.
+
+    What single workers count, they serve themselves; this is what the database knows.
+
+    Example: `ostinato metrics --prometheus`
+    """
+
+    async def look(conn: AsyncConnection[Any]) -> tuple[list[Figure], bytes]:
+        counted = Recorder()
+        theirs = await figures.ask(conn, load_apps([INSTALLED, *app]), counted)
+        if not prometheus:
+            return [*await observe.figures(conn), *_of_apps(theirs)], b""
+        recorders = [await observe.record(conn), *theirs.recorders, counted]
+        return [], declared.render(recorders, theirs.metrics)
+
+    found, page = attach.ask(cli, look)
+    if prometheus:
+        print(page.decode(), end="")
+        return
+    shown = table("figure", "of", "value")
+    for figure in found:
+        shown.add_row(figure.name, figure.label, f"{figure.value:,.12g}")
+    cli.out.show({"figures": found}, shown)
+
+
+def _of_apps(shown: Shown) -> Iterator[Figure]:
+    for metric in shown.metrics:
+        for recorder in shown.recorders:
+            for labels, _, value in recorder.series(metric):
+                yield Figure(metric.name.removeprefix(PREFIX), " ".join(labels), value)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    command(app)(metrics)

@@ -1,0 +1,102 @@
+"""`ostinato api`: one process of the API."""
+
+import os
+from typing import Annotated, NoReturn
+
+import typer
+
+from ostinato._core.base.settings import Settings
+from ostinato._faces.cli.frame import attach
+from ostinato._faces.cli.frame.command import Cli, command
+from ostinato._faces.cli.frame.loading import INSTALLED, load_apps
+from ostinato._faces.cli.serve import process
+
+__all__ = ["Host", "Port", "api", "register"]
+
+Host = Annotated[
+    str | None, typer.Option(metavar="ADDRESS", help="Where the API listens (127.0.0.1).")
+]
+Port = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=0, max=65_535, help="Its port (8080); 0: any free one."),
+]
+
+
+def api(
+    cli: Cli,
+    *,
+    app: Annotated[
+        list[str],
+        typer.Option("--app", metavar="MODULE:APP", help="An app to serve; may be repeated."),
+    ] = [],  # noqa: B006 - Typer copies it
+    host: Host = None,
+    port: Port = None,
+    drain_seconds: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", min=0, help="For running requests, after SIGTERM (30)."),
+    ] = None,
+    wait_seconds: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0, help="For the database, at the start.")
+    ] = 30,
+    fd: Annotated[int | None, typer.Option(hidden=True)] = None,
+    link: Annotated[int | None, typer.Option(hidden=True)] = None,
+) -> None:
+    """Serve the API until SIGTERM or Ctrl-C, which let running requests end; a second one does not.
+
+    Without --app it serves the applications that come with Ostinato. Several may run at once, here
+    or on other machines, behind a proxy that speaks TLS.
+
+    Exit codes: 0 stopped, 2 wrong app or settings or a port that is taken, 69 no database, 78 the
+    schema does not fit.
+
+    Example: `ostinato api --port 8080`
+    """
+    settings = cli.settings_with(api_host=host, api_port=port, drain_seconds=drain_seconds)
+    line = None if link is None else process.Link(link)
+    _run(cli, settings, list(app) or [INSTALLED], fd=fd, wait_seconds=wait_seconds, link=line)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    command(app)(api)
+
+
+def _run(
+    cli: Cli,
+    settings: Settings,
+    apps: list[str],
+    *,
+    fd: int | None,
+    wait_seconds: float,
+    link: process.Link | None,
+) -> NoReturn:
+    from ostinato._faces.cli.serve import listening
+
+    async def work(stop: process.Stop) -> None:
+        from ostinato._faces.api.server import Parts, build
+
+        loaded = load_apps(apps)
+        sock = (
+            listening.listen(settings.api_host, settings.api_port)
+            if fd is None
+            else listening.adopted(fd)
+        )
+        url = listening.url_of(sock)
+
+        def started() -> None:
+            told = {"url": url, "pid": os.getpid()}
+            cli.out.event({"event": "ready", **told})
+            if link is not None:
+                link.say({"ready": told})
+            elif not cli.out.json:
+                cli.out.plain(f"ready {url}")
+
+        async with attach.serving(settings, cli.out, watched=link is None) as database:
+            if not await process.reachable(database, wait_seconds, stop):
+                return
+            built = build(Parts(database, settings, apps=loaded, watches=True))
+            async with built.router.lifespan_context(built):
+                config = listening.config_of(built, settings.drain_seconds)
+                await listening.serve(config, sock, stop, started)
+
+    process.run(cli, settings, link, work, loop=listening.event_loop)

@@ -1,0 +1,120 @@
+"""Sockets to listen on, and a server on one of them until it is told to stop."""
+
+import asyncio
+import errno
+import math
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+from ostinato._core.base.errors import NotConfigured
+from ostinato._faces.cli.serve.process import Stop
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+__all__ = ["adopted", "config_of", "event_loop", "listen", "serve", "url_of"]
+
+BACKLOG = 2048
+ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - how such an address is called
+
+
+def listen(host: str, port: int, *, what: str = "the API") -> socket.socket:
+    """A socket that listens; port 0 is any free one."""
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        made = socket.create_server(address[:2], family=family, backlog=BACKLOG)
+    except OSError as error:
+        place = f"port {port} of {host}"
+        match error.errno:
+            case errno.EADDRINUSE:
+                said = f"{place} is taken: {what} cannot listen there"
+                hint = (
+                    "Stop what listens there, or choose another port: --port 0 takes any free one."
+                )
+            case errno.EACCES:
+                said = f"{place} is not for this user: {what} cannot listen there"
+                hint = "Choose a port from 1024 on, and put a proxy in front of it."
+            case _:
+                said = f"{what} cannot listen on {place}: {error.strerror or error}"
+                hint = "Name an address of this machine, such as --host 127.0.0.1."
+        raise NotConfigured(said, hint=hint, host=host, port=port) from None
+    # As asyncio does for sockets that it makes. Without it an answer on a connection that is kept
+    # may wait 40 ms, until the client has acknowledged the head before the body.
+    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return made
+
+
+def adopted(fd: int) -> socket.socket:
+    """The socket that a supervisor listens on and handed down."""
+    return socket.socket(fileno=fd)
+
+
+def url_of(sock: socket.socket) -> str:
+    """Where a socket that listens is reached from this machine."""
+    host, port = sock.getsockname()[:2]
+    host = ANYWHERE.get(host, host)
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def event_loop() -> asyncio.AbstractEventLoop:
+    """The quickest event loop there is."""
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()
+
+
+def config_of(app: "FastAPI", drain_seconds: float) -> uvicorn.Config:
+    """How the API is served: it writes its own log lines, and finishes what it is at."""
+    return uvicorn.Config(
+        app,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=math.ceil(drain_seconds),
+    )
+
+
+async def serve(
+    config: uvicorn.Config,
+    sock: socket.socket,
+    stop: Stop,
+    on_started: Callable[[], None],
+) -> None:
+    """Serve on a socket until told to stop; then accept nothing more, and finish what runs."""
+    server = _Server(config, on_started)
+
+    async def watch() -> None:
+        await stop.asked.wait()
+        server.should_exit = True
+
+    watching = asyncio.create_task(watch())
+    try:
+        await server.serve(sockets=[sock])
+    finally:
+        watching.cancel()
+
+
+class _Server(uvicorn.Server):
+    """A server whose signals are somebody else's, and that says when it has started."""
+
+    def __init__(self, config: uvicorn.Config, on_started: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._on_started = on_started
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave them alone."""
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, and say so."""
+        await super().startup(sockets)
+        self._on_started()

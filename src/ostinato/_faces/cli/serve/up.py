@@ -1,0 +1,242 @@
+"""What `ostinato up` does: starts the parts in order, says when everything answers, stops them.
+
+    database → migrations → key and data of the demo → sandbox → workers → api
+
+The sockets of the API and the sandbox are made first and stay here: a port that is taken is said
+before anything else starts, and while one of them is replaced, callers wait instead of failing.
+"""
+
+import asyncio
+import contextlib
+import dataclasses
+import os
+import socket
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ostinato._core.base.settings import ENV_PREFIX, Settings
+from ostinato._core.engine.schema import install
+from ostinato._core.runtime.database import Database
+from ostinato._core.runtime.installed import installed_apps
+from ostinato._core.runtime.services.services import SERVICES
+from ostinato._faces.cli.frame import attach
+from ostinato._faces.cli.frame.command import Cli
+from ostinato._faces.cli.frame.schema import app_components
+from ostinato._faces.cli.serve import listening
+from ostinato._faces.cli.serve.supervisor import Part, Supervisor
+from ostinato._faces.cli.serve.upview import Standing, show
+from ostinato.lab.demo import data as demo_data
+from ostinato.lab.demo.data import DemoKey, Place
+from ostinato.lab.sandbox.command import LOOPBACK
+
+__all__ = ["Plan", "argv_of", "environ", "run"]
+
+LOOK_SECONDS = 0.05
+SAY_AFTER_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to start."""
+
+    apps: list[str]
+    only: frozenset[str]
+    """Names of parts and services; empty: all."""
+    workers: int
+    demo: bool
+    wait_seconds: float
+
+    def has(self, name: str) -> bool:
+        """Whether a part is to run here."""
+        return not self.only or name in self.only
+
+    @property
+    def services(self) -> list[str]:
+        """The services that run in a process of their own: workers have them anyway."""
+        return [] if self.has("worker") else [name for name in SERVICES if name in self.only]
+
+
+async def run(cli: Cli, settings: Settings, plan: Plan) -> int:
+    """Run everything until it is stopped; the exit code."""
+    with contextlib.ExitStack() as sockets:
+        api = sandbox = None
+        if plan.has("api"):
+            api = sockets.enter_context(listening.listen(settings.api_host, settings.api_port))
+            _warn_if_open(cli, api)
+        if plan.demo:
+            sandbox = sockets.enter_context(listening.listen(LOOPBACK, 0, what="the sandbox"))
+            settings = _letting_webhooks_in(settings, sandbox)
+        async with attach.serving(settings, cli.out, watched=True) as database:
+            if database.server is None:
+                await _migrate(cli, settings, database, plan.wait_seconds)
+            key = None
+            if plan.demo:
+                key = await demo_data.prepare(database, settings, attach.data_folder(settings))
+            return await _Up(cli, settings, plan, database, key=key, api=api, sandbox=sandbox).run()
+
+
+class _Up:
+    """Everything, from the first process to the last."""
+
+    def __init__(
+        self,
+        cli: Cli,
+        settings: Settings,
+        plan: Plan,
+        database: Database,
+        *,
+        key: DemoKey | None,
+        api: socket.socket | None,
+        sandbox: socket.socket | None,
+    ) -> None:
+        self._cli = cli
+        self._settings = settings
+        self._plan = plan
+        self._database = database
+        self._key = key
+        self._api = api
+        self._sandbox = sandbox
+        self._url = None if api is None else listening.url_of(api)
+        self._sandbox_url = None if sandbox is None else listening.url_of(sandbox)
+        self._folder = attach.data_folder(settings)
+
+    async def run(self) -> int:
+        parts = self._parts()
+        self._cli.out.note(f"Starting {', '.join(_counted(part) for part in parts)}")
+        supervisor = Supervisor(
+            parts,
+            self._cli.out,
+            env=environ(self._settings) | self._outside_world(),
+            drain_seconds=self._settings.drain_seconds,
+            on_ready=self._ready,
+        )
+        try:
+            return await supervisor.run()
+        finally:
+            demo_data.forget(self._folder)
+
+    def _outside_world(self) -> dict[str, str]:
+        """What leads applications to their stand-ins, unless somebody said where to go."""
+        if self._sandbox_url is None:
+            return {}
+        from ostinato.lab.sandbox.server import stand_ins
+
+        said = [each.settings(self._sandbox_url) for each in stand_ins(installed_apps())]
+        return {
+            name: value
+            for settings in said
+            for name, value in settings.items()
+            if name not in os.environ
+        }
+
+    def _parts(self) -> list[Part]:
+        plan, parts = self._plan, []
+        waits = f"--wait-seconds={plan.wait_seconds}"
+        if self._sandbox is not None:
+            parts.append(self._listening("sandbox", self._sandbox))
+        working = self._argv("worker", waits)
+        if plan.has("worker"):
+            parts.append(Part("worker", lambda _: working, plan.workers))
+        elif plan.services:
+            serving = [*working, *(f"--only={name}" for name in plan.services)]
+            parts.append(Part("+".join(plan.services), lambda _: serving))
+        if self._api is not None:
+            parts.append(self._listening("api", self._api, waits))
+        return parts
+
+    def _listening(self, name: str, sock: socket.socket, *words: str) -> Part:
+        argv = self._argv(name, f"--fd={sock.fileno()}", *words)
+        return Part(name, lambda _: argv, sockets=(sock,))
+
+    def _argv(self, *words: str) -> list[str]:
+        apps = [f"--app={path}" for path in self._plan.apps]
+        return argv_of(self._cli, self._settings, *words, *apps)
+
+    async def _ready(self, told: Mapping[str, list[dict[str, Any]]]) -> None:
+        if self._url is not None:
+            await _answers(self._cli, f"{self._url}/health/ready")
+            if self._plan.demo:
+                place = Place(self._url, self._sandbox_url, os.getpid())
+                demo_data.remember(self._folder, place)
+        workers = [
+            each for name, all_ in told.items() if name not in ("api", "sandbox") for each in all_
+        ]
+        show(
+            self._cli,
+            Standing(
+                self._database,
+                self._plan.apps,
+                workers,
+                url=self._url,
+                sandbox=self._sandbox_url,
+                key=self._key,
+            ),
+        )
+
+
+def argv_of(cli: Cli, settings: Settings, *words: str) -> list[str]:
+    """The command of one process, with the database and the options of this call."""
+    argv = [sys.executable, "-m", "ostinato", *words]
+    if settings.database_url is None:
+        argv.append(f"--data-dir={attach.data_folder(settings)}")
+    if cli.config is not None:
+        argv.append(f"--config={cli.config}")
+    return argv + (["--debug"] if cli.debug else [])
+
+
+def environ(settings: Settings) -> dict[str, str]:
+    """The settings as an environment: a password on a command line could be read."""
+    values = {field.name: getattr(settings, field.name) for field in dataclasses.fields(settings)}
+    ours = {
+        f"{ENV_PREFIX}{name.upper()}": "" if v is None else str(v) for name, v in values.items()
+    }
+    return os.environ | ours
+
+
+async def _migrate(cli: Cli, settings: Settings, database: Database, wait_seconds: float) -> None:
+    with cli.out.working(f"Bringing the schema of {attach.named(database.admin_url)} up to date"):
+        await (await attach.answering(database.admin_url, wait_seconds)).close()
+        await install(database.admin_url, app_components(), retention_days=settings.retention_days)
+
+
+def _letting_webhooks_in(settings: Settings, sandbox: socket.socket) -> Settings:
+    """Let webhooks of the demo reach the sandbox, which is at an inner address."""
+    host, port = sandbox.getsockname()[:2]
+    allowed = [settings.webhooks_allow_private, f"{host}:{port}"]
+    return dataclasses.replace(settings, webhooks_allow_private=", ".join(filter(None, allowed)))
+
+
+def _warn_if_open(cli: Cli, api: socket.socket) -> None:
+    host = str(api.getsockname()[0])
+    if not (host.startswith("127.") or host == "::1"):
+        cli.out.warn(
+            f"the API listens on {host}, beyond this machine, and keys travel in the clear: put a"
+            " proxy with TLS in front of it"
+        )
+
+
+async def _answers(cli: Cli, url: str) -> None:
+    """Wait until the API says that it can serve requests."""
+    import httpx
+
+    started = asyncio.get_running_loop().time()
+    said = False
+    async with httpx.AsyncClient(trust_env=False, timeout=10) as http:
+        while True:
+            try:
+                answer = await http.get(url)
+                found = answer.text[:200]
+                if answer.status_code == httpx.codes.OK:
+                    return
+            except httpx.HTTPError as error:
+                found = str(error) or type(error).__name__
+            if not said and asyncio.get_running_loop().time() - started > SAY_AFTER_SECONDS:
+                said = True
+                cli.out.warn(f"not ready yet: {url} says {found}")
+            await asyncio.sleep(LOOK_SECONDS)
+
+
+def _counted(part: Part) -> str:
+    return part.name if part.count == 1 else f"{part.name} ({part.count} processes)"

@@ -1,0 +1,137 @@
+"""What `ostinato up` says when everything answers: a table of where things are, and one line."""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Group
+from rich.panel import Panel
+from rich.text import Text
+
+from ostinato._core.base.redact import redact
+from ostinato._core.runtime.database import Database
+from ostinato._faces.cli.frame.command import Cli
+from ostinato._faces.cli.frame.output import grid
+from ostinato._faces.cli.frame.words import counted
+from ostinato.lab.demo.data import DemoKey
+
+__all__ = ["TOUR", "Standing", "show"]
+
+TOUR = "ostinato.lab.tour:app"
+TOUR_EXAMPLE = "tour.greet name=Ada"
+KINDS_SHOWN = 6
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What runs, and where."""
+
+    database: Database
+    apps: list[str]
+    workers: list[dict[str, Any]]
+    """What they said of themselves."""
+    url: str | None = None
+    """Of the API."""
+    sandbox: str | None = None
+    key: DemoKey | None = None
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of jobs that run here."""
+        return sorted({kind for worker in self.workers for kind in worker["kinds"]})
+
+    @property
+    def example(self) -> str | None:
+        """A job to try."""
+        if TOUR in self.apps:
+            return TOUR_EXAMPLE
+        return next((worker["example"] for worker in self.workers), None)
+
+
+def show(cli: Cli, standing: Standing) -> None:
+    """Say that everything answers; the line `ready …` comes once, and last."""
+    if cli.out.json:
+        cli.out.event(_document(cli, standing))
+        return
+    ready = Text(f"ready {standing.url or _without_api(standing)}")
+    if cli.out.quiet:
+        cli.out.show(None, ready)
+        return
+    shown = grid()
+    for name, value in _rows(cli, standing):
+        shown.add_row(name, Text(value))
+    shown.add_row()
+    for number, words in enumerate(_tries(cli, standing)):
+        shown.add_row("" if number else "try", Text(words))
+    panel = Panel(shown, title="Ostinato", title_align="left", border_style="green", expand=False)
+    cli.out.show(None, Group(panel, ready))  # in one piece: others log to the same terminal
+    cli.out.note("Ctrl-C stops everything; the data stays.")
+
+
+def _without_api(standing: Standing) -> str:
+    return f"{counted(len(standing.workers), 'worker')}, {counted(len(standing.kinds), 'kind')}"
+
+
+def _document(cli: Cli, standing: Standing) -> dict[str, Any]:
+    key = standing.key
+    found: dict[str, Any] = {
+        "event": "ready",
+        "url": standing.url,
+        "apps": standing.apps,
+        "workers": standing.workers,
+        "sandbox": standing.sandbox,
+        **_places(cli, standing.database),
+    }
+    if key is not None:
+        found["key_file"] = str(key.path)
+        if key.is_new:
+            found["key"] = key.text
+    return found
+
+
+def _rows(cli: Cli, standing: Standing) -> list[tuple[str, str]]:
+    rows = []
+    if standing.url is not None:
+        rows += [("api", standing.url), ("docs", f"{standing.url}/docs")]
+    if standing.key is not None:
+        rows.append(("key", str(standing.key.path)))
+        if standing.key.is_new:
+            rows.append(("", f"{standing.key.text}  (shown this once)"))
+    if standing.sandbox is not None:
+        rows.append(("sandbox", f"{standing.sandbox}/_sandbox"))
+    rows += _places(cli, standing.database).items()
+    if standing.workers:
+        rows += [("workers", str(len(standing.workers))), ("app", ", ".join(standing.apps))]
+        rows.append(("kinds", _kinds(standing.kinds)))
+    return rows
+
+
+def _kinds(kinds: list[str]) -> str:
+    """The kinds, by name as long as one line holds them; else how many each application has."""
+    if len(kinds) <= KINDS_SHOWN:
+        return ", ".join(kinds) or "none: services only"
+    counts = Counter(kind.partition(".")[0] for kind in kinds)
+    return ", ".join(f"{app} ({count})" for app, count in sorted(counts.items()))
+
+
+def _tries(cli: Cli, standing: Standing) -> list[str]:
+    tries = [cli.try_("demo")] if standing.key is not None else []
+    if standing.key is not None and standing.url is not None:
+        bearer = f'"Authorization: Bearer $(cat {standing.key.path})"'
+        tries.append(f"curl -H {bearer} {standing.url}/api/v1/engine/jobs")
+    if standing.example is not None:
+        tries.append(cli.try_("enqueue", standing.example))
+    return [*tries, cli.try_("jobs", "list"), cli.try_("why", "JOB")]
+
+
+def _places(cli: Cli, database: Database) -> dict[str, str]:
+    server, url, psql = database.server, redact(database.url), cli.try_("db", "psql")
+    if server is None:
+        return {"database": url, "psql": psql}
+    return {
+        "data": str(server.cluster.data_dir),
+        "database": f"PostgreSQL {server.version}, embedded",
+        "database_url": url,
+        "psql": psql,
+        "log": str(server.log_path),
+    }

@@ -1,0 +1,165 @@
+"""The jobs of `ostinato torture`: what real handlers do, and what they should not.
+
+Every kind in `WITH_EFFECT` leaves one row in `torture.effect`, written in the transaction that ends
+the job: exactly one for each job that is done, whatever happens to the worker. Each of the
+`SUBSCRIPTIONS` leaves one row in `torture.booked` for each event, in the same way.
+"""
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import psycopg
+
+from ostinato._core.base.backoff import Retry
+from ostinato._core.base.events import Event
+from ostinato._core.base.settings import ENV_PREFIX
+from ostinato._core.db.sqlfile import statement
+from ostinato._core.runtime.handlers.app import App
+from ostinato._core.runtime.handlers.context import Context, SyncContext
+from ostinato._core.runtime.handlers.deliver import EventContext
+from ostinato._core.runtime.handlers.outcomes import Snooze
+
+__all__ = ["POISON", "SUBSCRIPTIONS", "TENANT", "WITH_EFFECT", "app", "tell"]
+
+app = App("torture")
+
+# The database is away now and then: nothing may give up because of it.
+STUBBORN = Retry(base=0.1, factor=1.5, cap=1.5, max_attempts=1000)
+FILE = ("ostinato.lab.torture", "sql/torture.sql")
+EVENTS = ("ostinato.lab.torture", "sql/events.sql")
+TENANT = "torture"
+
+happened = app.event("torture.happened")
+
+
+async def tell(conn: psycopg.AsyncConnection[Any], keys: Sequence[str | None]) -> list[int]:
+    """Tell an event of each key, and note that it happened, in one transaction."""
+    told = await happened.emit_many(
+        conn, [({}, key) for key in keys], tenant=TENANT, correlation_id="torture"
+    )
+    await conn.execute(statement(*EVENTS, "note_facts"), [told, list(keys)])
+    return told
+
+
+async def _end(ctx: Context) -> None:
+    async with ctx.transaction() as conn:
+        await conn.execute(statement(*FILE, "write_effect"), ctx.token)
+
+
+@app.job(retry=STUBBORN)
+async def plain(ctx: Context, number: int) -> int:  # noqa: ARG001 - a handler takes it
+    """Only returns something."""
+    return number
+
+
+@app.job(retry=STUBBORN)
+async def effect(ctx: Context) -> None:
+    """Writes at once."""
+    await _end(ctx)
+
+
+@app.job(retry=STUBBORN)
+async def slow(ctx: Context, seconds: float) -> None:
+    """Takes its time."""
+    await asyncio.sleep(seconds)
+    await _end(ctx)
+
+
+@app.job(retry=STUBBORN, queue="rude")
+async def blocking(ctx: Context, seconds: float) -> None:
+    """Blocks the event loop, and every other job of its process with it."""
+    time.sleep(seconds)  # noqa: ASYNC251 - the point of it
+    await _end(ctx)
+
+
+@app.job(retry=STUBBORN)
+def threaded(ctx: SyncContext, seconds: float) -> None:
+    """A plain function."""
+    time.sleep(seconds)
+    with ctx.transaction() as conn:
+        conn.execute(statement(*FILE, "write_effect"), ctx.token)
+
+
+@app.job(retry=STUBBORN)
+async def flaky(ctx: Context, failures: int) -> None:
+    """Fails some times."""
+    if ctx.job.failures < failures:
+        raise ConnectionError(f"failure {ctx.job.failures + 1} of {failures}")
+    await _end(ctx)
+
+
+@app.job(retry=STUBBORN)
+async def sleepy(ctx: Context, times: int) -> Snooze | None:
+    """Snoozes some times."""
+    if ctx.job.attempt <= times:
+        return Snooze(0.2)
+    await _end(ctx)
+    return None
+
+
+@app.job(retry=STUBBORN)
+async def single(ctx: Context) -> None:
+    """Enqueued under a unique key."""
+    await asyncio.sleep(0.05)
+    await _end(ctx)
+
+
+@app.job(retry=STUBBORN)
+async def unwanted(ctx: Context) -> None:
+    """Goes on until it is cancelled."""
+    while not ctx.cancelled:  # noqa: ASYNC110 - as handlers do
+        await asyncio.sleep(0.05)
+
+
+@app.job(retry=STUBBORN)
+async def outside(ctx: Context, key: str) -> None:
+    """Calls another system, which recognises by a key what it has done already."""
+    url = os.environ[f"{ENV_PREFIX}DATABASE_URL"]
+    async with await psycopg.AsyncConnection.connect(url, autocommit=True) as conn:
+        values: dict[str, Any] = {"job_id": ctx.job.id, "attempt": ctx.job.attempt, "key": key}
+        await conn.execute(statement(*FILE, "call_outside"), values)
+
+
+@app.job(retry=STUBBORN)
+async def telling(ctx: Context, key: str) -> None:
+    """Tells an event in the transaction that ends it."""
+    async with ctx.transaction() as conn:
+        await conn.execute(statement(*FILE, "write_effect"), ctx.token)
+        await tell(conn, [key])
+
+
+# A buried event keeps its key waiting, so that what comes after it does not come before it.
+@app.on(happened.name, mode="relay", retry=STUBBORN, start="beginning", on_poison="block")
+async def relayed(ctx: EventContext, event: Event[Any]) -> None:
+    """Books an event beside the jobs of a worker."""
+    await asyncio.sleep(0.02)
+    async with ctx.transaction() as conn:
+        await conn.execute(statement(*EVENTS, "book"), _booked(relayed.name, event))
+
+
+@app.on(happened.name, mode="job", retry=STUBBORN, start="beginning", on_poison="block")
+async def made(ctx: Context, event: Event[Any]) -> None:
+    """Books an event in a job."""
+    async with ctx.transaction() as conn:
+        await conn.execute(statement(*EVENTS, "book"), _booked(made.name, event))
+
+
+def _booked(subscription: str, event: Event[Any]) -> list[object]:
+    return [subscription, event.id, event.ordering_key]
+
+
+@app.job(retry=STUBBORN, queue="rude")
+async def poison(ctx: Context) -> None:  # noqa: ARG001 - a handler takes it
+    """Kills its process, always."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+POISON = poison.name
+SUBSCRIPTIONS = [relayed.name, made.name]
+WITH_EFFECT = [
+    kind.name for kind in (effect, slow, blocking, threaded, flaky, sleepy, single, telling)
+]

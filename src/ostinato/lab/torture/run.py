@@ -1,0 +1,248 @@
+"""A run of `ostinato torture`: a database of its own, workers, work, and harm; then the count.
+
+rage      work is enqueued, events are told, and things are broken, for the time asked for
+quiet     nothing is broken any more; everything that is left has to end
+count     the workers have gone, and the promises are counted
+"""
+
+import asyncio
+import contextlib
+import random
+import tempfile
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from ostinato._core.db import embedded, migrate
+from ostinato._core.db.sqlfile import statement
+from ostinato._core.engine.schema import ENGINE
+from ostinato._core.runtime.client import Client
+from ostinato._core.runtime.database import Database
+from ostinato.lab.torture import app as kinds
+from ostinato.lab.torture import checks, events
+from ostinato.lab.torture.checks import Count, Left
+from ostinato.lab.torture.crew import Crew
+from ostinato.lab.torture.load import Load
+from ostinato.lab.torture.nemesis import Nemesis
+from ostinato.lab.torture.receiver import Receiver
+
+__all__ = ["Report", "run"]
+
+FILE = ("ostinato.lab.torture", "sql/torture.sql")
+EVENTS = ("ostinato.lab.torture", "sql/events.sql")
+APP = "ostinato.lab.torture.app:app"
+EXPIRY_SECONDS = 1.5
+SETTINGS: dict[str, object] = {
+    "beat_seconds": 0.3,
+    "expiry_seconds": EXPIRY_SECONDS,
+    "poll_seconds": 0.25,
+    "concurrency": 20,
+    "cancel_grace_seconds": 0.5,
+    "drain_seconds": 2,
+    "call_timeout_seconds": 3,
+}
+KEEP_SECONDS = 0.1
+LOOK_SECONDS = 1.0
+QUIET_SECONDS = 120.0
+END_SECONDS = 20.0
+MOST_REDRIVES = 10
+
+Say = Callable[[str, float, Left | None], None]
+
+
+@dataclass
+class Report:
+    """What was done, and what it broke."""
+
+    seed: int
+    minutes: float
+    workers: int
+    harm: Counter[str] = field(default_factory=Counter)
+    counts: list[Count] = field(default_factory=list)
+    evidence: list[str] = field(default_factory=list)
+    """The stories of jobs and events that a promise was broken for."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether every promise was kept."""
+        return all(count.holds for count in self.counts)
+
+
+async def run(seed: int, minutes: float, workers: int, say: Say) -> Report:
+    """Torture workers for some minutes; `say` hears the phase, how far it is, and what is left."""
+    report = Report(seed, minutes, workers)
+    with tempfile.TemporaryDirectory(prefix="ostinato-torture-") as folder:
+        logs = Path(folder) / "logs"
+        logs.mkdir()
+        say("starting", 0, None)
+        server = await asyncio.to_thread(embedded.start, Path(folder) / "data")
+        try:
+            database = Database.embedded(server)
+            await migrate.migrate(database.admin_url, [ENGINE])
+            async with _admin(database) as conn:
+                await conn.execute(statement(*FILE, "create_tables"))
+                await conn.execute(statement(*EVENTS, "create_tables"))
+            receiver = Receiver(random.Random(seed))  # noqa: S311 - chance that can be repeated
+            settings = SETTINGS | {"webhooks_allow_private": receiver.place}
+            with receiver, Crew(APP, database.url, logs, settings) as crew:
+                async with _admin(database) as conn:
+                    await events.open_endpoint(conn, receiver)
+                await _Run(report, server, database, crew, receiver=receiver, say=say).go()
+        finally:
+            await asyncio.to_thread(server.stop, force=True)
+    return report
+
+
+class _Run:
+    """The three phases."""
+
+    def __init__(
+        self,
+        report: Report,
+        server: embedded.Server,
+        database: Database,
+        crew: Crew,
+        *,
+        receiver: Receiver,
+        say: Say,
+    ) -> None:
+        self._report = report
+        self._receiver = receiver
+        self._database = database  # its addresses stay the same when the server is started again
+        self._crew = crew
+        self._say = say
+        self._rng = random.Random(report.seed)  # noqa: S311 - chance that can be repeated
+        self._nemesis = Nemesis(crew, server, database.admin_url, self._chance(), EXPIRY_SECONDS)
+        self._two_places = 0
+        self._redriven = 0
+        self._redelivered = 0
+        self._untold = 0
+
+    async def go(self) -> None:
+        seconds = 60 * self._report.minutes
+        async with Client(self._database) as client:
+            # Each takes many a crash until it is found out; so a few do for a minute.
+            poison = 1 + int(2 * self._report.minutes)
+            load = Load(client, self._chance(), EXPIRY_SECONDS, poison)
+            async with _beside(self._keep()):
+                async with _beside(load.run(), self._nemesis.run()):
+                    await self._watch("rage", seconds, load)
+                await self._calm(load)
+            await self._end()
+            await self._count(load)
+
+    def _chance(self) -> random.Random:
+        """Chance of its own for each who needs some, so that none shifts the others'."""
+        return random.Random(self._rng.getrandbits(64))  # noqa: S311 - as above
+
+    async def _keep(self) -> None:
+        """Replace workers that have ended."""
+        while True:
+            for _ in range(self._report.workers - len(self._crew.alive)):
+                self._crew.start()
+            await asyncio.sleep(KEEP_SECONDS)
+
+    async def _watch(self, phase: str, seconds: float, load: Load) -> None:
+        start = time.monotonic()
+        while (passed := time.monotonic() - start) < seconds:
+            found = await self._look()
+            if found is not None:
+                load.waiting = found.alive
+            self._say(phase, passed / seconds, found)
+            await asyncio.sleep(min(LOOK_SECONDS, seconds - passed))
+
+    async def _look(self) -> Left | None:
+        """How it stands, when the database can be asked."""
+        try:
+            async with _admin(self._database) as conn:
+                self._two_places = max(self._two_places, await checks.in_two_places(conn))
+                self._untold = await events.left(conn)
+                return await checks.left(conn)
+        except (psycopg.Error, OSError):
+            return None
+
+    async def _calm(self, load: Load) -> None:
+        """Let everything end that is left, and run those again that only stood too near."""
+        give_up = time.monotonic() + QUIET_SECONDS
+        redrives = 0
+        while time.monotonic() < give_up:
+            with contextlib.suppress(Exception):  # the database may just be coming back
+                await load.cancel_unwanted(keep=0)
+            found = await self._look()
+            self._say("quiet", 1 - (give_up - time.monotonic()) / QUIET_SECONDS, found)
+            if found is not None and found.alive == 0:
+                if await self._redrive():
+                    redrives += 1
+                elif self._untold == 0:
+                    return
+                if redrives == MOST_REDRIVES:
+                    return
+            await asyncio.sleep(KEEP_SECONDS)
+
+    async def _redrive(self) -> int:
+        async with _admin(self._database) as conn:
+            cursor = await conn.execute(statement(*FILE, "redrive_innocent"), [kinds.POISON])
+            row = await cursor.fetchone()
+            redelivered = await events.mend(conn)
+        redriven = 0 if row is None else int(row[0])
+        self._redriven += redriven
+        self._redelivered += redelivered
+        return redriven + redelivered
+
+    async def _end(self) -> None:
+        self._say("ending", 1, None)
+        for hand in self._crew.alive:
+            hand.terminate()
+        give_up = time.monotonic() + END_SECONDS
+        while self._crew.alive and time.monotonic() < give_up:  # noqa: ASYNC110 - processes
+            await asyncio.sleep(KEEP_SECONDS)
+
+    async def _count(self, load: Load) -> None:
+        async with _admin(self._database) as conn:
+            found = await checks.counts(conn, load.acknowledged)
+            longest = await checks.longest_rescue(conn, self._nemesis.deaths)
+            told = await events.counts(conn, load.telling, self._receiver)
+            if not all(count.holds for count in found):
+                self._report.evidence += await checks.evidence(conn, load.acknowledged)
+            if not all(count.holds for count in told):
+                self._report.evidence += await events.evidence(conn, self._receiver)
+        self._report.harm = self._nemesis.done
+        self._report.counts = [
+            *found,
+            Count("jobs ever seen in two places", self._two_places, 0),
+            Count("workers that did not end when told to", len(self._crew.alive), 0),
+            *told,
+            Count("innocent events buried by crashes and redelivered", self._redelivered),
+            Count("innocent jobs buried by crashes and redriven", self._redriven),
+            Count("stale writes refused", self._crew.said("fenced")),
+            Count("workers declared dead that went on", self._crew.said("declared_dead")),
+            Count("enqueues of unknown outcome", load.unsure),
+            Count("longest time from death to rescue, seconds", round(longest, 2)),
+        ]
+
+
+@asynccontextmanager
+async def _beside(*work: Any) -> AsyncIterator[None]:  # noqa: ANN401 - coroutines of anything
+    """Run something beside the block; whatever it raises ends the block."""
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(each) for each in work]
+        try:
+            yield
+        finally:
+            for task in tasks:
+                task.cancel()
+
+
+@asynccontextmanager
+async def _admin(database: Database) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+    url = database.admin_url
+    async with await psycopg.AsyncConnection.connect(
+        url, autocommit=True, connect_timeout=3
+    ) as conn:
+        yield conn

@@ -1,0 +1,53 @@
+"""What an application shows: logs without secrets, metrics, panels, checks of its machine.
+
+log = observe.get_logger("billing")
+log.info("invoice_sent", invoice=7)
+
+UNPAID = Gauge("ostinato_billing_unpaid", "Invoices that nobody has paid.")
+FIGURES = Figures((UNPAID,), record)                # App(metrics="acme.billing.metrics:FIGURES")
+"""
+
+from ostinato._core.base.dashboard import Row, dashboard
+from ostinato._core.base.log import FilteringBoundLogger, bound, configure, get_logger
+from ostinato._core.base.metrics import (
+    QUEUE_DEAD,
+    QUEUE_READY,
+    Collector,
+    Counter,
+    Gauge,
+    Histogram,
+    Metric,
+    Recorder,
+)
+from ostinato._core.base.redact import MASK, redact, redact_value
+from ostinato._core.runtime.observe.checkup import Checkup, Trouble
+from ostinato._core.runtime.observe.figures import Figures
+from ostinato._core.runtime.observe.panels import Block, Cell, Counts, Panel, Table
+
+__all__ = [
+    "MASK",
+    "QUEUE_DEAD",
+    "QUEUE_READY",
+    "Block",
+    "Cell",
+    "Checkup",
+    "Collector",
+    "Counter",
+    "Counts",
+    "Figures",
+    "FilteringBoundLogger",
+    "Gauge",
+    "Histogram",
+    "Metric",
+    "Panel",
+    "Recorder",
+    "Row",
+    "Table",
+    "Trouble",
+    "bound",
+    "configure",
+    "dashboard",
+    "get_logger",
+    "redact",
+    "redact_value",
+]

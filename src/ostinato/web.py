@@ -1,0 +1,37 @@
+"""Routes: what the HTTP router of an application is made with. Needs `pip install 'ostinato[api]'`.
+
+    router = Router(prefix="/api/v1/billing")
+    READ = Permission("billing:read", {"reader", "operator"})
+
+    @router.get("/invoices/{invoice}", needs=READ)
+    async def show(caller: Who, invoice: int) -> Invoice:
+        async with caller.transaction() as conn:        # sees the caller's tenant only
+            ...
+
+    app = App("billing", http="acme.billing.http:router")
+
+What a route raises becomes a problem document (RFC 9457) with its remedy; `IDEMPOTENT` and `Key`
+give a POST the header `Idempotency-Key`.
+"""
+
+from ostinato._core.base.answers import Answer
+from ostinato._core.web.caller import Caller, Who
+from ostinato._core.web.idempotent import IDEMPOTENT, IdempotencyKey, Key
+from ostinato._core.web.permissions import Permission
+from ostinato._core.web.problems import MEDIA_TYPE, Answered, Problem, responses
+from ostinato._core.web.routes import Router
+
+__all__ = [
+    "IDEMPOTENT",
+    "MEDIA_TYPE",
+    "Answer",
+    "Answered",
+    "Caller",
+    "IdempotencyKey",
+    "Key",
+    "Permission",
+    "Problem",
+    "Router",
+    "Who",
+    "responses",
+]

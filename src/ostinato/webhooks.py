@@ -1,0 +1,62 @@
+"""Webhooks: events delivered to other servers, signed, retried, and never to an inner address.
+
+    made = await webhooks.create_endpoint(conn, "till", "https://example.com/hook")
+    print(made.secret)                                   # shown once
+
+On the receiving side, with any web framework:
+
+    webhooks.verify(secret, request.headers, await request.body())      # raises, or it is genuine
+
+Signatures follow Standard Webhooks 1.0.
+"""
+
+from ostinato._core.base.safeurl import Allowed, check_address, parse, parse_allowed
+from ostinato._core.base.webhooks import Verified, make_secret, sign, signed_headers, verify
+from ostinato._core.engine.webhooks import (
+    Attempt,
+    Created,
+    Delivery,
+    Endpoint,
+    change_endpoint,
+    create_endpoint,
+    list_attempts,
+    list_deliveries,
+    list_endpoints,
+    pause,
+    receive,
+    redeliver,
+    remove_endpoint,
+    resume,
+    rotate,
+    show_endpoint,
+)
+from ostinato._core.runtime.services.webhooks import app
+
+__all__ = [
+    "Allowed",
+    "Attempt",
+    "Created",
+    "Delivery",
+    "Endpoint",
+    "Verified",
+    "app",
+    "change_endpoint",
+    "check_address",
+    "create_endpoint",
+    "list_attempts",
+    "list_deliveries",
+    "list_endpoints",
+    "make_secret",
+    "parse",
+    "parse_allowed",
+    "pause",
+    "receive",
+    "redeliver",
+    "remove_endpoint",
+    "resume",
+    "rotate",
+    "show_endpoint",
+    "sign",
+    "signed_headers",
+    "verify",
+]
