@@ -34,6 +34,7 @@ import psycopg
 from psycopg import AsyncConnection
 
 from ostinato._core.base.metrics import Recorder
+from ostinato._core.base.settings import Settings
 from ostinato._core.db import embedded, migrate
 from ostinato._core.db.call import call
 from ostinato._core.db.keep import Keeper
@@ -215,6 +216,7 @@ class _Runner:
         self._finisher = Finisher(Keeper(pool), Recorder())
         self.saver = Saver(Keeper(pool), Recorder(), rng)
         self.shared = Shared()
+        self.settings = Settings()
         self._threads = ThreadPoolExecutor(4)
         self._report = Report()
 

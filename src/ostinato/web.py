@@ -15,7 +15,7 @@ give a POST the header `Idempotency-Key`.
 """
 
 from ostinato._core.base.answers import Answer
-from ostinato._core.web.caller import Caller, Who
+from ostinato._core.web.caller import Caller, Who, client_of
 from ostinato._core.web.idempotent import IDEMPOTENT, IdempotencyKey, Key
 from ostinato._core.web.permissions import Permission
 from ostinato._core.web.problems import MEDIA_TYPE, Answered, Problem, responses
@@ -33,5 +33,6 @@ __all__ = [
     "Problem",
     "Router",
     "Who",
+    "client_of",
     "responses",
 ]

@@ -17,13 +17,22 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, get_type_hints
+from typing import Any, Final, Protocol, Self, TypeVar, get_type_hints
 
 from ostinato._core.base.errors import InvalidInput, SettingsError
 from ostinato._core.base.safeurl import parse_allowed
 from ostinato._core.base.setting import checked, parsed, setting, shown
 
-__all__ = ["CONFIG", "ENV_PREFIX", "FILE_NAME", "SECTIONS", "Settings", "load", "read_file"]
+__all__ = [
+    "CONFIG",
+    "ENV_PREFIX",
+    "FILE_NAME",
+    "SECTIONS",
+    "Settings",
+    "declared",
+    "load",
+    "read_file",
+]
 
 ENV_PREFIX: Final = "OSTINATO_"
 FILE_NAME: Final = "ostinato.toml"
@@ -40,6 +49,17 @@ _RESERVED_PREFIXES = (
 )
 
 _DAY = 86_400.0
+
+
+class Loadable(Protocol):
+    """The settings of an application, as `sections.Section` makes them."""
+
+    @classmethod
+    def load(cls) -> Self:
+        """Read them from the environment and the file."""
+
+
+L = TypeVar("L", bound=Loadable)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -137,9 +157,12 @@ class Settings:
         "info", "Least severe level that is logged.", choices=("debug", "info", "warning", "error")
     )
 
+    _sections: dict[Any, Any] = dataclasses.field(default_factory=dict, compare=False)
+    """What `section` has read: kept also by `dataclasses.replace`."""
+
     def __post_init__(self) -> None:
         types = get_type_hints(Settings)
-        for field in dataclasses.fields(self):
+        for field in declared():
             value = checked(field, types[field.name], getattr(self, field.name), field.name)
             object.__setattr__(self, field.name, value)
         _check_pairs(self)
@@ -147,10 +170,26 @@ class Settings:
     def __repr__(self) -> str:
         values = ", ".join(
             f"{field.name}={shown(value)}"
-            for field in dataclasses.fields(self)
+            for field in declared()
             if (value := getattr(self, field.name)) != field.default
         )
         return f"Settings({values})"
+
+    def section(self, of: type[L]) -> L:
+        """The settings of an application: read when they are first asked for, then kept.
+
+        Whoever has these settings hands them down, so that a process reads its own once:
+        `ctx.settings(Billing)` in a handler, `caller.settings(Billing)` in a route.
+        """
+        found: L | None = self._sections.get(of)
+        if found is None:
+            found = self._sections[of] = of.load()
+        return found
+
+
+def declared() -> "list[dataclasses.Field[Any]]":
+    """The settings as they are declared."""
+    return [field for field in dataclasses.fields(Settings) if not field.name.startswith("_")]
 
 
 def load(
@@ -222,7 +261,7 @@ def _from_environ(environ: Mapping[str, str]) -> dict[str, object]:
 
 
 def _field(name: str, what: str, prefix: str = "") -> "dataclasses.Field[Any]":
-    fields = {field.name: field for field in dataclasses.fields(Settings)}
+    fields = {field.name: field for field in declared()}
     if name in fields:
         return fields[name]
     near = difflib.get_close_matches(name, fields, n=1, cutoff=0.5)

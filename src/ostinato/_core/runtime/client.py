@@ -37,7 +37,8 @@ class Client:
         self, database: Database, settings: Settings | None = None, *, max_size: int = 10
     ) -> None:
         self.database = database
-        seconds = (settings or Settings()).call_timeout_seconds
+        self.settings = settings or Settings()
+        seconds = self.settings.call_timeout_seconds
         self._pool = Pool(
             database.url,
             role="client",

@@ -11,15 +11,18 @@ The server finds out who it is (`api.auth`) and leaves it in the request; a rout
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Protocol, cast
+from typing import Annotated, Any, Protocol, TypeVar, cast
 
 from fastapi import Depends, Request
 from psycopg import AsyncConnection
 
 from ostinato._core.base.errors import Unauthenticated
+from ostinato._core.base.settings import Loadable
 from ostinato._core.runtime.client import Client
 
-__all__ = ["Authenticate", "Caller", "Who", "authenticated"]
+__all__ = ["Authenticate", "Caller", "Who", "authenticated", "client_of"]
+
+L = TypeVar("L", bound=Loadable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,10 @@ class Caller:
     client: Client = field(repr=False, compare=False)
     key_id: int | None = None
     """The API key, when it is one."""
+
+    def settings(self, of: type[L]) -> L:
+        """The settings of an application, as this process has read them."""
+        return self.client.settings.section(of)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[AsyncConnection[Any]]:
@@ -58,6 +65,11 @@ async def authenticated(request: Request) -> Caller:
         known = await cast("Authenticate", authenticate)(request)
         request.state.caller = known
     return cast("Caller", known)
+
+
+def client_of(request: Request) -> Client:
+    """The client of the process that serves a request, for routes that know no caller."""
+    return cast("Client", request.app.state.client)
 
 
 Who = Annotated[Caller, Depends(authenticated)]

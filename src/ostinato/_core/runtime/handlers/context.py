@@ -16,6 +16,7 @@ from psycopg import AsyncConnection, Connection
 from ostinato._core.base.errors import InvalidInput
 from ostinato._core.base.flow import Flow
 from ostinato._core.base.log import FilteringBoundLogger, get_logger
+from ostinato._core.base.settings import Loadable, Settings
 from ostinato._core.base.signature import storable
 from ostinato._core.engine import claims
 from ostinato._core.engine import steps as engine_steps
@@ -29,6 +30,7 @@ __all__ = ["Context", "Services", "SyncContext", "Token"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
+L = TypeVar("L", bound=Loadable)
 
 NOTE_LENGTH = 1000
 
@@ -50,6 +52,10 @@ class Services(Protocol):
     @property
     def shared(self) -> Shared:
         """What its jobs have in common."""
+
+    @property
+    def settings(self) -> Settings:
+        """The settings that the worker runs with."""
 
     def transaction(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
         """A transaction on a connection of the worker's pool."""
@@ -131,6 +137,10 @@ class Context:
                 correlation_id=self.correlation_id,
             )
         return self._log
+
+    def settings(self, of: type[L]) -> L:
+        """The settings of an application, as this worker has read them."""
+        return self._services.settings.section(of)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[AsyncConnection[Any]]:
@@ -296,6 +306,10 @@ class SyncContext:
     )
 
     stopping = property(lambda self: self._ctx.stopping, doc="Whether the worker drains.")
+
+    def settings(self, of: type[L]) -> L:
+        """As `Context.settings`."""
+        return self._ctx.settings(of)
 
     @contextmanager
     def transaction(self, result: Callable[[], object] | None = None) -> Iterator[Connection[Any]]:

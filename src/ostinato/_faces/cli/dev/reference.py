@@ -119,6 +119,7 @@ def _settings_table(declared: type, prefix: str) -> str:
             field.metadata["description"],
         )
         for field in dataclasses.fields(declared)
+        if field.metadata
     ]
     return _table(("Setting", "Environment", "Default", "Range", "Meaning"), rows)
 

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ostinato._core.base.settings import ENV_PREFIX, Settings
+from ostinato._core.base.settings import ENV_PREFIX, Settings, declared
 from ostinato._core.engine.schema import install
 from ostinato._core.runtime.database import Database
 from ostinato._core.runtime.installed import installed_apps
@@ -188,7 +188,7 @@ def argv_of(cli: Cli, settings: Settings, *words: str) -> list[str]:
 
 def environ(settings: Settings) -> dict[str, str]:
     """The settings as an environment: a password on a command line could be read."""
-    values = {field.name: getattr(settings, field.name) for field in dataclasses.fields(settings)}
+    values = {field.name: getattr(settings, field.name) for field in declared()}
     ours = {
         f"{ENV_PREFIX}{name.upper()}": "" if v is None else str(v) for name, v in values.items()
     }
