@@ -251,7 +251,8 @@ def test_a_page_of_a_tenant_does_not_cost_what_others_have(
         " select id, 1, created_at, kind, queue, tenant_id, 'failed', 'E', null"
         " from ostinato_data.job where tenant_id = 'other'"
     )
-    admin.rows("analyze ostinato_data.job, ostinato_data.ready, ostinato_data.dead_letter")
+    for table in ("job", "ready", "outcome", "dead_letter"):  # dead rows of other tests count too
+        admin.rows(f"vacuum (analyze) ostinato_data.{table}")
 
     with acme.transaction():
         listed = acme.call("list_jobs", state=state)
