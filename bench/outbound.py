@@ -35,7 +35,7 @@ from ostinato._core.engine import keys
 from ostinato._core.engine.schema import install
 from ostinato.apps.outbound import sandbox as stand_in
 from ostinato.apps.outbound.schema import COMPONENT
-from ostinato.apps.outbound.signatures import meta_signature
+from ostinato.apps.outbound.tokens import meta_signature
 from ostinato.lab.torture.crew import Crew, Hand
 
 MESSAGES = 300

@@ -8,9 +8,9 @@ from uuid import UUID
 
 import pytest
 
+from ostinato.apps.outbound.providers.standin import Inbound
 from ostinato.apps.outbound.sandbox import APP_SECRET, Sent
-from ostinato.apps.outbound.sandbox_shapes import Inbound
-from ostinato.apps.outbound.signatures import meta_signature, unsubscribe_token
+from ostinato.apps.outbound.tokens import meta_signature, unsubscribe_token
 from tests.apps.outbound.conftest import NOON, PHONE_NUMBER_ID, World, set_clock
 from tests.db.waiting import until_async
 

@@ -6,7 +6,8 @@ from typing import Any
 from ostinato._core.base.flow import flow
 from ostinato._core.engine import outbox
 from ostinato._core.engine.outbox import NewEvent
-from ostinato.apps.outbound import APP, coop_rules
+from ostinato.apps.outbound import APP
+from ostinato.apps.outbound.coop import rules as coop_rules
 from ostinato.apps.outbound.round_notices import OPENED
 from tests.apps.outbound.conftest import World, set_clock
 

@@ -11,20 +11,16 @@ from uuid import UUID, uuid4
 import pytest
 
 from ostinato._core.base.errors import InvalidInput
-from ostinato.apps.outbound import (
-    components,
-    coop_rules,
-    parsing,
-    quiet,
-    rules,
-    signatures,
-    suppressions,
-    texts,
-)
-from ostinato.apps.outbound.address import alike, normalised, to_email, to_number, to_sender
+from ostinato.apps.outbound import rules
+from ostinato.apps.outbound import tokens as signatures
+from ostinato.apps.outbound.accept import components, texts
+from ostinato.apps.outbound.accept.address import alike, normalised, to_email, to_number, to_sender
 from ostinato.apps.outbound.checkup import troubles
+from ostinato.apps.outbound.consent import suppressions
+from ostinato.apps.outbound.consent.words import Asked, asked
+from ostinato.apps.outbound.coop import rules as coop_rules
 from ostinato.apps.outbound.errors import TemplateRefused
-from ostinato.apps.outbound.http_consent import is_one_click
+from ostinato.apps.outbound.http.consents import is_one_click
 from ostinato.apps.outbound.model import (
     AttemptStatus,
     Category,
@@ -39,10 +35,11 @@ from ostinato.apps.outbound.model import (
     Validation,
 )
 from ostinato.apps.outbound.policy import ERROR_CLASSES, TABLE, Kind, Ruling, ruling_of
-from ostinato.apps.outbound.providers import safe, sanitised
+from ostinato.apps.outbound.providers import lines as parsing
+from ostinato.apps.outbound.providers.outcomes import safe, sanitised
 from ostinato.apps.outbound.sandbox import Providers
+from ostinato.apps.outbound.send import quiet
 from ostinato.apps.outbound.settings import OutboundSettings
-from ostinato.apps.outbound.words import Asked, asked
 
 NOW = datetime(2026, 6, 10, 10, 0, tzinfo=UTC)
 TO = "+33639980001"

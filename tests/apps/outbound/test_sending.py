@@ -11,7 +11,7 @@ from ostinato.apps.outbound import store
 from ostinato.apps.outbound.jobs import prune
 from ostinato.apps.outbound.model import Provider
 from ostinato.apps.outbound.policy import TABLE, Kind
-from ostinato.apps.outbound.sandbox_shapes import Inbound
+from ostinato.apps.outbound.providers.standin import Inbound
 from tests.apps.outbound.conftest import NOON, PHONE_NUMBER_ID, World, set_clock
 from tests.db.waiting import until_async
 

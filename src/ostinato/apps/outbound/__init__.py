@@ -19,7 +19,7 @@ APP: Final = App(
         Queue("outbound_sms", key_rate=Rate(10, 1)),
         Queue("outbound_email", key_rate=Rate(20, 1)),
     ),
-    http="ostinato.apps.outbound.http:router",
+    http="ostinato.apps.outbound.http.messages:router",
     sql="ostinato.apps.outbound.schema:COMPONENT",
     sandbox="ostinato.apps.outbound.sandbox:Providers",
     demo="ostinato.apps.outbound.demo:SCENARIO",
@@ -29,5 +29,5 @@ APP: Final = App(
     alerts=ALERTS,
 )
 
-from ostinato.apps.outbound import coop_jobs as _coop  # noqa: E402, F401 - declares the kinds
 from ostinato.apps.outbound import jobs as _jobs  # noqa: E402, F401 - as above
+from ostinato.apps.outbound.coop import jobs as _coop  # noqa: E402, F401 - declares the kinds

@@ -4,26 +4,20 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from ostinato import Context, Done, Retry, Snooze
-from ostinato.apps.outbound import (
-    APP,
-    callbacks,
-    carriers,
-    consents,
-    failing,
-    fallbacks,
-    rules,
-    sending,
-    settling,
-    store,
-    sweeping,
-    wakings,
-)
+from ostinato.apps.outbound import APP, rules, store
+from ostinato.apps.outbound.consent import consents
 from ostinato.apps.outbound.errors import Undeliverable
 from ostinato.apps.outbound.events import MESSAGE_STATUS
 from ostinato.apps.outbound.model import Message, Provider, Status
-from ostinato.apps.outbound.moves import Failure
 from ostinato.apps.outbound.policy import DEFAULT_DELAYS
-from ostinato.apps.outbound.providers import Lost, NotSent, Outcome, Refused, Taken
+from ostinato.apps.outbound.providers.outcomes import Lost, NotSent, Outcome, Refused, Taken
+from ostinato.apps.outbound.send import attempts as sending
+from ostinato.apps.outbound.send import callbacks, carriers, fallbacks
+from ostinato.apps.outbound.send import failures as failing
+from ostinato.apps.outbound.send import holds as wakings
+from ostinato.apps.outbound.send import orphans as sweeping
+from ostinato.apps.outbound.send import settle as settling
+from ostinato.apps.outbound.send.moves import Failure
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection
 from ostinato.errors import RetryAfter

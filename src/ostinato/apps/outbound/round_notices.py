@@ -8,9 +8,11 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from ostinato.apps.outbound import coop_rules, service, store
+from ostinato.apps.outbound import store
+from ostinato.apps.outbound.accept import service
+from ostinato.apps.outbound.accept.service import Blocked
+from ostinato.apps.outbound.coop import rules as coop_rules
 from ostinato.apps.outbound.model import Channel, ConsentStatus, NewMessage, Purpose
-from ostinato.apps.outbound.service import Blocked
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection, Row
 from ostinato.errors import OstinatoError

@@ -29,6 +29,18 @@ import httpx
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
+from ostinato.apps.outbound.providers.mailserver import MailServer
+from ostinato.apps.outbound.providers.standin import (
+    BOUNCE_SECRET,
+    Inbound,
+    Script,
+    Sent,
+    Telling,
+    Where,
+    error_of,
+    http_error,
+    never,
+)
 from ostinato.apps.outbound.sandbox_magic import (
     HANG,
     HELD,
@@ -42,19 +54,7 @@ from ostinato.apps.outbound.sandbox_magic import (
     USUAL,
     WA_ID,
 )
-from ostinato.apps.outbound.sandbox_mail import MailServer
-from ostinato.apps.outbound.sandbox_shapes import (
-    BOUNCE_SECRET,
-    Inbound,
-    Script,
-    Sent,
-    Telling,
-    Where,
-    error_of,
-    http_error,
-    never,
-)
-from ostinato.apps.outbound.signatures import meta_signature, twilio_signature
+from ostinato.apps.outbound.tokens import meta_signature, twilio_signature
 
 __all__ = ["Providers", "Sent"]
 

@@ -1,0 +1,1 @@
+"""Notifies the members of Coop Habitat: an application of its own on the surface of outbound."""

@@ -1,0 +1,1 @@
+"""Serves outbound over HTTP: routes with the bodies that they take and give."""

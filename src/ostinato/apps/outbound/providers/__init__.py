@@ -1,0 +1,1 @@
+"""Carries messages: one file for each provider."""
