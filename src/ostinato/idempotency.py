@@ -8,9 +8,18 @@
             work.answer({"payment": 7})
 
 `canonical` and `sha256` are the text and the fingerprint that requests are compared by (RFC 8785).
+Whoever keeps keys longer than the engine's year stores `Declaration.fingerprint(…).fields` beside
+its own row, and `differing` names the fields that are not the same.
 """
 
-from ostinato._core.base.canonical import Declaration, Fingerprint, canonical, parse, sha256
+from ostinato._core.base.canonical import (
+    Declaration,
+    Fingerprint,
+    canonical,
+    differing,
+    parse,
+    sha256,
+)
 from ostinato._core.engine.idempotency import (
     Answer,
     Decision,
@@ -41,6 +50,7 @@ __all__ = [
     "abandon",
     "begin",
     "canonical",
+    "differing",
     "finish",
     "once",
     "once_outside",

@@ -1,68 +1,14 @@
-r"""Signatures of callbacks, over the bytes that came and compared in constant time; and our tokens.
-
-Meta signs the raw body, in which it writes é as \u00e9: whoever parses and writes it again gets
-other bytes. Twilio signs the whole address and every parameter, those included that are new.
-"""
+"""Tokens that name one thing and can be made by nobody else: links in mails, return addresses."""
 
 import base64
 import hashlib
 import hmac
-from collections.abc import Iterable
-from urllib.parse import parse_qs, urlsplit
 from uuid import UUID
 
-__all__ = [
-    "bounce_token",
-    "meta_is_valid",
-    "meta_signature",
-    "read_bounce_token",
-    "read_unsubscribe_token",
-    "shared_is_valid",
-    "twilio_is_valid",
-    "twilio_json_is_valid",
-    "twilio_signature",
-    "unsubscribe_token",
-]
+__all__ = ["bounce_token", "read_bounce_token", "read_unsubscribe_token", "unsubscribe_token"]
 
-PREFIX = "sha256="
 MAC_BYTES = 16
 ID_BYTES = 16
-
-
-def meta_signature(secret: str, body: bytes) -> str:
-    """The header X-Hub-Signature-256 of a body."""
-    return PREFIX + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
-
-
-def meta_is_valid(secret: str, body: bytes, header: str | None) -> bool:
-    """Whether Meta signed this body. Without a secret nothing is."""
-    return bool(secret) and _same(meta_signature(secret, body), header)
-
-
-def twilio_signature(token: str, url: str, parameters: Iterable[tuple[str, str]]) -> str:
-    """The header X-Twilio-Signature of a form that was posted to an address."""
-    signed = url + "".join(name + value for name, value in sorted(parameters))
-    digest = hmac.new(token.encode(), signed.encode(), hashlib.sha1).digest()
-    return base64.b64encode(digest).decode()
-
-
-def twilio_is_valid(
-    token: str, url: str, parameters: Iterable[tuple[str, str]], header: str | None
-) -> bool:
-    """Whether Twilio signed this form for this address."""
-    return bool(token) and _same(twilio_signature(token, url, parameters), header)
-
-
-def twilio_json_is_valid(token: str, url: str, body: bytes, header: str | None) -> bool:
-    """Whether Twilio signed a body that is no form: it signs the address, which names its hash."""
-    told = parse_qs(urlsplit(url).query).get("bodySHA256", [""])[0]
-    whole = _same(hashlib.sha256(body).hexdigest(), told.lower())
-    return whole and twilio_is_valid(token, url, (), header)
-
-
-def shared_is_valid(secret: str, header: str | None) -> bool:
-    """Whether somebody who knows a shared secret posts it, such as our own mail server."""
-    return bool(secret) and _same(secret, header)
 
 
 def unsubscribe_token(secret: str, consent_id: UUID) -> str:
@@ -113,7 +59,3 @@ def _read(secret: str, what: bytes, token: str) -> UUID | None:
 
 def _mac(secret: str, what: bytes, raw: bytes) -> bytes:
     return hmac.new(secret.encode(), what + b"\0" + raw, hashlib.sha256).digest()[:MAC_BYTES]
-
-
-def _same(expected: str, given: str | None) -> bool:
-    return hmac.compare_digest(expected.encode(), (given or "").encode())

@@ -1,4 +1,4 @@
-"""Recipients as they are stored and compared: E.164 numbers and plain mail addresses (6.10)."""
+"""Normalises recipients as they are stored and compared: E.164 numbers, plain mail addresses."""
 
 import re
 from typing import Final

@@ -1,4 +1,4 @@
-"""The parts of a WhatsApp template besides its body: a header, buttons; in Meta's order (6.1)."""
+"""Checks and fills in the parts of a WhatsApp template besides its body: a header, buttons."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Is what a message says fit to be sent on its channel? Asked before anything is stored."""
+"""Checks that what a message says can be sent on its channel, before anything is stored."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,13 +1,12 @@
-"""Messages: accepted and shown. One transaction each, the caller's."""
+"""Accepts messages: each in one transaction, the caller's, and once for each key."""
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
-from uuid import UUID, uuid4
+from typing import Any, Final
+from uuid import uuid4
 
-from ostinato import database, idempotency, jobs, tenants
+from ostinato import database, idempotency, tenants
 from ostinato.apps.outbound import events, rules, store
 from ostinato.apps.outbound.accept import address, contents, texts
 from ostinato.apps.outbound.consent import suppressions
@@ -23,29 +22,23 @@ from ostinato.apps.outbound.model import (
     Status,
     Template,
 )
+from ostinato.apps.outbound.send import moves
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection
-from ostinato.errors import IdempotencyConflict, InvalidInput, NotFound
-from ostinato.jobs import NewJob
+from ostinato.errors import IdempotencyConflict, InvalidInput
+from ostinato.idempotency import Declaration
 
-__all__ = [
-    "QUEUES",
-    "SEND",
-    "Accepted",
-    "Blocked",
-    "Plan",
-    "accept",
-    "enqueue_sending",
-    "find",
-    "queue",
-]
+__all__ = ["Accepted", "Blocked", "Plan", "accept", "queue", "withdraw"]
 
-SEND = "outbound.send"
-QUEUES = {
-    Channel.WHATSAPP: "outbound_whatsapp",
-    Channel.SMS: "outbound_sms",
-    Channel.EMAIL: "outbound_email",
-}
+ASKED: Final = Declaration(
+    include=(
+        *("channel", "to", "subject_id", "dossier_id", "template_code", "subject", "language"),
+        *("purpose", "urgent", "sender_id", "variables", "text", "fallback_template", "fallback"),
+        "meta",
+    )
+)
+"""What two requests with one key are compared by: what was asked, not what came of it."""
+HASH_DIGITS: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +87,7 @@ async def accept(
     chosen = await store.organisation(conn, tenant_id)
     fingerprint = _fingerprint(new, chosen)
     key = {"tenant_id": tenant_id, "idempotency_key": new.idempotency_key}
-    known = await store.one(conn, "message_by_key", **key)
+    known = await store.first(conn, "message_by_key", **key)
     if known is not None:
         return _same(known, fingerprint, lenient=lenient)
     plan = await _plan(conn, tenant_id, new, chosen, settings)
@@ -105,7 +98,6 @@ async def accept(
     made = await queue(conn, tenant_id, actor, new, plan, fingerprint=fingerprint)
     if made is None:  # somebody else was at it with the same key, and has committed
         known = await store.one(conn, "message_by_key", **key)
-        assert known is not None  # noqa: S101 - its key was taken
         return _same(known, fingerprint, lenient=lenient)
     return made
 
@@ -117,19 +109,34 @@ async def queue(
     new: NewMessage,
     plan: Plan,
     *,
-    fingerprint: str,
+    fingerprint: Mapping[str, str],
 ) -> Accepted | None:
     """Write a message, its job, its traces and its event; None: its key is taken."""
-    row = await store.one(conn, "add_message", **_columns(tenant_id, new, plan, fingerprint))
+    row = await store.first(conn, "add_message", **_columns(tenant_id, new, plan, fingerprint))
     if row is None:
         return None
     message = store.message_from(row)
-    await enqueue_sending(conn, message, run_at=new.run_at)
+    await moves.enqueue_send(conn, message, run_at=new.run_at)
     await store.note_message(
         conn, message, "NOTIFICATION_CREATED", actor, status=Status.QUEUED, note=new.template_code
     )
-    await events.tell(conn, message, Status.QUEUED)
+    await events.emit_status(conn, message, Status.QUEUED)
     return Accepted(message, is_new=True)
+
+
+async def withdraw(
+    conn: Connection, tenant_id: str, entity: tuple[str, str], *, reason: str, actor: str
+) -> None:
+    """Cancel the messages about an entity that were not sent yet."""
+    waiting = await store.rows(
+        conn,
+        "waiting_of_entity",
+        tenant_id=tenant_id,
+        entity_type=entity[0],
+        entity_id=entity[1],
+    )
+    for row in waiting:
+        await moves.cancel(conn, tenant_id, row["id"], reason, actor)
 
 
 async def _note_refusal(
@@ -163,57 +170,12 @@ async def _note_refusal(
     )
 
 
-async def enqueue_sending(
-    conn: Connection, message: Message, *, run_at: datetime | None = None
-) -> int:
-    """Add the job that sends a message."""
-    job_id = await jobs.enqueue(
-        conn,
-        NewJob(
-            SEND,
-            json.dumps({"message_id": str(message.id)}),
-            queue=QUEUES[message.channel],
-            run_at=run_at,
-            tenant_id=message.tenant_id,
-            correlation_id=message.correlation_id or f"outbound-{message.id}",
-            limit_key=f"sender-{message.sender_id}",
-        ),
-    )
-    await store.run(conn, "set_job", tenant_id=message.tenant_id, id=message.id, job_id=job_id)
-    return job_id
-
-
-async def find(conn: Connection, tenant_id: str, message_id: UUID) -> store.Row:
-    """A message; raises `NotFound`, for one of another tenant too."""
-    row = await store.one(conn, "message", tenant_id=tenant_id, id=message_id)
-    if row is None:
-        raise NotFound(f"there is no message {message_id}", message_id=str(message_id))
-    return row
-
-
-def _fingerprint(new: NewMessage, chosen: Organisation) -> str:
-    """What two requests with one key are compared by: what was asked, not what came of it."""
-    asked: dict[str, Any] = {
-        "channel": new.channel.value,
-        "to": address.alike(new.channel, new.to, chosen.region),
-        "subject_id": new.subject_id,
-        "dossier_id": new.dossier_id,
-        "template_code": new.template_code,
-        "subject": new.subject,
-        "language": new.language,
-        "purpose": None if new.purpose is None else new.purpose.value,
-        "urgent": new.urgent,
-        "sender_id": new.sender_id,
-        "variables": dict(new.variables),
-        "text": new.text,
-        "fallback_template": None if new.fallback_template is None else dict(new.fallback_template),
-        "fallback": None if new.fallback is None else dict(new.fallback),
-        "meta": dict(new.meta),
-    }
-    hashes = {
-        name: idempotency.sha256(idempotency.canonical(value))[:32] for name, value in asked.items()
-    }
-    return json.dumps(hashes, sort_keys=True)
+def _fingerprint(new: NewMessage, chosen: Organisation) -> dict[str, str]:
+    """Fingerprint a request, field by field, as the engine does for its own keys."""
+    asked = {name: getattr(new, name) for name in ASKED.include or ()}
+    asked["to"] = address.alike(new.channel, new.to, chosen.region)
+    found = ASKED.fingerprint(asked).fields
+    return {name: value[:HASH_DIGITS] for name, value in found.items()}
 
 
 async def _plan(
@@ -238,7 +200,7 @@ async def _plan(
         marketing = template is not None and template.category is Category.MARKETING
         purpose = Purpose.MARKETING if marketing else Purpose.TRANSACTIONAL
     contents.check(new, template, purpose, settings)
-    row = await store.one(
+    row = await store.first(
         conn, "sender_for", tenant_id=tenant_id, channel=new.channel, id=new.sender_id
     )
     if row is None:
@@ -271,7 +233,7 @@ async def _template(
     """A template that can be used for a message, and its text with the variables in it."""
     if code is None:
         return None, ""
-    row = await store.one(
+    row = await store.first(
         conn, "template", tenant_id=tenant_id, template_code=code, language=language
     )
     template = None if row is None else store.template_from(row)
@@ -288,7 +250,7 @@ async def _refusal(
     conn: Connection, tenant_id: str, new: NewMessage, plan: Plan, settings: OutboundSettings
 ) -> str | None:
     """Why policy refuses it. Raises `WindowClosed`, which is no matter of consent."""
-    row = await store.one(
+    row = await store.first(
         conn,
         "consent",
         tenant_id=tenant_id,
@@ -303,7 +265,7 @@ async def _refusal(
     refusal = rules.consent_refusal(consent, plan.to, now, suppressed=suppressed)
     free = new.channel is Channel.WHATSAPP and new.text is not None
     if refusal is None and free and new.fallback_template is None:
-        last = await store.one(
+        last = await store.first(
             conn,
             "last_inbound",
             tenant_id=tenant_id,
@@ -315,7 +277,9 @@ async def _refusal(
     return refusal
 
 
-def _columns(tenant_id: str, new: NewMessage, plan: Plan, fingerprint: str) -> dict[str, Any]:
+def _columns(
+    tenant_id: str, new: NewMessage, plan: Plan, fingerprint: Mapping[str, str]
+) -> dict[str, Any]:
     return {
         "tenant_id": tenant_id,
         "id": uuid4(),
@@ -328,7 +292,7 @@ def _columns(tenant_id: str, new: NewMessage, plan: Plan, fingerprint: str) -> d
         "language": plan.language,
         "subject": new.subject,
         "payload": plan.payload,
-        "fingerprint": fingerprint,
+        "fingerprint": json.dumps(fingerprint),
         "urgent": new.urgent,
         "sender_id": plan.sender.id,
         "idempotency_key": new.idempotency_key,
@@ -343,14 +307,14 @@ def _columns(tenant_id: str, new: NewMessage, plan: Plan, fingerprint: str) -> d
     }
 
 
-def _same(row: store.Row, fingerprint: str, *, lenient: bool) -> Accepted:
-    """The message of a key that was used before; raises `IdempotencyConflict`."""
-    before, now = json.loads(row["fingerprint"]), json.loads(fingerprint)
+def _same(row: store.Row, fingerprint: Mapping[str, str], *, lenient: bool) -> Accepted:
+    """Return the message of a key that was used before; raises `IdempotencyConflict`."""
+    before, now = json.loads(row["fingerprint"]), dict(fingerprint)
     if "sender_id" not in before:  # of an earlier release, which compared what came of them
         for name in ("language", "purpose", "sender_id"):
             before.pop(name, None)
             now.pop(name)
-    fields = sorted(name for name in before | now if before.get(name) != now.get(name))
+    fields = idempotency.differing(before, now)
     if fields and not lenient:
         raise IdempotencyConflict(
             f"the key was used for another message: {', '.join(fields)} differ",

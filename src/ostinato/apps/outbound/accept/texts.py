@@ -1,4 +1,4 @@
-"""Templates and their variables: checked when a message is accepted, filled in when it is sent."""
+"""Checks templates and their variables for accepted messages, and fills them in for sent ones."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence

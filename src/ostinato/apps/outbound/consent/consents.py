@@ -1,6 +1,6 @@
-"""Consent: recorded with its proof, ended in one transaction with what was waiting for it.
+"""Records consents with their proof, and ends them in one transaction with what waits for them.
 
-Deny by default (seed 1.1): nothing here ever makes a message go; it only lets `rules` say yes.
+Deny by default (rule 1.1): nothing here ever makes a message go; it only lets `rules` say yes.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,18 +10,18 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from ostinato import database, machines
-from ostinato.apps.outbound import events, store
+from ostinato.apps.outbound import store
 from ostinato.apps.outbound.consent import suppressions
 from ostinato.apps.outbound.errors import ConsentProofRequired
-from ostinato.apps.outbound.machine import CONSENT, CONSENT_ENTITY, MESSAGE, MESSAGE_ENTITY
+from ostinato.apps.outbound.machine import CONSENT, CONSENT_ENTITY
 from ostinato.apps.outbound.model import (
     Channel,
     Consent,
     ConsentSource,
     ConsentStatus,
     Purpose,
-    Status,
 )
+from ostinato.apps.outbound.send import moves
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection
 
@@ -29,7 +29,6 @@ __all__ = [
     "Ended",
     "Given",
     "Recorded",
-    "cancel_waiting",
     "expire",
     "record",
     "restore",
@@ -88,9 +87,7 @@ async def record(
     place = {**key, "channel": given.channel, "purpose": given.purpose}
     fresh = uuid4()
     await store.run(conn, "add_consent", **place, id=fresh, address=given.address)
-    row = await store.one(conn, "lock_consent", **place)
-    assert row is not None  # noqa: S101 - it was just added, or was there
-    consent = store.consent_from(row)
+    consent = store.consent_from(await store.one(conn, "lock_consent", **place))
     now = await database.now(conn)
     at = given.occurred_at or now
     before = consent.status
@@ -110,7 +107,6 @@ async def record(
         where = (conn, tenant_id, given.channel, given.address, (given.purpose,))
         await suppressions.lift(*where, at=at, settings=settings)
     row = await store.one(conn, "lock_consent", **place)
-    assert row is not None  # noqa: S101 - it is held
     after = ConsentStatus(row["status"])
     await _prove(conn, tenant_id, consent, kind, after, ended=ended)
     await store.note_audit(
@@ -126,7 +122,7 @@ async def record(
 
 
 async def revoke(conn: Connection, tenant_id: str, consent: Consent, ended: Ended) -> int:
-    """End one consent, whose row is held, and cancel what waits for it; how many that were."""
+    """End one consent, whose row is locked, cancel what waits for it, and return how many."""
     now = await database.now(conn)
     if consent.status not in (ConsentStatus.GRANTED, ConsentStatus.PENDING, ConsentStatus.EXPIRED):
         return 0
@@ -157,7 +153,7 @@ async def revoke_address(
 ) -> tuple[int, int]:
     """End what was allowed for an address: STOP, an opt-out, a complaint. Consents, messages."""
     purposes = tuple(purposes)
-    rows = await store.fetch(
+    rows = await store.rows(
         conn,
         "lock_consents_of_address",
         tenant_id=tenant_id,
@@ -189,7 +185,7 @@ async def restore(
     One that was given for a time is given for that time, and no longer.
     """
     now = await database.now(conn)
-    rows = await store.fetch(
+    rows = await store.rows(
         conn,
         "lock_consents_of_address",
         tenant_id=tenant_id,
@@ -200,7 +196,7 @@ async def restore(
     restored = 0
     for row in rows:
         consent = store.consent_from(row)
-        past = await store.one(conn, "was_granted", tenant_id=tenant_id, consent_id=consent.id)
+        past = await store.first(conn, "was_granted", tenant_id=tenant_id, consent_id=consent.id)
         if consent.status is not ConsentStatus.REVOKED or past is None or not past["granted"]:
             continue
         if consent.expires_at is not None and consent.expires_at <= now:
@@ -224,11 +220,9 @@ async def restore(
 
 async def expire(conn: Connection) -> int:
     """End the consents whose time is over."""
-    rows = await store.fetch(conn, "expired_consents")
+    rows = await store.rows(conn, "expired_consents")
     for row in rows:
-        found = await store.one(conn, "consent_of_id", id=row["id"])
-        assert found is not None  # noqa: S101 - its row is held
-        consent = store.consent_from(found)
+        consent = store.consent_from(await store.one(conn, "consent_of_id", id=row["id"]))
         await machines.transition(
             conn,
             CONSENT,
@@ -293,7 +287,7 @@ async def _end(
             tenant_id=tenant_id,
             changes={"revoked_at": now, "updated_at": now} if event == "revoke" else None,
         )
-    waiting = await store.fetch(
+    waiting = await store.rows(
         conn,
         "waiting_messages",
         tenant_id=tenant_id,
@@ -302,39 +296,8 @@ async def _end(
         purpose=consent.purpose,
     )
     for row in waiting:
-        await cancel_waiting(conn, tenant_id, row["id"], "CONSENT_REVOKED", ended.actor)
+        await moves.cancel(conn, tenant_id, row["id"], "CONSENT_REVOKED", ended.actor)
     return len(waiting)
-
-
-async def cancel_waiting(
-    conn: Connection, tenant_id: str, message_id: UUID, reason: str, actor: str
-) -> None:
-    """Cancel a message that was not sent, whose row is held."""
-    await machines.transition(
-        conn,
-        MESSAGE,
-        MESSAGE_ENTITY,
-        str(message_id),
-        "cancel",
-        by=actor,
-        why=reason,
-        tenant_id=tenant_id,
-        changes={"cancel_reason": reason, "next_retry_at": None, "waits_for": None},
-    )
-    row = await store.one(conn, "message", tenant_id=tenant_id, id=message_id)
-    assert row is not None  # noqa: S101 - it was just changed
-    message = store.message_from(row)
-    policy = reason.startswith("CONSENT_")
-    await store.note_message(
-        conn,
-        message,
-        "BLOCKED_BY_POLICY" if policy else "NOTIFICATION_CANCELLED",
-        actor,
-        status=Status.CANCELLED,
-        note=reason,
-        details={"reason": reason},
-    )
-    await events.tell(conn, message, Status.CANCELLED, reason)
 
 
 async def _prove(

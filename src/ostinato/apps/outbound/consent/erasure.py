@@ -1,6 +1,6 @@
-"""A person is forgotten: addresses and texts go, what proves what was allowed and refused stays.
+"""Erases a person: addresses and texts go, what proves what was allowed and refused stays.
 
-The proof of a consent may be kept for as long as somebody may claim that there was none (7.2); the
+The proof of a consent may be kept for as long as somebody may claim that there was none; the
 list of those who opted out holds no addresses. All else that names the person is blanked.
 """
 
@@ -31,12 +31,12 @@ async def erase(conn: Connection, tenant_id: str, actor: str, subject_id: str) -
     """Blank a subject: consents end, what waits is cancelled, what ended loses address and text."""
     key = {"tenant_id": tenant_id, "subject_id": subject_id}
     ended = Ended(ConsentSource.OPERATOR, actor, PROOF, await database.now(conn))
-    held = await store.fetch(conn, "lock_consents_of_subject", **key)
+    held = await store.rows(conn, "lock_consents_of_subject", **key)
     addresses = sorted({str(row["address"]) for row in held if row["address"]})
     for row in held:
         await consents.revoke(conn, tenant_id, store.consent_from(row), ended)
     await store.run(conn, "erase_consents", **key, actor=actor, proof=PROOF)
-    messages = await store.fetch(conn, "erase_messages", **key)
+    messages = await store.rows(conn, "erase_messages", **key)
     await store.run(conn, "erase_inbound", tenant_id=tenant_id, addresses=addresses)
     await store.note_audit(
         conn,

@@ -1,4 +1,4 @@
-"""What people write: it opens the window of 24 hours, and may end or restore consent (7.4)."""
+"""Takes what people write: it opens the window of 24 hours, and may end or restore consent."""
 
 from typing import Any
 
@@ -6,13 +6,8 @@ from ostinato.apps.outbound import store
 from ostinato.apps.outbound.consent import consents, replies, suppressions
 from ostinato.apps.outbound.consent.consents import Ended
 from ostinato.apps.outbound.consent.words import Asked, asked
-from ostinato.apps.outbound.model import (
-    PROVIDER_OF,
-    Channel,
-    ConsentSource,
-    Provider,
-    Purpose,
-)
+from ostinato.apps.outbound.model import Channel, ConsentSource, Purpose
+from ostinato.apps.outbound.providers import PROVIDERS
 from ostinato.apps.outbound.providers.lines import InboundLine, PreferenceLine
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection, Row
@@ -21,12 +16,6 @@ from ostinato.observe import get_logger
 __all__ = ["ACTOR", "came_in", "prefers"]
 
 ACTOR = "outbound.callback"
-CHANNEL_OF = {provider: channel for channel, provider in PROVIDER_OF.items()}
-SOURCE_OF = {
-    Provider.WHATSAPP: ConsentSource.WHATSAPP_INBOUND,
-    Provider.TWILIO: ConsentSource.SMS_INBOUND,
-    Provider.SMTP: ConsentSource.EMAIL_LINK,
-}
 
 log = get_logger("outbound")
 
@@ -40,7 +29,7 @@ async def came_in(conn: Connection, line: InboundLine, settings: OutboundSetting
     tenant_id = str(sender["tenant_id"])
     address = await _address_of(conn, sender, line.from_address)
     wish = asked(line.text or "")
-    row = await store.one(
+    row = await store.first(
         conn,
         "add_inbound",
         tenant_id=tenant_id,
@@ -56,7 +45,7 @@ async def came_in(conn: Connection, line: InboundLine, settings: OutboundSetting
     if row is None:
         return 0
     proof = {"provider_message_id": line.provider_message_id, "text": (line.text or "")[:200]}
-    ended = Ended(SOURCE_OF[line.provider], ACTOR, proof, line.at)
+    ended = Ended(PROVIDERS[line.provider].source, ACTOR, proof, line.at)
     if wish is not None:
         done = await _grant_wish(
             conn, tenant_id, address, wish, ended, provider=line.provider, settings=settings
@@ -74,11 +63,11 @@ async def _grant_wish(
     wish: Asked,
     ended: Ended,
     *,
-    provider: Provider,
+    provider: str,
     settings: OutboundSettings,
 ) -> bool:
     """Do what was asked for; whether there was something to do, which may be answered."""
-    channel = CHANNEL_OF[provider]
+    channel = PROVIDERS[provider].channel
     found: dict[str, Any] = {}
     action, done = f"INBOUND_{wish}", True
     match wish:
@@ -133,7 +122,7 @@ async def prefers(conn: Connection, line: PreferenceLine, settings: OutboundSett
         return 0
     tenant_id = str(sender["tenant_id"])
     told = "stop" if line.stop else "resume"
-    is_new = await store.one(
+    is_new = await store.first(
         conn,
         "add_callback_line",
         tenant_id=tenant_id,
@@ -147,17 +136,17 @@ async def prefers(conn: Connection, line: PreferenceLine, settings: OutboundSett
         return 0
     address = await _address_of(conn, sender, line.from_address)
     ended = Ended(ConsentSource.PROVIDER, ACTOR, {"user_preferences": told}, line.at)
-    channel = CHANNEL_OF[line.provider]
+    channel = PROVIDERS[line.provider].channel
     only = (Purpose.MARKETING,)
     end = consents.revoke_address if line.stop else _restore
     await end(conn, tenant_id, channel, address, only, ended=ended, settings=settings)
     return 1
 
 
-async def _sender_of(conn: Connection, provider: Provider, keys: tuple[str, ...]) -> Row | None:
+async def _sender_of(conn: Connection, provider: str, keys: tuple[str, ...]) -> Row | None:
     """Which of our senders it was for."""
     for key in keys:
-        row = await store.one(conn, "sender_of_provider", provider=provider, provider_key=key)
+        row = await store.first(conn, "sender_of_provider", provider=provider, provider_key=key)
         if row is not None:
             return row
     return None
@@ -165,7 +154,7 @@ async def _sender_of(conn: Connection, provider: Provider, keys: tuple[str, ...]
 
 async def _address_of(conn: Connection, sender: Row, from_address: str) -> str:
     """The number that we write to, of somebody whom WhatsApp knows by another."""
-    row = await store.one(
+    row = await store.first(
         conn,
         "address_of_wa_id",
         tenant_id=sender["tenant_id"],

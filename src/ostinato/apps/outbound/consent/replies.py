@@ -1,4 +1,4 @@
-"""STOP confirmed, HELP answered: messages that need no consent, because they were asked for.
+"""Confirms STOP and answers HELP: messages that need no consent, because they were asked for.
 
 Nothing is answered unless the organisation has written a text for it, at most once for each inbound
 message, within the hour, and to nobody but who wrote. No request over HTTP makes one.
@@ -11,21 +11,14 @@ from ostinato.apps.outbound import rules, store
 from ostinato.apps.outbound.accept import service
 from ostinato.apps.outbound.accept.service import Plan
 from ostinato.apps.outbound.consent.words import Asked
-from ostinato.apps.outbound.model import (
-    PROVIDER_OF,
-    Channel,
-    NewMessage,
-    Organisation,
-    Provider,
-    Purpose,
-)
+from ostinato.apps.outbound.model import Channel, NewMessage, Organisation, Purpose
+from ostinato.apps.outbound.providers import PROVIDERS
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection
 
 __all__ = ["Question", "answer"]
 
 ACTOR = "outbound.reply"
-CHANNEL_OF = {provider: channel for channel, provider in PROVIDER_OF.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +28,7 @@ class Question:
     inbound_id: int
     sender_id: int
     address: str
-    provider: Provider
+    provider: str
     at: datetime
 
 
@@ -47,13 +40,13 @@ async def answer(
     text = _text(wish, chosen)
     if text is None:
         return
-    if asked.provider is Provider.TWILIO and settings.twilio_confirms:
-        return  # it answers by itself, and refuses what comes after a STOP
-    channel = CHANNEL_OF[asked.provider]
+    provider = PROVIDERS[asked.provider]
+    if provider.confirms(settings):
+        return
+    channel = provider.channel
     row = await store.one(
         conn, "sender_for", tenant_id=tenant_id, channel=channel, id=asked.sender_id
     )
-    assert row is not None  # noqa: S101 - it was written to just now
     new = NewMessage(
         idempotency_key=f"reply:{asked.provider}:{asked.inbound_id}",
         subject_id=await _subject_of(conn, tenant_id, channel, asked),
@@ -71,7 +64,7 @@ async def answer(
         store.sender_from(row),
         {"text": text, "variables": {}, "reply_to": wish.value},
     )
-    await service.queue(conn, tenant_id, ACTOR, new, plan, fingerprint="{}")
+    await service.queue(conn, tenant_id, ACTOR, new, plan, fingerprint={})
 
 
 def _text(wish: Asked, chosen: Organisation) -> str | None:
@@ -86,7 +79,7 @@ def _text(wish: Asked, chosen: Organisation) -> str | None:
 
 async def _subject_of(conn: Connection, tenant_id: str, channel: Channel, asked: Question) -> str:
     """Who is known to be at the address; else the question itself."""
-    row = await store.one(
+    row = await store.first(
         conn, "subject_of_address", tenant_id=tenant_id, channel=channel, address=asked.address
     )
     return f"inbound:{asked.inbound_id}" if row is None else str(row["subject_id"])

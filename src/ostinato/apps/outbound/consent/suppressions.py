@@ -1,4 +1,4 @@
-"""Who wants nothing more, kept when all else about a person is erased (domain.md 7.2).
+"""Keeps who wants nothing more, when all else about a person is erased (rule 1.1, opt-outs).
 
 No address is kept, but a code that only the same address makes again: whoever opted out is not
 written to because somebody imports an old list.
@@ -61,7 +61,7 @@ async def lift(
     settings: OutboundSettings,
 ) -> int:
     """Something is wanted again there, by a word that is newer than the refusal."""
-    rows = await store.fetch(
+    rows = await store.rows(
         conn,
         "lift_suppression",
         tenant_id=tenant_id,
@@ -82,8 +82,8 @@ async def since(
     *,
     settings: OutboundSettings,
 ) -> datetime | None:
-    """Since when nothing more is wanted there; None: nobody said so."""
-    row = await store.one(
+    """Return since when nothing more is wanted there, or None if nobody opted out."""
+    row = await store.first(
         conn,
         "suppressed_since",
         tenant_id=tenant_id,

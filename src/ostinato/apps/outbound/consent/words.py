@@ -1,4 +1,4 @@
-"""STOP and its kin: what an inbound text asks for (domain.md 7.4)."""
+"""Reads what an inbound text asks for: STOP and its kin (rule 5, STOP)."""
 
 import re
 import unicodedata

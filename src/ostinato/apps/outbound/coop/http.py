@@ -1,4 +1,4 @@
-"""Routes of Coop Habitat: members, contributions, and the events of the outbox (seed 6)."""
+"""Serves Coop Habitat: members, contributions, and the events of the outbox (rules 6 bis)."""
 
 from datetime import date
 from decimal import Decimal
@@ -7,14 +7,18 @@ from typing import Annotated, Any, Literal
 from fastapi import Path
 from pydantic import Field
 
-from ostinato.apps.outbound import APP, store
-from ostinato.apps.outbound.coop import service as coop
-from ostinato.apps.outbound.coop.rules import EVENTS
+from ostinato.apps.outbound.coop import events, service
 from ostinato.apps.outbound.coop.texts import TEMPLATES
-from ostinato.apps.outbound.http.views import Language, Name, Short, View
-from ostinato.apps.outbound.model import Channel
 from ostinato.apps.outbound.permissions import SEND, SET_UP
-from ostinato.apps.outbound.settings import OutboundSettings
+from ostinato.apps.outbound.surface import (
+    Channel,
+    Language,
+    Name,
+    OutboundSettings,
+    Short,
+    View,
+    put_template,
+)
 from ostinato.errors import InvalidInput, NotFound
 from ostinato.web import Router, Who
 
@@ -77,36 +81,32 @@ async def install_templates(caller: Who) -> dict[str, int]:
     """Write the eight templates of Coop Habitat, as they come."""
     async with caller.transaction() as conn:
         for template in TEMPLATES:
-            await store.run(conn, "put_template", tenant_id=caller.tenant_id, **template)
+            await put_template(conn, caller.tenant_id, **template)
     return {"templates": len(TEMPLATES)}
 
 
 @router.put("/members/{member_id}", needs=SEND)
 async def set_member(caller: Who, member_id: Id, body: MemberBody) -> dict[str, str]:
     """Write a member."""
-    member = coop.Member(id=member_id, **body.model_dump())
+    member = service.Member(id=member_id, **body.model_dump())
     async with caller.transaction() as conn:
-        await coop.put_member(conn, caller.tenant_id, member, OutboundSettings.load())
+        await service.put_member(conn, caller.tenant_id, member, caller.settings(OutboundSettings))
     return {"id": member_id}
 
 
 @router.put("/contributions/{contribution_id}", needs=SEND, raises=(NotFound,))
 async def set_contribution(caller: Who, contribution_id: Id, body: ContributionBody) -> EventTold:
     """Write a contribution: its timers, and the event of its call for funds, in one transaction."""
-    new = coop.Contribution(id=contribution_id, **body.model_dump())
+    new = service.Contribution(id=contribution_id, **body.model_dump())
     event_id = None
     async with caller.transaction() as conn:
-        if await coop.put_contribution(conn, caller.tenant_id, new):
-            payload = {
-                "contribution_id": new.id,
-                "due_date": new.due_date.isoformat(),
-                "plan_version": new.plan_version,
-            }
-            event_id = await APP.emit(
+        if await service.put_contribution(conn, caller.tenant_id, new):
+            event_id = await events.emit_contribution(
                 conn,
                 "EVT_COOP_CONTRIBUTION_DUE_CREATED",
-                payload,
-                key=f"coop-contribution:{new.id}",
+                new.id,
+                due=new.due_date,
+                plan_version=new.plan_version,
             )
     return EventTold(event_id=event_id)
 
@@ -114,9 +114,8 @@ async def set_contribution(caller: Who, contribution_id: Id, body: ContributionB
 @router.post("/events", needs=SEND, status_code=202, raises=(InvalidInput,))
 async def tell_event(caller: Who, body: CoopEvent) -> EventTold:
     """Tell an event of Coop Habitat; the worker makes a message of it for each recipient."""
-    assert body.type in EVENTS  # noqa: S101 - each of them has its template
     about = body.payload.get("group_id") or body.payload.get("allocation_id")
     key = f"coop:{about}"[:200] if isinstance(about, str) else None
     async with caller.transaction() as conn:
-        event_id = await APP.emit(conn, body.type, body.payload, key=key)
+        event_id = await events.DECLARED[body.type].emit(conn, body.payload, key=key)
     return EventTold(event_id=event_id)

@@ -1,13 +1,13 @@
-"""Coop Habitat (seed 6, domain.md 10): which event makes which message, when, by which key."""
+"""Decides for Coop Habitat which event makes which message, when, and whether it still matters."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from ostinato import idempotency
-from ostinato.apps.outbound.model import Channel, Message
+if TYPE_CHECKING:
+    from ostinato.apps.outbound.surface import Message, Row
 
 __all__ = [
     "CALL",
@@ -15,7 +15,6 @@ __all__ = [
     "STEPS",
     "Step",
     "amount_text",
-    "composed_key",
     "date_text",
     "irrelevance",
     "local_time",
@@ -74,38 +73,19 @@ def logical_id(step: str, due: date, plan_version: int) -> str:
     return f"{step}:{due.isoformat()}:v{plan_version}"
 
 
-def composed_key(  # noqa: PLR0917 - the parts of the key, in their order
-    org_id: str,
-    template_code: str,
-    entity_type: str,
-    entity_id: str,
-    logical_event_id: str,
-    channel: Channel | None = None,
-    recipient_ref: str | None = None,
-) -> str:
-    """The idempotency key (seed 6.2), with the recipient: a group has more than one (10.3)."""
-    parts = [org_id, template_code, entity_type, entity_id, logical_event_id]
-    if channel is not None and recipient_ref is not None:
-        parts += [channel.value, recipient_ref]
-    return idempotency.sha256(idempotency.canonical(parts))
-
-
-def irrelevance(
-    message: Message,
-    contribution: Mapping[str, Any] | None,
-    member: Mapping[str, Any] | None,
-) -> str | None:
-    """Why a message about Coop Habitat is not to be sent any more; None: it is."""
+def irrelevance(message: "Message", found: "Row") -> str | None:
+    """Say why a message about Coop Habitat is not to be sent any more; None: it is."""
     if message.entity_type is None or not message.entity_type.startswith("COOP_"):
         return None
-    if message.entity_type == CONTRIBUTION and not _is_open(message, contribution):
+    if message.entity_type == CONTRIBUTION and not _is_open(message, found["contribution"]):
         return "NO_LONGER_RELEVANT"
+    member = found["member"]
     if message.recipient_ref is not None and (member is None or member["status"] != "ACTIVE"):
         return "MEMBER_NOT_ACTIVE"
     return None
 
 
-def _is_open(message: Message, contribution: Mapping[str, Any] | None) -> bool:
+def _is_open(message: "Message", contribution: Mapping[str, Any] | None) -> bool:
     if contribution is None:
         return False
     meta = message.payload.get("meta") or {}

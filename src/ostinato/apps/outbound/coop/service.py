@@ -1,4 +1,4 @@
-"""Coop Habitat: members and contributions are kept, their events told, and messages made of them.
+"""Keeps members and contributions of Coop Habitat, and makes messages of their events and timers.
 
 An event is one row of the outbox; what it becomes is one message for each recipient, under a key
 that names the recipient. Timers are schedules of the engine: a changed date deletes the old ones
@@ -9,26 +9,40 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 
 from ostinato import schedules
-from ostinato.apps.outbound import store
-from ostinato.apps.outbound.accept import address, service
-from ostinato.apps.outbound.accept.service import Accepted, Blocked
-from ostinato.apps.outbound.consent import consents
-from ostinato.apps.outbound.coop import rules as coop_rules
+from ostinato.apps.outbound.coop import rules
 from ostinato.apps.outbound.coop.rules import CALL, CONTRIBUTION, EVENTS, OPEN, STEPS, Step
-from ostinato.apps.outbound.model import Channel, NewMessage, Organisation, Purpose, Status
-from ostinato.apps.outbound.settings import OutboundSettings
-from ostinato.apps.outbound.store import Connection, Row
+from ostinato.apps.outbound.surface import (
+    Accepted,
+    Blocked,
+    Channel,
+    Connection,
+    NewMessage,
+    Organisation,
+    OutboundSettings,
+    Purpose,
+    Row,
+    Status,
+    accept,
+    composed_key,
+    normalised,
+    note_audit,
+    organisation,
+    withdraw,
+)
+from ostinato.database import Queries
 from ostinato.errors import NotFound, OstinatoError
 from ostinato.schedules import Schedule
 
 __all__ = ["Contribution", "Member", "notify", "put_contribution", "put_member", "take_step"]
 
+QUERIES: Final = Queries("ostinato.apps.outbound.coop")
 KIND = "outbound.coop_step"
 ACTOR = "outbound.coop"
 NO_LONGER = "no longer relevant"
+WITHDRAWN = "NO_LONGER_RELEVANT"
 MOST_TURNS = 20
 """A date that is moved to and fro makes another message each time, but not for ever."""
 
@@ -68,11 +82,11 @@ async def put_member(
     conn: Connection, tenant_id: str, member: Member, settings: OutboundSettings
 ) -> None:
     """Write a member; the address as it is compared with that of a consent."""
-    chosen = await store.organisation(conn, tenant_id)
-    to = address.normalised(
+    chosen = await organisation(conn, tenant_id)
+    to = normalised(
         member.channel, member.address, region=chosen.region, validation=settings.validation
     )
-    await store.run(conn, "put_member", tenant_id=tenant_id, **{**asdict(member), "address": to})
+    await QUERIES.run(conn, "put_member", tenant_id=tenant_id, **{**asdict(member), "address": to})
 
 
 async def put_contribution(conn: Connection, tenant_id: str, new: Contribution) -> bool:
@@ -81,10 +95,10 @@ async def put_contribution(conn: Connection, tenant_id: str, new: Contribution) 
     Another date, version or member cancels what waits and writes the timers anew, as does one that
     is open again; one that is paid or waived has none.
     """
-    if await store.one(conn, "member", tenant_id=tenant_id, id=new.member_id) is None:
+    if await QUERIES.first(conn, "member", tenant_id=tenant_id, id=new.member_id) is None:
         raise NotFound(f"there is no member {new.member_id}", member_id=new.member_id)
-    old = await store.one(conn, "contribution", tenant_id=tenant_id, id=new.id)
-    await store.run(conn, "put_contribution", tenant_id=tenant_id, **asdict(new))
+    old = await QUERIES.first(conn, "contribution", tenant_id=tenant_id, id=new.id)
+    await QUERIES.run(conn, "put_contribution", tenant_id=tenant_id, **asdict(new))
     is_open = new.status in OPEN and new.paid_date is None
     names = ("due_date", "plan_version", "member_id")
     changed = old is None or any(old[name] != getattr(new, name) for name in names)
@@ -101,23 +115,16 @@ async def put_contribution(conn: Connection, tenant_id: str, new: Contribution) 
 async def _cancel(conn: Connection, tenant_id: str, contribution_id: str) -> None:
     for each in await schedules.list_(conn, key=_key(contribution_id), tenant_id=tenant_id):
         await schedules.delete(conn, each.name, tenant_id=tenant_id)
-    waiting = await store.fetch(
-        conn,
-        "waiting_of_entity",
-        tenant_id=tenant_id,
-        entity_type=CONTRIBUTION,
-        entity_id=contribution_id,
-    )
-    for row in waiting:
-        await consents.cancel_waiting(conn, tenant_id, row["id"], "NO_LONGER_RELEVANT", ACTOR)
+    about = (CONTRIBUTION, contribution_id)
+    await withdraw(conn, tenant_id, about, reason=WITHDRAWN, actor=ACTOR)
 
 
 async def _write_timers(conn: Connection, tenant_id: str, new: Contribution) -> None:
     """The steps that are still to come: late creation makes no burst of reminders."""
-    chosen = await store.organisation(conn, tenant_id)
+    chosen = await organisation(conn, tenant_id)
     due = []
     for step in STEPS.values():
-        local = coop_rules.local_time(step, new.due_date, chosen.notice_time)
+        local = rules.local_time(step, new.due_date, chosen.notice_time)
         at, now = await _instant(conn, local, chosen)
         if at > now:
             due.append(_schedule(tenant_id, new, step, local, chosen))
@@ -128,7 +135,7 @@ async def _write_timers(conn: Connection, tenant_id: str, new: Contribution) -> 
 def _schedule(
     tenant_id: str, new: Contribution, step: Step, local: datetime, chosen: Organisation
 ) -> Schedule:
-    logical = coop_rules.logical_id(step.name, new.due_date, new.plan_version)
+    logical = rules.logical_id(step.name, new.due_date, new.plan_version)
     return Schedule(
         f"coop:{new.id}:{logical}",
         KIND,
@@ -157,11 +164,11 @@ async def take_step(
     settings: OutboundSettings,
 ) -> str:
     """A timer fired: make its message, or say why not. "overdue" is to be told in the outbox."""
-    row = await store.one(conn, "contribution", tenant_id=tenant_id, id=contribution_id)
+    row = await QUERIES.first(conn, "contribution", tenant_id=tenant_id, id=contribution_id)
     if row is None or not _is_as_told(row, due, plan_version):
         return NO_LONGER
     if not step.reminds:
-        await store.run(conn, "set_late", tenant_id=tenant_id, id=contribution_id)
+        await QUERIES.run(conn, "set_late", tenant_id=tenant_id, id=contribution_id)
     if step.name == "LATE_J+1":
         return "overdue"
     return await about_contribution(conn, tenant_id, row, step, settings)
@@ -171,25 +178,25 @@ async def about_contribution(
     conn: Connection, tenant_id: str, row: Row, step: Step, settings: OutboundSettings
 ) -> str:
     """The message of a step about a contribution, to its member."""
-    member = await store.one(conn, "member", tenant_id=tenant_id, id=row["member_id"])
+    member = await QUERIES.first(conn, "member", tenant_id=tenant_id, id=row["member_id"])
     if member is None or member["status"] != "ACTIVE":
         return "the member is not active"
     variables: dict[str, Any] = {
         "name": member["name"] or member["id"],
-        "amount": coop_rules.amount_text(row["amount_due"], row["currency"]),
-        "due_date": coop_rules.date_text(row["due_date"]),
+        "amount": rules.amount_text(row["amount_due"], row["currency"]),
+        "due_date": rules.date_text(row["due_date"]),
         "plan_id": row["plan_id"],
         "plan_version": str(row["plan_version"]),
     }
     if step.template_code == "EVT_COOP_PAYMENT_LATE":
-        variables["penalty"] = coop_rules.amount_text(row["penalty"], row["currency"])
+        variables["penalty"] = rules.amount_text(row["penalty"], row["currency"])
     last = None
     if step.reminds:  # never past the due date, whatever holds it up
-        chosen = await store.organisation(conn, tenant_id)
+        chosen = await organisation(conn, tenant_id)
         midnight = datetime.combine(row["due_date"] + timedelta(days=1), time())
         last, _ = await _instant(conn, midnight, chosen)
     meta = {"plan_version": row["plan_version"], "due_date": row["due_date"].isoformat()}
-    logical = coop_rules.logical_id(step.name, row["due_date"], row["plan_version"])
+    logical = rules.logical_id(step.name, row["due_date"], row["plan_version"])
     about = (CONTRIBUTION, row["id"], logical)
     return await _send(
         conn,
@@ -213,7 +220,7 @@ async def notify(
 ) -> list[str]:
     """The messages of an event: one for each recipient."""
     if event_type in ("EVT_COOP_CONTRIBUTION_DUE_CREATED", "EVT_COOP_CONTRIBUTION_OVERDUE"):
-        row = await store.one(
+        row = await QUERIES.first(
             conn, "contribution", tenant_id=tenant_id, id=payload["contribution_id"]
         )
         due = date.fromisoformat(payload["due_date"])
@@ -224,10 +231,10 @@ async def notify(
     template = EVENTS[event_type]
     about, variables = _about(event_type, payload)
     if "member_id" in payload:
-        found = await store.one(conn, "member", tenant_id=tenant_id, id=payload["member_id"])
+        found = await QUERIES.first(conn, "member", tenant_id=tenant_id, id=payload["member_id"])
         members = [found] if found is not None and found["status"] == "ACTIVE" else []
     else:
-        members = await store.fetch(
+        members = await QUERIES.rows(
             conn, "active_members", tenant_id=tenant_id, group_id=payload["group_id"]
         )
     sent = []
@@ -278,7 +285,7 @@ async def _send(
     channel = Channel(member["channel"])
     parts = (tenant_id, template_code, *about, channel)
     new = NewMessage(
-        idempotency_key=coop_rules.composed_key(*parts, member["id"]),
+        idempotency_key=composed_key(*parts, member["id"]),
         subject_id=member["subject_id"],
         channel=channel,
         to=member["address"],
@@ -296,15 +303,15 @@ async def _send(
     )
     try:
         async with conn.transaction():  # one member's trouble is not that of the others
-            made = await service.accept(conn, tenant_id, ACTOR, new, settings, lenient=True)
+            made = await accept(conn, tenant_id, ACTOR, new, settings, lenient=True)
             for turn in range(2, MOST_TURNS):
                 if not _was_withdrawn(made):
                     break
-                key = coop_rules.composed_key(*parts, f"{member['id']}#{turn}")
+                key = composed_key(*parts, f"{member['id']}#{turn}")
                 again = replace(new, idempotency_key=key)
-                made = await service.accept(conn, tenant_id, ACTOR, again, settings, lenient=True)
+                made = await accept(conn, tenant_id, ACTOR, again, settings, lenient=True)
     except OstinatoError as error:
-        await store.note_audit(
+        await note_audit(
             conn,
             tenant_id,
             "NOTIFICATION_FAILED",
@@ -325,7 +332,7 @@ def _was_withdrawn(made: Accepted | Blocked) -> bool:
     """Whether the message of a key was cancelled because the date moved, which is back now."""
     if isinstance(made, Blocked) or made.is_new:
         return False
-    return made.message.cancel_reason == "NO_LONGER_RELEVANT"
+    return made.message.cancel_reason == WITHDRAWN
 
 
 def _is_open(row: Row) -> bool:
@@ -340,8 +347,7 @@ def _is_as_told(row: Row, due: date, plan_version: int) -> bool:
 async def _instant(
     conn: Connection, local: datetime, chosen: Organisation
 ) -> tuple[datetime, datetime]:
-    row = await store.one(conn, "local_instant", local=local, zone=chosen.zone)
-    assert row is not None  # noqa: S101 - one row
+    row = await QUERIES.one(conn, "local_instant", local=local, zone=chosen.zone)
     return row["at"], row["now"]
 
 

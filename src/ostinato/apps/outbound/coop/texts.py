@@ -1,4 +1,4 @@
-"""The eight templates of Coop Habitat (seed 6.1), in French, for an organisation to begin with."""
+"""Holds the eight templates of Coop Habitat (rule 6.1), in French, to begin with."""
 
 from typing import Any, Final
 

@@ -1,127 +1,108 @@
-"""Where providers call back: the signature is checked over the raw bytes, then these are stored.
+"""Takes callbacks: the signature is checked over the raw bytes, then these are stored.
 
 Answered as soon as the bytes and their job are committed. What is not signed as it should be is
-refused, counted and alerted; nothing of it is stored.
+refused, counted and alerted; nothing of it is stored. Where a provider calls back, and how that is
+signed, is in its file of `providers`.
 """
 
-from typing import Annotated
-from urllib.parse import parse_qsl
+from collections.abc import Awaitable, Callable
 
-from fastapi import Query, Request, Response
+from fastapi import Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 
-from ostinato import Client
 from ostinato.apps.outbound import store
-from ostinato.apps.outbound import tokens as signatures
 from ostinato.apps.outbound.jobs import take_callback
-from ostinato.apps.outbound.model import Provider
+from ostinato.apps.outbound.providers import PROVIDERS
+from ostinato.apps.outbound.providers.protocol import JSON, Hook, Posted
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.errors import Forbidden, HeaderMissing, SignatureMismatch, SignatureRefused
 from ostinato.observe import get_logger
-from ostinato.web import Router
+from ostinato.web import Router, client_of
 
 __all__ = ["router"]
 
 router = Router(prefix="/api/v1/webhooks", tags=["outbound callbacks"])
 log = get_logger("outbound")
 
-RECEIVED = {"received": True}
-XML = "application/xml"
-MOST_BYTES = 4 * 2**20  # Meta sends up to 3 MB at once (6.1); a bounce may quote the whole mail
-NO_REPLY = "<Response/>"
+Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-@router.get("/whatsapp/status", public=True, raises=(Forbidden,), response_class=PlainTextResponse)
-async def verify_whatsapp(
-    mode: Annotated[str, Query(alias="hub.mode", max_length=50)] = "",
-    token: Annotated[str, Query(alias="hub.verify_token", max_length=500)] = "",
-    challenge: Annotated[str, Query(alias="hub.challenge", max_length=500)] = "",
-) -> Response:
-    """Meta asks whether this is ours: the challenge comes back as it is, or 403."""
-    known = OutboundSettings.load().whatsapp_verify_token
-    if mode != "subscribe" or not signatures.shared_is_valid(known, token):
-        raise Forbidden("the verify token is not ours", hint="Set whatsapp_verify_token.")
-    return PlainTextResponse(challenge)
+def _taking(provider: str, hook: Hook) -> Endpoint:
+    """Make the route that a provider posts to."""
+
+    async def take(request: Request) -> Response:
+        client = client_of(request)
+        settings = client.settings.section(OutboundSettings)
+        query = f"?{request.url.query}" if request.url.query else ""
+        # As the provider knows the address, in front of any proxy: it may have signed it.
+        url = f"{settings.public_url}{request.url.path}{query}"
+        posted = Posted(url, await request.body(), request.headers.get(hook.header))
+        if not hook.is_signed(posted, settings):
+            raise await _refused(request, provider, posted)
+        async with client.transaction() as conn:  # the bytes and the job that reads them
+            row = await store.one(
+                conn,
+                "add_callback",
+                provider=provider,
+                url=url,
+                content_type=request.headers.get("content-type"),
+                body=posted.body,
+            )
+            await take_callback.enqueue(conn, callback_id=row["id"])
+        text, media_type = hook.answer
+        return Response(text, media_type=media_type)
+
+    return take
 
 
-@router.post("/whatsapp/status", public=True, raises=(SignatureRefused,), max_body_bytes=MOST_BYTES)
-async def take_whatsapp(request: Request) -> Response:
-    """Statuses and inbound messages of WhatsApp."""
-    body = await request.body()
-    header = request.headers.get("x-hub-signature-256")
-    secret = OutboundSettings.load().whatsapp_app_secret
-    valid = signatures.meta_is_valid(secret, body, header)
-    await _check(request, Provider.WHATSAPP, header, valid=valid)
-    await _keep(request, Provider.WHATSAPP, body, str(request.url.path))
-    return JSONResponse(RECEIVED)
-
-
-@router.post("/twilio/status", public=True, raises=(SignatureRefused,))
-async def take_twilio(request: Request) -> Response:
-    """Statuses of Twilio."""
-    await _take_twilio(request)
-    return JSONResponse(RECEIVED)
-
-
-@router.post("/twilio/inbound", public=True, raises=(SignatureRefused,), response_class=Response)
-async def take_twilio_inbound(request: Request) -> Response:
-    """Inbound SMS; the answer says that there is nothing to reply."""
-    await _take_twilio(request)
-    return Response(NO_REPLY, media_type=XML)
-
-
-@router.post("/email/bounces", public=True, raises=(SignatureRefused,), max_body_bytes=MOST_BYTES)
-async def take_bounce(request: Request) -> Response:
-    """A bounce or a complaint, as the mail server received it."""
-    body = await request.body()
-    header = request.headers.get("x-bounce-secret")
-    valid = signatures.shared_is_valid(OutboundSettings.load().bounce_secret, header)
-    await _check(request, Provider.SMTP, header, valid=valid)
-    await _keep(request, Provider.SMTP, body, str(request.url.path))
-    return JSONResponse(RECEIVED)
-
-
-async def _take_twilio(request: Request) -> None:
-    """Twilio signs the address that it called: ours as the world knows it, behind any proxy."""
-    settings = OutboundSettings.load()
-    body = await request.body()
-    query = f"?{request.url.query}" if request.url.query else ""
-    url = f"{settings.public_url}{request.url.path}{query}"
-    header = request.headers.get("x-twilio-signature")
-    token = settings.twilio_auth_token
-    if "bodySHA256" in request.query_params:
-        valid = signatures.twilio_json_is_valid(token, url, body, header)
-    else:
-        form = parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True)
-        valid = signatures.twilio_is_valid(token, url, form, header)
-    await _check(request, Provider.TWILIO, header, valid=valid)
-    await _keep(request, Provider.TWILIO, body, url)
-
-
-async def _check(request: Request, provider: Provider, header: str | None, *, valid: bool) -> None:
-    if valid:
-        return
-    reason = "missing" if header is None else "mismatch"
-    client: Client = request.app.state.client
-    async with client.transaction() as conn:
+async def _refused(request: Request, provider: str, posted: Posted) -> SignatureRefused:
+    """Count a callback that is not signed as it should be."""
+    reason = "missing" if posted.signature is None else "mismatch"
+    async with client_of(request).transaction() as conn:
         await store.run(conn, "refuse_callback", provider=provider, reason=reason)
     log.warning("callback_refused", provider=provider, reason=reason, error_code="signature")
-    if header is None:
-        raise HeaderMissing(f"a callback of {provider} has no signature")
-    raise SignatureMismatch(f"a callback of {provider} is not signed with our secret")
+    if posted.signature is None:
+        return HeaderMissing(f"a callback of {provider} has no signature")
+    return SignatureMismatch(f"a callback of {provider} is not signed with our secret")
 
 
-async def _keep(request: Request, provider: Provider, body: bytes, url: str) -> None:
-    """The bytes and the job that reads them: one commit."""
-    client: Client = request.app.state.client
-    async with client.transaction() as conn:
-        row = await store.one(
-            conn,
-            "add_callback",
-            provider=provider,
-            url=url,
-            content_type=request.headers.get("content-type"),
-            body=body,
-        )
-        assert row is not None  # noqa: S101 - it was written
-        await take_callback.enqueue(conn, callback_id=row["id"])
+def _verifying(hook: Hook) -> Endpoint:
+    """Make the route by which a provider asks whether the address is ours."""
+
+    async def verify(request: Request) -> Response:
+        settings = client_of(request).settings.section(OutboundSettings)
+        found = None
+        if hook.challenge is not None:
+            found = hook.challenge(request.query_params, settings)
+        if found is None:
+            raise Forbidden("the verify token is not ours", hint="Set whatsapp_verify_token.")
+        return PlainTextResponse(found)
+
+    return verify
+
+
+def _parameter(name: str) -> dict[str, object]:
+    return {"name": name, "in": "query", "required": False, "schema": {"type": "string"}}
+
+
+for _provider in PROVIDERS.values():
+    for _hook in _provider.hooks:
+        router.post(
+            _hook.path,
+            public=True,
+            raises=(SignatureRefused,),
+            max_body_bytes=_hook.most_bytes,
+            name=f"take_{_hook.name}",
+            description=_hook.about,
+            response_class=JSONResponse if _hook.answer[1] == JSON else Response,
+        )(_taking(_provider.name, _hook))
+        if _hook.challenge is not None:
+            router.get(
+                _hook.path,
+                public=True,
+                raises=(Forbidden,),
+                name=f"verify_{_hook.name}",
+                description="The challenge comes back as it is, if the verify token is ours.",
+                response_class=PlainTextResponse,
+                openapi_extra={"parameters": [_parameter(each) for each in _hook.queried]},
+            )(_verifying(_hook))

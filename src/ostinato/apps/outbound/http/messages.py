@@ -1,40 +1,28 @@
-"""Routes of outbound messages (seed 6.1), and the router of the whole application."""
+"""Serves outbound messages (rule 6.1): ask for one, list them, show one, retry one."""
 
 import base64
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import Header, Query, Response
+from pydantic import Field
 
-from ostinato.apps.outbound import metrics, store
+from ostinato.apps.outbound import store
 from ostinato.apps.outbound.accept import service
 from ostinato.apps.outbound.accept.service import Blocked
-from ostinato.apps.outbound.coop import http as http_coop
 from ostinato.apps.outbound.errors import (
     ConsentRequired,
     MessageWrongState,
     TemplateRefused,
     WindowClosed,
 )
-from ostinato.apps.outbound.http import consents as http_consent
-from ostinato.apps.outbound.http import hooks as http_hooks
-from ostinato.apps.outbound.http import setup as http_setup
-from ostinato.apps.outbound.http.views import (
-    Activity,
-    AuditEvent,
-    Figure,
-    Figures,
-    MessageAccepted,
-    MessageDetails,
-    MessagePage,
-    MessageView,
-    NewOutbound,
-)
-from ostinato.apps.outbound.model import NewMessage, Status
+from ostinato.apps.outbound.model import Channel, NewMessage, Purpose, Status
 from ostinato.apps.outbound.permissions import OPERATE, READ, SEND
 from ostinato.apps.outbound.send import retries
 from ostinato.apps.outbound.settings import OutboundSettings
+from ostinato.apps.outbound.store import Row
+from ostinato.apps.outbound.views import Code, Language, Name, Short, Text, View
 from ostinato.errors import IdempotencyConflict, InvalidInput, NotFound
 from ostinato.web import Router, Who
 
@@ -42,8 +30,8 @@ __all__ = ["router"]
 
 router = Router(prefix="/api/v1/outbound", tags=["outbound"])
 
-PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
-
+COLUMN = {"to": "to_address", "org_id": "tenant_id"}
+"""Where the API has another name than the table."""
 RequestKey = Annotated[
     str,
     Header(
@@ -55,8 +43,136 @@ RequestKey = Annotated[
     ),
 ]
 Limit = Annotated[int, Query(ge=1, le=200)]
-Text = Annotated[str | None, Query(max_length=200, pattern=r"^[^\x00]+$")]
-Before = Annotated[int | None, Query(ge=1, le=2**53 - 1)]
+
+
+class TemplateChoice(View):
+    """A template and its variables."""
+
+    code: Code = Field(examples=["EVT_COOP_CALL_FOR_FUNDS"])
+    variables: dict[str, Any] = Field(default={})
+
+
+class OtherChannel(View):
+    """Where to try when a recipient cannot be reached here."""
+
+    channel: Channel
+    to: Short | None = None
+
+
+class NewOutbound(View):
+    """A message to send: a template with its variables, or a text."""
+
+    channel: Channel
+    to: Short = Field(min_length=1, examples=["+33639980001"])
+    subject_id: Name = Field(examples=["contact-7"], description="Whose consent counts.")
+    dossier_id: Name | None = Field(default=None, examples=["D-42"])
+    template_code: Code | None = None
+    variables: dict[str, Any] = Field(default={})
+    text: Text | None = Field(default=None, description="Instead of a template.")
+    subject: Short | None = Field(default=None, description="Of a mail.")
+    language: Language | None = None
+    purpose: Purpose | None = Field(
+        default=None, description="Without one, what the template's category says."
+    )
+    urgent: bool = Field(default=False, description="Not held up by quiet hours.")
+    sender_id: int | None = Field(default=None, ge=1, le=2**53 - 1)
+    fallback_template: TemplateChoice | None = Field(
+        default=None, description="Sent when a text may not be: the window of 24 h is closed."
+    )
+    fallback: OtherChannel | None = None
+    meta: dict[str, Any] = Field(default={})
+
+
+class MessageAccepted(View):
+    """A message that is queued, or was before."""
+
+    id: UUID
+    status: Status
+
+
+class AttemptView(View):
+    """One attempt."""
+
+    id: int
+    attempt_no: int
+    status: str
+    mode: str
+    counted: bool
+    unknown_since: datetime | None
+    error_code: str | None
+    error_class: str | None
+    error_message: str | None
+    provider_response: dict[str, Any] | None
+    next_retry_at: datetime | None
+    created_at: datetime
+    ended_at: datetime | None
+
+
+class MessageView(View):
+    """A message."""
+
+    id: UUID
+    org_id: str = Field(description="The organisation: the tenant whose message it is.")
+    dossier_id: str | None
+    subject_id: str
+    channel: Channel
+    direction: str
+    purpose: Purpose
+    to: str
+    template_code: str | None
+    language: str
+    subject: str | None
+    status: Status
+    urgent: bool
+    idempotency_key: str
+    provider_message_id: str | None
+    attempts_used: int
+    next_retry_at: datetime | None
+    waits_for: str | None
+    error_code: str | None
+    error_class: str | None
+    error_message: str | None
+    cancel_reason: str | None
+    dead_reason: str | None
+    dead_lettered_at: datetime | None
+    entity_type: str | None
+    entity_id: str | None
+    logical_event_id: str | None
+    fallback_of: UUID | None
+    inbound_id: int | None = Field(description="The inbound message that it answers.")
+    job_id: int | None
+    correlation_id: str | None
+    sent_at: datetime | None
+    delivered_at: datetime | None
+    read_at: datetime | None
+    failed_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+
+    @classmethod
+    def of(cls, row: Row) -> "MessageView":
+        """From its row."""
+        return cls(**_picked(cls, row))
+
+
+class MessageDetails(MessageView):
+    """A message with what it says and its attempts."""
+
+    payload: dict[str, Any]
+    attempts: list[AttemptView]
+
+    @classmethod
+    def with_attempts(cls, row: Row, attempts: list[Row]) -> "MessageDetails":
+        """From the rows."""
+        views = [AttemptView(**each) for each in attempts]
+        return cls(**_picked(MessageView, row), payload=row["payload"], attempts=views)
+
+
+class MessagePage(View):
+    """A page of messages, newest first."""
+
+    items: list[MessageView]
+    next_cursor: str | None = Field(description="For the next page; null: there is none.")
 
 
 @router.post(
@@ -81,7 +197,7 @@ async def create_message(
     )
     async with caller.transaction() as conn:
         made = await service.accept(
-            conn, caller.tenant_id, caller.subject, new, OutboundSettings.load()
+            conn, caller.tenant_id, caller.subject, new, caller.settings(OutboundSettings)
         )
     if isinstance(made, Blocked):  # after the commit: the audit has it
         raise ConsentRequired(
@@ -109,7 +225,7 @@ async def list_messages(
     """Messages, newest first; of a dossier, if one is named."""
     before_at, before_id = _read_cursor(cursor)
     async with caller.transaction() as conn:
-        rows = await store.fetch(
+        rows = await store.rows(
             conn,
             "messages",
             tenant_id=caller.tenant_id,
@@ -129,8 +245,8 @@ async def list_messages(
 async def show_message(caller: Who, message_id: UUID) -> MessageDetails:
     """A message, with its attempts."""
     async with caller.transaction() as conn:
-        row = await service.find(conn, caller.tenant_id, message_id)
-        attempts = await store.fetch(
+        row = await store.find_row(conn, caller.tenant_id, message_id)
+        attempts = await store.rows(
             conn, "attempts", tenant_id=caller.tenant_id, message_id=message_id
         )
     return MessageDetails.with_attempts(row, attempts)
@@ -149,75 +265,7 @@ async def retry_message(caller: Who, message_id: UUID) -> MessageAccepted:
     return MessageAccepted(id=message.id, status=message.status)
 
 
-@router.get("/timeline", needs=READ)
-async def show_timeline(
-    caller: Who,
-    dossier_id: Annotated[str, Query(alias="dossierId", min_length=1, max_length=200)],
-    before: Before = None,
-    limit: Limit = 100,
-) -> list[Activity]:
-    """The MESSAGE_LOG activities of a dossier, newest first."""
-    async with caller.transaction() as conn:
-        rows = await store.fetch(
-            conn,
-            "timeline",
-            tenant_id=caller.tenant_id,
-            dossier_id=dossier_id,
-            before=before,
-            most=limit,
-        )
-    return [Activity(**row) for row in rows]
-
-
-@router.get("/audit", needs=READ)
-async def show_audit(
-    caller: Who,
-    *,
-    message_id: Annotated[UUID | None, Query(alias="messageId")] = None,
-    dossier_id: Annotated[str | None, Query(alias="dossierId", max_length=200)] = None,
-    action: Text = None,
-    before: Before = None,
-    limit: Limit = 100,
-) -> list[AuditEvent]:
-    """The audit, newest first."""
-    async with caller.transaction() as conn:
-        rows = await store.fetch(
-            conn,
-            "audit",
-            tenant_id=caller.tenant_id,
-            message_id=message_id,
-            dossier_id=dossier_id,
-            action=action,
-            before=before,
-            most=limit,
-        )
-    return [AuditEvent(**row) for row in rows]
-
-
-@router.get("/metrics", needs=READ)
-async def show_figures(
-    caller: Who, minutes: Annotated[int, Query(ge=1, le=10_080)] = 60
-) -> Figures:
-    """Queue size, latencies, failure rate with its codes, retries and dead letters."""
-    async with caller.transaction() as conn:
-        rows = await store.fetch(conn, "figures", tenant_id=caller.tenant_id, minutes=minutes)
-    return Figures(minutes=minutes, figures=[Figure(**row) for row in rows])
-
-
-@router.get(
-    "/metrics/prometheus",
-    needs=READ,
-    response_class=Response,
-    responses={200: {"content": {PROMETHEUS: {"schema": {"type": "string"}}}}},
-)
-async def show_page(caller: Who) -> Response:
-    """The same for Prometheus, of the last hour."""
-    async with caller.transaction() as conn:
-        rows = await store.fetch(conn, "figures", tenant_id=caller.tenant_id, minutes=60)
-    return Response(metrics.render(rows), media_type=PROMETHEUS)
-
-
-def _cursor(row: store.Row) -> str:
+def _cursor(row: Row) -> str:
     text = f"{row['created_at'].isoformat()} {row['id']}"
     return base64.urlsafe_b64encode(text.encode()).decode()
 
@@ -234,5 +282,6 @@ def _read_cursor(cursor: str | None) -> tuple[datetime | None, UUID | None]:
         ) from None
 
 
-for _part in (http_consent, http_setup, http_coop, http_hooks):
-    router.routes.extend(_part.router.routes)
+def _picked(cls: type[MessageView], row: Row) -> Row:
+    """The fields of a view from a row; `to` is a reserved word there."""
+    return {name: row[COLUMN.get(name, name)] for name in cls.model_fields}

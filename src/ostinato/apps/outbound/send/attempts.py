@@ -1,10 +1,11 @@
-"""Before an attempt: may this message go, now, by this sender, to this recipient?
+"""Begins attempts: may this message go, now, by this sender, to this recipient?
 
 Everything that may have changed since it was accepted is asked again here, in this order: is it
 still relevant, is consent still granted, is its template in use, is it time, is the sender held, is
 the recipient paused. Then the attempt is noted and committed, and only then is the provider called.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -12,10 +13,8 @@ from uuid import UUID
 
 from ostinato import Job, jobs, machines
 from ostinato.apps.outbound import rules, store
-from ostinato.apps.outbound.accept import texts
+from ostinato.apps.outbound.accept import components, texts
 from ostinato.apps.outbound.consent import suppressions
-from ostinato.apps.outbound.consent.consents import cancel_waiting
-from ostinato.apps.outbound.coop.rules import irrelevance
 from ostinato.apps.outbound.errors import TemplateRefused
 from ostinato.apps.outbound.machine import MESSAGE, MESSAGE_ENTITY
 from ostinato.apps.outbound.model import (
@@ -28,18 +27,19 @@ from ostinato.apps.outbound.model import (
     Status,
     Template,
 )
-from ostinato.apps.outbound.send import failures as failing
-from ostinato.apps.outbound.send import quiet
-from ostinato.apps.outbound.send import settle as settling
+from ostinato.apps.outbound.send import failures, moves, quiet, settle
 from ostinato.apps.outbound.send.moves import ACTOR, Failure
 from ostinato.apps.outbound.send.retries import reopen
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection, Row, moment
 from ostinato.apps.outbound.tokens import unsubscribe_token
 
-__all__ = ["Dead", "Go", "Over", "Step", "Wait", "begin"]
+__all__ = ["Dead", "Go", "Guard", "Over", "Step", "Wait", "begin"]
 
 LEAST_WAIT = 0.1
+
+Guard = Callable[[Message, Row], str | None]
+"""Says why a message is not to be sent any more, from what `for_sending` found; None: it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +88,7 @@ class Case:
     now: datetime
     settings: OutboundSettings
     job: Job
+    guards: Sequence[Guard]
 
     @property
     def attempt_no(self) -> int:
@@ -96,16 +97,22 @@ class Case:
         return 0 if last is None else int(last["attempt_no"])
 
 
-async def begin(conn: Connection, job: Job, message_id: UUID, settings: OutboundSettings) -> Step:
+async def begin(
+    conn: Connection,
+    job: Job,
+    message_id: UUID,
+    settings: OutboundSettings,
+    guards: Sequence[Guard] = (),
+) -> Step:
     """Decide about a message, and note the attempt if it may go."""
     key = {"tenant_id": job.tenant_id, "id": message_id}
     # First, because whoever ends a consent holds it before the messages that wait for it.
-    granted = await store.one(conn, "consent_for_sending", **key)
+    granted = await store.first(conn, "consent_for_sending", **key)
     consent = None if granted is None else store.consent_from(granted)
     mac = b""
     if consent is not None:  # a message to another address than this one does not go anyway
         mac = suppressions.mac(settings, job.tenant_id, consent.channel, consent.address)
-    row = await store.one(conn, "for_sending", **key, address_mac=mac)
+    row = await store.first(conn, "for_sending", **key, address_mac=mac)
     if row is None:
         return Over("there is no such message")
     case = Case(
@@ -117,6 +124,7 @@ async def begin(conn: Connection, job: Job, message_id: UUID, settings: Outbound
         now=row["now"],
         settings=settings,
         job=job,
+        guards=guards,
     )
     message = case.message
     if message.job_id is not None and message.job_id != job.id:
@@ -152,13 +160,13 @@ async def _doubtful(conn: Connection, case: Case) -> Step:
     if last is None or last["status"] != "TRYING":
         return await _again(conn, case)
     if last["unknown_since"] is None:  # whoever made the attempt died
-        wait = await settling.doubt(conn, message, case.attempt_no, "worker lost", case.settings)
+        wait = await settle.doubt(conn, message, case.attempt_no, "worker lost", case.settings)
         return Wait(wait, rules.UNKNOWN)
     until = message.unknown_until or case.now
     if case.now < until:
         return Wait((until - case.now).total_seconds(), rules.UNKNOWN)
     failure = Failure(case.sender.provider, rules.UNKNOWN, "no callback came")
-    verdict = await failing.fail(
+    verdict = await failures.fail(
         conn, message, case.attempt_no, failure, case.settings, job_attempt=case.job.attempt
     )
     if isinstance(verdict, rules.Fail):
@@ -169,7 +177,7 @@ async def _doubtful(conn: Connection, case: Case) -> Step:
 
 async def _again(conn: Connection, case: Case) -> Step:
     """SENDING without an attempt that goes on: as if it were queued."""
-    await failing.requeue(conn, case.message, {})
+    await failures.requeue(conn, case.message, {})
     return await _queued(conn, replace(case, message=replace(case.message, status=Status.QUEUED)))
 
 
@@ -178,14 +186,15 @@ async def _queued(conn: Connection, case: Case) -> Step:
     if case.job.crashes and case.row["waits_for"] == "RETRY" and later and later > case.now:
         # A worker died after it wrote when to try again, and before it said so of its job.
         return Wait((later - case.now).total_seconds(), "RETRY")
-    refusal = irrelevance(case.message, case.row["contribution"], case.row["member"])
+    told = (guard(case.message, case.row) for guard in case.guards)
+    refusal = next((why for why in told if why is not None), None)
     if refusal is None:
         refusal = _not_allowed(case)
     if refusal is None and _too_late(case, case.now):
         refusal = "TOO_LATE"
     if refusal is not None:
         message = case.message
-        await cancel_waiting(conn, message.tenant_id, message.id, refusal, ACTOR)
+        await moves.cancel(conn, message.tenant_id, message.id, refusal, ACTOR)
         return Over(f"{Status.CANCELLED} {refusal}")
     return await _content(conn, case)
 
@@ -214,7 +223,7 @@ async def _content(conn: Connection, case: Case) -> Step:
         other = case.row["other_template"]
         if other is None:
             return await _refuse(conn, case, "WINDOW_CLOSED", "the window has closed")
-        message = await failing.convert(conn, message)
+        message = await failures.convert(conn, message)
         template = store.template_from(other)
         case = replace(case, message=message, template=template)
     if message.template_code is not None:
@@ -258,9 +267,9 @@ async def _take_token(conn: Connection, message: Message) -> float:
         "burst": float(rules.PAIR_BURST),
         "seconds": rules.PAIR_SECONDS,
     }
-    if await store.one(conn, "take_token", **pair) is not None:
+    if await store.first(conn, "take_token", **pair) is not None:
         return 0.0
-    left = await store.one(conn, "tokens_left", **pair)
+    left = await store.first(conn, "tokens_left", **pair)
     return max(LEAST_WAIT, rules.pair_wait(0.0 if left is None else left["tokens"]))
 
 
@@ -295,12 +304,14 @@ async def _go(conn: Connection, case: Case) -> Go:
 
 def _composed(case: Case, number: int) -> Content:
     message, template = case.message, case.template
-    values: tuple[tuple[str, str], ...] = ()
+    parts: list[dict[str, Any]] = []
     text, subject = message.payload.get("text") or "", message.subject
     if template is not None:
         values = texts.parameters(template, message.payload.get("variables") or {})
         text = texts.filled_in(template.body, values)
         subject = subject or texts.filled_in(template.subject or "", values)
+        if message.channel is Channel.WHATSAPP:
+            parts = components.of(template, values, texts.used_in(template.body))
     return Content(
         message_id=message.id,
         tenant_id=message.tenant_id,
@@ -310,7 +321,7 @@ def _composed(case: Case, number: int) -> Content:
         text=text,
         subject=subject,
         template=template,
-        parameters=values,
+        components=tuple(parts),
         unsubscribe=_unsubscribe(case),
         reply_to=case.row["last_inbound_id"],
     )
@@ -328,7 +339,7 @@ async def _wait(conn: Connection, case: Case, until: datetime, reason: str) -> S
     """Put off; if it would come too late then, it is cancelled now."""
     message = case.message
     if _too_late(case, until):
-        await cancel_waiting(conn, message.tenant_id, message.id, "TOO_LATE", ACTOR)
+        await moves.cancel(conn, message.tenant_id, message.id, "TOO_LATE", ACTOR)
         return Over(f"{Status.CANCELLED} TOO_LATE")
     await store.run(
         conn,
@@ -344,7 +355,7 @@ async def _wait(conn: Connection, case: Case, until: datetime, reason: str) -> S
 async def _refuse(conn: Connection, case: Case, code: str, message: str) -> Step:
     """It cannot go as it is: it failed, or goes as the template that is there for the case."""
     failure = Failure(case.sender.provider, code, message)
-    verdict = await failing.fail(
+    verdict = await failures.fail(
         conn, case.message, None, failure, case.settings, job_attempt=case.job.attempt
     )
     if isinstance(verdict, rules.Fail):

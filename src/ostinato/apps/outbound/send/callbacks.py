@@ -1,4 +1,4 @@
-"""What providers tell is applied: once, in any order, to the rows of whose sender it is.
+"""Applies what providers tell: once, in any order, to the rows of whose sender it is.
 
 Consents are locked before messages, and messages in the order of their ids: so inbound lines come
 first, and no two callbacks wait for each other crosswise. Each line is applied by itself: one that
@@ -11,12 +11,8 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-import psycopg
-
 from ostinato import database
 from ostinato.apps.outbound import rules, store
-from ostinato.apps.outbound import tokens as signatures
-from ostinato.apps.outbound.accept import service
 from ostinato.apps.outbound.consent import consents, inbound
 from ostinato.apps.outbound.consent.consents import Ended
 from ostinato.apps.outbound.consent.inbound import ACTOR
@@ -24,12 +20,12 @@ from ostinato.apps.outbound.model import (
     AttemptStatus,
     ConsentSource,
     Message,
-    Provider,
     Purpose,
     Status,
 )
-from ostinato.apps.outbound.providers import lines as parsing
+from ostinato.apps.outbound.providers import PROVIDERS
 from ostinato.apps.outbound.providers.lines import (
+    NO_TIME,
     ComplaintLine,
     InboundLine,
     Line,
@@ -37,14 +33,12 @@ from ostinato.apps.outbound.providers.lines import (
     StatusLine,
     TemplateLine,
 )
-from ostinato.apps.outbound.providers.outcomes import Taken
-from ostinato.apps.outbound.send import failures as failing
-from ostinato.apps.outbound.send import holds as wakings
-from ostinato.apps.outbound.send import moves
-from ostinato.apps.outbound.send import settle as settling
+from ostinato.apps.outbound.providers.protocol import Posted, Taken
+from ostinato.apps.outbound.send import failures, holds, moves, settle
 from ostinato.apps.outbound.send.moves import Failure
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection, Row
+from ostinato.errors import InvalidInput
 from ostinato.observe import get_logger
 
 __all__ = ["apply", "opt_out", "read"]
@@ -57,25 +51,11 @@ WITHDRAWN = ("REJECTED", "DISABLED", "PENDING_DELETION", "DELETED", "IN_APPEAL",
 log = get_logger("outbound")
 
 
-def read(row: Row, received_at: datetime, settings: OutboundSettings) -> tuple[list[Line], int]:
-    """The lines of a stored callback, and how many could not be read."""
-    body = bytes(row["body"])
-    match Provider(row["provider"]):
-        case Provider.WHATSAPP:
-            lines, odd = parsing.of_whatsapp(body)
-            return [_not_later(line, received_at) for line in lines], odd
-        case Provider.TWILIO:
-            return parsing.of_twilio(row["url"], body, received_at)
-        case Provider.SMTP:
-            lines, odd, token = parsing.of_mail(body, received_at)
-            known = signatures.read_bounce_token(settings.token_secret, token or "")
-            if known is not None:
-                lines = [
-                    replace(line, message_id=known)
-                    for line in lines
-                    if isinstance(line, StatusLine | ComplaintLine)
-                ]
-            return lines, odd
+def read(row: Row, settings: OutboundSettings) -> tuple[list[Line], int]:
+    """Read the lines of a stored callback, and count those that could not be read."""
+    posted = Posted(row["url"], bytes(row["body"]), received_at=row["received_at"])
+    lines, odd = PROVIDERS[row["provider"]].read(posted, settings)
+    return [_not_later(line, posted.received_at) for line in lines], odd
 
 
 def _not_later(line: Line, received_at: datetime) -> Line:
@@ -98,9 +78,10 @@ async def apply(conn: Connection, lines: list[Line], settings: OutboundSettings)
     known.sort(key=lambda pair: (pair[0], str(pair[1].message_id or pair[1].provider_message_id)))
     for tenant, told in known:
         done += await _alone(conn, _status, tenant, told, settings)
-    for key, account in {(line.provider_key, line.account) for _, line in known if line.account}:
-        named = {"provider": Provider.WHATSAPP, "provider_key": key, "account_key": account}
-        await store.run(conn, "learn_account", **named)
+    named = {(line.provider, line.provider_key, line.account) for _, line in known if line.account}
+    for provider, key, account in named:
+        place = {"provider": provider, "provider_key": key}
+        await store.run(conn, "learn_account", **place, account_key=account)
     for line in lines:
         if isinstance(line, ComplaintLine):
             done += await _alone(conn, _complained, line)
@@ -114,7 +95,7 @@ async def _alone(conn: Connection, step: Callable[..., Awaitable[int]], *given: 
     try:
         async with conn.transaction():
             return await step(conn, *given)
-    except (psycopg.DataError, ValueError) as error:
+    except (InvalidInput, ValueError) as error:
         log.warning("callback_line_odd", error_code=type(error).__name__)
         return 0
 
@@ -129,14 +110,13 @@ async def _spoken(
 
 async def _tenant_of(conn: Connection, line: StatusLine) -> str | None:
     if line.provider_key:
-        row = await store.one(
+        row = await store.first(
             conn, "sender_of_provider", provider=line.provider, provider_key=line.provider_key
         )
         if row is not None:
             return str(row["tenant_id"])
-    if line.provider is not Provider.WHATSAPP and line.message_id is not None:
-        # Their callbacks are signed over the reference, or come from our own mail server.
-        row = await store.one(conn, "tenant_of_message", id=line.message_id)
+    if PROVIDERS[line.provider].trusts_reference and line.message_id is not None:
+        row = await store.first(conn, "tenant_of_message", id=line.message_id)
         return None if row is None else str(row["tenant_id"])
     return None
 
@@ -160,14 +140,14 @@ async def _status(
     match event:
         case "accept":
             taken = Taken(line.provider_message_id, {"callback": line.told}, line.wa_id)
-            await settling.taken(conn, message, number, taken, line.at)
+            await settle.taken(conn, message, number, taken, line.at)
         case "deliver":
-            await settling.note_wa_id(conn, message, line.wa_id)
-            await settling.delivered(conn, message, number, line.at)
+            await settle.note_wa_id(conn, message, line.wa_id)
+            await settle.delivered(conn, message, number, line.at)
         case "judge":
             await _failed(conn, message, number, line, settings)
         case "note":
-            await settling.too_late(conn, message, number, _failure(line))
+            await settle.too_late(conn, message, number, _failure(line))
     key = {"tenant_id": tenant_id, "id": message.id}
     if line.told == "read" and message.status is not Status.CANCELLED:
         await store.run(conn, "note_read", **key, at=line.at)
@@ -178,14 +158,14 @@ async def _status(
 
 
 async def _is_new(conn: Connection, tenant_id: str, line: StatusLine) -> bool:
-    row = await store.one(
+    row = await store.first(
         conn,
         "add_callback_line",
         tenant_id=tenant_id,
         provider=line.provider,
         provider_message_id=line.provider_message_id,
         status=line.told,
-        at=line.at if line.timed else parsing.NO_TIME,
+        at=line.at if line.timed else NO_TIME,
         error_code=line.error_code,
     )
     return row is not None
@@ -194,9 +174,9 @@ async def _is_new(conn: Connection, tenant_id: str, line: StatusLine) -> bool:
 async def _message_of(conn: Connection, tenant_id: str, line: StatusLine) -> Message | None:
     row = None
     if line.message_id is not None:
-        row = await store.one(conn, "lock_message", tenant_id=tenant_id, id=line.message_id)
+        row = await store.first(conn, "lock_message", tenant_id=tenant_id, id=line.message_id)
     if row is None:
-        row = await store.one(
+        row = await store.first(
             conn,
             "message_of_provider",
             tenant_id=tenant_id,
@@ -207,7 +187,7 @@ async def _message_of(conn: Connection, tenant_id: str, line: StatusLine) -> Mes
 
 async def _attempt_of(conn: Connection, message: Message, line: StatusLine) -> Row | None:
     """The attempt that a callback speaks of; the last one, where it names none."""
-    return await store.one(
+    return await store.first(
         conn,
         "attempt_told",
         tenant_id=message.tenant_id,
@@ -225,40 +205,39 @@ async def _failed(
     conn: Connection, message: Message, number: int, line: StatusLine, settings: OutboundSettings
 ) -> None:
     """It failed after it was taken: the same table decides as for an answer."""
-    verdict = await failing.fail(conn, message, number, _failure(line), settings)
+    verdict = await failures.fail(conn, message, number, _failure(line), settings)
     if isinstance(verdict, rules.Fail):
         if verdict.dead:  # the job that raises it into the dead letters
-            await service.enqueue_sending(conn, message)
+            await moves.enqueue_send(conn, message)
         return
-    later = await store.one(conn, "message", tenant_id=message.tenant_id, id=message.id)
-    assert later is not None  # noqa: S101 - its row is held
-    await service.enqueue_sending(conn, message, run_at=later["next_retry_at"])
+    later = await store.find_row(conn, message.tenant_id, message.id)
+    await moves.enqueue_send(conn, message, run_at=later["next_retry_at"])
 
 
 async def _complained(conn: Connection, line: ComplaintLine) -> int:
     """Somebody calls a mail spam: nothing more is sent there. How that one stands is unchanged."""
     if line.message_id is None:
         return 0
-    found = await store.one(conn, "tenant_of_message", id=line.message_id)
+    found = await store.first(conn, "tenant_of_message", id=line.message_id)
     if found is None:
         return 0
     tenant_id = str(found["tenant_id"])
-    is_new = await store.one(
+    is_new = await store.first(
         conn,
         "add_callback_line",
         tenant_id=tenant_id,
         provider=line.provider,
         provider_message_id=str(line.message_id),
         status="complaint",
-        at=parsing.NO_TIME,
+        at=NO_TIME,
         error_code="complaint",
     )
     if is_new is None:
         return 0
-    message = store.message_from(await service.find(conn, tenant_id, line.message_id))
+    message = await store.find_message(conn, tenant_id, line.message_id)
     await store.note_message(conn, message, "COMPLAINT", ACTOR)
     # In a transaction of its own: consents are locked before messages.
-    await moves.add_job(conn, message, failing.OPT_OUT, code="complaint", transactional=True)
+    await moves.add_job(conn, message, failures.OPT_OUT, code="complaint", transactional=True)
     return 1
 
 
@@ -268,7 +247,7 @@ async def _template_told(conn: Connection, line: TemplateLine) -> int:
         log.warning("template_told", event_told=line.event, template=line.name)
         return 0
     paused = (await database.now(conn)) + PAUSED if line.event == "PAUSED" else None
-    rows = await store.fetch(
+    rows = await store.rows(
         conn,
         "tell_template",
         provider=line.provider,
@@ -286,7 +265,7 @@ async def _template_told(conn: Connection, line: TemplateLine) -> int:
         tenant_id = str(row["tenant_id"])
         await store.note_audit(conn, tenant_id, f"TEMPLATE_{line.event}", ACTOR, details=details)
         if line.event in APPROVED:
-            await wakings.wake_template(conn, tenant_id, row["template_code"], row["language"])
+            await holds.wake_template(conn, tenant_id, row["template_code"], row["language"])
     return 1 if rows else 0
 
 
@@ -300,8 +279,7 @@ async def opt_out(
     settings: OutboundSettings,
 ) -> tuple[int, int]:
     """A provider refuses a recipient who opted out: end the consents that it tells of."""
-    row = await service.find(conn, tenant_id, message_id)
-    message = store.message_from(row)
+    message = await store.find_message(conn, tenant_id, message_id)
     purposes = tuple(Purpose) if transactional else (Purpose.MARKETING,)
     now = await database.now(conn)
     proof = {"message_id": str(message_id), "error_code": code}

@@ -1,4 +1,4 @@
-"""An error of a provider, or of ours: the table is asked, `rules.judge` decides, this writes it.
+"""Writes what an error of a provider, or of ours, means: its table rules, `rules.judge` decides.
 
 The same for the worker that asked and for the callback that comes an hour later.
 """
@@ -177,7 +177,7 @@ async def _give_up(
             "dead_letter": verdict.dead,
         },
     )
-    await events.tell(conn, message, Status.FAILED, failure.code)
+    await events.emit_status(conn, message, Status.FAILED, failure.code)
     if ruling.deactivates and message.template_code is not None:
         await store.run(conn, "deactivate_template", **_template_key(message))
     if ruling.revokes is not None and message.inbound_id is None:

@@ -1,4 +1,4 @@
-"""The other channel: who has no WhatsApp may have allowed an SMS (policy of 131026)."""
+"""Tries the other channel: who has no WhatsApp may have allowed an SMS (error 131026)."""
 
 from typing import Any
 from uuid import UUID
@@ -19,7 +19,7 @@ async def fall_back(
     conn: Connection, tenant_id: str, message_id: UUID, settings: OutboundSettings
 ) -> dict[str, Any]:
     """Queue the same on the channel that the caller named; consent decides there as everywhere."""
-    first = store.message_from(await service.find(conn, tenant_id, message_id))
+    first = await store.find_message(conn, tenant_id, message_id)
     other = first.payload.get("fallback") or {}
     new = NewMessage(
         idempotency_key=f"fallback:{message_id}",

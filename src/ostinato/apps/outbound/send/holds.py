@@ -1,4 +1,4 @@
-"""What waits for a sender or a template goes when that is free again, not when its hold ends."""
+"""Wakes what waits for a sender or a template as soon as that is free, before its hold ends."""
 
 import json
 from collections.abc import Mapping
@@ -55,7 +55,7 @@ async def wake(
     reasons = BY_TEMPLATE if sender_id is None else BY_SENDER
     woken, after = 0, None
     while True:
-        rows = await store.fetch(
+        rows = await store.rows(
             conn,
             "held_messages",
             tenant_id=tenant_id,

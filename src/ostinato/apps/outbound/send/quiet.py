@@ -1,4 +1,4 @@
-"""When messages may go out: hours and days by purpose, in the zone of the organisation (7.3)."""
+"""Knows when messages may go out: hours and days by purpose, in the organisation's zone."""
 
 from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache

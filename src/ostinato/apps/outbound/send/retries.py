@@ -1,14 +1,14 @@
-"""A message that FAILED is queued again: by an operator over HTTP, or by a redriven dead letter."""
+"""Queues a message again that FAILED: for an operator over HTTP, or a redriven dead letter."""
 
 from uuid import UUID
 
 from ostinato import machines
 from ostinato._core.engine import operators
 from ostinato.apps.outbound import events, store
-from ostinato.apps.outbound.accept import service
 from ostinato.apps.outbound.errors import MessageWrongState
 from ostinato.apps.outbound.machine import MESSAGE, MESSAGE_ENTITY
 from ostinato.apps.outbound.model import Message, Status
+from ostinato.apps.outbound.send import moves
 from ostinato.apps.outbound.store import Connection
 from ostinato.errors import NotFound, OstinatoError
 
@@ -17,7 +17,7 @@ __all__ = ["reopen", "retry"]
 
 async def retry(conn: Connection, tenant_id: str, message_id: UUID, actor: str) -> Message:
     """Queue a message again that FAILED; its budget begins anew, its history stays."""
-    row = await store.one(conn, "lock_message", tenant_id=tenant_id, id=message_id)
+    row = await store.first(conn, "lock_message", tenant_id=tenant_id, id=message_id)
     if row is None:
         raise NotFound(f"there is no message {message_id}", message_id=str(message_id))
     message = store.message_from(row)
@@ -29,8 +29,8 @@ async def retry(conn: Connection, tenant_id: str, message_id: UUID, actor: str) 
         )
     await reopen(conn, message, actor)
     if not await _redriven(conn, message):
-        await service.enqueue_sending(conn, message)
-    return store.message_from(await service.find(conn, tenant_id, message_id))
+        await moves.enqueue_send(conn, message)
+    return await store.find_message(conn, tenant_id, message_id)
 
 
 async def reopen(conn: Connection, message: Message, actor: str) -> None:
@@ -60,7 +60,7 @@ async def reopen(conn: Connection, message: Message, actor: str) -> None:
     await store.note_message(
         conn, message, "NOTIFICATION_RETRIED", actor, status=Status.QUEUED, note="retry"
     )
-    await events.tell(conn, message, Status.QUEUED, "retry")
+    await events.emit_status(conn, message, Status.QUEUED, "retry")
 
 
 async def _redriven(conn: Connection, message: Message) -> bool:
