@@ -15,7 +15,7 @@ from ostinato._core.base.metrics import FENCED_WRITES, LOOP_BLOCKED_SECONDS
 from ostinato._core.db.call import call
 from ostinato._core.engine import claims, workers
 from ostinato._core.runtime.worker import heart
-from ostinato._core.runtime.worker import worker as worker_module
+from ostinato._core.runtime.worker import poller as poller_module
 from ostinato.testing import Engine
 from tests.runtime.lab import FAST, MORTAL, Lab, counted, until
 
@@ -257,7 +257,7 @@ async def test_a_job_whose_claim_was_answered_into_the_void_is_given_back(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, logs: list[EventDict]
 ) -> None:
     """The answer to a claim may be lost with the connection: then nobody knows who has the job."""
-    monkeypatch.setattr(worker_module, "RECONCILE_SECONDS", 0.1)
+    monkeypatch.setattr(poller_module, "RECONCILE_SECONDS", 0.1)
     gate, started = asyncio.Event(), asyncio.Event()
 
     @lab.app.job()
@@ -265,7 +265,7 @@ async def test_a_job_whose_claim_was_answered_into_the_void_is_given_back(
         started.set()
         await gate.wait()
 
-    monkeypatch.setattr(worker_module.Worker, "_unheard_seconds", lambda _: 0.4)
+    monkeypatch.setattr(poller_module.Poller, "_unheard_seconds", lambda _: 0.4)
     async with lab.worker() as worker:
         known_id = await work.enqueue(lab.client)
         await started.wait()
