@@ -150,7 +150,10 @@ class Once:
 
     @property
     def attempt(self) -> int:
-        """More than 1 and new: somebody began it before. Look what was done outside."""
+        """How often the request was begun. If it is new and this is above 1, an attempt broke off.
+
+        That attempt may have had effects outside of the database: look before you repeat them.
+        """
         return self.decision.attempt
 
     def http(self) -> Answer:
