@@ -193,7 +193,7 @@ async def test_the_lock_has_a_namespaced_key_of_64_bits_for_the_transaction(vaul
         await acquire_lock_and_check_idempotence(conn, USER, UPPER)
         held = await vault.rows(
             "select (classid::bigint << 32 | objid::bigint)"
-            " = hashtextextended(concat_ws(e'\\x1f', 'capture', %s::text, %s::text, %s::text), 0)"
+            " = ostinato.key_lock(%s, 'capture', %s::text || '/' || %s::text)"
             " from pg_locks where locktype = 'advisory' and objsubid = 1 and granted"
             " and database = (select oid from pg_database where datname = current_database())",
             TENANT,

@@ -228,7 +228,7 @@ async def take_capture(caller: Who, request: Request, body: CaptureRequest) -> R
     202 when it is new, 200 when it came before: then with the id and the state that it has, and
     without looking at its OCR and its clock, for the first ones count.
     """
-    settings = CaptureSettings.load()
+    settings = caller.settings(CaptureSettings)
     try:
         taken = await service.receive(
             caller.transaction,
