@@ -2,7 +2,8 @@
 
 import pytest
 
-from ostinato.apps.enrichment.sandbox import Registers, Window
+from ostinato.apps.enrichment.sandbox import Registers
+from ostinato.apps.enrichment.sandbox.world import Window
 from ostinato.lab.sandbox.running import running
 from tests.apps.enrichment.place import ALL_FINE, Place
 
@@ -239,7 +240,7 @@ async def test_a_sixth_login_in_thirty_seconds_is_never_tried(
 async def test_a_source_without_credentials_is_not_part_of_the_pipeline(
     place: Place, monkeypatch: pytest.MonkeyPatch, unset: str
 ) -> None:
-    """5.2: optional failures are counted on optional sources that are actually called."""
+    """M3C-gap-14: optional failures are counted on optional sources that are actually called."""
     monkeypatch.delenv("OSTINATO_ENRICHMENT_INPI_USERNAME")
     monkeypatch.delenv(f"OSTINATO_ENRICHMENT_{unset}")
 
@@ -261,7 +262,7 @@ async def test_a_source_without_credentials_is_not_part_of_the_pipeline(
 
 
 async def test_a_login_that_is_limited_is_a_ban_for_everybody(place: Place) -> None:
-    """domain.md 2.1 and 2.5: ten minutes, and no loop of logins."""
+    """A ban of ten minutes, and no loop of logins."""
     place.sources.order("/registers/api/sso/login", "429:600*")
     async with place.worker():
         for siren in (ALL_FINE, "999000011"):
@@ -333,7 +334,7 @@ async def test_a_turn_waits_for_a_source_that_is_held(place: Place) -> None:
 async def test_a_second_pass_asks_the_search_for_directors_if_that_is_wanted(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """M3G, pass 2: no fourth SourceFetched, and no failure of the source."""
+    """M3C-gap-17: no fourth SourceFetched, and no failure of the source."""
     monkeypatch.setenv("OSTINATO_ENRICHMENT_SEARCH_DIRECTORS", "true")
     monkeypatch.delenv("OSTINATO_ENRICHMENT_INPI_USERNAME")
     monkeypatch.delenv("OSTINATO_ENRICHMENT_RCS_TOKEN")
