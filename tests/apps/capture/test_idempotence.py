@@ -1,4 +1,4 @@
-"""M10 on a real database: the decision, its lock, and what holds when the lock does not."""
+"""The decision on a real database: its lock, and what holds when the lock does not."""
 
 import asyncio
 import uuid
@@ -41,7 +41,7 @@ async def count(vault: Vault) -> int:
 
 async def test_an_unknown_capture_is_to_be_created(vault: Vault) -> None:
     assert await decided(vault) == Create(compute_canonical_fingerprint(SEED))
-    assert await count(vault) == 0, "M10 only decides"
+    assert await count(vault) == 0, "it only decides"
 
 
 async def test_tc_nom_15_a_replay_in_other_letter_case_is_the_same_capture(vault: Vault) -> None:

@@ -1,10 +1,13 @@
 """The decisions of enrichment: identifiers, merge, verdicts, retries, keys, checksums."""
 
+import re
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
 from ostinato._core.base.errors import SettingsError
+from ostinato.apps import enrichment
 from ostinato.apps.enrichment.extract import directors, extract
 from ostinato.apps.enrichment.identifiers import Refused, fails_luhn, read
 from ostinato.apps.enrichment.merge import FIELDS, MATRIX, Stored, merge
@@ -24,7 +27,6 @@ from ostinato.apps.enrichment.rules import (
     enrichment_error,
     evaluate,
     idempotency_key,
-    is_fresh,
     is_retryable,
     key_is_free,
     next_pause,
@@ -394,9 +396,7 @@ def test_the_idempotency_key_has_a_bucket() -> None:
     assert keys[Trigger.MANUAL_REFRESH] == "999000003:MANUAL_REFRESH:2026-02-23T12:30"
 
 
-def test_fresh_is_younger_than_thirty_days() -> None:
-    assert is_fresh(NOW - timedelta(days=29), NOW, 30)
-    assert not is_fresh(NOW - timedelta(days=30), NOW, 30)
+def test_a_refresh_by_hand_has_a_minute_behind_it() -> None:
     assert cooldown_left(None, NOW, 60) == 0
     assert cooldown_left(NOW - timedelta(seconds=20), NOW, 60) == 40
 
@@ -556,6 +556,18 @@ def test_the_sources_are_called_in_the_order_of_the_contract() -> None:
         "inpi_username or inpi_password is not set",
         "rcs_token or rcs_recipient is not set",
     ]
+
+
+def test_every_rule_that_the_code_cites_stands_in_the_specification() -> None:
+    code = [*Path(enrichment.__file__).parent.rglob("*.*"), *Path(__file__).parent.glob("*.py")]
+    texts = [path.read_text() for path in code if path.suffix in {".py", ".sql"}]
+    cited = {found for each in texts for found in re.findall(r"M3C-[a-z]+-[0-9]+", each)}
+    spec = (Path(__file__).parents[3] / "docs" / "specs" / "enrichment.md").read_text()
+    known = set(re.findall(r"M3C-[a-z]+-[0-9]+", spec))
+    for kind, first, last in re.findall(r"`M3C-([a-z]+)-(\d+)` to `M3C-[a-z]+-(\d+)`", spec):
+        known |= {f"M3C-{kind}-{number}" for number in range(int(first), int(last))}
+
+    assert cited - known == set()
 
 
 def test_a_token_lives_as_long_as_it_says() -> None:

@@ -158,6 +158,18 @@ async def test_a_longer_run_is_202_and_a_known_company_201(
     assert cached.status_code == 201
 
 
+async def test_a_snapshot_is_fresh_until_it_is_thirty_days_old(place: Place) -> None:
+    await place.enriched()
+
+    await place.pass_days(29.9)
+    await place.made()
+    known = await place.jobs()
+    await place.pass_days(0.2)
+    await place.made()
+
+    assert (known, await place.jobs()) == (1, 2)
+
+
 async def test_a_stale_company_is_asked_for_once_a_day_by_opening_it(place: Place) -> None:
     request_id = await place.enriched()
     await place.pass_days(31)

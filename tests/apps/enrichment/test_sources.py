@@ -4,6 +4,7 @@ import pytest
 
 from ostinato.apps.enrichment.sandbox import Registers
 from ostinato.apps.enrichment.sandbox.world import Window
+from ostinato.apps.enrichment.sources import SOURCES
 from ostinato.lab.sandbox.running import running
 from tests.apps.enrichment.place import ALL_FINE, Place
 
@@ -348,6 +349,19 @@ async def test_a_second_pass_asks_the_search_for_directors_if_that_is_wanted(
     assert await place.status("999000011") == "SUCCESS"
     passes = [call.query for call in place.sources.faults.calls if call.path == SEARCH]
     assert ["dirigeants" in query for query in passes] == [False, True, False, True, True, True]
+
+
+async def test_the_database_knows_every_source_and_its_documents(place: Place) -> None:
+    rows = await place.lab.rows("select source_api from enrichment.source")
+    checks = await place.lab.rows(
+        "select string_agg(pg_get_constraintdef(c.oid), ' ') from pg_constraint c"
+        " where c.conrelid = 'enrichment.company_document'::regclass"
+    )
+
+    assert {row[0] for row in rows} == set(SOURCES)
+    for source in SOURCES.values():
+        assert f"'{source.api}'" in checks[0][0]
+        assert f"'{source.doc_type}'" in checks[0][0]
 
 
 async def test_the_search_and_the_rcs_are_asked_as_they_want_to_be(place: Place) -> None:

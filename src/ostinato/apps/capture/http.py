@@ -1,4 +1,4 @@
-"""Captures over HTTP (M9): `POST /documents/capture`, and what became of one.
+"""Captures over HTTP: `POST /documents/capture`, and what became of one.
 
 The capture's own id is the key of the request: the same capture again is answered 200 with what is
 there, a different one under the same id 409. So the header `Idempotency-Key` is not needed here.

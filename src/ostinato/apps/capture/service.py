@@ -96,7 +96,7 @@ _SETTLED = {
 async def acquire_lock_and_check_idempotence(
     conn: Connection, user_id: str, fields: CanonicalPayloadFields
 ) -> Decision:
-    """Decide about a capture, in the caller's transaction (M10).
+    """Decide about a capture, in the caller's transaction (docs/specs/capture.md, "The decision").
 
     Waits for others who have the same capture of the same user in hand, until they commit. Returns
     `Create` with the fingerprint to store, or `Idempotent` with the id and state of what is there;

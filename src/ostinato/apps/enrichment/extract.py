@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ostinato.apps.enrichment.merge import FIELDS
 from ostinato.apps.enrichment.model import SourceApi
 from ostinato.apps.enrichment.sources import SOURCES
-from ostinato.apps.enrichment.sources.source import LEGAL_PERSON, MASK, Director, Json
+from ostinato.apps.enrichment.sources.reading import COMPANY, MASK, Director, Json
 
 __all__ = ["Extract", "directors", "extract"]
 
@@ -46,4 +46,4 @@ def directors(payloads: Mapping[SourceApi, Json], *, hidden: bool = False) -> li
 
 def _unnamed(director: Director) -> Director:
     """The role stays; so does a company, which is no person."""
-    return director if director["type_dirigeant"] == LEGAL_PERSON else director | {"nom": None}
+    return director if director["type_dirigeant"] == COMPANY else director | {"nom": None}

@@ -25,7 +25,7 @@ from ostinato.apps.enrichment.rules import (
     stable_checksum,
 )
 from ostinato.apps.enrichment.sources import Source
-from ostinato.apps.enrichment.sources.source import at
+from ostinato.apps.enrichment.sources.reading import at
 from ostinato.apps.enrichment.wire import Reply, Wire
 from ostinato.errors import InvalidInput
 from ostinato.observe import FilteringBoundLogger

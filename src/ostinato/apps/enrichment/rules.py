@@ -26,7 +26,6 @@ __all__ = [
     "error_of_status",
     "evaluate",
     "idempotency_key",
-    "is_fresh",
     "key_is_free",
     "lock_name",
     "next_pause",
@@ -64,11 +63,6 @@ _CODES: Final = {
 def lock_name(siren: str) -> str:
     """Name the lock of a company (M3C-lock-1)."""
     return f"company_enrichment:{siren}"
-
-
-def is_fresh(updated_at: datetime, now: datetime, days: int) -> bool:
-    """Whether a snapshot is young enough; a company that was never consolidated never is."""
-    return updated_at > now - timedelta(days=days)
 
 
 def idempotency_key(siren: str, trigger: Trigger, now: datetime) -> str:

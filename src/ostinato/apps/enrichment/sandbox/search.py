@@ -13,7 +13,7 @@ from fastapi.responses import HTMLResponse, JSONResponse
 
 from ostinato.apps.enrichment.sandbox.companies import ASSOCIATION, AUDITOR, Invented
 from ostinato.apps.enrichment.sandbox.world import CUT, Script, Window, World, after, cut
-from ostinato.apps.enrichment.sources.source import MASK
+from ostinato.apps.enrichment.sources.reading import MASK
 
 __all__ = ["Search", "asked_blocks", "refused", "unit"]
 

@@ -12,7 +12,7 @@ import base64
 import binascii
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import httpx
 
@@ -21,25 +21,21 @@ from ostinato.apps.enrichment.labels import ALPHA_2, LEGAL_FORMS, ROLES
 from ostinato.apps.enrichment.model import ErrorCode, SourceApi, SourceError
 from ostinato.apps.enrichment.queries import QUERIES
 from ostinato.apps.enrichment.rules import is_retryable
-from ostinato.apps.enrichment.sources.source import (
-    LEGAL_PERSON,
-    NATURAL_PERSON,
+from ostinato.apps.enrichment.sources.reading import (
+    COMPANY,
     PARTIAL,
+    PERSON,
     Director,
     Json,
-    Pace,
-    Source,
     at,
     director,
     listed,
     text,
     words,
 )
+from ostinato.apps.enrichment.sources.source import Pace, Source
 from ostinato.apps.enrichment.wire import Reply, Wire
 from ostinato.settings import Section, section, setting
-
-if TYPE_CHECKING:
-    from ostinato.apps.enrichment.settings import EnrichmentSettings
 
 __all__ = ["Inpi", "InpiSettings", "life_of"]
 
@@ -72,7 +68,7 @@ class Inpi(Source):
     doc_type = "RNE_FORMALITY"
     credentials = ("inpi_username", "inpi_password")
 
-    def pace(self, settings: "EnrichmentSettings") -> Pace:
+    def pace(self, settings: InpiSettings) -> Pace:
         """As `Source.pace`."""
         return Pace(settings.inpi_per_second, settings.inpi_per_day)
 
@@ -129,7 +125,7 @@ class Inpi(Source):
         """As `Source.directors`."""
         person = _person(at(payload, "formality", "content"))
         if at(person, "identite", "entrepreneur", "descriptionPersonne"):
-            yield director(_own_name(person), ROLES.get(ENTREPRENEUR), NATURAL_PERSON)
+            yield director(_own_name(person), ROLES.get(ENTREPRENEUR), PERSON)
         for power in listed(person, "composition", "pouvoirs"):
             described = at(power, "individu", "descriptionPersonne")
             company = at(power, "entreprise")
@@ -141,9 +137,9 @@ class Inpi(Source):
             label = text(power, "libelleRoleEntreprise") or ROLES.get(role or "")
             if company:
                 name = text(company, "denomination")
-                yield director(name, label, LEGAL_PERSON, text(company, "siren"))
+                yield director(name, label, COMPANY, text(company, "siren"))
             elif described:
-                yield director(_name(described), label, NATURAL_PERSON)
+                yield director(_name(described), label, PERSON)
 
     def withholds(self, payload: Json) -> bool:
         """As `Source.withholds`."""

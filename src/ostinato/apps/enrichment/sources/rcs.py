@@ -6,28 +6,24 @@ GET /ping/infogreffe/rcs                                        whether it is up
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import httpx
 
 from ostinato.apps.enrichment.model import ErrorCode, SourceApi, SourceError
-from ostinato.apps.enrichment.sources.source import (
+from ostinato.apps.enrichment.sources.reading import (
     Director,
     Json,
-    Pace,
-    Source,
     at,
     director,
     listed,
     text,
     words,
 )
+from ostinato.apps.enrichment.sources.source import Pace, Source
 from ostinato.apps.enrichment.wire import Reply, Wire
 from ostinato.errors import SettingsError
 from ostinato.settings import Section, section, setting
-
-if TYPE_CHECKING:
-    from ostinato.apps.enrichment.settings import EnrichmentSettings
 
 __all__ = ["Rcs", "RcsSettings"]
 
@@ -77,7 +73,7 @@ class Rcs(Source):
     volatile = frozenset({"date_extrait"})
     codes = dict.fromkeys((409, 503), ErrorCode.SOURCE_UNAVAILABLE)
 
-    def pace(self, settings: "EnrichmentSettings") -> Pace:
+    def pace(self, settings: RcsSettings) -> Pace:
         """As `Source.pace`."""
         return Pace(settings.rcs_per_second)
 

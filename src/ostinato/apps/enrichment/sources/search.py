@@ -7,28 +7,23 @@ The required source: it knows every company, and is asked first.
 
 from collections.abc import Iterator
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ostinato.apps.enrichment.labels import COUNTRIES, LEGAL_FORMS
 from ostinato.apps.enrichment.model import ErrorCode, SourceApi
-from ostinato.apps.enrichment.sources.source import (
+from ostinato.apps.enrichment.sources.reading import (
     PARTIAL,
     Director,
     Json,
-    More,
-    Pace,
-    Source,
     at,
     director,
     listed,
     text,
     words,
 )
+from ostinato.apps.enrichment.sources.source import More, Pace, Source
 from ostinato.apps.enrichment.wire import Reply, Wire
 from ostinato.settings import Section, section, setting
-
-if TYPE_CHECKING:
-    from ostinato.apps.enrichment.settings import EnrichmentSettings
 
 __all__ = ["Search", "SearchSettings"]
 
@@ -64,7 +59,7 @@ class Search(Source):
     )  # it has no 404 for companies: a wrong route
     is_register = False
 
-    def pace(self, settings: "EnrichmentSettings") -> Pace:
+    def pace(self, settings: SearchSettings) -> Pace:
         """As `Source.pace`."""
         return Pace(settings.search_per_second)
 
@@ -111,7 +106,7 @@ class Search(Source):
         """As `Source.withholds`."""
         return text(payload, "results", 0, "statut_diffusion") == PARTIAL
 
-    def asks_more(self, settings: "EnrichmentSettings") -> bool:
+    def asks_more(self, settings: SearchSettings) -> bool:
         """As `Source.asks_more`: directors are personal data, and fetched where that is wanted."""
         return settings.search_directors
 

@@ -4,41 +4,18 @@
 the same for all (whose turn it is, retries, the breaker, what is kept) is in `fetch.py`.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 from ostinato.apps.enrichment.model import ErrorCode, SourceApi
 from ostinato.apps.enrichment.rules import error_of_status
+from ostinato.apps.enrichment.sources.reading import Director, Json
 from ostinato.apps.enrichment.wire import Reply, Wire
 
 if TYPE_CHECKING:
     from ostinato.apps.enrichment.settings import EnrichmentSettings
 
-__all__ = [
-    "LEGAL_PERSON",
-    "MASK",
-    "NATURAL_PERSON",
-    "PARTIAL",
-    "Director",
-    "Json",
-    "More",
-    "Pace",
-    "Source",
-    "at",
-    "director",
-    "listed",
-    "text",
-    "words",
-]
-
-MASK: Final = "[NON-DIFFUSIBLE]"
-PARTIAL: Final = "P"
-"""`diffusion partielle`."""
-LEGAL_PERSON: Final = "personne morale"
-NATURAL_PERSON: Final = "personne physique"
-
-Json = Any
-Director = dict[str, str | None]
+__all__ = ["More", "Pace", "Source"]
 
 
 class Pace(NamedTuple):
@@ -110,36 +87,3 @@ class Source(Protocol):
         if all(getattr(settings, name) for name in self.credentials):
             return None
         return f"{' or '.join(self.credentials)} is not set"
-
-
-def at(value: Json, *path: str | int) -> Json:
-    """What is at a place; None where the way ends before, for every level may be absent."""
-    for part in path:
-        if isinstance(part, int):
-            value = value[part] if isinstance(value, list) and len(value) > part else None
-        else:
-            value = value.get(part) if isinstance(value, dict) else None
-    return value
-
-
-def listed(value: Json, *path: str | int) -> list[Json]:
-    """The list at a place, empty where there is none."""
-    found = at(value, *path)
-    return found if isinstance(found, list) else []
-
-
-def text(value: Json, *path: str | int) -> str | None:
-    """The text at a place, None where there is none."""
-    found = at(value, *path)
-    return found.strip() or None if isinstance(found, str) else None
-
-
-def words(parts: Iterable[Json]) -> str | None:
-    """Those of some texts that are there, as one."""
-    return " ".join(part for part in parts if isinstance(part, str) and part) or None
-
-
-def director(name: str | None, role: str | None, kind: str, siren: str | None = None) -> Director:
-    """Of a person no more than the name and the role; births and homes stay in the documents."""
-    shown = None if name is None or MASK in name else name
-    return {"nom": shown, "qualite": role, "type_dirigeant": kind, "siren": siren}
