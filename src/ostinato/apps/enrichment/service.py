@@ -58,7 +58,9 @@ __all__ = [
     "Run",
     "ask",
     "begin_run",
+    "counters",
     "create",
+    "emit_completed",
     "end_run",
     "keep_fetch",
 ]
@@ -297,7 +299,7 @@ async def end_run(
         optional_not_found_fails=run.settings.optional_not_found_counts_as_failure,
     )
     now = (await database.now(conn)).isoformat()
-    changes = _counters(verdict) | {"enrichment_last_run_at": now}
+    changes = counters(verdict) | {"enrichment_last_run_at": now}
     if verdict.status is not Status.FAILED:  # a failed run takes nothing away, nor makes it new
         changes |= dict(merged.values) | {
             "masked_fields": list(merged.masked),
@@ -353,7 +355,8 @@ async def _with_answers(conn: Connection, run: Run, fetched: Sequence[Fetched]) 
     return [dataclasses.replace(one, **stash.get(one.source_api, {})) for one in fetched]
 
 
-def _counters(verdict: Verdict) -> dict[str, object]:
+def counters(verdict: Verdict) -> dict[str, object]:
+    """Return what the end of a run writes into its company, but for the fields."""
     return {
         "enrichment_error": verdict.error,
         "core_identity_present": verdict.core_identity_present,

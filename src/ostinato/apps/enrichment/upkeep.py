@@ -57,16 +57,8 @@ async def purge(conn: Connection, settings: EnrichmentSettings, most: int) -> in
 
 async def _fail(conn: Connection, siren: str, job_id: int) -> None:
     verdict = Verdict(Status.FAILED, False, 0, 1, 0, LOST)  # noqa: FBT003 - no core identity
-    changes: dict[str, object] = {
-        "enrichment_error": LOST,
-        "enrichment_last_run_at": (await database.now(conn)).isoformat(),
-        "required_sources_failed_count": 1,
-        "optional_sources_failed_count": 0,
-        "sources_success_count": 0,
-        "core_identity_present": False,
-        "job_id": None,
-        "lock_token": None,
-    }
+    now = (await database.now(conn)).isoformat()
+    changes = service.counters(verdict) | {"enrichment_last_run_at": now}
     await machines.transition(
         conn, COMPANY, ENTITY, siren, "fail", by="enrichment.sweep", changes=changes
     )
