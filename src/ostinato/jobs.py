@@ -16,6 +16,7 @@ Each verb takes a connection first and works in its transaction.
 """
 
 from ostinato._core.base.backoff import Retry
+from ostinato._core.base.retryafter import retry_after_seconds
 from ostinato._core.engine.claims import Job
 from ostinato._core.engine.inspect import (
     Attempt,
@@ -100,6 +101,7 @@ __all__ = [
     "redrive",
     "resume",
     "retry",
+    "retry_after_seconds",
     "show_job",
     "why",
 ]

@@ -16,7 +16,7 @@ give a POST the header `Idempotency-Key`.
 
 from ostinato._core.base.answers import Answer
 from ostinato._core.web.caller import Caller, Who, client_of
-from ostinato._core.web.idempotent import IDEMPOTENT, IdempotencyKey, Key
+from ostinato._core.web.idempotent import IDEMPOTENT, IdempotencyKey, Key, OnceHere
 from ostinato._core.web.permissions import Permission
 from ostinato._core.web.problems import MEDIA_TYPE, Answered, Problem, responses
 from ostinato._core.web.routes import Router
@@ -29,6 +29,7 @@ __all__ = [
     "Caller",
     "IdempotencyKey",
     "Key",
+    "OnceHere",
     "Permission",
     "Problem",
     "Router",

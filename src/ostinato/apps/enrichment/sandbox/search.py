@@ -1,4 +1,6 @@
-"""The companies of the sandbox in the full shape of API Recherche d'entreprises.
+"""API Recherche d'entreprises as the sandbox plays it, in its full shape.
+
+    GET /registers/search       7 calls a second; who goes on after a 429 is banned
 
 All blocks, or with `minimal=true` those that `include` names; `score` only if it is named.
 """
@@ -6,11 +8,20 @@ All blocks, or with `minimal=true` those that `include` names; `score` only if i
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
-from ostinato.apps.enrichment.sandbox_data import AUDITOR, Invented
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import HTMLResponse, JSONResponse
 
-__all__ = ["MASK", "asked_blocks", "refused", "unit"]
+from ostinato.apps.enrichment.sandbox.companies import ASSOCIATION, AUDITOR, Invented
+from ostinato.apps.enrichment.sandbox.world import CUT, Script, Window, World, after, cut
+from ostinato.apps.enrichment.sources.reading import MASK
 
-MASK: Final = "[NON-DIFFUSIBLE]"
+__all__ = ["Search", "asked_blocks", "refused", "unit"]
+
+SCRIPTS: Final[Mapping[str, Script]] = {
+    "999000052": ((503, 0), (503, 0), (503, 0), (200, 0)),
+    "999000128": ((503, 4), (503, 4), (200, 4)),
+}
+OTHER: Final = {"999000110": "999000003"}
 BLOCKS: Final = frozenset(
     {
         "complements",
@@ -49,6 +60,61 @@ cedex code_pays_etranger complement_adresse coordonnees departement distribution
 geo_adresse indice_repetition libelle_cedex libelle_commune_etranger libelle_pays_etranger
 libelle_voie numero_voie type_voie date_mise_a_jour date_mise_a_jour_insee
 """
+
+
+class Search:
+    """The stand-in."""
+
+    def __init__(self, world: World, most: int) -> None:
+        self._world = world
+        self._most = most
+        self.router = APIRouter()
+        self.router.get("/search")(self._answer)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget who called."""
+        self._window = Window(self._most, 1, self._world.clock)
+
+    def settings(self, base: str) -> dict[str, str]:
+        """What leads enrichment here."""
+        return {"SEARCH_URL": base}
+
+    async def _answer(self, request: Request) -> Response:
+        query = dict(request.query_params)
+        asked = query.get("q", "").replace(" ", "")
+        if asked[:9] == CUT or self._world.is_banned("search"):
+            return cut()
+        waits = self._window.take()
+        if waits is not None:
+            # From the front, not from the application: a body that means nothing.
+            self._world.ban_if_ignored("search", self._window)
+            return HTMLResponse("<h1>429 Too Many Requests</h1>", 429, after(waits))
+        if (said := refused(query)) is not None:
+            return JSONResponse({"erreur": said}, 400)
+        status = await self._world.turn("search", asked[:9], SCRIPTS)
+        if status != 200:  # noqa: PLR2004 - HTTP
+            return JSONResponse({"erreur": "Erreur interne du serveur."}, status)
+        company = self._world.company(asked[:9])
+        found = [] if company is None else [_found(company, asked, query)]
+        return JSONResponse(
+            {
+                "results": found,
+                "total_results": len(found),
+                "page": int(query.get("page", "1")),
+                "per_page": int(query.get("per_page", "10")),
+                "total_pages": len(found),
+            }
+        )
+
+
+def _found(company: Invented, asked: str, query: Mapping[str, str]) -> dict[str, Any]:
+    return unit(
+        company,
+        siren=OTHER.get(company.siren),
+        blocks=asked_blocks(query),
+        siret=asked if len(asked) > len(company.siren) else None,
+    )
 
 
 def refused(query: Mapping[str, str]) -> str | None:
@@ -226,7 +292,7 @@ def _complements(company: Invented) -> dict[str, Any]:
     empty = dict.fromkeys(EMPTY.split())
     own = {"convention_collective_renseignee": True, "liste_idcc": ["1486"]}
     kind = {
-        "est_association": company.form == "9220",
+        "est_association": company.form == ASSOCIATION,
         "est_entrepreneur_individuel": company.natural,
     }
     return {**no, **empty, **own, **kind}

@@ -1,38 +1,30 @@
-"""The companies of the sandbox, all invented, in the full shapes of INPI and the RCS."""
+"""INPI as the sandbox plays it, with records in their full shape.
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Final
-
-__all__ = ["AUDITOR", "Invented", "invented", "rcs", "record"]
-
-AUDITOR: Final = "999000029"
-PLACE: Final = """
-nom_postal numero type voie ligne_1 ligne_2 localite code_postal bureau_distributeur pays
+POST /registers/api/sso/login               five logins in 30 seconds, then a ban
+GET  /registers/api/companies/{siren}       for a token that was given out
 """
 
+import base64
+import itertools
+import json
+from collections.abc import Mapping
+from typing import Any, Final
 
-@dataclass(frozen=True, slots=True)
-class Invented:
-    """A company that does not exist."""
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import JSONResponse
 
-    siren: str
-    name: str
-    form: str = "5710"
-    form_label: str = "SOCIETE PAR ACTIONS SIMPLIFIEE"
-    natural: bool = False
-    """A natural person, who trades under the own name."""
-    masked: bool = False
-    ceased: bool = False
+from ostinato.apps.enrichment.sandbox.companies import AUDITOR, Invented
+from ostinato.apps.enrichment.sandbox.world import CUT, HOUR, Script, Window, World, after, cut
 
-    @property
-    def siret(self) -> str:
-        """Its head office: the NIC 0001x whose last digit makes the sum right."""
-        return next(
-            number for digit in range(10) if _sum(number := f"{self.siren}0001{digit}") % 10 == 0
-        )
+__all__ = ["Inpi", "record"]
 
-
+USER, PASSWORD = "sandbox@example.test", "sandbox"
+SCRIPTS: Final[Mapping[str, Script]] = {
+    "999000037": ((200, 8),),
+    "999000045": ((503, 0), (503, 0), (200, 0)),
+    "999000094": ((401, 0), (200, 0)),
+    "999000128": ((503, 4), (200, 4)),
+}
 ADDRESS: Final[Mapping[str, str | None]] = {
     "pays": "FRANCE",
     "codePays": "FRA",
@@ -47,33 +39,96 @@ ADDRESS: Final[Mapping[str, str | None]] = {
     "distributionSpeciale": None,
 }
 
-NAMED: Final[Mapping[str, Invented]] = {
-    company.siren: company
-    for company in (
-        Invented("999000003", "COMPAGNIE DES ESSAIS"),
-        Invented("999000011", "ATELIERS DU FICTIF"),
-        Invented("999000029", "AUDIT IMAGINAIRE"),
-        Invented("999000037", "LENTEURS REUNIES"),
-        Invented("999000045", "HESITATIONS ET FILS"),
-        Invented("999000052", "PANNE SECHE"),
-        Invented("999000060", "DURAND CLAUDE", form="1000", natural=True, masked=True),
-        Invented("999000078", "DISCRETION SAS", masked=True),
-        Invented("999000086", "LES AMIS DU TEST", form="9220"),
-        Invented("999000094", "JETONS PERIMES"),
-        Invented("999000102", "FIN DE PARTIE", ceased=True),
-        Invented("999000110", "HOMONYMES"),
-        Invented("999000128", "PATIENCE INFINIE"),
-        Invented("999000136", "PORTES CLOSES"),
-    )
-}
+
+class Inpi:
+    """The stand-in."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.router = APIRouter(prefix="/api")
+        self.router.post("/sso/login")(self._login)
+        self.router.get("/companies/{siren}")(self._company)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget who called."""
+        self._window = Window(5, 30, self._world.clock)
+        self._tokens: set[str] = set()
+        self._numbers = itertools.count(1)
+
+    def settings(self, base: str) -> dict[str, str]:
+        """What leads enrichment here."""
+        return {"INPI_URL": f"{base}/api", "INPI_USERNAME": USER, "INPI_PASSWORD": PASSWORD}
+
+    async def _login(self, request: Request) -> Response:
+        if self._world.is_banned("login"):
+            return _refused(429, "too_many_requests", "Trop de tentatives.", after(600))
+        if self._window.take() is not None:
+            self._world.ban("login", 600)
+            return _refused(429, "too_many_requests", "Trop de tentatives.", after(600))
+        told = await request.json()
+        if (told.get("username"), told.get("password")) != (USER, PASSWORD):
+            return _refused(
+                401, "unauthorized", "Identifiants invalides.", service="LOGIN_AUTHENTICATOR"
+            )
+        token = self._new_token()
+        user = {
+            "id": 123,
+            "email": USER,
+            "firstname": "Service",
+            "lastname": "EXEMPLE",
+            "roles": ["ROLE_NIVEAU_1_COMPANIES_METADATA", "ROLE_API"],
+            "lastLogin": "2026-02-20T11:10:56+02:00",
+            "statusHabilitation": "Fait",
+            "active": True,
+            "originCreation": "SSO_INPI",
+        }
+        return JSONResponse({"token": token, "user": user})
+
+    async def _company(self, siren: str, request: Request) -> Response:
+        if siren == CUT:
+            return cut()
+        bearer = request.headers.get("authorization", "").removeprefix("Bearer ")
+        if bearer not in self._tokens:
+            return _refused(401, "unauthorized", "Jeton invalide.")
+        status = await self._world.turn("inpi", siren, SCRIPTS)
+        if status == 401:  # noqa: PLR2004 - HTTP
+            self._tokens.discard(bearer)
+            return _refused(401, "unauthorized", "Jeton expiré.")
+        if status != 200:  # noqa: PLR2004 - HTTP
+            return _refused(status, "internal_error", "Service indisponible.")
+        company = self._world.company(siren)
+        if company is None:
+            said = "Impossible de trouver la ressource demandée"
+            return _refused(404, "company_not_found", said, kind="notFound")
+        return JSONResponse(record(company))
+
+    def _new_token(self) -> str:
+        claims = {"exp": int(self._world.wall()) + HOUR, "jti": next(self._numbers)}
+        head, body = ({"alg": "none", "typ": "JWT"}, claims)
+        parts = [base64.urlsafe_b64encode(json.dumps(part).encode()) for part in (head, body)]
+        token = ".".join(part.decode().rstrip("=") for part in parts) + ".sandbox"
+        self._tokens.add(token)
+        return token
 
 
-def invented(siren: str) -> Invented | None:
-    """The company of a SIREN: those of appendix A, and any other that starts with 998 or 999."""
-    known = NAMED.get(siren)
-    if known is None and siren.startswith(("998", "999")):
-        return Invented(siren, f"SOCIETE {siren[3:]}")
-    return known
+def _refused(
+    status: int,
+    code: str,
+    message: str,
+    headers: dict[str, str] | None = None,
+    *,
+    service: str = "api_company",
+    kind: str = "error",
+) -> Response:
+    body = {
+        "code": str(status),
+        "webserviceCode": service,
+        "errorCode": code,
+        "message": message,
+        "type": kind,
+    }
+    return JSONResponse(body, status, headers)
 
 
 def record(company: Invented) -> dict[str, Any]:
@@ -239,71 +294,3 @@ def _establishment(company: Invented) -> dict[str, Any]:
             }
         ],
     }
-
-
-def rcs(company: Invented) -> dict[str, Any]:
-    """The company as the extract of the RCS has it."""
-    nobody = {
-        "adresse": dict.fromkeys(PLACE.split()),
-        "nationalite": {"valeur": None, "code": None},
-        "nom": "DURAND" if company.natural else None,
-        "prenom": "Claude" if company.natural else None,
-        "naissance": {"pays": {"valeur": None, "code": None}, "date": None, "lieu": None},
-    }
-    form: dict[str, Any] = {"valeur": company.form_label, "code": "SASh"}
-    legal = {
-        "forme_juridique": {"valeur": None, "code": None} if company.natural else form,
-        "denomination": None if company.natural else company.name,
-        "date_cloture_exercice_comptable": "12-31",
-        "date_fin_de_vie": None if company.natural else "2113-05-01",
-    }
-    data = {
-        "siren": company.siren,
-        "date_radiation": "2025-06-30" if company.ceased else None,
-        "date_extrait": "2026-02-20",
-        "date_immatriculation": "2014-05-02",
-        "mandataires_sociaux": _agents(),
-        "observations": [
-            {"numero": "12345", "libelle": "TRANSFERT DU SIEGE", "date": "2020-01-01"}
-        ],
-        "nom_commercial": "LE FICTIF",
-        "etablissement_principal": {
-            "activite": "Conception de logiciels",
-            "origine_fonds": "CREATION",
-            "mode_exploitation": "EXPLOITATION DIRECTE",
-            "code_ape": "6201Z",
-        },
-        "capital": {"montant": 50000.0, "devise": "EUROS", "code_devise": "EUR"},
-        "greffe": {"valeur": "LYON", "code": "6901"},
-        "personne_physique": nobody,
-        "personne_morale": legal,
-    }
-    return {"data": data, "links": {}, "meta": {}}
-
-
-def _agents() -> list[dict[str, Any]]:
-    return [
-        {
-            "numero_identification": None,
-            "type": "personne_physique",
-            "fonction": "PRESIDENT",
-            "nom": "EXEMPLE",
-            "prenom": "Camille",
-            "date_naissance": "1979-04",
-            "raison_sociale": None,
-        },
-        {
-            "numero_identification": AUDITOR,
-            "type": "personne_morale",
-            "fonction": "COMMISSAIRE AUX COMPTES TITULAIRE",
-            "nom": None,
-            "prenom": None,
-            "date_naissance": None,
-            "raison_sociale": "AUDIT IMAGINAIRE",
-        },
-    ]
-
-
-def _sum(number: str) -> int:
-    doubled = [int(d) * (1 + n % 2) for n, d in enumerate(reversed(number))]
-    return sum(d - 9 if d > 9 else d for d in doubled)  # noqa: PLR2004 - Luhn
