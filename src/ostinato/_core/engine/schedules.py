@@ -156,51 +156,44 @@ class ScheduleSummary:
     tenant_id: str
     name: str
     key: str | None
+    """The entity that it belongs to."""
     owner: str | None
+    """The application that declares it."""
     kind: str
     queue: str | None
     rule: str
     zone: str
     paused: bool
     error: str | None
-    """Why it was paused by the engine."""
+    """Why the engine paused it."""
     next_at: datetime | None
+    """When it fires next; None: it is paused, or over."""
     slot_local: datetime | None
     missed: int | None
     """Slots missed since the last fire."""
 
 
 @dataclass(frozen=True, slots=True)
-class ScheduleDetails:
+class ScheduleDetails(ScheduleSummary):
     """Everything about one schedule."""
 
-    id: int
-    tenant_id: str
-    name: str
-    key: str | None
-    owner: str | None
-    kind: str
-    queue: str | None
     priority: int | None
     args: Any
-    rule: str
-    zone: str
     gap: Gap
+    """What becomes of a time that does not exist."""
     overlap: Overlap
+    """Which of two is meant by a time that comes twice."""
     starts_at: datetime | None
     ends_at: datetime | None
     catch_up: CatchUp
+    """Which of the slots fire that were missed in an outage."""
     catch_up_most: int
     catch_up_seconds: float | None
     grace_seconds: float
     jitter_seconds: float
     created_at: datetime
     timed_at: datetime
-    paused: bool
-    error: str | None
-    next_at: datetime | None
-    slot_local: datetime | None
-    missed: int | None
+    """When its times were set last."""
 
 
 async def upsert(conn: Connection, schedule: Schedule) -> Written:
