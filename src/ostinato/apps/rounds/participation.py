@@ -13,8 +13,8 @@ from psycopg import AsyncConnection
 
 from ostinato.apps.rounds import groups
 from ostinato.apps.rounds.groups import Person
+from ostinato.apps.rounds.queries import QUERIES
 from ostinato.apps.rounds.rules import sees_others
-from ostinato.apps.rounds.service import rows, value
 from ostinato.errors import Forbidden, InvalidInput, NotFound
 
 __all__ = [
@@ -128,7 +128,7 @@ async def submit(conn: Connection, who: Person, round_id: int, body: str) -> Sub
     """Submit, or change what was submitted, while the round is open."""
     await _taking_part(conn, who, round_id)
     params = {"tenant_id": who.tenant_id, "round_id": round_id, "user_id": who.user_id}
-    return (await rows(conn, Submission, "put_submission", **params, body=body))[0]
+    return (await QUERIES.rows_as(Submission, conn, "put_submission", **params, body=body))[0]
 
 
 async def comment(
@@ -138,8 +138,8 @@ async def comment(
     await _taking_part(conn, who, round_id)
     await _check_submission(conn, round_id, submission_id)
     params = {"tenant_id": who.tenant_id, "round_id": round_id, "user_id": who.user_id}
-    found = await rows(
-        conn, Comment, "add_comment", **params, submission_id=submission_id, body=body
+    found = await QUERIES.rows_as(
+        Comment, conn, "add_comment", **params, submission_id=submission_id, body=body
     )
     return found[0]
 
@@ -161,9 +161,9 @@ async def vote(
     await _check_submission(conn, round_id, submission_id)
     if member_id is not None:
         params = {"group_id": found.group_id, "user_id": member_id}
-        if not await value(conn, "is_member", **params):
+        if not await QUERIES.value(conn, "is_member", **params):
             raise NotFound("the group has no such member", group_id=found.group_id)
-    await value(
+    await QUERIES.value(
         conn,
         "put_vote",
         tenant_id=who.tenant_id,
@@ -179,8 +179,8 @@ async def submissions(
 ) -> list[Submission]:
     """What was submitted, as far as the person may see it."""
     only = await _seen_by(conn, who, round_id)
-    return await rows(
-        conn, Submission, "submissions", round_id=round_id, user_id=only, after=after, most=most
+    return await QUERIES.rows_as(
+        Submission, conn, "submissions", round_id=round_id, user_id=only, after=after, most=most
     )
 
 
@@ -189,8 +189,8 @@ async def comments(
 ) -> list[Comment]:
     """What was commented, as far as the person may see it."""
     only = await _seen_by(conn, who, round_id)
-    return await rows(
-        conn, Comment, "comments", round_id=round_id, user_id=only, after=after, most=most
+    return await QUERIES.rows_as(
+        Comment, conn, "comments", round_id=round_id, user_id=only, after=after, most=most
     )
 
 
@@ -198,7 +198,7 @@ async def votes(conn: Connection, who: Person, round_id: int) -> list[Tally]:
     """How the votes stand; nothing, as long as the person may not see it."""
     if await _seen_by(conn, who, round_id) is not None:
         return []
-    return await rows(conn, Tally, "votes", round_id=round_id)
+    return await QUERIES.rows_as(Tally, conn, "votes", round_id=round_id)
 
 
 async def _rounds(
@@ -210,9 +210,9 @@ async def _rounds(
     before: date | None = None,
     most: int,
 ) -> list[DailyRound]:
-    return await rows(
-        conn,
+    return await QUERIES.rows_as(
         DailyRound,
+        conn,
         "rounds",
         group_id=group_id,
         round_id=round_id,
@@ -225,13 +225,13 @@ async def _rounds(
 async def _taking_part(conn: Connection, who: Person, round_id: int) -> DailyRound:
     """The round, if the person is a member of its group; others only look on."""
     found = await show(conn, who, round_id)
-    if not await value(conn, "is_member", group_id=found.group_id, user_id=who.user_id):
+    if not await QUERIES.value(conn, "is_member", group_id=found.group_id, user_id=who.user_id):
         raise Forbidden("only members of the group take part", needs=["member of the group"])
     return found
 
 
 async def _check_submission(conn: Connection, round_id: int, submission_id: int | None) -> None:
-    if submission_id is not None and not await value(
+    if submission_id is not None and not await QUERIES.value(
         conn, "has_submission", round_id=round_id, submission_id=submission_id
     ):
         raise NotFound(
@@ -242,7 +242,7 @@ async def _check_submission(conn: Connection, round_id: int, submission_id: int 
 async def _seen_by(conn: Connection, who: Person, round_id: int) -> str | None:
     """Whose contributions are shown: the person's own, or (None) those of all."""
     found = await show(conn, who, round_id)
-    took_part = await value(conn, "has_taken_part", round_id=round_id, user_id=who.user_id)
+    took_part = await QUERIES.value(conn, "has_taken_part", round_id=round_id, user_id=who.user_id)
     everything = sees_others(
         is_closed=found.status == "closed", took_part=bool(took_part), manages=who.manages
     )
