@@ -14,14 +14,12 @@ from ostinato.apps.rounds.queries import QUERIES
 from ostinato.apps.rounds.rules import parse_drop_time, zone_of
 from ostinato.apps.rounds.service import retime_set
 from ostinato.apps.rounds.settings import RoundsSettings
+from ostinato.apps.rounds.views import MemberView, PromptView, SettingsView
 from ostinato.errors import Conflict, Forbidden, NotFound
 
 __all__ = [
     "Group",
-    "Member",
     "Person",
-    "Prompt",
-    "Settings",
     "add",
     "add_prompt",
     "change",
@@ -68,44 +66,6 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
-    """The settings of a group.
-
-    None means the installation's default; `effective_*` holds the resolved value.
-    """
-
-    drop_time: time | None
-    zone: str | None
-    notifications_enabled: bool
-    effective_drop_time: time
-    effective_zone: str
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """A member and its preferences."""
-
-    user_id: str
-    mute: bool
-    push: bool
-    joined_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    """A prompt of a group."""
-
-    id: int
-    type: str
-    title: str
-    body: str
-    metadata: dict[str, Any]
-    tags: list[str]
-    is_active: bool
-    created_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
 class Found:
     """A group that an operator named."""
 
@@ -122,15 +82,17 @@ def timing_of(group: Group | Found, settings: RoundsSettings) -> Timing:
     return Timing(group.drop_time or settings.default_drop_time, group.zone or settings.zone)
 
 
-def settings_of(group: Group, settings: RoundsSettings) -> Settings:
+def settings_of(group: Group, settings: RoundsSettings) -> SettingsView:
     """Return the settings of a group and what they resolve to."""
     timing = timing_of(group, settings)
-    return Settings(
-        group.drop_time,
-        group.zone,
-        group.notifications_enabled is not False,
-        timing.drop_time,
-        timing.zone,
+    return SettingsView.model_validate(
+        {
+            "drop_time": group.drop_time,
+            "zone": group.zone,
+            "notifications_enabled": group.notifications_enabled is not False,
+            "effective_drop_time": timing.drop_time,
+            "effective_zone": timing.zone,
+        }
     )
 
 
@@ -226,10 +188,10 @@ async def change_settings(
     return await show(conn, who, group_id)
 
 
-async def members(conn: Connection, who: Person, group_id: int) -> list[Member]:
+async def members(conn: Connection, who: Person, group_id: int) -> list[MemberView]:
     """The members of a group."""
     await show(conn, who, group_id)
-    return await QUERIES.rows_as(Member, conn, "members", group_id=group_id)
+    return await QUERIES.rows_as(MemberView, conn, "members", group_id=group_id)
 
 
 async def put_member(
@@ -241,7 +203,7 @@ async def put_member(
     mute: bool | None = None,
     push: bool | None = None,
     most: int = 2000,
-) -> Member:
+) -> MemberView:
     """Add a member, or change its preferences: those of others only as somebody who manages."""
     group = await show(conn, who, group_id)
     if not who.manages and (user_id != who.user_id or not group.is_member):
@@ -267,18 +229,18 @@ async def remove_member(conn: Connection, who: Person, group_id: int, user_id: s
 
 async def list_prompts(
     conn: Connection, who: Person, group_id: int, after: int = 0, most: int = PAGE
-) -> list[Prompt]:
+) -> list[PromptView]:
     """The prompts of a group."""
     await show(conn, who, group_id)
     return await QUERIES.rows_as(
-        Prompt, conn, "prompts", group_id=group_id, prompt_id=None, after=after, most=most
+        PromptView, conn, "prompts", group_id=group_id, prompt_id=None, after=after, most=most
     )
 
 
-async def show_prompt(conn: Connection, group_id: int, prompt_id: int) -> Prompt:
+async def show_prompt(conn: Connection, group_id: int, prompt_id: int) -> PromptView:
     """One prompt."""
     found = await QUERIES.rows_as(
-        Prompt, conn, "prompts", group_id=group_id, prompt_id=prompt_id, after=0, most=1
+        PromptView, conn, "prompts", group_id=group_id, prompt_id=prompt_id, after=0, most=1
     )
     if not found:
         raise NotFound(f"group {group_id} has no prompt {prompt_id}", prompt_id=prompt_id)
@@ -287,7 +249,7 @@ async def show_prompt(conn: Connection, group_id: int, prompt_id: int) -> Prompt
 
 async def add_prompt(
     conn: Connection, who: Person, group_id: int, given: Mapping[str, Any]
-) -> Prompt:
+) -> PromptView:
     """Add a prompt; it may be chosen from now on."""
     await show(conn, who, group_id)
     values = dict(given) | {"metadata": Jsonb(given["metadata"], _dump)}
@@ -299,7 +261,7 @@ async def add_prompt(
 
 async def change_prompt(
     conn: Connection, who: Person, group_id: int, prompt_id: int, given: Mapping[str, Any]
-) -> Prompt:
+) -> PromptView:
     """Change a prompt; rounds that were opened with it stay as they are."""
     await show(conn, who, group_id)
     names = ("type", "title", "body", "metadata", "tags", "is_active")
@@ -336,9 +298,9 @@ async def _put(
     *,
     mute: bool | None = None,
     push: bool | None = None,
-) -> Member:
+) -> MemberView:
     params = {"tenant_id": who.tenant_id, "group_id": group_id, "user_id": user_id}
-    found = await QUERIES.rows_as(Member, conn, "put_member", **params, mute=mute, push=push)
+    found = await QUERIES.rows_as(MemberView, conn, "put_member", **params, mute=mute, push=push)
     return found[0]
 
 

@@ -102,13 +102,8 @@ async def change_group(caller: Who, group_id: Id, body: views.GroupChange) -> An
         return await groups.change(conn, who, group_id, name=body.name, is_active=body.is_active)
 
 
-@router.get(
-    "/groups/{group_id}/settings",
-    needs=READ,
-    raises=(NotFound,),
-    response_model=views.SettingsView,
-)
-async def show_settings(caller: Who, group_id: Id) -> Any:  # noqa: ANN401 - see the model
+@router.get("/groups/{group_id}/settings", needs=READ, raises=(NotFound,))
+async def show_settings(caller: Who, group_id: Id) -> views.SettingsView:
     """The settings of a group, and what follows from them and the installation's."""
     async with _acting(caller) as (conn, who):
         group = await groups.show(conn, who, group_id)
@@ -141,25 +136,17 @@ async def list_openings(caller: Who, group_id: Id, count: Count = 14) -> Any:  #
     return rules.openings(now, timing, count)
 
 
-@router.get(
-    "/groups/{group_id}/members",
-    needs=READ,
-    raises=(NotFound,),
-    response_model=list[views.MemberView],
-)
-async def list_members(caller: Who, group_id: Id) -> Any:  # noqa: ANN401 - see the model
+@router.get("/groups/{group_id}/members", needs=READ, raises=(NotFound,))
+async def list_members(caller: Who, group_id: Id) -> list[views.MemberView]:
     """The members of a group."""
     async with _acting(caller) as (conn, who):
         return await groups.members(conn, who, group_id)
 
 
-@router.put(
-    "/groups/{group_id}/members/{user_id}",
-    needs=TAKE_PART,
-    raises=(NotFound, Conflict),
-    response_model=views.MemberView,
-)
-async def put_member(caller: Who, group_id: Id, user_id: UserId, body: views.Preferences) -> Any:  # noqa: ANN401 - see the model
+@router.put("/groups/{group_id}/members/{user_id}", needs=TAKE_PART, raises=(NotFound, Conflict))
+async def put_member(
+    caller: Who, group_id: Id, user_id: UserId, body: views.Preferences
+) -> views.MemberView:
     """Add a member (organizers), or change preferences (members: their own)."""
     most = caller.settings(RoundsSettings).max_members
     async with _acting(caller) as (conn, who):
@@ -177,13 +164,10 @@ async def remove_member(caller: Who, group_id: Id, user_id: UserId) -> None:
         await groups.remove_member(conn, who, group_id, user_id)
 
 
-@router.get(
-    "/groups/{group_id}/prompts",
-    needs=MANAGE,
-    raises=(NotFound,),
-    response_model=list[views.PromptView],
-)
-async def list_prompts(caller: Who, group_id: Id, after: After = 0, most: Most = 100) -> Any:  # noqa: ANN401 - see the model
+@router.get("/groups/{group_id}/prompts", needs=MANAGE, raises=(NotFound,))
+async def list_prompts(
+    caller: Who, group_id: Id, after: After = 0, most: Most = 100
+) -> list[views.PromptView]:
     """The prompts of a group: for those who keep it, members see each in its time."""
     async with _acting(caller) as (conn, who):
         return await groups.list_prompts(conn, who, group_id, after, most)
@@ -202,97 +186,70 @@ async def add_prompt(caller: Who, key: Key, group_id: Id, body: views.NewPrompt)
         if once.is_new:
             given = body.model_dump()
             made = await groups.add_prompt(once.conn, _person(caller), group_id, given)
-            once.reply(201, views.PromptView.model_validate(made))
+            once.reply(201, made)
     return once.response()
 
 
-@router.get(
-    "/groups/{group_id}/prompts/{prompt_id}",
-    needs=MANAGE,
-    raises=(NotFound,),
-    response_model=views.PromptView,
-)
-async def show_prompt(caller: Who, group_id: Id, prompt_id: Id) -> Any:  # noqa: ANN401 - see the model
+@router.get("/groups/{group_id}/prompts/{prompt_id}", needs=MANAGE, raises=(NotFound,))
+async def show_prompt(caller: Who, group_id: Id, prompt_id: Id) -> views.PromptView:
     """One prompt of a group."""
     async with _acting(caller) as (conn, who):
         await groups.show(conn, who, group_id)
         return await groups.show_prompt(conn, group_id, prompt_id)
 
 
-@router.patch(
-    "/groups/{group_id}/prompts/{prompt_id}",
-    needs=MANAGE,
-    raises=(NotFound,),
-    response_model=views.PromptView,
-)
-async def change_prompt(caller: Who, group_id: Id, prompt_id: Id, body: views.PromptChange) -> Any:  # noqa: ANN401 - see the model
+@router.patch("/groups/{group_id}/prompts/{prompt_id}", needs=MANAGE, raises=(NotFound,))
+async def change_prompt(
+    caller: Who, group_id: Id, prompt_id: Id, body: views.PromptChange
+) -> views.PromptView:
     """Change or retire a prompt; rounds that were opened with it stay as they are."""
     async with _acting(caller) as (conn, who):
         return await groups.change_prompt(conn, who, group_id, prompt_id, body.model_dump())
 
 
-@router.get(
-    "/groups/{group_id}/rounds/current",
-    needs=READ,
-    raises=(NotFound,),
-    response_model=views.RoundView,
-)
-async def show_current(caller: Who, group_id: Id) -> Any:  # noqa: ANN401 - see the model
+@router.get("/groups/{group_id}/rounds/current", needs=READ, raises=(NotFound,))
+async def show_current(caller: Who, group_id: Id) -> views.RoundView:
     """The round that is open."""
     async with _acting(caller) as (conn, who):
         return await participation.current(conn, who, group_id)
 
 
-@router.get(
-    "/groups/{group_id}/rounds",
-    needs=READ,
-    raises=(NotFound,),
-    response_model=list[views.RoundView],
-)
-async def list_rounds(caller: Who, group_id: Id, before: Before = None, most: Most = 100) -> Any:  # noqa: ANN401 - see the model
+@router.get("/groups/{group_id}/rounds", needs=READ, raises=(NotFound,))
+async def list_rounds(
+    caller: Who, group_id: Id, before: Before = None, most: Most = 100
+) -> list[views.RoundView]:
     """The rounds of a group, newest first; closed ones can only be read."""
     async with _acting(caller) as (conn, who):
         return await participation.history(conn, who, group_id, before, most)
 
 
-@router.get("/rounds/{round_id}", needs=READ, raises=(NotFound,), response_model=views.RoundView)
-async def show_round(caller: Who, round_id: Id) -> Any:  # noqa: ANN401 - see the model
+@router.get("/rounds/{round_id}", needs=READ, raises=(NotFound,))
+async def show_round(caller: Who, round_id: Id) -> views.RoundView:
     """One round."""
     async with _acting(caller) as (conn, who):
         return await participation.show(conn, who, round_id)
 
 
-@router.get(
-    "/rounds/{round_id}/submissions",
-    needs=READ,
-    raises=(NotFound,),
-    response_model=list[views.SubmissionView],
-)
-async def list_submissions(caller: Who, round_id: Id, after: After = 0, most: Most = 100) -> Any:  # noqa: ANN401 - see the model
+@router.get("/rounds/{round_id}/submissions", needs=READ, raises=(NotFound,))
+async def list_submissions(
+    caller: Who, round_id: Id, after: After = 0, most: Most = 100
+) -> list[views.SubmissionView]:
     """What was submitted: one's own, and that of others after taking part or closing."""
     async with _acting(caller) as (conn, who):
         return await participation.submissions(conn, who, round_id, after, most)
 
 
-@router.put(
-    "/rounds/{round_id}/submission",
-    needs=TAKE_PART,
-    raises=(NotFound, Conflict),
-    response_model=views.SubmissionView,
-)
-async def submit(caller: Who, round_id: Id, body: views.NewSubmission) -> Any:  # noqa: ANN401 - see the model
+@router.put("/rounds/{round_id}/submission", needs=TAKE_PART, raises=(NotFound, Conflict))
+async def submit(caller: Who, round_id: Id, body: views.NewSubmission) -> views.SubmissionView:
     """Submit, or change what was submitted, while the round is open."""
     async with _acting(caller) as (conn, who):
         return await participation.submit(conn, who, round_id, body.body)
 
 
-@router.get(
-    "/rounds/{round_id}/comments",
-    needs=READ,
-    raises=(NotFound,),
-    response_model=list[views.CommentView],
-)
-async def list_comments(caller: Who, round_id: Id, after: After = 0, most: Most = 100) -> Any:  # noqa: ANN401 - see the model
+@router.get("/rounds/{round_id}/comments", needs=READ, raises=(NotFound,))
+async def list_comments(
+    caller: Who, round_id: Id, after: After = 0, most: Most = 100
+) -> list[views.CommentView]:
     """What was commented, as far as the caller may see it."""
     async with _acting(caller) as (conn, who):
         return await participation.comments(conn, who, round_id, after, most)
@@ -312,17 +269,12 @@ async def add_comment(caller: Who, key: Key, round_id: Id, body: views.NewCommen
             made = await participation.comment(
                 once.conn, _person(caller), round_id, body.body, body.submission_id
             )
-            once.reply(201, views.CommentView.model_validate(made))
+            once.reply(201, made)
     return once.response()
 
 
-@router.get(
-    "/rounds/{round_id}/votes",
-    needs=READ,
-    raises=(NotFound,),
-    response_model=list[views.TallyView],
-)
-async def list_votes(caller: Who, round_id: Id) -> Any:  # noqa: ANN401 - see the model
+@router.get("/rounds/{round_id}/votes", needs=READ, raises=(NotFound,))
+async def list_votes(caller: Who, round_id: Id) -> list[views.TallyView]:
     """How the votes stand, as far as the caller may see it."""
     async with _acting(caller) as (conn, who):
         return await participation.votes(conn, who, round_id)
@@ -339,8 +291,8 @@ async def vote(caller: Who, round_id: Id, body: views.Vote) -> None:
         )
 
 
-@router.get("/figures", needs=FIGURES, response_model=list[views.FiguresView])
-async def show_figures(caller: Who) -> Any:  # noqa: ANN401 - see the model
+@router.get("/figures", needs=FIGURES)
+async def show_figures(caller: Who) -> list[views.FiguresView]:
     """What the jobs did in the last hour, for all tenants together."""
     async with caller.client.transaction() as conn:
         return await service.figures(conn, LAST_HOUR)

@@ -24,13 +24,13 @@ from ostinato.apps.rounds.rules import (
     round_instants,
 )
 from ostinato.apps.rounds.settings import RoundsSettings
+from ostinato.apps.rounds.views import FiguresView
 from ostinato.errors import InvalidInput
 from ostinato.tenants import current_correlation
 
 __all__ = [
     "Days",
     "Due",
-    "Figures",
     "Opened",
     "close_set",
     "create_set",
@@ -80,23 +80,6 @@ class Opened(NamedTuple):
     missed: bool
     told: bool
     lateness: float
-
-
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """What a job did of late."""
-
-    job: str
-    runs: int
-    groups: int
-    failed: int
-    seconds: float
-    """How long a run took, on average."""
-    worst_seconds: float
-    worst_lateness: float
-    """Between when something was due and when it was done, at worst."""
-    groups_per_minute: float
-    last_ended_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,9 +305,9 @@ async def note_failure(conn: Connection, job: JobName, due: Due, error: str) -> 
     return bool(found)
 
 
-async def figures(conn: Connection, period: timedelta) -> list[Figures]:
+async def figures(conn: Connection, period: timedelta) -> list[FiguresView]:
     """What the jobs did within a period."""
-    return await QUERIES.rows_as(Figures, conn, "figures", period=period)
+    return await QUERIES.rows_as(FiguresView, conn, "figures", period=period)
 
 
 async def failures_by_type(conn: Connection, period: timedelta) -> list[dict[str, Any]]:
