@@ -12,7 +12,7 @@ from ostinato import Worker
 from ostinato._core.base.errors import OstinatoError
 from ostinato._core.base.settings import Settings
 from ostinato.apps.rounds import APP
-from ostinato.apps.rounds.runs import MOST_ALONE
+from ostinato.apps.rounds.batches import MOST_ALONE
 from tests.apps.rounds.town import Town
 from tests.db.waiting import until_async
 from tests.runtime.lab import running

@@ -9,12 +9,12 @@ import contextlib
 import os
 from pathlib import Path
 
-from ostinato.apps.watchfolder import duplicates
-from ostinato.apps.watchfolder.arrivals import arrive
-from ostinato.apps.watchfolder.finishing import finish_error, sweep_finished
 from ostinato.apps.watchfolder.folders import Folders
-from ostinato.apps.watchfolder.memory import INDEXED, Tick, log
 from ostinato.apps.watchfolder.model import FINAL, JOB_KEY, Document, Index, in_hand
+from ostinato.apps.watchfolder.tick import duplicates
+from ostinato.apps.watchfolder.tick.arrivals import arrive
+from ostinato.apps.watchfolder.tick.context import INDEXED, Tick, log
+from ostinato.apps.watchfolder.tick.finishing import finish_error, sweep_finished
 from ostinato.apps.watchfolder.utils import (
     move_atomic,
     move_unique,
@@ -77,9 +77,9 @@ def recover(tick: Tick) -> None:
         tick.memory.unrecovered.add(folder.name)
     recover_rest(tick)
     _give_up_lost(tick)
-    with tick.guarded("duplicates_not_mended"):
-        duplicates.mend(tick)
-    metrics = tick.config["metrics"]
+    with tick.guarded("reports_not_restored"):
+        duplicates.restore_reports(tick)
+    metrics = tick.metrics
     states = [entry.get("state") for entry in tick.jobs.values()]
     refused = sum(1 for _ in tick.folders.error.glob("empty-*/error.json"))
     metrics["done"], metrics["error"] = states.count("DONE"), states.count("ERROR") + refused
@@ -111,7 +111,7 @@ def _give_up_lost(tick: Tick) -> None:
         entry |= {"state": "ERROR", "errorCode": "LOST", "cause": cause, "seq": seq}
         entry["finishedAt"] = at
         told = {**entry, "history": [{"seq": seq, "state": "ERROR", "at": at}], "updatedAt": at}
-        tick.tell({"kind": "job", "jobKey": job_key, **told})
+        tick.emit({"kind": "job", "jobKey": job_key, **told})
 
 
 def _recover_job(tick: Tick, folder: Path) -> None:
@@ -128,7 +128,7 @@ def _recover_job(tick: Tick, folder: Path) -> None:
         arrive(tick, job_key, document)
         return
     tick.learn(document)
-    tick.tell({"kind": "job", "recovered": True, **document})
+    tick.emit({"kind": "job", "recovered": True, **document})
     if document["state"] in FINAL:
         if document["state"] == "ERROR":
             finish_error(tick, job_key)

@@ -1,4 +1,4 @@
-"""Tending without services: what is told, what is refused, and how a tending ends."""
+"""A watcher without services: what is emitted, what is rejected, and how it ends."""
 
 import asyncio
 import contextlib
@@ -14,14 +14,16 @@ from psycopg import AsyncConnection
 
 from ostinato._core.base import flow
 from ostinato._core.base.errors import NotConfigured
-from ostinato.apps.watchfolder import decisions, main
-from ostinato.apps.watchfolder.duplicates import held
 from ostinato.apps.watchfolder.folders import Folders
-from ostinato.apps.watchfolder.local import Local
 from ostinato.apps.watchfolder.model import Document
 from ostinato.apps.watchfolder.service import Place
 from ostinato.apps.watchfolder.settings import WatchfolderSettings
-from ostinato.apps.watchfolder.tending import Tending
+from ostinato.apps.watchfolder.station import processes
+from ostinato.apps.watchfolder.station.processes import ServiceProcess
+from ostinato.apps.watchfolder.tick import decisions
+from ostinato.apps.watchfolder.tick.duplicates import held
+from ostinato.apps.watchfolder.tick.orchestrator import Orchestrator
+from ostinato.apps.watchfolder.watcher import Watcher
 from tests.apps.watchfolder.engine import PATH, Office
 
 KEY = f"{'ab' * 32}__{'0' * 16}"
@@ -29,7 +31,7 @@ HELD = "20260101T000000000000Z__b.pdf"
 
 
 @dataclass
-class Keeper:
+class Owner:
     """The context of a job, without one."""
 
     office: Office
@@ -42,20 +44,21 @@ class Keeper:
             yield conn
 
 
-async def tended(office: Office, **more: Any) -> tuple[Tending, Folders, Place]:  # noqa: ANN401 - as Tending
+async def watched(office: Office, **more: Any) -> tuple[Watcher, Folders, Place]:  # noqa: ANN401 - as Watcher
     folders = await office.make("courrier")
     folder_id = await office.lab.value("select id from watchfolder.folder")
     place = Place("acme", folder_id, "courrier")
-    config = WatchfolderSettings.load().config(folders, "fra+eng")
-    config |= {"prep_url": "http://127.0.0.1:1", "ocr_url": "http://127.0.0.1:1"}
-    return Tending(Keeper(office), place, folders, config, **more), folders, place
+    nowhere = "http://127.0.0.1:1"
+    options = WatchfolderSettings.load().options("fra+eng", prep_url=nowhere, ocr_url=nowhere)
+    orchestrator = Orchestrator(folders, options)
+    return Watcher(Owner(office), place, orchestrator, **more), folders, place
 
 
-async def look(tending: Tending) -> None:
-    """Tell, and see what is held, whenever that was done last."""
-    tending._reconciled = float("-inf")
+async def look(watcher: Watcher) -> None:
+    """Record, and see what is held, whenever that was done last."""
+    watcher._reconciled = float("-inf")
     with flow.flow(tenant="acme", correlation="test"):
-        await tending._tell()
+        await watcher._record()
 
 
 def document(job_key: str = KEY, **more: object) -> Document:
@@ -66,27 +69,27 @@ def document(job_key: str = KEY, **more: object) -> Document:
 
 
 async def test_a_decision_that_could_not_be_done_can_be_taken_anew(office: Office) -> None:
-    tending, folders, _ = await tended(office)
+    watcher, folders, _ = await watched(office)
     place = folders.hold / KEY
     place.mkdir()
     (place / HELD).write_bytes(b"again")
     (folders.hold / "@eaDir").mkdir()  # as a NAS makes it
     (folders.hold / "@eaDir" / "x").write_bytes(b"x")
     index: Document = {"jobs": {KEY: {"state": "ERROR"}}, "forced": {}}
-    at = main._tick({}, index, folders.index_file, None, {"folders": folders})
+    at = Orchestrator(folders, index=index).new_tick(None)
     path = f"{PATH}/courrier/duplicates/{KEY}/decision"
-    await look(tending)
+    await look(watcher)
 
     first = await office.api.call("POST", path, json={"action": "USE_EXISTING_RESULT"})
     second = await office.api.call("POST", path, json={"action": "DISCARD"})
-    await look(tending)
+    await look(watcher)
     decisions.apply_decisions(at)
-    await look(tending)
+    await look(watcher)
     (pending,) = (await office.get("courrier/duplicates"))["duplicates"]
     again = await office.api.call("POST", path, json={"action": "FORCE_REPROCESS"})
-    await look(tending)
+    await look(watcher)
     decisions.apply_decisions(at)
-    await look(tending)
+    await look(watcher)
 
     assert (first.status_code, second.status_code, again.status_code) == (202, 409, 202)
     assert pending["state"] == "DUPLICATE_PENDING"
@@ -100,43 +103,43 @@ async def test_a_decision_that_could_not_be_done_can_be_taken_anew(office: Offic
 
 
 async def test_one_job_that_the_database_refuses_stops_no_other(office: Office) -> None:
-    tending, _, place = await tended(office)
+    watcher, _, place = await watched(office)
     strange = {"code": "WORKER_CRASHED", "message": "half \ud800 and \0 nothing", "\0": ["\0"]}
     for told in (
         document(cause=strange, message="a \0 in it"),
         document("no-job-key"),
         document(f"{'cd' * 32}__{'0' * 16}"),
     ):
-        tending._hear(told)
+        watcher._hear(told)
 
-    await look(tending)
+    await look(watcher)
 
     kept = await office.get("courrier/jobs")
     assert sorted(job["job_key"][:2] for job in kept["jobs"]) == ["ab", "cd"]
     causes = [job["cause"] for job in kept["jobs"] if job["cause"]]
     assert causes == [{"code": "WORKER_CRASHED", "message": "half ? and  nothing", "": [""]}]
-    assert not tending._config["settled"]("no-job-key")  # its folder is not removed
-    assert tending._config["settled"](KEY)
-    tending._noted = float("-inf")
-    await look(tending)
+    assert not watcher._is_recorded("no-job-key")  # its folder is not removed
+    assert watcher._is_recorded(KEY)
+    watcher._noted = float("-inf")
+    await look(watcher)
     assert "job_not_kept: no-job-key" in (await office.get("courrier"))["problem"]
     assert len(await office.told("watchfolder.job_changed")) == 2
     assert place.name == "courrier"
 
 
 async def test_a_file_that_is_refused_is_an_event(office: Office) -> None:
-    tending, _, _ = await tended(office)
+    watcher, _, _ = await watched(office)
     cause = {"code": "EMPTY", "message": "the file is empty"}
-    tending._hear({"kind": "refused", "fileName": "a.pdf", "cause": cause, "at": "now"})
+    watcher._hear({"kind": "refused", "fileName": "a.pdf", "cause": cause, "at": "now"})
 
-    await look(tending)
-    await look(tending)
+    await look(watcher)
+    await look(watcher)
 
     (told,) = await office.told("watchfolder.file_refused")
     assert (told["file_name"], told["code"], told["folder"]) == ("a.pdf", "EMPTY", "courrier")
 
 
-async def test_a_tending_that_is_cancelled_ends_only_when_its_tick_has(
+async def test_a_watcher_that_is_cancelled_ends_only_when_its_tick_has(
     office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever comes next must not find files that are still being moved."""
@@ -147,13 +150,15 @@ async def test_a_tending_that_is_cancelled_ends_only_when_its_tick_has(
         go.wait(60)
         return {"problems": []}
 
-    monkeypatch.setattr(main, "process_tick", slow)
-    tending, _, _ = await tended(office)
-    task = asyncio.create_task(tending.run())
+    monkeypatch.setattr(Orchestrator, "tick", slow)
+    watcher, _, _ = await watched(office)
+    task = asyncio.create_task(watcher.run())
     await asyncio.to_thread(entered.wait, 60)
 
     task.cancel()
-    await asyncio.to_thread(tending._config["halt"].wait, 60)  # the tick in hand is asked to end
+    await asyncio.to_thread(
+        watcher._orchestrator.hooks.halt.wait, 60
+    )  # the tick in hand is asked to end
     task.cancel()
     assert not task.done()
     go.set()
@@ -162,14 +167,14 @@ async def test_a_tending_that_is_cancelled_ends_only_when_its_tick_has(
         await task
 
 
-async def test_a_tending_after_a_crash_comes_back_with_a_verdict(
+async def test_a_watcher_after_a_crash_comes_back_with_a_verdict(
     office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A job that took workers down is a suspect, and a worker has one of them at a time."""
-    monkeypatch.setattr(main, "process_tick", lambda *_: {"problems": []})
-    tending, _, _ = await tended(office, renew_seconds=1e-9)
+    monkeypatch.setattr(Orchestrator, "tick", lambda *_: {"problems": []})
+    watcher, _, _ = await watched(office, renew_seconds=1e-9)
 
-    assert await tending.run() == "renew"
+    assert await watcher.run() == "renew"
 
 
 @pytest.mark.parametrize(
@@ -178,12 +183,12 @@ async def test_a_tending_after_a_crash_comes_back_with_a_verdict(
 def test_a_tenant_is_a_folder_below_the_root_whatever_its_id(tmp_path: Path, tenant: str) -> None:
     chosen = WatchfolderSettings(root=str(tmp_path / "root"))
 
-    path = chosen.folders(tenant, "courrier").incoming.parent
+    path = chosen.folders("data", tenant, "courrier").incoming.parent
 
     assert path.parent.parent == tmp_path / "root"
     assert path.parent.name.startswith("t-")
-    assert path != chosen.folders(f"{tenant}2", "courrier").incoming.parent
-    assert chosen.folders("acme", "x").incoming.parent == tmp_path / "root" / "acme" / "x"
+    assert path != chosen.folders("data", f"{tenant}2", "courrier").incoming.parent
+    assert chosen.folders("data", "acme", "x").incoming.parent == tmp_path / "root" / "acme" / "x"
 
 
 async def test_a_tenant_has_so_many_folders_and_no_more(
@@ -206,20 +211,20 @@ def test_a_service_that_cannot_be_started_is_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = [0.0]
-    monkeypatch.setattr("ostinato.apps.watchfolder.local.sys.executable", "/bin/false")
-    monkeypatch.setattr("ostinato.apps.watchfolder.local.time.monotonic", lambda: clock[0])
-    local = Local("prep", tmp_path, log_to=tmp_path / "log")
+    monkeypatch.setattr(processes.sys, "executable", "/bin/false")  # type: ignore[attr-defined]
+    monkeypatch.setattr(processes.time, "monotonic", lambda: clock[0])  # type: ignore[attr-defined]
+    process = ServiceProcess("prep", tmp_path, log_to=tmp_path / "log")
     with pytest.raises(NotConfigured, match="did not start"):
-        local.start()
+        process.start()
 
-    local.mend()
-    local.mend()  # too soon
-    assert local.starts == 2
+    process.restart_if_dead()
+    process.restart_if_dead()  # too soon
+    assert process.starts == 2
     clock[0] += 1.5
-    local.mend()
-    assert local.starts == 3
+    process.restart_if_dead()
+    assert process.starts == 3
     assert (tmp_path / "log").exists()
-    local.stop()
+    process.stop()
     clock[0] += 100
-    local.mend()
-    assert local.starts == 3
+    process.restart_if_dead()
+    assert process.starts == 3

@@ -1,7 +1,8 @@
-"""PREP and OCR as the orchestrator asks them: submit by jobKey, poll, info, cancel.
+"""PREP and OCR as the orchestrator asks them: submit by jobKey, poll, info.
 
 What goes wrong on the way (no connection, too busy, unknown) is `Unreachable`: not the fault
-of the file.
+of the file. The calls are `requests.get` and `requests.post`, because the specification says that
+tests replace these two; nothing else of ours uses `requests`.
 """
 
 from typing import Any
@@ -11,7 +12,6 @@ import requests
 __all__ = [
     "Away",
     "Unreachable",
-    "cancel_job",
     "fetch_info",
     "poll_job",
     "submit_ocr",
@@ -60,16 +60,6 @@ def poll_job(url: str, job_key: str) -> dict[str, Any]:
     return _answer(_get(f"{url}/jobs/{job_key}"))
 
 
-def cancel_job(url: str, job_key: str, attempt: int) -> None:
-    """Ask a service to stop; that it may be gone already is all the same."""
-    try:
-        requests.delete(
-            f"{url}/jobs/{job_key}", params={"attempt": attempt}, timeout=TIMEOUT, proxies=NO_PROXY
-        )
-    except requests.RequestException:
-        return
-
-
 def _submit(url: str, body: dict[str, object]) -> dict[str, Any]:
     try:
         response = requests.post(f"{url}/jobs", json=body, timeout=TIMEOUT, proxies=NO_PROXY)
@@ -98,10 +88,10 @@ def _answer(response: requests.Response) -> dict[str, Any]:
     if not isinstance(body, dict):
         raise Unreachable("UNREACHABLE", f"the service answered {status}, no object")
     if not 200 <= status < 300:  # noqa: PLR2004 - success
-        told = body.get("detail") or body
-        if status == CONFLICT and isinstance(told, dict) and told.get("code") == "OLD_ATTEMPT":
-            raise OldAttempt(int(told.get("attempt", 0)))
-        raise Unreachable("REFUSED", f"the service answered {status}: {told!r:.300}")
+        said = body.get("detail") or body
+        if status == CONFLICT and isinstance(said, dict) and said.get("code") == "OLD_ATTEMPT":
+            raise OldAttempt(int(said.get("attempt", 0)))
+        raise Unreachable("REFUSED", f"the service answered {status}: {said!r:.300}")
     return body
 
 

@@ -5,23 +5,19 @@ Who may see it is decided here: while a round is open, others' contributions are
 took part themselves; a closed round is an archive that every member may read.
 """
 
-from dataclasses import dataclass
-from datetime import date, datetime, time
+from datetime import date
 from typing import Any
 
 from psycopg import AsyncConnection
 
 from ostinato.apps.rounds import groups
 from ostinato.apps.rounds.groups import Person
+from ostinato.apps.rounds.queries import QUERIES
 from ostinato.apps.rounds.rules import sees_others
-from ostinato.apps.rounds.service import rows, value
+from ostinato.apps.rounds.views import CommentView, RoundView, SubmissionView, TallyView
 from ostinato.errors import Forbidden, InvalidInput, NotFound
 
 __all__ = [
-    "Comment",
-    "DailyRound",
-    "Submission",
-    "Tally",
     "comment",
     "comments",
     "current",
@@ -37,60 +33,7 @@ Connection = AsyncConnection[Any]
 PAGE = 100
 
 
-@dataclass(frozen=True, slots=True)
-class DailyRound:
-    """A round; its prompt shows when it is open."""
-
-    id: int
-    group_id: int
-    scheduled_for_local_date: date
-    status: str
-    drop_time: time
-    zone: str
-    open_at: datetime
-    close_at: datetime
-    missed: bool
-    opened_at: datetime | None
-    closed_at: datetime | None
-    resolved_type: str | None
-    resolved_title: str | None
-    resolved_body: str | None
-    resolved_metadata: dict[str, Any] | None
-    resolved_tags: list[str] | None
-
-
-@dataclass(frozen=True, slots=True)
-class Submission:
-    """What a member submitted."""
-
-    id: int
-    user_id: str
-    body: str
-    created_at: datetime
-    updated_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Comment:
-    """What somebody said about a round, or a submission in it."""
-
-    id: int
-    submission_id: int | None
-    user_id: str
-    body: str
-    created_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """How many votes something has."""
-
-    submission_id: int | None
-    member_id: str | None
-    votes: int
-
-
-async def current(conn: Connection, who: Person, group_id: int) -> DailyRound:
+async def current(conn: Connection, who: Person, group_id: int) -> RoundView:
     """The round of a group that is open: the newest, where two overlap after a new drop time."""
     await groups.show(conn, who, group_id)
     found = await _rounds(conn, group_id=group_id, status="open", most=1)
@@ -105,13 +48,13 @@ async def current(conn: Connection, who: Person, group_id: int) -> DailyRound:
 
 async def history(
     conn: Connection, who: Person, group_id: int, before: date | None = None, most: int = PAGE
-) -> list[DailyRound]:
+) -> list[RoundView]:
     """The rounds of a group, newest first."""
     await groups.show(conn, who, group_id)
     return await _rounds(conn, group_id=group_id, before=before, most=most)
 
 
-async def show(conn: Connection, who: Person, round_id: int) -> DailyRound:
+async def show(conn: Connection, who: Person, round_id: int) -> RoundView:
     """One round of a group that the person has to do with."""
     found = await _rounds(conn, round_id=round_id, most=1)
     missing = NotFound(f"there is no round {round_id}", round_id=round_id)
@@ -124,22 +67,22 @@ async def show(conn: Connection, who: Person, round_id: int) -> DailyRound:
     return found[0]
 
 
-async def submit(conn: Connection, who: Person, round_id: int, body: str) -> Submission:
+async def submit(conn: Connection, who: Person, round_id: int, body: str) -> SubmissionView:
     """Submit, or change what was submitted, while the round is open."""
     await _taking_part(conn, who, round_id)
     params = {"tenant_id": who.tenant_id, "round_id": round_id, "user_id": who.user_id}
-    return (await rows(conn, Submission, "put_submission", **params, body=body))[0]
+    return (await QUERIES.rows_as(SubmissionView, conn, "put_submission", **params, body=body))[0]
 
 
 async def comment(
     conn: Connection, who: Person, round_id: int, body: str, submission_id: int | None
-) -> Comment:
+) -> CommentView:
     """Comment on a round, or on a submission in it, while it is open."""
     await _taking_part(conn, who, round_id)
     await _check_submission(conn, round_id, submission_id)
     params = {"tenant_id": who.tenant_id, "round_id": round_id, "user_id": who.user_id}
-    found = await rows(
-        conn, Comment, "add_comment", **params, submission_id=submission_id, body=body
+    found = await QUERIES.rows_as(
+        CommentView, conn, "add_comment", **params, submission_id=submission_id, body=body
     )
     return found[0]
 
@@ -161,9 +104,9 @@ async def vote(
     await _check_submission(conn, round_id, submission_id)
     if member_id is not None:
         params = {"group_id": found.group_id, "user_id": member_id}
-        if not await value(conn, "is_member", **params):
+        if not await QUERIES.value(conn, "is_member", **params):
             raise NotFound("the group has no such member", group_id=found.group_id)
-    await value(
+    await QUERIES.value(
         conn,
         "put_vote",
         tenant_id=who.tenant_id,
@@ -176,29 +119,29 @@ async def vote(
 
 async def submissions(
     conn: Connection, who: Person, round_id: int, after: int = 0, most: int = PAGE
-) -> list[Submission]:
+) -> list[SubmissionView]:
     """What was submitted, as far as the person may see it."""
     only = await _seen_by(conn, who, round_id)
-    return await rows(
-        conn, Submission, "submissions", round_id=round_id, user_id=only, after=after, most=most
+    return await QUERIES.rows_as(
+        SubmissionView, conn, "submissions", round_id=round_id, user_id=only, after=after, most=most
     )
 
 
 async def comments(
     conn: Connection, who: Person, round_id: int, after: int = 0, most: int = PAGE
-) -> list[Comment]:
+) -> list[CommentView]:
     """What was commented, as far as the person may see it."""
     only = await _seen_by(conn, who, round_id)
-    return await rows(
-        conn, Comment, "comments", round_id=round_id, user_id=only, after=after, most=most
+    return await QUERIES.rows_as(
+        CommentView, conn, "comments", round_id=round_id, user_id=only, after=after, most=most
     )
 
 
-async def votes(conn: Connection, who: Person, round_id: int) -> list[Tally]:
+async def votes(conn: Connection, who: Person, round_id: int) -> list[TallyView]:
     """How the votes stand; nothing, as long as the person may not see it."""
     if await _seen_by(conn, who, round_id) is not None:
         return []
-    return await rows(conn, Tally, "votes", round_id=round_id)
+    return await QUERIES.rows_as(TallyView, conn, "votes", round_id=round_id)
 
 
 async def _rounds(
@@ -209,10 +152,10 @@ async def _rounds(
     status: str | None = None,
     before: date | None = None,
     most: int,
-) -> list[DailyRound]:
-    return await rows(
+) -> list[RoundView]:
+    return await QUERIES.rows_as(
+        RoundView,
         conn,
-        DailyRound,
         "rounds",
         group_id=group_id,
         round_id=round_id,
@@ -222,16 +165,16 @@ async def _rounds(
     )
 
 
-async def _taking_part(conn: Connection, who: Person, round_id: int) -> DailyRound:
+async def _taking_part(conn: Connection, who: Person, round_id: int) -> RoundView:
     """The round, if the person is a member of its group; others only look on."""
     found = await show(conn, who, round_id)
-    if not await value(conn, "is_member", group_id=found.group_id, user_id=who.user_id):
+    if not await QUERIES.value(conn, "is_member", group_id=found.group_id, user_id=who.user_id):
         raise Forbidden("only members of the group take part", needs=["member of the group"])
     return found
 
 
 async def _check_submission(conn: Connection, round_id: int, submission_id: int | None) -> None:
-    if submission_id is not None and not await value(
+    if submission_id is not None and not await QUERIES.value(
         conn, "has_submission", round_id=round_id, submission_id=submission_id
     ):
         raise NotFound(
@@ -242,7 +185,7 @@ async def _check_submission(conn: Connection, round_id: int, submission_id: int 
 async def _seen_by(conn: Connection, who: Person, round_id: int) -> str | None:
     """Whose contributions are shown: the person's own, or (None) those of all."""
     found = await show(conn, who, round_id)
-    took_part = await value(conn, "has_taken_part", round_id=round_id, user_id=who.user_id)
+    took_part = await QUERIES.value(conn, "has_taken_part", round_id=round_id, user_id=who.user_id)
     everything = sees_others(
         is_closed=found.status == "closed", took_part=bool(took_part), manages=who.manages
     )

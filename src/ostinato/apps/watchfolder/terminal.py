@@ -11,7 +11,7 @@ from ostinato.commands import Output, counted, table
 
 if TYPE_CHECKING:
     from ostinato.apps.watchfolder.folders import Folders
-    from ostinato.apps.watchfolder.memory import Memory
+    from ostinato.apps.watchfolder.tick.memory import Memory
 
 __all__ = ["View"]
 

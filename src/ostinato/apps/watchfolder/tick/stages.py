@@ -12,18 +12,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ostinato.apps.watchfolder import remote
 from ostinato.apps.watchfolder.core import is_heartbeat_stale
-from ostinato.apps.watchfolder.finishing import fail, finalize
-from ostinato.apps.watchfolder.memory import Tick, log
 from ostinato.apps.watchfolder.model import INFRASTRUCTURE, PERMANENT, Document, InFlight
+from ostinato.apps.watchfolder.station import client
+from ostinato.apps.watchfolder.tick.context import Tick, log
+from ostinato.apps.watchfolder.tick.finishing import fail, finalize
+from ostinato.apps.watchfolder.tick.options import Options, Service
 from ostinato.apps.watchfolder.utils import update_state
 
 __all__ = ["OCR", "PREP", "Step", "check_stale", "finish_pending", "poll", "schedule"]
 
-MOST_INFRASTRUCTURE = 20
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
-ATTEMPTS = 3
 
 
 @dataclass(frozen=True)
@@ -33,15 +32,15 @@ class Step:
     name: str
     ready: tuple[str, ...]
     """Stages in which a job can be handed to it."""
-    url: str
-    concurrency: str
-    most: str
-    """Names in the config."""
     attempts: str
     submits: str
     """Names in the state of a job."""
     output: str
     submit: Callable[..., dict[str, Any]]
+
+    def service(self, options: Options) -> Service:
+        """What the options say about its service."""
+        return options.prep if self.name == "PREP" else options.ocr
 
     @property
     def running(self) -> str:
@@ -62,34 +61,29 @@ class Step:
 PREP = Step(
     "PREP",
     ("DISCOVERED", "PREP_RETRY"),
-    "prep_url",
-    "prep_concurrency",
-    "max_attempts_prep",
     "attemptPrep",
     "submitPrep",
     "raw.pdf",
-    remote.submit_prep,
+    client.submit_prep,
 )
 OCR = Step(
     "OCR",
     ("PREP_DONE", "OCR_RETRY"),
-    "ocr_url",
-    "ocr_concurrency",
-    "max_attempts_ocr",
     "attemptOcr",
     "submitOcr",
     "final.pdf",
-    remote.submit_ocr,
+    client.submit_ocr,
 )
 
 
 def schedule(tick: Tick, step: Step) -> None:
     """Hand over as many jobs as the service may have at once."""
     running = sum(meta["stage"] == step.running for meta in tick.in_flight.values())
+    most = step.service(tick.options).concurrency
     for job_key, meta in list(tick.in_flight.items()):
         if meta["stage"] not in step.ready:
             continue
-        if running >= int(tick.config[step.concurrency]) or step.name in tick.away or tick.halted:
+        if running >= most or step.name in tick.away or tick.halted:
             return
         if meta.get("nextAttemptAt", float("-inf")) > tick.now():
             continue
@@ -103,7 +97,7 @@ def schedule(tick: Tick, step: Step) -> None:
 
 def _try_to_hand_over(tick: Tick, step: Step, job_key: str, meta: Document) -> bool:
     """Submit one job, or end it when no attempt is left; whether the service has it."""
-    most = int(tick.setting(step.most, ATTEMPTS))
+    most = step.service(tick.options).max_attempts
     if (meta.get(step.attempts) or 0) >= most and not meta.get("again"):
         cause = meta.get("cause") or {"code": "ATTEMPTS", "message": "no attempt is left"}
         fail(tick, job_key, step.name, cause)
@@ -128,17 +122,17 @@ def _hand_over(tick: Tick, step: Step, job_key: str, meta: Document) -> bool:
         more["inputSha256"] = meta.get("fileHash")
     else:
         path = str(tick.folders.job(job_key) / "raw.pdf")
-        more["lang"] = tick.setting("ocr_lang", "fra+eng")
+        more["lang"] = tick.options.ocr_lang
     try:
-        step.submit(str(tick.config[step.url]), job_key, path, **more)
-    except remote.OldAttempt as error:
+        step.submit(step.service(tick.options).url, job_key, path, **more)
+    except client.OldAttempt as error:
         meta[step.submits] = error.attempt
         meta.pop("again", None)
         meta[step.attempts] = counted - 1
         _set_back(tick, step, job_key, meta, error)
         return False
-    except remote.Unreachable as error:
-        if isinstance(error, remote.Away):
+    except client.Unreachable as error:
+        if isinstance(error, client.Away):
             tick.away.add(step.name)
         meta["again"] = True
         _set_back(tick, step, job_key, meta, error)
@@ -146,19 +140,19 @@ def _hand_over(tick: Tick, step: Step, job_key: str, meta: Document) -> bool:
     for name in ("again", "beat"):
         meta.pop(name, None)
     meta |= {"stage": step.running, "stageStartedAt": tick.now()}
-    meta["pollAt"] = tick.now() + float(tick.setting("poll_s", 0.0))
+    meta["pollAt"] = tick.now() + tick.options.poll_s
     tick.state(job_key, state=step.running)
     tick.summary["submitted"] += 1
     return True
 
 
 def _set_back(
-    tick: Tick, step: Step, job_key: str, meta: Document, error: remote.Unreachable
+    tick: Tick, step: Step, job_key: str, meta: Document, error: client.Unreachable
 ) -> None:
     """The service was no help: wait, and try the same again, until it has been too often."""
     meta["infra"] = int(meta.get("infra") or 0) + 1
     cause = {"code": error.code, "message": str(error), "retryable": True}
-    if meta["infra"] >= int(tick.setting("infra_max", MOST_INFRASTRUCTURE)):
+    if meta["infra"] >= tick.options.infra_max:
         fail(tick, job_key, step.name, cause)
         return
     meta["stage"] = step.retry
@@ -169,8 +163,7 @@ def _set_back(
 
 
 def _pause(tick: Tick, count: int) -> float:
-    first = float(tick.setting("retry_s", FIRST_PAUSE))
-    return min(LONGEST_PAUSE, first * 2.0 ** min(count - 1, 10))
+    return min(LONGEST_PAUSE, tick.options.retry_s * 2.0 ** min(count - 1, 10))
 
 
 def _forget_heartbeat(tick: Tick, step: Step, job_key: str) -> None:
@@ -190,7 +183,7 @@ def poll(tick: Tick, step: Step) -> None:
         with tick.guarded("job_not_polled", job_key=job_key):
             meta.setdefault("stageStartedAt", tick.now())
             if _is_due(tick, step, job_key, meta):
-                meta["pollAt"] = tick.now() + float(tick.setting("poll_s", 0.0))
+                meta["pollAt"] = tick.now() + tick.options.poll_s
                 _poll_one(tick, step, job_key, meta)
 
 
@@ -203,14 +196,14 @@ def _is_due(tick: Tick, step: Step, job_key: str, meta: Document) -> bool:
 
 def _poll_one(tick: Tick, step: Step, job_key: str, meta: Document) -> None:
     try:
-        answer = remote.poll_job(str(tick.config[step.url]), job_key)
-    except remote.Unreachable as error:
+        answer = client.poll_job(step.service(tick.options).url, job_key)
+    except client.Unreachable as error:
         if error.code == "UNKNOWN_JOB":
             meta["again"] = True
             _set_back(tick, step, job_key, meta, error)
             meta["nextAttemptAt"] = tick.now()
         else:
-            if isinstance(error, remote.Away):
+            if isinstance(error, client.Away):
                 tick.away.add(step.name)
             tick.problem("service_unreachable", error, once=True, service=step.name)
         return
@@ -231,7 +224,7 @@ def _note_progress(
 ) -> None:
     if progress and meta.get("progress") != progress:
         meta["progress"] = progress
-        tick.tell({"kind": "progress", "jobKey": job_key, "step": step.name, **progress})
+        tick.emit({"kind": "progress", "jobKey": job_key, "step": step.name, **progress})
 
 
 def _done(tick: Tick, step: Step, job_key: str, meta: Document, result: Document) -> None:
@@ -257,7 +250,7 @@ def _error(tick: Tick, step: Step, job_key: str, meta: Document, cause: Document
     if code in INFRASTRUCTURE:
         meta[step.attempts] = max(0, int(meta.get(step.attempts) or 0) - 1)
         meta.pop("again", None)
-        _set_back(tick, step, job_key, meta, remote.Unreachable(code, str(cause.get("message"))))
+        _set_back(tick, step, job_key, meta, client.Unreachable(code, str(cause.get("message"))))
         return
     tick.state(job_key, state=f"{step.name}_ERROR", cause=cause, message=str(cause.get("message")))
     meta["cause"] = cause
@@ -283,11 +276,11 @@ def check_stale(
     work_dir: str | os.PathLike[str],
     *,
     now: float | None = None,
-    tell: Callable[[str, Document], Document] | None = None,
+    write: Callable[[str, Document], object] | None = None,
 ) -> list[str]:
     """Take jobs back whose service no longer shows that it works; returns their keys."""
     moment = time.monotonic() if now is None else now
-    write = tell or (lambda key, patch: update_state(work_dir, key, patch))
+    write = write or (lambda key, patch: update_state(work_dir, key, patch))
     found = []
     for job_key, meta in list(in_flight.items()):
         step = {PREP.running: PREP, OCR.running: OCR}.get(meta["stage"])

@@ -1,10 +1,10 @@
-"""A cage for the child that reads a stranger's file: from pure Python, without privileges.
+"""A sandbox for the process that reads a stranger's file: pure Python, without privileges.
 
     rlimit      memory, processor time, size of files, open files, no core dumps
     landlock    only the job's own folder can be written, only programs and libraries read
     netns       no network at all
 
-Where the kernel lacks one of the last two, the child runs with the rest; `level` says what holds.
+Where the kernel lacks one of the last two, the process runs with the rest; `level` says what holds.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Limits", "cage", "leave_network", "level", "readable"]
+__all__ = ["Limits", "confine", "leave_network", "level", "readable"]
 
 PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS = 1, 38
 CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
@@ -37,7 +37,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 @dataclass(frozen=True)
 class Limits:
-    """What a child may use."""
+    """What a worker process may use."""
 
     memory_bytes: int
     cpu_seconds: int
@@ -45,10 +45,10 @@ class Limits:
     open_files: int = 256
 
 
-def cage(limits: Limits, writable: Iterable[Path], *, parent: int, offline: bool = False) -> str:
-    """Shut this process in, for good; returns what holds. Called in a child with one thread.
+def confine(limits: Limits, writable: Iterable[Path], *, parent: int, offline: bool = False) -> str:
+    """Confine this process, for good; returns what holds. It must have one thread only.
 
-    `offline`: whoever forked us has left the network already, and we with it.
+    `offline` means that the process that forked us has left the network already, and we with it.
     """
     os.setsid()
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
@@ -75,24 +75,24 @@ def cage(limits: Limits, writable: Iterable[Path], *, parent: int, offline: bool
 
 
 def level() -> str:
-    """What would hold on this machine, tried in a child of its own."""
+    """Return what would hold on this machine, tried in a process of its own."""
     reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
+    pid = os.fork()
+    if pid == 0:
         try:
             ample = Limits(1 << 40, 60, 1 << 40)
-            os.write(writing, cage(ample, [Path("/nonexistent")], parent=os.getppid()).encode())
+            os.write(writing, confine(ample, [Path("/nonexistent")], parent=os.getppid()).encode())
         finally:
             os._exit(0)
     os.close(writing)
-    with os.fdopen(reading) as told:
-        found = told.read()
-    os.waitpid(child, 0)
+    with os.fdopen(reading) as answer:
+        found = answer.read()
+    os.waitpid(pid, 0)
     return found or "none"
 
 
 def leave_network() -> bool:
-    """Have no network any more, and children neither; whether the system let us."""
+    """Leave the network, with all processes forked later; returns whether the system let us."""
     uid, gid = os.getuid(), os.getgid()
     if _libc.unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0:
         return False

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ostinato.apps.watchfolder.folders import Folders
-from ostinato.apps.watchfolder.memory import Tick, log
 from ostinato.apps.watchfolder.model import ACTIONS, JOB_KEY, Document
 from ostinato.apps.watchfolder.names import (
     fit,
     safe_name,
     shown_name,
 )
+from ostinato.apps.watchfolder.tick.context import Tick, log
 from ostinato.apps.watchfolder.utils import (
     atomic_write_json,
     move_unique,
@@ -30,7 +30,16 @@ from ostinato.apps.watchfolder.utils import (
 )
 from ostinato.errors import InvalidInput, NotFound
 
-__all__ = ["PENDING", "Held", "decide", "held", "held_files", "hold", "mend", "remove_if_empty"]
+__all__ = [
+    "PENDING",
+    "Held",
+    "decide",
+    "held",
+    "held_files",
+    "hold",
+    "remove_if_empty",
+    "restore_reports",
+]
 
 PENDING = {"state": "DUPLICATE_PENDING"}
 OURS = {"status.json", "decision.json"}
@@ -116,9 +125,9 @@ def held(folders: Folders) -> list[Held]:
     for place in _places(folders):
         if not (files := held_files(place)):
             continue
-        report = _told(folders.reports / f"{place.name}.json")
-        status = _told(place / "status.json")
-        decision = _told(place / "decision.json")
+        report = _document_at(folders.reports / f"{place.name}.json")
+        status = _document_at(place / "status.json")
+        decision = _document_at(place / "decision.json")
         existing = report.get("existing") or {}
         found.append(
             Held(
@@ -142,7 +151,7 @@ def _places(folders: Folders) -> list[Path]:
     return [path for path in there if JOB_KEY.fullmatch(path.name) and path.is_dir()]
 
 
-def _told(path: Path) -> Document:
+def _document_at(path: Path) -> Document:
     with contextlib.suppress(ValueError, OSError):
         found = read_json(path, {})
         return found if isinstance(found, dict) else {}
@@ -170,14 +179,14 @@ def decide(
         raise NotFound(f"{', '.join(sorted(unknown))} is not held for {job_key}")
     # The files are named: one that comes later was not decided about.
     decision = {"action": action, "decidedBy": by, "decidedAt": at or now_iso()}
-    if _told(place / "status.json") != PENDING:
+    if _document_at(place / "status.json") != PENDING:
         atomic_write_json(place / "status.json", PENDING)  # one before it could not be done
     atomic_write_json(place / "decision.json", {**decision, "files": list(files or there)})
 
 
-def mend(tick: Tick) -> None:
-    """Write the report and the status of held files again, where a crash left none."""
-    tick.memory.mended = False
+def restore_reports(tick: Tick) -> None:
+    """Write the report and the status of held files where a crash left none."""
+    tick.memory.reports_complete = False
     for place in _places(tick.folders):
         files = held_files(place)
         if not files:
@@ -198,7 +207,7 @@ def mend(tick: Tick) -> None:
             existing = tick.jobs.get(place.name, {})
             _report(tick.folders, place.name, came, existing, tick.profile or {})
         atomic_write_json(place / "status.json", PENDING)
-    tick.memory.mended = True
+    tick.memory.reports_complete = True
 
 
 def remove_if_empty(place: Path) -> None:

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ostinato.apps.watchfolder.core import update_metrics
-from ostinato.apps.watchfolder.memory import Tick
 from ostinato.apps.watchfolder.model import Document
 from ostinato.apps.watchfolder.names import candidates, safe_name, shown_name, split_name
+from ostinato.apps.watchfolder.tick.context import Tick
 from ostinato.apps.watchfolder.utils import (
     atomic_write_json,
     link_or_copy,
@@ -51,7 +51,7 @@ def finalize(tick: Tick, job_key: str, result: Document | None = None) -> None:
         document = _archived(tick, job_key, document, source)
     tick.state(job_key, state="DONE")
     tick.in_flight.pop(job_key, None)
-    update_metrics(tick.config["metrics"], "done")
+    update_metrics(tick.metrics, "done")
     tick.summary["done"] += 1
 
 
@@ -132,7 +132,7 @@ def fail(tick: Tick, job_key: str, step: str, cause: Document) -> None:
         message=str(cause.get("message", ""))[:2000],
         errorPath=str(tick.folders.error / job_key),
     )
-    update_metrics(tick.config["metrics"], "error")
+    update_metrics(tick.metrics, "error")
     tick.summary["errors"] += 1
     tick.in_flight.pop(job_key, None)
     finish_error(tick, job_key)
@@ -171,17 +171,17 @@ def refuse_input(tick: Tick, path: Path, code: str, message: str) -> None:
             with contextlib.suppress(OSError):
                 remove_tree(place)
         raise
-    update_metrics(tick.config["metrics"], "error")
+    update_metrics(tick.metrics, "error")
     tick.summary["errors"] += 1
-    tick.tell({"kind": "refused", **report})
+    tick.emit({"kind": "refused", **report})
 
 
 def sweep_finished(tick: Tick) -> None:
     """Remove the work folders of jobs that have ended, once the index on disk knows of them."""
-    settled = tick.config.get("settled")
+    is_recorded = tick.hooks.is_recorded
     for job_key in list(tick.memory.finished):
-        if settled is not None and not settled(job_key):
-            continue  # the engine has not been told yet
+        if is_recorded is not None and not is_recorded(job_key):
+            continue  # the engine has not every state of it yet
         with tick.guarded("work_not_removed", job_key=job_key):
             if _input_left(tick, job_key):
                 finish_error(tick, job_key)
@@ -197,7 +197,7 @@ def _input_left(tick: Tick, job_key: str) -> bool:
 
 
 def _document(tick: Tick, job_key: str) -> Document:
-    """What is written of a job; a path in it that leads elsewhere (a child wrote it) is dropped."""
+    """Read what is written of a job, without paths that lead elsewhere: a worker may write it."""
     folders, folder = tick.folders, tick.folders.job(job_key)
     document: Document | None = read_json(folder / "state.json")
     if document is None:

@@ -19,11 +19,8 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from ostinato.apps.watchfolder import duplicates
 from ostinato.apps.watchfolder.core import make_job_key
-from ostinato.apps.watchfolder.finishing import refuse_input
 from ostinato.apps.watchfolder.folders import is_local
-from ostinato.apps.watchfolder.memory import Sight, Staged, Tick, log
 from ostinato.apps.watchfolder.model import Document, in_hand
 from ostinato.apps.watchfolder.names import (
     FORCED,
@@ -34,6 +31,10 @@ from ostinato.apps.watchfolder.names import (
     shown_name,
     split_name,
 )
+from ostinato.apps.watchfolder.tick import duplicates
+from ostinato.apps.watchfolder.tick.context import Tick, log
+from ostinato.apps.watchfolder.tick.finishing import refuse_input
+from ostinato.apps.watchfolder.tick.memory import Sight, Staged
 from ostinato.apps.watchfolder.utils import (
     Changed,
     atomic_write_json,
@@ -48,14 +49,10 @@ from ostinato.apps.watchfolder.utils import (
 
 __all__ = ["arrive", "discover", "ingest", "is_being_written"]
 
-STABLE_SECONDS = 5.0
 UNFINISHED_SECONDS = 3600.0
 LONGEST_PAUSE = 60.0
-EMPTY_SECONDS = 600.0
 UNFINISHED_PDF = 3
-LEAST_FREE_BYTES = 1 << 30
 ROOM_FACTOR = 3
-INLINE_BYTES = 8 << 20
 STAGED = re.compile(r"([0-9a-f]{8})__(.+)", re.DOTALL)
 NOTED = re.compile(r"\.([0-9a-f]{8})\.name")
 BUSY = {errno.EBUSY, errno.EACCES, errno.EPERM, errno.ESTALE, errno.ETXTBSY}
@@ -84,14 +81,12 @@ def discover(tick: Tick) -> None:
 
 
 def _free_slots(tick: Tick) -> int:
-    return int(tick.setting("max_jobs_in_flight", 10)) - len(tick.in_flight)
+    return tick.options.max_jobs_in_flight - len(tick.in_flight)
 
 
 def _has_room(tick: Tick) -> bool:
     sizes = [int(meta.get("sizeBytes", 0)) for meta in tick.in_flight.values()]
-    least = max(
-        int(tick.setting("min_free_bytes", LEAST_FREE_BYTES)), ROOM_FACTOR * max(sizes, default=0)
-    )
+    least = max(tick.options.min_free_bytes, ROOM_FACTOR * max(sizes, default=0))
     free = tick.folders.free_bytes()
     if free < least:
         error = OSError(errno.ENOSPC, f"{free:,} bytes are free, {least:,} are needed")
@@ -104,7 +99,7 @@ def _has_room(tick: Tick) -> bool:
 def _ripe(tick: Tick, free: int) -> list[tuple[tuple[int, str], str]]:
     """Names of finished files, each with what it is sorted by: the oldest first."""
     memory, now = tick.memory, tick.now()
-    window = float(tick.setting("stable_s", STABLE_SECONDS))
+    window = tick.options.stable_s
     if free <= 0 and now - memory.scanned_at < window / 2:
         return []
     memory.scanned_at = now
@@ -141,7 +136,7 @@ def _entries(tick: Tick) -> Iterator["os.DirEntry[str]"]:
 
 def _judge_empty(tick: Tick, entry: "os.DirEntry[str]", sight: Sight) -> None:
     """Files are made empty and filled later; one that stays empty is an error."""
-    if tick.now() - sight.since >= float(tick.setting("empty_s", EMPTY_SECONDS)):
+    if tick.now() - sight.since >= tick.options.empty_s:
         refuse_input(tick, Path(entry.path), "EMPTY", "the file is empty")
 
 
@@ -170,7 +165,7 @@ def _try_to_stage(tick: Tick, name: str) -> None:
 def _stage(tick: Tick, name: str, sight: Sight) -> None:
     source = tick.folders.incoming / name
     if _ends_too_soon(source):
-        ends = sight.since + UNFINISHED_PDF * float(tick.setting("stable_s", STABLE_SECONDS))
+        ends = sight.since + UNFINISHED_PDF * tick.options.stable_s
         if tick.now() < ends:
             sight.not_before = ends
             return
@@ -278,7 +273,7 @@ def _classify(tick: Tick, staged: Staged) -> None:
             _drop(tick, staged)
             return
     if staged.hashing is None:
-        if staged.size > int(tick.setting("inline_bytes", INLINE_BYTES)):
+        if staged.size > tick.options.inline_bytes:
             staged.hashing = tick.memory.hasher().submit(sha256_file, staged.path)
             return
     elif not staged.hashing.done():
@@ -325,10 +320,10 @@ def ingest(tick: Tick, staged: Staged, file_hash: str) -> None:
         try:
             held = duplicates.hold(tick.folders, job_key, staged.path, existing, profile, name=name)
         except OSError:
-            tick.memory.mended = False  # it may be there, without its report
+            tick.memory.reports_complete = False  # it may be there, without its report
             raise
         tick.summary["duplicates"] += 1
-        tick.tell({"kind": "duplicate", "jobKey": job_key, "state": "DUPLICATE_PENDING", **held})
+        tick.emit({"kind": "duplicate", "jobKey": job_key, "state": "DUPLICATE_PENDING", **held})
         return
     target = tick.folders.job(job_key) / f"input{split_name(safe_name(name))[1].lower()}"
     facts = {
@@ -366,7 +361,7 @@ def arrive(tick: Tick, job_key: str, document: Document) -> None:
         document = tick.state(job_key, state="DISCOVERED", inputMtimeNs=changed)
     else:
         tick.learn(document)
-        tick.tell({"kind": "job", "recovered": True, **document})
+        tick.emit({"kind": "job", "recovered": True, **document})
     tick.in_flight[job_key] = in_hand(document)
 
 

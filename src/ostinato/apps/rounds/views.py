@@ -1,4 +1,4 @@
-"""What the routes of rounds take and answer."""
+"""The documents that the routes of rounds take and answer."""
 
 from datetime import date, datetime, time
 from typing import Annotated, Any
@@ -101,7 +101,7 @@ class GroupChange(Strict):
 
 
 class SettingsChange(Strict):
-    """What is not given stays; null for a time or zone: as the installation says."""
+    """What is not given stays; null as time or zone means the installation's default."""
 
     drop_time: DropTime | None = None
     zone: Zone | None = None
@@ -109,7 +109,7 @@ class SettingsChange(Strict):
 
 
 class Preferences(Strict):
-    """What a member wants to be told; what is not given stays."""
+    """What a member wants to be notified of; what is not given stays."""
 
     mute: StrictBool | None = None
     push: StrictBool | None = None
@@ -170,7 +170,10 @@ class GroupView(View):
 
 
 class SettingsView(View):
-    """The settings of a group, null: as the installation says; and what is so in the end."""
+    """The settings of a group.
+
+    null means the installation's default; `effective_*` holds the resolved value.
+    """
 
     drop_time: WallTime | None
     zone: str | None

@@ -1,14 +1,14 @@
-"""The process that children are forked from, with everything loaded: a fork is 100 times cheaper
-than a start, and the server itself, which has threads, never forks.
+"""The fork server: it has everything loaded, and forks a worker process for each job.
 
-It reads orders, one line of JSON each, and tells what became of the children:
+A fork is 100 times cheaper than a start, and the HTTP server, which has threads, never forks. The
+fork server reads orders, one line of JSON each, and answers what became of the worker processes:
 
     {"start": id, "task": {…}, "limits": {…}}      {"id": id, "pid": …}
     {"kill": id}                                   {"id": id, "ended": {"code": …, "signal": …}}
 
-It holds the lock of its service, too, whose number it is given; its children do not. When its
-line closes it kills all children and ends; when it dies, so do they (PDEATHSIG).
-"""  # noqa: D205 - one sentence
+It holds the lock of its service, too, whose number it is given; worker processes do not. When its
+line closes it kills all of them and ends; when it dies, so do they (PDEATHSIG).
+"""
 
 import contextlib
 import gc
@@ -22,28 +22,28 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from ostinato.apps.watchfolder.station.child import run_task, tmp_name
-from ostinato.apps.watchfolder.station.jail import Limits, cage, leave_network
 from ostinato.apps.watchfolder.station.refused import FULL, NO_ROOM
+from ostinato.apps.watchfolder.station.sandbox import Limits, confine, leave_network
+from ostinato.apps.watchfolder.station.worker import run_task, tmp_name
 
 __all__ = ["main"]
 
 READ = 1 << 16
 
 
-class Nursery:
-    """The children, and the line to the server."""
+class ForkServer:
+    """The worker processes, and the line to the HTTP server."""
 
     def __init__(self, work: str, held: list[int]) -> None:
         self._held = held
-        self._offline = leave_network()  # once: a name space for each child would cost more
+        self._offline = leave_network()  # once: a name space for each process would cost more
         self._work = importlib.import_module(work)
         preload = getattr(self._work, "preload", None)
         if preload is not None:
             preload()
         gc.collect()
-        gc.freeze()  # so that children share what was loaded
-        self._children: dict[int, str] = {}
+        gc.freeze()  # so that worker processes share what was loaded
+        self._processes: dict[int, str] = {}
         self._buffer = b""
 
     def serve(self) -> None:
@@ -83,12 +83,12 @@ class Nursery:
             try:
                 for number in self._held:
                     os.close(number)
-                _become_child(order, us, offline=self._offline)
+                _become_worker(order, us, offline=self._offline)
                 run_task(self._work.run, order["task"])
                 os._exit(0)
             except BaseException as error:  # noqa: BLE001 - this process must end here, whatever happens
                 os._exit(NO_ROOM if isinstance(error, OSError) and error.errno in FULL else 70)
-        self._children[pid] = order["start"]
+        self._processes[pid] = order["start"]
         _say({"id": order["start"], "pid": pid})
 
     def _reap(self) -> None:
@@ -99,7 +99,7 @@ class Nursery:
                 return
             if pid == 0:
                 return
-            name = self._children.pop(pid, None)
+            name = self._processes.pop(pid, None)
             if name is not None:
                 with contextlib.suppress(OSError):
                     os.killpg(pid, signal.SIGKILL)  # what it started must not outlive it
@@ -113,12 +113,12 @@ class Nursery:
                 _say({"id": name, "ended": ended})
 
     def _kill(self, name: str) -> None:
-        for pid, known in self._children.items():
+        for pid, known in self._processes.items():
             if known == name:
                 _kill_group(pid)
 
     def _kill_all(self) -> None:
-        for pid in self._children:
+        for pid in self._processes:
             _kill_group(pid)
 
 
@@ -130,7 +130,7 @@ def _kill_group(pid: int) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-def _become_child(order: dict[str, Any], parent: int, *, offline: bool) -> None:
+def _become_worker(order: dict[str, Any], parent: int, *, offline: bool) -> None:
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -146,16 +146,16 @@ def _become_child(order: dict[str, Any], parent: int, *, offline: bool) -> None:
     for number, target in ((nothing, 0), (log, 1), (log, 2)):
         os.dup2(number, target)
     limits = Limits(**order["limits"])
-    task["cage"] = cage(limits, [folder], parent=parent, offline=offline)
+    task["sandbox"] = confine(limits, [folder], parent=parent, offline=offline)
 
 
-def _say(told: dict[str, Any]) -> None:
-    os.write(1, json.dumps(told).encode() + b"\n")
+def _say(news: dict[str, Any]) -> None:
+    os.write(1, json.dumps(news).encode() + b"\n")
 
 
 def main() -> None:
-    """`python -m ostinato.apps.watchfolder.station.nursery MODULE`."""
-    Nursery(sys.argv[1], [int(number) for number in sys.argv[2:]]).serve()
+    """`python -m ostinato.apps.watchfolder.station.forkserver MODULE`."""
+    ForkServer(sys.argv[1], [int(number) for number in sys.argv[2:]]).serve()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a child does around the work itself: beats, runs it, and writes down how it ended."""
+"""A worker process: it beats while it runs the work, and writes how the work ended."""
 
 import contextlib
 import json
@@ -13,35 +13,35 @@ from typing import Any, Protocol
 from ostinato.apps.watchfolder.station.refused import Refused, of_system
 from ostinato.apps.watchfolder.utils import atomic_write_json, now_iso
 
-__all__ = ["Beat", "Tell", "Work", "outcome_name", "run_task", "tmp_name"]
+__all__ = ["Heartbeat", "Progress", "Work", "outcome_name", "run_task", "tmp_name"]
 
 
-class Tell(Protocol):
-    """How the work says how far it is. Whatever changes shows that it does not stand still."""
+class Progress(Protocol):
+    """How the work reports how far it is. Whatever changes shows that it does not stand still."""
 
     def __call__(self, page: int, pages: int, step: str = "", /) -> None:
         """At this page of so many, in this step: a name such as "read" or "write"."""
 
 
-Work = Callable[[dict[str, Any], Tell], dict[str, Any]]
-"""The work: the task and a way to tell the page, to the result."""
+Work = Callable[[dict[str, Any], Progress], dict[str, Any]]
+"""The work: it takes the task and a way to report progress, and returns the result."""
 
 
 def outcome_name(service: str, attempt: int) -> str:
-    """The file in which a child says how it ended."""
+    """The file in which a worker process says how it ended."""
     return f"{service}.outcome.a{attempt}.json"
 
 
 def tmp_name(service: str, attempt: int) -> str:
-    """The folder for what a child needs for a while; each attempt has its own."""
+    """The folder for temporary files of a worker process; each attempt has its own."""
     return f"tmp-{service}.a{attempt}"
 
 
 MOST_OFTEN_SECONDS = 0.25
 
 
-class Beat:
-    """A heartbeat from a thread of the child: it proves that the child lives."""
+class Heartbeat:
+    """A heartbeat from a thread of the worker process: it proves that the process lives."""
 
     def __init__(self, path: Path, attempt: int, seconds: float) -> None:
         self._path = path
@@ -63,8 +63,8 @@ class Beat:
         """Beat no more."""
         self._over.set()
 
-    def tell(self, page: int, pages: int, step: str = "", /) -> None:
-        """Say how far the work is."""
+    def report(self, page: int, pages: int, step: str = "", /) -> None:
+        """Report how far the work is."""
         self._page, self._pages, self._step = page, pages, step
         if time.monotonic() - self._beaten >= MOST_OFTEN_SECONDS:
             self.beat()  # else the thread does
@@ -92,30 +92,30 @@ class Beat:
 
 
 def run_task(work: Work, task: dict[str, Any]) -> None:
-    """Do the work of a task, and write its outcome; raises only when that cannot be written."""
+    """Run the work of a task, and write its outcome; raises only when that cannot be written."""
     folder, service, attempt = Path(task["folder"]), task["service"], int(task["attempt"])
-    beat = Beat(folder / f"{service}.heartbeat", attempt, float(task["beatSeconds"]))
+    beat = Heartbeat(folder / f"{service}.heartbeat", attempt, float(task["beatSeconds"]))
     outcome: dict[str, Any]
     try:
         beat.start()
-        outcome = {"result": work(task, beat.tell)}
+        outcome = {"result": work(task, beat.report)}
     except Refused as error:
-        outcome = {"error": error.told()}
+        outcome = {"error": error.document()}
     except MemoryError:
         limit = task.get("memoryBytes", 0)
-        outcome = {"error": Refused("MEMORY", f"needs more than {limit:,} bytes").told()}
+        outcome = {"error": Refused("MEMORY", f"needs more than {limit:,} bytes").document()}
     except OSError as error:
-        outcome = {"error": of_system(error).told()}
+        outcome = {"error": of_system(error).document()}
     except Exception as error:  # noqa: BLE001 - whatever a library raises about a strange file
         traceback.print_exc()
         outcome = {"error": _crashed(error)}
     beat.stop()
-    outcome["cage"] = task.get("cage")
+    outcome["sandbox"] = task.get("sandbox")
     atomic_write_json(folder / outcome_name(service, attempt), outcome)
 
 
 def _crashed(error: Exception) -> dict[str, Any]:
     said = f"{type(error).__name__}: {error}"
     if "bad_alloc" in said or "allocate" in said:
-        return Refused("MEMORY", said[:500]).told()
-    return Refused("WORKER_CRASHED", said[:500]).told()
+        return Refused("MEMORY", said[:500]).document()
+    return Refused("WORKER_CRASHED", said[:500]).document()

@@ -9,10 +9,15 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from ostinato.apps.watchfolder.duplicates import PENDING, held_files, mend, remove_if_empty
-from ostinato.apps.watchfolder.memory import Tick, log
 from ostinato.apps.watchfolder.model import ACTIONS, Document
 from ostinato.apps.watchfolder.names import candidates, fit, forced_name, safe_name, split_name
+from ostinato.apps.watchfolder.tick.context import Tick, log
+from ostinato.apps.watchfolder.tick.duplicates import (
+    PENDING,
+    held_files,
+    remove_if_empty,
+    restore_reports,
+)
 from ostinato.apps.watchfolder.utils import (
     atomic_write_json,
     copy_to,
@@ -41,9 +46,9 @@ def apply_decisions(tick: Tick) -> None:
     """Carry out every decision.json that there is."""
     if not tick.folders.hold.is_dir():
         return
-    if not tick.memory.mended:
-        with tick.guarded("duplicates_not_mended"):
-            mend(tick)
+    if not tick.memory.reports_complete:
+        with tick.guarded("reports_not_restored"):
+            restore_reports(tick)
     for place in sorted(tick.folders.hold.iterdir()):
         if (place / "decision.json").exists():
             with tick.guarded("decision_not_done", job_key=place.name):
@@ -72,7 +77,7 @@ def _apply(tick: Tick, place: Path) -> None:
         _status(tick, place, "DECISION_FAILED", str(error))
         return
     _clean(tick, place)
-    tick.tell(
+    tick.emit(
         {
             "kind": "duplicate",
             "jobKey": job_key,
@@ -211,7 +216,7 @@ def _status(tick: Tick, place: Path, state: str, message: str) -> None:
     if known != wanted:
         atomic_write_json(path, wanted)
         log.warning("decision_refused", job_key=place.name, state=state, reason=message)
-        tick.tell({"kind": "duplicate", "jobKey": place.name, **wanted})
+        tick.emit({"kind": "duplicate", "jobKey": place.name, **wanted})
 
 
 def _archive_path(tick: Tick) -> Path:

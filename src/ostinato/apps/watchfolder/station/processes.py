@@ -1,33 +1,38 @@
-"""PREP and OCR as processes beside us, for who did not say where others run.
+"""Starts PREP and OCR as processes of this machine, where no URL names others.
 
 They end when our end of their standard input closes, however we end.
 """
 
+import asyncio
 import contextlib
 import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
+from ostinato.apps.watchfolder.folders import Folders
+from ostinato.apps.watchfolder.settings import WatchfolderSettings
 from ostinato.errors import NotConfigured
 from ostinato.observe import get_logger
 
-__all__ = ["Local", "running"]
+__all__ = ["ServiceProcess", "running", "services"]
 
 STOP_SECONDS = 20
 LONGEST_PAUSE = 60.0
+WATCH_SECONDS = 1.0
+LEAST_BEAT_SECONDS, BEAT_SECONDS = 0.1, 5.0
 
 log = get_logger("watchfolder")
 
 
 @dataclass
-class Local:
-    """One service of ours, which is started again when it dies."""
+class ServiceProcess:
+    """One service as a process of ours, which is restarted when it dies."""
 
     name: str
     work_dir: Path
@@ -77,9 +82,9 @@ class Local:
         for line in self._process.stdout:
             said = line.decode("utf-8", "replace")
             with contextlib.suppress(ValueError):
-                told = json.loads(said)
-                if told.get("event") == "ready":
-                    self.url = str(told["url"])
+                news = json.loads(said)
+                if news.get("event") == "ready":
+                    self.url = str(news["url"])
                     return
         self._end()
         raise NotConfigured(
@@ -87,8 +92,8 @@ class Local:
             hint=f"Try `ostinato {self.name}` by itself.",
         )
 
-    def mend(self) -> None:
-        """Start it again at its place, if it is gone; with growing pauses when that fails."""
+    def restart_if_dead(self) -> None:
+        """Restart it at its address, if it is gone; with growing pauses when that fails."""
         running = self._process is not None and self._process.poll() is None
         if running or not self._wanted or time.monotonic() < self._not_before:
             return
@@ -125,12 +130,52 @@ class Local:
 
 
 @contextlib.contextmanager
-def running(*services: Local) -> Iterator[None]:
-    """The services, until the end of the block."""
+def running(*processes: ServiceProcess) -> Iterator[None]:
+    """Run the services until the end of the block."""
     try:
-        with ThreadPoolExecutor(max(len(services), 1)) as threads:
-            list(threads.map(Local.start, services))
+        with ThreadPoolExecutor(max(len(processes), 1)) as threads:
+            list(threads.map(ServiceProcess.start, processes))
         yield
     finally:
-        for service in services:
-            service.stop()
+        for process in processes:
+            process.stop()
+
+
+@contextlib.asynccontextmanager
+async def services(
+    chosen: WatchfolderSettings, folders: Folders, lang: str
+) -> AsyncIterator[dict[str, str]]:
+    """Yield the URLs of PREP and OCR; one without a URL in the settings runs as a process of ours.
+
+    What ours log goes to `index/prep.log` and `index/ocr.log`.
+    """
+    urls = {"prep_url": chosen.prep_url, "ocr_url": chosen.ocr_url}
+    ours = {}
+    beat = min(BEAT_SECONDS, max(LEAST_BEAT_SECONDS, chosen.job_timeout_seconds / 4))
+    shared = [f"--beat-seconds={beat:g}"]
+    if not chosen.prep_url:
+        options = [f"--concurrency={chosen.prep_concurrency}", *shared]
+        ours["prep_url"] = ServiceProcess("prep", folders.work, options, folders.index / "prep.log")
+    if not chosen.ocr_url:
+        options = [f"--engine={chosen.ocr_engine}", f"--lang={lang}", *shared]
+        options.append(f"--concurrency={chosen.ocr_concurrency}")
+        ours["ocr_url"] = ServiceProcess("ocr", folders.work, options, folders.index / "ocr.log")
+    watching = None
+    try:
+        await asyncio.gather(*(asyncio.to_thread(process.start) for process in ours.values()))
+        urls |= {name: process.url for name, process in ours.items()}
+        watching = asyncio.create_task(_keep_alive(list(ours.values())))
+        yield urls
+    finally:
+        if watching is not None:
+            watching.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await watching
+        await asyncio.gather(*(asyncio.to_thread(process.stop) for process in ours.values()))
+
+
+async def _keep_alive(ours: list[ServiceProcess]) -> None:
+    while ours:
+        await asyncio.sleep(WATCH_SECONDS)
+        for process in ours:
+            await asyncio.to_thread(process.restart_if_dead)

@@ -1,9 +1,8 @@
-"""The application itself: its parts by name, and what is watched of it."""
+"""The alerts of rounds: a job that is silent, many failures, openings that are late."""
 
-from ostinato import App
 from ostinato.alerts import Alert
 
-__all__ = ["APP"]
+__all__ = ["ALERTS"]
 
 STALLED = Alert(
     "rounds.stalled",
@@ -32,12 +31,4 @@ LATE = Alert(
     message="a round opened, or still waits to be, {value} s after its time",
     remedy="Start workers for the queue `rounds`; `ostinato queues list` shows how it is served.",
 )
-
-APP = App(
-    "rounds",
-    http="ostinato.apps.rounds.http:router",
-    sql="ostinato.apps.rounds.schema:COMPONENT",
-    demo="ostinato.apps.rounds.demo:SCENARIO",
-    metrics="ostinato.apps.rounds.metrics:FIGURES",
-    alerts=(STALLED, FAILING, LATE),
-)
+ALERTS = (STALLED, FAILING, LATE)

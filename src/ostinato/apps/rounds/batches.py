@@ -1,9 +1,9 @@
-"""One run of a job: what is due is worked through in sets, a transaction each.
+"""One run of a job: what is due is handled in sets, a transaction each.
 
-Every set is tried as it is. Those that failed are taken apart at the end, in halves, until the
-groups at fault are alone: by then all that can be done is done, and nobody has waited for them.
-Where a hundred failed and hardly any was done it is no group's fault, and the rest is left alone.
-Groups that somebody else has in hands are passed over at first, and waited for in a second look.
+Every set is tried as it is. Sets that failed are bisected at the end, until the groups at fault
+are alone: by then all that can be done is done, and nobody has waited for them. Where a hundred
+failed and hardly any was done it is no group's fault, and the run gives up on the rest.
+Groups that another transaction has locked are skipped at first, and waited for in a second pass.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ MOST_ALONE = 100
 
 
 class Runs(Protocol):
-    """What a run needs of its context; `Context` has it."""
+    """The part of a job's context that a run needs; `Context` has it."""
 
     @property
     def log(self) -> FilteringBoundLogger:
@@ -61,74 +61,74 @@ class Run:
 
     job: JobName
     ctx: Runs
-    settings: RoundsSettings = field(default_factory=RoundsSettings.load)
+    settings: RoundsSettings
     rng: random.Random = field(default_factory=random.SystemRandom)
     done: int = 0
     worst_lateness: float = 0.0
     failed: list[Due] = field(default_factory=list)
     to_mend: list[Due] = field(default_factory=list)
-    """Those that failed for the first time, with something that may pass."""
+    """Those that failed for the first time, with an error that a retry may fix."""
     given_up: OstinatoError | None = None
 
     @property
     def by(self) -> str:
-        """Who lets rounds open and close."""
+        """The actor that is logged with each transition."""
         return f"rounds.{self.job.value}"
 
     async def through(self, name: str, work: Callable[[bool], Work], **params: object) -> None:
-        """Do all that a page names: first what is free, then, with patience, what is left."""
+        """Handle all that a statement names: first what is not locked, then, waiting, the rest."""
         for wait in (False, True):
-            look = Look(work(wait), Pages(self, name, params))
+            turn = Pass(work(wait), Pages(self, name, params))
             # Several sets at a time: while one waits for its commit, another computes.
             try:
                 async with asyncio.TaskGroup() as tasks:
                     for _ in range(self.settings.sets_at_once):
-                        tasks.create_task(self._work_off(look))
+                        tasks.create_task(self._work_off(turn))
             except BaseExceptionGroup as several:
                 raise several.exceptions[0] from None
-            if not await self._take_apart(look):
+            if not await self._bisect(turn):
                 return
 
     async def one(self, work: Work, due_id: int) -> None:
-        """Do a single one, whatever comes of it."""
+        """Handle a single group or round; an error is the caller's."""
         async with self.ctx.fenced() as conn:
             self._count(await work(conn, [due_id]))
 
-    async def _work_off(self, look: "Look") -> None:
-        while dues := await look.pages.next():
-            await self._try(look, dues)
+    async def _work_off(self, current: "Pass") -> None:
+        while dues := await current.pages.next():
+            await self._try(current, dues)
 
-    async def _try(self, look: "Look", dues: Sequence[Due]) -> None:
-        """Do a set; one that fails is put aside, as long as it may be a group's fault."""
+    async def _try(self, current: "Pass", dues: Sequence[Due]) -> None:
+        """Handle a set; one that fails is put aside, as long as it may be a group's fault."""
         try:
             async with self.ctx.fenced() as conn:
-                late = await look.work(conn, [due.id for due in dues])
+                late = await current.work(conn, [due.id for due in dues])
         except Exception as error:
             if isinstance(translate(error), NOBODYS_FAULT) and not is_transient(error):
                 raise  # the whole run is tried again
-            look.aside.append((dues, error))
+            current.aside.append((dues, error))
         else:
-            look.passed += len(dues)
+            current.passed += len(dues)
             self._count(late)
 
-    async def _take_apart(self, look: "Look") -> bool:
-        """Halve what was put aside, until the groups at fault are alone; whether that made sense.
+    async def _bisect(self, current: "Pass") -> bool:
+        """Bisect what was put aside, until the groups at fault are alone; False: the run gave up.
 
         Breadth first, so that the fault of some groups is known only after the others are done.
         """
         alone = 0
-        while look.aside:
-            dues, error = look.aside.popleft()
+        while current.aside:
+            dues, error = current.aside.popleft()
             if len(dues) > 1:
                 middle = len(dues) // 2
-                await self._try(look, dues[:middle])
-                await self._try(look, dues[middle:])
+                await self._try(current, dues[:middle])
+                await self._try(current, dues[middle:])
                 continue
             said = await self._fail(dues[0], error)
             alone += 1
-            if alone > MOST_ALONE and alone > 9 * look.passed:
+            if alone > MOST_ALONE and alone > 9 * current.passed:
                 self.given_up = OstinatoError(
-                    f"{alone} groups failed and {look.passed} did not, the last with {said}",
+                    f"{alone} groups failed and {current.passed} did not, the last with {said}",
                     hint="This is no group's fault; `rounds.failures` has the errors.",
                 )
                 return False
@@ -139,8 +139,8 @@ class Run:
         self.worst_lateness = max(self.worst_lateness, 0.0, *late)
 
     async def _fail(self, due: Due, error: Exception) -> str:
-        told = translate(error)
-        said = f"{told.code}: {redact(told.message)}"[:LONGEST_ERROR]
+        known = translate(error)
+        said = f"{known.code}: {redact(known.message)}"[:LONGEST_ERROR]
         self.failed.append(due)
         self.ctx.log.error(
             "group_failed",
@@ -153,7 +153,7 @@ class Run:
         async with self.ctx.fenced() as conn:
             is_first = await service.note_failure(conn, self.job, due, said)
         # What is wrong for good waits for another setting, and each run looks at it anyway.
-        if is_first and not isinstance(told, InvalidInput):
+        if is_first and not isinstance(known, InvalidInput):
             self.to_mend.append(due)
         return said
 
@@ -195,8 +195,8 @@ class Run:
 
 
 @dataclass
-class Look:
-    """One look at what is due: how a set is done, how many went well, and what failed as a set."""
+class Pass:
+    """One pass over what is due: how a set is handled, how many succeeded, which sets failed."""
 
     work: Work
     pages: "Pages"
@@ -205,7 +205,7 @@ class Look:
 
 
 class Pages:
-    """What is due for a run, a set at a time, to several who ask."""
+    """Hands out what is due for a run, a set at a time, to the tasks of the run."""
 
     def __init__(self, run: Run, name: str, params: Mapping[str, object]) -> None:
         self._run = run
@@ -216,7 +216,7 @@ class Pages:
         self._turn = asyncio.Lock()
 
     async def next(self) -> list[Due]:
-        """The next set, without those that failed already; empty: there are no more."""
+        """Return the next set, without those that failed already; empty when there are no more."""
         size = self._run.settings.set_size
         async with self._turn:
             if not self._ahead:
@@ -225,7 +225,7 @@ class Pages:
         return taken
 
     async def _look_ahead(self, most: int) -> None:
-        """Read many sets at once: what is left to do may be dear to find."""
+        """Read many sets at once, because the search for what is due may be slow."""
         gone = {due.id for due in self._run.failed}
         while not self._ahead:
             async with self._run.ctx.fenced() as conn:
@@ -237,7 +237,7 @@ class Pages:
 
 
 async def work_through(run: Run) -> None:
-    """Do everything that is due for a job."""
+    """Handle everything that is due for a job."""
     match run.job:
         case JobName.CREATE:
             days = await next_days(run)
@@ -259,6 +259,6 @@ async def work_through(run: Run) -> None:
 
 
 async def next_days(run: Run) -> Days:
-    """Which day comes next, by zone."""
+    """Return which day comes next, by zone."""
     async with run.ctx.fenced() as conn:
         return await service.days(conn, run.settings)
