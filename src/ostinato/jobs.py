@@ -16,6 +16,7 @@ Each verb takes a connection first and works in its transaction.
 """
 
 from ostinato._core.base.backoff import Retry
+from ostinato._core.db.pool import Target
 from ostinato._core.engine.claims import Job
 from ostinato._core.engine.inspect import (
     Attempt,
@@ -52,7 +53,7 @@ from ostinato._core.engine.queues import Queue, Rate, configure, pause, resume
 from ostinato._core.runtime.client import Client, connect
 from ostinato._core.runtime.handlers.app import App
 from ostinato._core.runtime.handlers.context import Context, SyncContext
-from ostinato._core.runtime.handlers.kinds import JobKind, Target
+from ostinato._core.runtime.handlers.kinds import JobKind
 from ostinato._core.runtime.handlers.outcomes import Cancel, Done, Snooze
 from ostinato._core.runtime.worker.worker import Worker
 

@@ -15,7 +15,7 @@ from ostinato.apps.watchfolder.machine import DUPLICATE, JOB
 from ostinato.apps.watchfolder.setup import locked
 from tests.apps.watchfolder.engine import PATH, Office
 from tests.apps.watchfolder.papers import text_pdf
-from tests.db.waiting import until_async
+from tests.waiting import until_async
 
 
 def put(folder: Path, name: str, data: bytes) -> None:

@@ -21,7 +21,7 @@ from ostinato.apps.watchfolder.folders import Folders
 from ostinato.apps.watchfolder.local import Local, running
 from ostinato.apps.watchfolder.ocr.work import text_of
 from tests.apps.watchfolder.papers import text_pdf, zipped
-from tests.db.waiting import until
+from tests.waiting import until
 
 MANY = 1000
 OF_ONE = 10  # states that a document is counted for when it is done

@@ -19,12 +19,13 @@ from ostinato._core.base.alerts import Alert
 from ostinato._core.base.backoff import Retry
 from ostinato._core.base.errors import InvalidInput, NotFound
 from ostinato._core.base.events import EventType, OnPoison, Start
+from ostinato._core.db.pool import Target
 from ostinato._core.engine.queues import Queue
 from ostinato._core.engine.schedules import Schedule
 from ostinato._core.runtime.handlers.declared import Times, declared
 from ostinato._core.runtime.handlers.deliver import event_job
 from ostinato._core.runtime.handlers.events import Envelope, EventKind, Subscriber, Types
-from ostinato._core.runtime.handlers.kinds import Handler, JobKind, Target
+from ostinato._core.runtime.handlers.kinds import Handler, JobKind
 
 __all__ = ["App"]
 
