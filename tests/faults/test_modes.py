@@ -21,7 +21,7 @@ from ostinato._core.runtime.database import Database
 from ostinato.testing import Engine
 from tests.faults import bouncer
 from tests.faults.site import Site, say
-from tests.runtime.lab import Lab, counted, forever
+from tests.runtime.lab import Lab, counted, forever, listens
 from tests.waiting import until_async
 
 Mode = Literal["direct", "pooled, direct listen", "pooled, polling"]
@@ -151,15 +151,15 @@ async def test_an_idle_worker_is_woken_by_the_doorbell_or_finds_out_by_itself(
     @lab.app.job()
     async def work(ctx: Context) -> None: ...
 
-    listens = database.listen_url is not None
+    rings = database.listen_url is not None
     # With a line to the server a poll is not needed; without one it is all there is.
-    async with lab.worker(poll_seconds=3600 if listens else 0.05) as worker:
+    async with lab.worker(poll_seconds=3600 if rings else 0.05) as worker:
         await until_async(lambda: listens(worker))
         await until_async(lambda: not worker._claimer._due)
         for _ in range(3):
             await lab.becomes(await work.enqueue(lab.client), "done")
 
-    if listens:
+    if rings:
         assert counted(worker, DOORBELL_RINGS) > 0
 
 

@@ -1,17 +1,14 @@
 """Documents that cannot rot: what they name exists, what is generated is up to date."""
 
 import ast
-import importlib
-import pkgutil
 import re
-import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 from ostinato._faces.cli.dev import reference
+from tests.house import code
 from tests.house.source import PACKAGE, ROOT, parsed, shown
 
 README = ROOT / "README.md"
@@ -108,35 +105,7 @@ def test_every_path_that_a_page_names_exists(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=shown)
 def test_what_the_code_of_a_page_uses_of_ours_is_there(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
-    body = "".join(textwrap.indent(found, "    ") for found in PYTHON.findall(text))
-    # Blocks may await, and go on where the one before ended.
-    tree = ast.parse(f"async def page():\n    pass\n{body}")
-    ours = dict(_imported(tree))
-    used = [
-        (node.value.id, node.attr)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute)
-        and isinstance(node.value, ast.Name)
-        and isinstance(ours.get(node.value.id), ModuleType)
-    ]
-
-    missing = [f"{name}.{attr}" for name, attr in used if not hasattr(ours[name], attr)]
-
-    assert not missing
-
-
-def _imported(tree: ast.AST) -> Iterator[tuple[str, object]]:
-    """What code imports of ours, by its name there; an error where something is not there."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for each in node.names:
-                if each.name.partition(".")[0] == "ostinato":
-                    yield each.asname or each.name, importlib.import_module(each.name)
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ostinato"):
-            for each in node.names:
-                name = f"{node.module}.{each.name}"
-                yield each.asname or each.name, pkgutil.resolve_name(name)
+    assert code.misuses("".join(PYTHON.findall(page.read_text(encoding="utf-8")))) == []
 
 
 def test_the_readme_shows_code_on_its_first_screen() -> None:

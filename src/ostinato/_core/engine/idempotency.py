@@ -104,7 +104,7 @@ class Replay(Request):
 
 @dataclass(frozen=True, slots=True)
 class InFlight(Request):
-    """Somebody is at it. The details are None while even its beginning is not committed."""
+    """The same request is being worked on. The details are None until its start is committed."""
 
     holder: str | None
     since: datetime | None
@@ -123,11 +123,12 @@ class Differs(Request):
 
 
 Decision = New | Replay | InFlight | Differs
+"""What `begin` found: one of the four."""
 
 
 @dataclass(slots=True)
 class Once:
-    """A request in hand: new, or a replay of what was answered."""
+    """A request that was begun: new, or a replay of what was answered."""
 
     decision: New | Replay
     answer: Any = None

@@ -169,7 +169,7 @@ class App:
 
     @property
     def events(self) -> Sequence[EventKind[Any]]:
-        """The types of events that the app tells."""
+        """The types of events that the app emits."""
         return tuple(self._events.values())
 
     @property
@@ -186,7 +186,7 @@ class App:
     def event(
         self, name: str, *, version: int = 1, payload: type[Any] | None = None
     ) -> EventKind[Any]:
-        """Declare a type of event that this app tells, and the shape of its payload."""
+        """Declare a type of event that this app emits, and the shape of its payload."""
         if (name, version) in self._events:
             raise InvalidInput(
                 f"app {self.name!r} has two events {name!r} of version {version}",
@@ -254,7 +254,7 @@ class App:
         version: int = 1,
         **envelope: Unpack[Envelope],
     ) -> int:
-        """Tell an event by the name of its type, which must be declared, and return its id."""
+        """Emit an event by the name of its type, which must be declared, and return its id."""
         kind = self._events.get((name, version))
         if kind is None:
             known = ", ".join(f"{key} ({number})" for key, number in self._events)

@@ -7,7 +7,7 @@
 
     await paid.emit(conn, InvoicePaid(id=7), key="invoice-7")      # in the caller's transaction
 
-A payload is checked against its declared type when an event is told, and again when it arrives.
+A payload is checked against its declared type when an event is emitted, and again when it arrives.
 """
 
 import inspect
@@ -48,7 +48,7 @@ class Envelope(TypedDict, total=False):
 
 
 class EventKind(Generic[M]):
-    """A type of event that this app tells."""
+    """A type of event that an app emits. Made by `App.event`."""
 
     def __init__(self, producer: str, declared: EventType) -> None:
         self.producer = producer
@@ -72,7 +72,7 @@ class EventKind(Generic[M]):
         correlation_id: str | None = None,
         occurred_at: datetime | None = None,
     ) -> int:
-        """Tell that it happened, in the transaction of a connection, and return the event's id.
+        """Emit the event, in the transaction of a connection, and return its id.
 
         Events of a tenant with the same `key` are delivered in the order of their commits. Tenant
         and correlation id are those of the flow unless given.
@@ -90,7 +90,7 @@ class EventKind(Generic[M]):
         correlation_id: str | None = None,
         occurred_at: datetime | None = None,
     ) -> list[int]:
-        """Tell many, each a payload with its key, in one statement; returns the ids in order."""
+        """Emit many, each a payload with its key, in one statement; returns the ids in order."""
         events = [
             self.new(payload, key, tenant, correlation_id, occurred_at) for payload, key in payloads
         ]

@@ -44,7 +44,7 @@ log = get_logger("leases")
 
 
 class HeldLease:
-    """A lease in hand."""
+    """A lease that is held. Made by `hold`."""
 
     def __init__(self, lender: Lender, lease: Lease, ttl: float, asked: float) -> None:
         self.lease = lease
