@@ -60,7 +60,7 @@ lock: .venv/ready ## write requirements/*.lock anew (ARGS="--upgrade" for newer 
 
 clean: ## remove what was built, the caches and .venv; data in .ostinato stays
 	rm -rf .venv .bench build dist src/*.egg-info
-	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage.*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Installing is repeated when a lock or the package's metadata changes. Everything comes from the

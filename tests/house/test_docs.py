@@ -21,6 +21,8 @@ PAGES = [
     README,
     ROOT / "ARCHITECTURE.md",
     ROOT / "CONTRIBUTING.md",
+    ROOT / "CHANGELOG.md",
+    ROOT / "SECURITY.md",
     *sorted(path for path in (ROOT / "docs").rglob("*.md") if REFERENCE not in path.parents),
 ]
 
