@@ -112,7 +112,7 @@ def test_what_the_code_of_a_page_uses_of_ours_is_there(page: Path) -> None:
 
 def test_the_readme_shows_code_on_its_first_screen() -> None:
     lines = README.read_text(encoding="utf-8").splitlines()
-    first = next(number for number, line in enumerate(lines, 1) if line.startswith("```"))
+    first = next(number for number, line in enumerate(lines, 1) if line == "```python")
 
     assert first < FIRST_CODE_BEFORE
 
