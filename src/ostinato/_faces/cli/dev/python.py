@@ -12,7 +12,6 @@ __all__ = ["page"]
 
 WIDTH = 100
 LONGEST_VALUE = 120
-_PLAIN = {"staticmethod", "classmethod"}
 _INTRO = """\
 These modules are what users and applications import; whatever begins with an underscore may change
 at any time. `AsyncConnection` is psycopg's, in any transaction of yours; `def` functions need no
@@ -102,9 +101,12 @@ def _class(prefix: str, entry: Entry) -> str:
     title = f"### `{prefix}.{entry.name}`\n"
     head = f"It is a kind of {_link(known[0])}. " if known else ""
     parts = [title, f"{_filled(f'{_paragraph(entry.doc)} {head}')}\n"]
-    init = next((each for each in entry.node.body if _is_init(each)), None)
-    if isinstance(init, Function) and "Made by" not in entry.doc:
-        parts.append(f"```python\n{_signature(entry, init, entry.name)}\n```\n")
+    if "Made by" not in entry.doc:
+        parts += [
+            f"```python\n{_signature(entry, each, entry.name)}\n```\n"
+            for each in entry.node.body
+            if isinstance(each, Function) and each.name == "__init__"
+        ]
     parts.append("".join(_members(entry)))
     return "\n".join(parts).rstrip("\n") + "\n"
 
@@ -122,10 +124,6 @@ def _members(entry: Entry) -> Iterator[str]:
             bare.append(f"`{_written(entry, node)}`")
     if bare:
         yield _filled(f"- {', '.join(bare)}", "  ") + "\n"
-
-
-def _is_init(node: ast.stmt) -> bool:
-    return isinstance(node, Function) and node.name == "__init__"
 
 
 def _written(entry: Entry, node: ast.stmt) -> str:
@@ -160,19 +158,13 @@ def _signature(entry: Entry, node: Function, name: str = "", *, fold: bool = Tru
     found = set(decorators(node))
     result = _type(entry, node.returns)
     start = "async def " if isinstance(node, ast.AsyncFunctionDef) else "def "
-    if "asynccontextmanager" in found:
+    if "asynccontextmanager" in found or result.startswith("AbstractAsyncContextManager"):
         start, result = "async with ", _inside(result)
-    elif "contextmanager" in found:
-        start, result = "with ", _inside(result)
-    elif result.startswith("AbstractAsyncContextManager"):
-        start, result = "async with ", _inside(result)
-    elif result.startswith("AbstractContextManager"):
+    elif "contextmanager" in found or result.startswith("AbstractContextManager"):
         start, result = "with ", _inside(result)
     takes = [_parameter(entry, each) for each in _parameters(node)]
-    if "self" in takes[:1] or "cls" in takes[:1]:
-        takes = takes[1:]
-    if takes[:1] == ["/"]:
-        takes = takes[1:]
+    for unsaid in ("self", "cls", "/"):
+        takes = takes[1:] if takes[:1] == [unsaid] else takes
     after = f" -> {result}" if result and not name else ""
     begin = f"{start}{node.name}" if not name else f"class {name}"
     line = f"{begin}({', '.join(takes)}){after}"
@@ -218,25 +210,13 @@ def _cleaned(module: str, text: str) -> str:
     """A type as a reader needs it: no quotes around it, no parameters of the driver's rows."""
     text = re.sub(r"^'(.*)'$", r"\1", text)
     text = re.sub(r"\b(\w*Connection)\[Any\]", r"\1", text)
-    if "Connection" in _aliases(module):
+    if surface.is_constant(module, "Connection"):  # an alias, in the modules of the engine
         text = re.sub(r"(?<![.\w])Connection\b", "AsyncConnection", text)
     return text
 
 
-def _aliases(module: str) -> set[str]:
-    if not module.startswith("ostinato"):
-        return set()
-    return {
-        target.id
-        for node in surface.parsed(module).body
-        if isinstance(node, ast.Assign)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
-
-
 def _inside(iterator: str) -> str:
-    """`AsyncIterator[X]` is entered as X."""
+    """What a block gets: X of `AsyncIterator[X]`."""
     return re.sub(r"^\w+\[(.*)\]$", r"\1", iterator)
 
 

@@ -18,6 +18,7 @@ __all__ = [
     "decorators",
     "find",
     "home",
+    "is_constant",
     "members",
     "names_of",
     "parsed",
@@ -167,12 +168,7 @@ def bases(entry: Entry) -> list[Entry]:
     """The classes of ours that a class is made from."""
     assert isinstance(entry.node, ast.ClassDef)  # noqa: S101 - as above
     names = [ast.unparse(base).partition("[")[0] for base in entry.node.bases]
-    known = {
-        name
-        for node in parsed(entry.module).body
-        if isinstance(node, ast.ClassDef)
-        for name in [node.name]
-    }
+    known = {node.name for node in parsed(entry.module).body if isinstance(node, ast.ClassDef)}
     return [find(entry.module, name) for name in names if name in known]
 
 
@@ -190,13 +186,18 @@ def home(entry: Entry) -> str | None:
 
 def value_of(module: str, node: ast.expr) -> ast.expr:
     """The value of a default: what a constant of its module stands for, if that is short."""
-    if not isinstance(node, ast.Name) or not module.startswith("ostinato"):
+    if not isinstance(node, ast.Name) or not is_constant(module, node.id):
         return node
-    try:
-        found = find(module, node.id).node
-    except LookupError:
-        return node
+    found = find(module, node.id).node
     return found if isinstance(found, ast.expr) and len(ast.unparse(found)) < SHORT else node
+
+
+def is_constant(module: str, name: str) -> bool:
+    """Whether a module of ours assigns the name, or hands on one that is assigned."""
+    try:
+        return isinstance(find(module, name).node, ast.expr)
+    except LookupError:
+        return False
 
 
 def _assigned(node: ast.Assign | ast.AnnAssign) -> dict[str, ast.expr | None]:
