@@ -141,8 +141,8 @@ def _written(entry: Entry, node: ast.stmt) -> str:
 def _default(value: ast.expr | None) -> str:
     if value is None:
         return ""
-    if isinstance(value, ast.Call) and ast.unparse(value.func) == "field":
-        given = [each.value for each in value.keywords if each.arg == "default"]
+    if isinstance(value, ast.Call) and ast.unparse(value.func) in {"field", "setting"}:
+        given = [each.value for each in value.keywords if each.arg == "default"] + value.args[:1]
         return f" = {ast.unparse(given[0])}" if given else ""
     return f" = {ast.unparse(value)}"
 

@@ -140,13 +140,27 @@ def members(entry: Entry) -> Iterator[tuple[ast.stmt, str]]:
             yield from members(base)
     for position, node in enumerate(entry.node.body):
         match node:
-            case ast.AnnAssign(ast.Name(name)) if not name.startswith("_"):
-                yield node, _text_behind(entry.node.body, position)
+            case ast.AnnAssign(ast.Name(name), value=value) if not name.startswith("_"):
+                yield node, _text_behind(entry.node.body, position) or _text_of_setting(value)
             case ast.FunctionDef(name="__init__"):
                 yield from _made_in(node)
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                 if not name.startswith("_") and "overload" not in decorators(node):
                     yield node, ast.get_docstring(node) or ""
+
+
+def _text_of_setting(value: ast.expr | None) -> str:
+    """The description of `setting(default, description)`."""
+    match value:
+        case ast.Call(ast.Name("setting"), [_, ast.Constant(str(text))]):
+            return text
+        case ast.Call(ast.Name("setting"), keywords=keywords):
+            return "".join(
+                str(each.value.value)
+                for each in keywords
+                if each.arg == "description" and isinstance(each.value, ast.Constant)
+            )
+    return ""
 
 
 def _made_in(init: ast.FunctionDef) -> Iterator[tuple[ast.stmt, str]]:
