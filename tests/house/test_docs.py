@@ -1,6 +1,7 @@
 """Documents that cannot rot: what they name exists, what is generated is up to date."""
 
 import ast
+import importlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ostinato._faces.cli.dev import reference
+from ostinato._faces.cli.dev.surface import MODULES
 from tests.house import code
 from tests.house.source import PACKAGE, ROOT, parsed, shown
 
@@ -30,6 +32,10 @@ TEST_NAME = re.compile(r"`(?P<path>[\w/.-]+\.py)::(?P<test>\w+(?:::\w+)*)")
 LINK = re.compile(r"\]\((?!https?://|mailto:|#)(?P<path>[^)#\s]+)")
 FILE_NAME = re.compile(r"`(?P<path>[\w.*-]+(?:/[\w.*-]+)+\.(?:py|sql|md|toml|lock|json|in))`")
 PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+PUBLIC_NAME = re.compile(
+    rf"`(?:ostinato\.)?(?P<module>{'|'.join(MODULES)})\.(?P<name>(?!(?:sql|md|py)\b)[a-zA-Z_]+)\b"
+)
+KINDS = {"webhooks.deliver"}  # kinds of jobs look the same
 # a path may be written as seen from the root, from the package, or from the page itself
 BASES = (ROOT, PACKAGE, PACKAGE / "_core" / "engine", PACKAGE / "_core" / "engine" / "sql")
 
@@ -108,6 +114,19 @@ def test_every_path_that_a_page_names_exists(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=shown)
 def test_what_the_code_of_a_page_uses_of_ours_is_there(page: Path) -> None:
     assert code.misuses("".join(PYTHON.findall(page.read_text(encoding="utf-8")))) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=shown)
+def test_a_public_name_that_a_sentence_names_is_there(page: Path) -> None:
+    named = {(found["module"], found["name"]) for found in PUBLIC_NAME.finditer(prose(page))}
+
+    missing = {
+        f"{module}.{name}"
+        for module, name in named
+        if not hasattr(importlib.import_module(f"ostinato.{module}"), name)
+    }
+
+    assert missing <= KINDS
 
 
 def test_the_readme_shows_code_on_its_first_screen() -> None:
