@@ -18,6 +18,7 @@
 
 Each command gets `--json`, `--data-dir`, `--database-url`, `--config`, `--quiet`, `--verbose` and
 `--debug`; what it raises becomes one sentence with its remedy and an exit code.
+The `App` names the function: `commands="acme.billing.commands:register"`.
 """
 
 from ostinato._faces.cli.frame.attach import ask

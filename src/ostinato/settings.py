@@ -11,7 +11,8 @@
 
 A flag of a command wins over the environment (`OSTINATO_BILLING_BANK_URL`), that over the file
 `ostinato.toml` (`[billing]`), that over the default. Handlers ask `ctx.settings`, routes
-`caller.settings`, commands `cli.settings.section`: nothing is read from a global.
+`caller.settings`, commands `cli.settings.section`: nothing is read from a global. The `App` names
+the class: `settings="acme.billing.settings:Billing"`.
 """
 
 from ostinato._core.base.sections import Section, section, setting

@@ -27,7 +27,7 @@ from ostinato.apps.watchfolder.settings import WatchfolderSettings
 from ostinato.apps.watchfolder.setup import BUSY_TICK_SECONDS, Profile
 from ostinato.errors import NotFound
 
-__all__ = ["JobOwner", "Tending", "stations"]
+__all__ = ["Keeper", "Tending", "stations"]
 
 NOTE_SECONDS = 5.0
 RECONCILE_SECONDS = 1.0
@@ -37,7 +37,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class JobOwner(Protocol):
+class Keeper(Protocol):
     """What tending needs of the context of its job; `Context` has it."""
 
     stopping: bool
@@ -52,7 +52,7 @@ class Tending:
 
     def __init__(
         self,
-        ctx: JobOwner,
+        ctx: Keeper,
         place: Place,
         folders: Folders,
         config: Config,

@@ -169,7 +169,7 @@ class App:
 
     @property
     def events(self) -> Sequence[EventKind[Any]]:
-        """The types of events that the app emits."""
+        """The types of events that the app tells."""
         return tuple(self._events.values())
 
     @property
@@ -254,7 +254,7 @@ class App:
         version: int = 1,
         **envelope: Unpack[Envelope],
     ) -> int:
-        """Emit an event by the name of its type, which must be declared, and return its id."""
+        """Tell an event by the name of its type, which must be declared, and return its id."""
         kind = self._events.get((name, version))
         if kind is None:
             known = ", ".join(f"{key} ({number})" for key, number in self._events)
