@@ -25,7 +25,7 @@ from ostinato.apps.capture.queries import Connection
 from ostinato.apps.capture.rules import compute_canonical_fingerprint
 from ostinato.apps.capture.service import Taken
 from tests.apps.capture.vault import SEED, TENANT, USER, Vault, changed, counted
-from tests.db.waiting import until_async
+from tests.waiting import until_async
 
 UPPER = changed(SEED, capture_id=SEED.capture_id.upper())
 

@@ -14,7 +14,7 @@ from ostinato.apps.watchfolder.queries import QUERIES
 from ostinato.apps.watchfolder.station.processes import ServiceProcess, running
 from tests.apps.watchfolder.engine import PATH, Office
 from tests.apps.watchfolder.papers import text_pdf
-from tests.db.waiting import until_async
+from tests.waiting import until_async
 
 
 def put(folder: Path, name: str, data: bytes) -> None:

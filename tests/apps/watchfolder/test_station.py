@@ -21,7 +21,7 @@ from ostinato.apps.watchfolder.station.records import Plan
 from ostinato.apps.watchfolder.station.sandbox import Limits, level
 from ostinato.apps.watchfolder.station.server import build
 from tests.apps.watchfolder.stations import Desk, desk
-from tests.db.waiting import until
+from tests.waiting import until
 
 SANDBOX = level()
 

@@ -23,7 +23,7 @@ from ostinato.apps.watchfolder.station.processes import ServiceProcess, running
 from ostinato.apps.watchfolder.tick.options import Options
 from ostinato.apps.watchfolder.tick.orchestrator import Orchestrator
 from tests.apps.watchfolder.papers import text_pdf, zipped
-from tests.db.waiting import until
+from tests.waiting import until
 
 MANY = 1000
 OF_ONE = 10  # states that a document is counted for when it is done

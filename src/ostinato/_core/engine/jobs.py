@@ -30,10 +30,12 @@ __all__ = [
     "hasten",
     "redrive",
     "retry",
+    "wake_after_commit",
 ]
 
 Connection = AsyncConnection[Any]
 State = Literal["scheduled", "ready", "running", "done", "cancelled", "dead"]
+"""Where a job is; its place is its state."""
 LIVE: tuple[State, ...] = ("scheduled", "ready", "running")
 
 ANY_QUEUE = "@any"
@@ -90,7 +92,7 @@ class Redrive:
 async def enqueue(conn: Connection, job: NewJob) -> int:
     """Add one job and return its id, or that of the job that holds its unique key."""
     check_time(job)
-    _note_queue(job.queue)
+    wake_after_commit(job.queue or ANY_QUEUE)
     tenant, correlation = flow.current()
     options: dict[str, Any] = {
         "queue": job.queue,
@@ -118,7 +120,7 @@ async def enqueue_many(conn: Connection, jobs: Sequence[NewJob]) -> list[int]:
         return []
     for job in jobs:
         check_time(job)
-        _note_queue(job.queue)
+        wake_after_commit(job.queue or ANY_QUEUE)
         if job.unique is not None and (job.unique.policy != "return" or job.unique.states != LIVE):
             raise InvalidInput(
                 f"job {job.kind} has a unique key with policy {job.unique.policy!r} and states "
@@ -161,7 +163,7 @@ async def cancel(conn: Connection, job_id: int, reason: str = "cancelled by requ
 async def retry(conn: Connection, job_id: int) -> State:
     """Run a waiting, dead or cancelled job now and return the state it was in."""
     was: State = await call_value(conn, "retry_job", job_id=job_id)
-    _note_queue(None)
+    wake_after_commit(ANY_QUEUE)
     return was
 
 
@@ -171,9 +173,7 @@ async def hasten(conn: Connection, job_ids: Sequence[int]) -> list[int]:
     The others are left alone: what runs, is ready or has ended needs no haste.
     """
     rows = await call(conn, "hasten_jobs", job_ids=list(job_ids))
-    added = added_queues.get()
-    if added is not None:
-        added.update(queue for _, queue in rows)
+    wake_after_commit(*(queue for _, queue in rows))
     return [job_id for job_id, _ in rows]
 
 
@@ -205,7 +205,7 @@ async def redrive(
     )
     found = Redrive(*row)
     if found.redriven:
-        _note_queue(queue)
+        wake_after_commit(queue or ANY_QUEUE)
     return found
 
 
@@ -232,8 +232,11 @@ def check_time(job: NewJob) -> None:
         )
 
 
-def _note_queue(queue: str | None) -> None:
-    """Have idle workers woken after the commit."""
-    queues = added_queues.get()
-    if queues is not None:
-        queues.add(queue or ANY_QUEUE)
+def wake_after_commit(*queues: str) -> None:
+    """Wake idle workers of these queues when the transaction of a `Client` has committed.
+
+    The verbs of this module do it; call it where an SQL function of your own adds jobs.
+    """
+    added = added_queues.get()
+    if added is not None:
+        added.update(queues)

@@ -25,7 +25,7 @@ from ostinato._core.base.errors import InvalidInput
 from ostinato._core.base.flow import current_tenant
 from ostinato._core.base.jsonio import dump_args
 from ostinato._core.db.call import call, call_as, call_value
-from ostinato._core.engine.jobs import added_queues
+from ostinato._core.engine.jobs import wake_after_commit
 
 __all__ = [
     "CatchUp",
@@ -48,9 +48,13 @@ __all__ = [
 
 Connection = AsyncConnection[Any]
 Gap = Literal["shift", "skip"]
+"""What a slot does whose local time does not exist: fire as much later, or not at all."""
 Overlap = Literal["first", "last", "both"]
+"""Which of the two instants a slot fires at whose local time comes twice."""
 CatchUp = Literal["all", "last", "none"]
+"""Which of the slots fire that were missed in an outage."""
 Weekday = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+"""A day on which a schedule with `at_time` fires."""
 
 RING = "@ticker"
 MAX_ARGS_BYTES = 260_000
@@ -217,9 +221,8 @@ async def upsert_many(conn: Connection, schedules: Sequence[Schedule]) -> list[W
             _seconds=UPSERT_SECONDS,
             schedules=text,
         )
-    queues = added_queues.get()
-    if queues is not None and schedules:
-        queues.add(RING)
+    if schedules:
+        wake_after_commit(RING)
     return written
 
 
@@ -235,9 +238,7 @@ async def resume(conn: Connection, name: str, *, tenant_id: str | None = None) -
     """
     tenant = tenant_id or current_tenant()
     due: datetime | None = await call_value(conn, "resume_schedule", name=name, tenant_id=tenant)
-    queues = added_queues.get()
-    if queues is not None:
-        queues.add(RING)
+    wake_after_commit(RING)
     return due
 
 

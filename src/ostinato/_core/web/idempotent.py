@@ -50,6 +50,7 @@ from ostinato._core.web.problems import Answered, problem
 __all__ = ["IDEMPOTENT", "IdempotencyKey", "Key", "OnceHere"]
 
 IDEMPOTENT = (IdempotencyConflict, RequestInFlight)
+"""What a route with an `Idempotency-Key` raises: `@router.post(…, raises=IDEMPOTENT)`."""
 CONFLICT_STATUS = 422  # as the draft of the IETF says; a contract may say another
 REPLAYED = "Idempotency-Replayed"
 MAX_KEY = 200
@@ -211,3 +212,4 @@ async def _key(
 
 
 Key = Annotated[IdempotencyKey, Depends(_key)]
+"""A parameter of a route: the idempotency key of the request."""

@@ -48,7 +48,7 @@ from ostinato.apps.enrichment.rules import (
 from ostinato.apps.enrichment.settings import EnrichmentSettings
 from ostinato.apps.enrichment.sources import SOURCES
 from ostinato.idempotency import Declaration
-from ostinato.jobs import added_queues
+from ostinato.jobs import wake_after_commit
 from ostinato.tenants import current
 
 __all__ = [
@@ -194,9 +194,7 @@ async def _start_once(
     job_id = await QUERIES.value(conn, "start_run", request_id=request_id, trigger=str(trigger))
     if isinstance(begun, idempotency.New):
         await idempotency.finish(conn, begun, {"job_id": job_id})
-    queues = added_queues.get()
-    if queues is not None:
-        queues.add(QUEUE)
+    wake_after_commit(QUEUE)
     return Asked("started", job_id)
 
 

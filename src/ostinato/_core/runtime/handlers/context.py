@@ -78,7 +78,7 @@ class Services(Protocol):
 
 
 class Context:
-    """The context of one attempt, for an `async def` handler."""
+    """The context of one attempt, for an `async def` handler. Made by the worker."""
 
     __slots__ = (
         "_ending",
@@ -297,7 +297,7 @@ class Context:
 
 
 class SyncContext:
-    """The context of one attempt, for a plain function, which runs in a thread."""
+    """The context of one attempt, for a plain function in a thread. Made by the worker."""
 
     __slots__ = ("_ctx", "_loop")
 

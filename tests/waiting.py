@@ -1,8 +1,9 @@
 """Waiting on conditions, not on time: each of these returns as soon as the condition holds."""
 
 import asyncio
+import inspect
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
 
 def until(condition: Callable[[], object]) -> None:
@@ -12,11 +13,16 @@ def until(condition: Callable[[], object]) -> None:
         pause.wait(0.01)
 
 
-async def until_async(condition: Callable[[], Awaitable[object]]) -> None:
-    """As `until`, without blocking the event loop."""
+async def until_async(condition: Callable[[], object]) -> None:
+    """As `until`, without blocking the event loop; the condition may be asynchronous."""
     never = asyncio.Event()
-    while not await condition():
+    while not await _holds(condition):
         try:
             await asyncio.wait_for(never.wait(), 0.01)
         except TimeoutError:
             continue
+
+
+async def _holds(condition: Callable[[], object]) -> object:
+    found = condition()
+    return await found if inspect.isawaitable(found) else found
