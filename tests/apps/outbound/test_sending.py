@@ -1,4 +1,4 @@
-"""The worker: what each answer of a provider leads to, over real HTTP (seed 4.2, domain.md 6.4)."""
+"""The worker: what each answer of a provider leads to, over real HTTP (rule 4.2)."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -9,9 +9,9 @@ import pytest
 
 from ostinato.apps.outbound import store
 from ostinato.apps.outbound.jobs import prune
-from ostinato.apps.outbound.model import Provider
-from ostinato.apps.outbound.policy import TABLE, Kind
-from ostinato.apps.outbound.sandbox_shapes import Inbound
+from ostinato.apps.outbound.policy import Kind
+from ostinato.apps.outbound.providers.standin import Inbound
+from ostinato.apps.outbound.providers.whatsapp import WHATSAPP
 from tests.apps.outbound.conftest import NOON, PHONE_NUMBER_ID, World, set_clock
 from tests.waiting import until_async
 
@@ -24,11 +24,11 @@ async def sent(world: World, to: str = TO, **more: Any) -> dict[str, Any]:  # no
 
 
 async def test_every_code_of_the_policy_table_does_what_its_class_says(world: World) -> None:
-    """Each of them once as the answer of the provider: the table of domain.md 6.4.
+    """Each of them once as the answer of the provider: the table of errors.
 
     Each has a sender and a template of its own, so that what one holds holds no other.
     """
-    codes = [code for code in TABLE[Provider.WHATSAPP] if not 201 <= int(code) <= 298] + ["987654"]
+    codes = [code for code in WHATSAPP.errors if not 201 <= int(code) <= 298] + ["987654"]
     await world.rows(
         "insert into outbound.sender (tenant_id, channel, provider, provider_key)"
         " select 'acme', 'WHATSAPP', 'whatsapp', code from unnest(%s::text[]) code",
@@ -75,7 +75,7 @@ async def test_every_code_of_the_policy_table_does_what_its_class_says(world: Wo
             Kind.CONVERT: "failed",
             Kind.HOLD_TEMPLATE: "template held",
         }[ruling.kind]
-        for code, ruling in TABLE[Provider.WHATSAPP].items()
+        for code, ruling in WHATSAPP.errors.items()
         if code in codes
     } | {"987654": "retry"}
     assert found == expected

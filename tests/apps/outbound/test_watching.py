@@ -1,4 +1,4 @@
-"""What is measured and alerted (seed 7): figures, Prometheus, the dashboard, each alert."""
+"""What is measured and alerted (rule 7): figures, Prometheus, the dashboard, each alert."""
 
 import json
 import re

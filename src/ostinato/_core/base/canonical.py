@@ -24,7 +24,7 @@ import rfc8785
 
 from ostinato._core.base.errors import InvalidInput
 
-__all__ = ["Declaration", "Fingerprint", "canonical", "parse", "sha256"]
+__all__ = ["Declaration", "Fingerprint", "canonical", "differing", "parse", "sha256"]
 
 MAX_BYTES = 1_048_576
 MAX_DEPTH = 64
@@ -118,6 +118,11 @@ class Declaration:
                 hint="Put them into one field, as an object.",
             )
         return chosen
+
+
+def differing(held: Mapping[str, str], asked: Mapping[str, str]) -> list[str]:
+    """Name the fields in which two requests differ, by the hashes of their fields."""
+    return sorted(name for name in {*held, *asked} if held.get(name) != asked.get(name))
 
 
 def canonical(value: object, *, max_bytes: int = MAX_BYTES) -> bytes:

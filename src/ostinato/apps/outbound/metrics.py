@@ -1,4 +1,4 @@
-"""The figures of seed 7.2 for Prometheus: queue, latencies, failures, retries, dead letters.
+"""Records the figures of rule 7.2 for Prometheus: queue, latencies, failures, dead letters.
 
 They are the database's (`outbound.figures`), over the last hour, so that every process tells the
 same: on `/metrics` of all tenants together, on a page of the tenant of its own. The dashboard
@@ -55,7 +55,7 @@ OF_ALL: Final = (
 
 async def record(conn: store.Connection) -> Recorder:
     """The figures of all tenants together."""
-    return _recorded(await store.fetch(conn, "observe"))
+    return _recorded(await store.rows(conn, "observe"))
 
 
 FIGURES: Final = Figures(OF_ALL, record)

@@ -1,4 +1,4 @@
-"""Rows to values and back: the named statements of `sql/queries.sql`, and nothing that decides."""
+"""Turns rows into values and back by the statements of `sql/queries.sql`; nothing decides here."""
 
 from collections.abc import Mapping
 from dataclasses import fields
@@ -7,8 +7,6 @@ from typing import Any, Final
 from uuid import UUID
 
 from psycopg import AsyncConnection
-from psycopg.rows import dict_row
-from psycopg.types.json import Jsonb
 
 from ostinato.apps.outbound.model import (
     Category,
@@ -17,19 +15,21 @@ from ostinato.apps.outbound.model import (
     ConsentStatus,
     Message,
     Organisation,
-    Provider,
     Purpose,
     Sender,
     Status,
     Template,
 )
-from ostinato.database import statement
+from ostinato.database import Queries
+from ostinato.errors import NotFound
 
 __all__ = [
     "Connection",
     "Row",
     "consent_from",
-    "fetch",
+    "find_message",
+    "find_row",
+    "first",
     "message_from",
     "moment",
     "note_audit",
@@ -37,6 +37,8 @@ __all__ = [
     "one",
     "organisation",
     "organisation_from",
+    "put_template",
+    "rows",
     "run",
     "sender_from",
     "template_from",
@@ -48,29 +50,24 @@ Row = dict[str, Any]
 _MESSAGE: Final = tuple(field.name for field in fields(Message))
 
 
-async def fetch(conn: Connection, name: str, /, **values: object) -> list[Row]:
-    """The rows of a named statement."""
-    text = statement("ostinato.apps.outbound", "sql/queries.sql", name)
-    bound = {key: Jsonb(value) if key in _JSON else value for key, value in values.items()}
-    async with conn.cursor(row_factory=dict_row) as cursor:
-        await cursor.execute(text, bound)
-        return await cursor.fetchall() if cursor.description else []
-
-
-_JSON: Final = frozenset(
-    {"payload", "proof", "details", "provider_response", "variables", "components"}
+_QUERIES: Final = Queries(
+    "ostinato.apps.outbound",
+    json={"payload", "proof", "details", "provider_response", "variables", "components"},
 )
+run, rows, one, first = _QUERIES.run, _QUERIES.rows, _QUERIES.one, _QUERIES.first
 
 
-async def one(conn: Connection, name: str, /, **values: object) -> Row | None:
-    """The first row of a named statement, if there is one."""
-    rows = await fetch(conn, name, **values)
-    return rows[0] if rows else None
+async def find_message(conn: Connection, tenant_id: str, message_id: UUID) -> Message:
+    """Return a message; raises `NotFound`, for one of another tenant too."""
+    return message_from(await find_row(conn, tenant_id, message_id))
 
 
-async def run(conn: Connection, name: str, /, **values: object) -> None:
-    """A named statement whose rows do not matter."""
-    await fetch(conn, name, **values)
+async def find_row(conn: Connection, tenant_id: str, message_id: UUID) -> Row:
+    """Return the row of a message, with all that a view of it shows."""
+    row = await first(conn, "message", tenant_id=tenant_id, id=message_id)
+    if row is None:
+        raise NotFound(f"there is no message {message_id}", message_id=str(message_id))
+    return row
 
 
 async def note_message(
@@ -130,9 +127,14 @@ async def note_audit(
     )
 
 
+async def put_template(conn: Connection, tenant_id: str, **template: object) -> None:
+    """Write a template, as `put_template` names its columns."""
+    await run(conn, "put_template", tenant_id=tenant_id, **template)
+
+
 async def organisation(conn: Connection, tenant_id: str) -> Organisation:
-    """What a tenant has chosen, or the defaults."""
-    row = await one(conn, "organisation", tenant_id=tenant_id)
+    """Return what a tenant has chosen, or the defaults."""
+    row = await first(conn, "organisation", tenant_id=tenant_id)
     return Organisation() if row is None else Organisation(**row)
 
 
@@ -158,7 +160,7 @@ def sender_from(row: Row) -> Sender:
     return Sender(
         id=row["id"],
         channel=Channel(row["channel"]),
-        provider=Provider(row["provider"]),
+        provider=row["provider"],
         provider_key=row["provider_key"],
         display=row["display"],
         held_until=moment(row["held_until"]),
