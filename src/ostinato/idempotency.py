@@ -1,15 +1,17 @@
 """Idempotency: the same request twice has one effect and one answer; another one is a conflict.
 
-    request = Declaration({"amount": 12, "to": "acme"})
+    from ostinato.idempotency import Declaration, once
 
-    async with idempotency.once(client, "payments", key, request) as work:
-        if work.is_new:
-            await work.conn.execute("insert into payment …")
-            work.answer({"payment": 7})
+    PAYMENT = Declaration(include=("account", "amount"), exclude=("trace",))
 
-`canonical` and `sha256` are the text and the fingerprint that requests are compared by (RFC 8785).
-Whoever keeps keys longer than the engine's year stores `Declaration.fingerprint(…).fields` beside
-its own row, and `differing` names the fields that are not the same.
+    async with client.connection() as conn, once(conn, "pay", key, payload, PAYMENT) as request:
+        if request.is_new:                      # key, writes and answer are one commit
+            request.answer = {"receipt": 1}
+
+`once_outside` is for work outside of the database. `canonical` and `sha256` are the text and the
+fingerprint that requests are compared by (RFC 8785). The guide is `docs/idempotency.md`.
+An application that keeps keys longer than the engine does stores the fields of its fingerprint
+beside its own row, and `differing` names those that are not the same.
 """
 
 from ostinato._core.base.canonical import (

@@ -12,7 +12,7 @@ from ostinato.apps.outbound.providers import whatsapp
 from ostinato.apps.outbound.providers.standin import Inbound, Sent
 from ostinato.apps.outbound.tokens import unsubscribe_token
 from tests.apps.outbound.conftest import NOON, PHONE_NUMBER_ID, World, set_clock
-from tests.db.waiting import until_async
+from tests.waiting import until_async
 
 HOOK = "/api/v1/webhooks/whatsapp/status"
 TO = "+33639980011"  # sent for ever: nothing more is told by itself

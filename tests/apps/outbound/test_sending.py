@@ -14,7 +14,7 @@ from ostinato.apps.outbound.policy import Kind
 from ostinato.apps.outbound.providers.standin import Inbound
 from ostinato.apps.outbound.providers.whatsapp import WHATSAPP
 from tests.apps.outbound.conftest import NOON, PHONE_NUMBER_ID, World, set_clock
-from tests.db.waiting import until_async
+from tests.waiting import until_async
 
 TO = "+33639981234"
 

@@ -1,4 +1,4 @@
-"""Enrichment: what three official sources say about a French company, merged and kept (M3)."""
+"""Enrichment: what official sources say about a French company, merged and kept."""
 
 from ostinato import App
 from ostinato.apps.enrichment.alerts import ALERTS

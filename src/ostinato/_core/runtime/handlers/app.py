@@ -19,12 +19,13 @@ from ostinato._core.base.alerts import Alert
 from ostinato._core.base.backoff import Retry
 from ostinato._core.base.errors import InvalidInput, NotFound
 from ostinato._core.base.events import EventType, OnPoison, Start
+from ostinato._core.db.pool import Target
 from ostinato._core.engine.queues import Queue
 from ostinato._core.engine.schedules import Schedule
 from ostinato._core.runtime.handlers.declared import Times, declared
 from ostinato._core.runtime.handlers.deliver import event_job
 from ostinato._core.runtime.handlers.events import Envelope, EventKind, Subscriber, Types
-from ostinato._core.runtime.handlers.kinds import Handler, JobKind, Target
+from ostinato._core.runtime.handlers.kinds import Handler, JobKind
 
 __all__ = ["App"]
 
@@ -185,7 +186,7 @@ class App:
     def event(
         self, name: str, *, version: int = 1, payload: type[Any] | None = None
     ) -> EventKind[Any]:
-        """Declare a type of event that this app tells, and the shape of its payload."""
+        """Declare a type of event that this app emits, and the shape of its payload."""
         if (name, version) in self._events:
             raise InvalidInput(
                 f"app {self.name!r} has two events {name!r} of version {version}",

@@ -8,16 +8,18 @@ rests until the next ring or poll; if it holds ready jobs that a limit holds bac
 times a second.
 """
 
+import random
 import time
 from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
 from uuid import UUID
 
-from ostinato._core.base.metrics import CLAIMED_JOBS, CLAIMS, Recorder
+from ostinato._core.base.metrics import BUFFER_JOBS, CLAIMED_JOBS, CLAIMS, Recorder
 from ostinato._core.db.keep import Keeper
 from ostinato._core.engine import claims
 from ostinato._core.engine.claims import Job
 from ostinato._core.runtime.worker.lanes import Lanes
-from ostinato._core.runtime.worker.loop import FOREVER
+from ostinato._core.runtime.worker.loop import FOREVER, Loop
 
 __all__ = ["Claimer"]
 
@@ -25,13 +27,25 @@ HOT_FOR_SECONDS = 0.1
 HOT_SECONDS = 0.0009  # the event loop rounds up to whole milliseconds: this is one, 0.0012 is two
 HOT_PATIENCE_SECONDS = 0.01
 HELD_BACK_SECONDS = 0.2
+SILENT_SECONDS = 0.05
 SMALL_CLAIM = 32
 """Claims up to this size take no turns in the database (claims.sql), so a lone job starts sooner.
 A queue is asked for more once it gave that many."""
 
 
+class Liveness(Protocol):
+    """What the claimer asks of the heart, and tells it."""
+
+    @property
+    def may_be_dead(self) -> bool:
+        """Whether others may think by now that this worker died."""
+
+    def set_waiting(self, *, waiting: bool) -> None:
+        """Say whether this worker would take a job at once."""
+
+
 class Claimer:
-    """Claims jobs for the lanes; `tick` makes one round over the queues that are awake."""
+    """Claims jobs for the lanes; a round asks the queues that are awake."""
 
     def __init__(
         self,
@@ -41,8 +55,14 @@ class Claimer:
         queues: Sequence[str],
         kinds: list[str],
         recorder: Recorder,
+        rng: random.Random,
         worker_id: Callable[[], UUID],
+        heart: Callable[[], Liveness],
+        on_error: Callable[[BaseException], None],
     ) -> None:
+        self.loop = Loop("claimer", self._round, on_error=on_error, rng=rng)
+        """To be run beside the jobs."""
+        self._heart = heart
         self._keeper = keeper
         self._lanes = lanes
         self._queues = tuple(queues)
@@ -58,11 +78,12 @@ class Claimer:
         self.paused = False
 
     def rouse(self, queue: str | None = None) -> None:
-        """Ask a queue, or all of them, for work in the next round."""
+        """Ask a queue, or all of them, for work now."""
         now = time.monotonic()
         for name in self._queues if queue not in self._queues else (queue,):
             self._due[name] = now
             self._hot_until[name] = now + HOT_FOR_SECONDS
+        self.loop.wake()
 
     def resting(self) -> list[str]:
         """The queues a poll should look into; the others were asked just now or will be for sure.
@@ -84,10 +105,20 @@ class Claimer:
         self._ready = self._ready.difference(asked).union(queues)
         for queue in self._ready - self._due.keys():
             self.rouse(queue)
+        self.loop.wake()
 
     def forget(self) -> None:
         """Start over, as another worker."""
         self._cursors.clear()
+
+    async def _round(self) -> float:
+        heart = self._heart()
+        if heart.may_be_dead:
+            return SILENT_SECONDS  # what we took now, others might take from us at once
+        pause = await self.tick()
+        self._recorder.set(BUFFER_JOBS, self._lanes.buffered)
+        heart.set_waiting(waiting=pause == FOREVER and self._lanes.room() > 0)
+        return pause
 
     async def tick(self) -> float:
         """Claim what there is room for, and say when to come again."""

@@ -20,7 +20,7 @@ from ostinato._core.base import errortree, metrics, settings
 from ostinato._core.base.sections import Section
 from ostinato._core.runtime.installed import installed_apps
 from ostinato._core.runtime.observe import figures
-from ostinato._faces.cli.dev import machines
+from ostinato._faces.cli.dev import machines, python
 
 __all__ = ["main", "pages", "stale"]
 
@@ -66,6 +66,7 @@ def pages() -> dict[str, str]:
         "machines.md": machines.page(),
         "sql.md": _sql_page(),
         "cli.md": _cli_page(),
+        "python.md": python.page(),
     }
     return {name: f"{_NOTE}{text}" for name, text in written.items() if text}
 
@@ -99,7 +100,7 @@ def _settings_page() -> str:
         + _settings_table(settings.Settings, settings.ENV_PREFIX)
     )
     names = {app.name for app in installed_apps()}
-    mine = [cls for cls in Section.__subclasses__() if cls.__module__.startswith("ostinato.")]
+    mine = [cls for cls in _leaves(Section) if cls.__module__.startswith("ostinato.")]
     sections = sorted((cls for cls in mine if cls.name in names), key=lambda cls: cls.name)
     tables = [
         f"\n## `[{cls.name}]`\n\n"
@@ -107,6 +108,12 @@ def _settings_page() -> str:
         for cls in sections
     ]
     return own + "".join(tables)
+
+
+def _leaves(cls: type[Section]) -> list[type[Section]]:
+    """List the classes that a section ends in: an application may compose its own of parts."""
+    below = {leaf for sub in cls.__subclasses__() for leaf in _leaves(sub)}
+    return sorted(below, key=lambda leaf: leaf.__qualname__) or [cls]
 
 
 def _settings_table(declared: type, prefix: str) -> str:
