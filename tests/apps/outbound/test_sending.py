@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from itertools import pairwise
 from typing import Any
 
@@ -251,6 +252,22 @@ async def test_faults_of_the_network_and_odd_answers(world: World) -> None:
         await world.rows("update outbound.sender set held_until = null")
 
 
+async def test_a_provider_may_name_the_time_at_which_it_wants_to_be_asked_again(
+    world: World,
+) -> None:
+    """4.2: Retry-After as a date."""
+    later = NOON + timedelta(hours=2)
+    world.providers.script(TO, f"http:503:{format_datetime(later, usegmt=True)}")
+    made = await sent(world, urgent=True)
+
+    await world.work()
+
+    shown = await world.show(made)
+    asked_for = datetime.fromisoformat(shown["nextRetryAt"]) - later
+    assert shown["errorCode"] == "HTTP_503"
+    assert timedelta(0) <= asked_for < timedelta(minutes=30), "a minute is what is usual"
+
+
 async def test_a_revoked_consent_stops_the_next_attempt(world: World) -> None:
     """1.1: asked again just before each attempt; CANCELLED, never sent."""
     world.providers.script(TO, "131016")
@@ -359,7 +376,7 @@ async def test_a_recipient_is_paused_and_others_are_not(world: World) -> None:
 
 
 async def test_one_person_gets_a_burst_of_45_and_then_one_in_six_seconds(world: World) -> None:
-    """6.2: also when many workers want the last one."""
+    """4.2, also when many workers want the last one."""
     await world.consent(TO)
     sender = await world.value("select id from outbound.sender where channel = 'WHATSAPP'")
     await world.engine.clock.freeze()
@@ -369,7 +386,7 @@ async def test_one_person_gets_a_burst_of_45_and_then_one_in_six_seconds(world: 
         found = 0
         for _ in range(times):
             async with world.engine.client.transaction() as conn:
-                found += await store.one(conn, "take_token", **pair) is not None
+                found += await store.first(conn, "take_token", **pair) is not None
         return found
 
     assert sum(await asyncio.gather(*(take(14) for _ in range(4)))) == 45

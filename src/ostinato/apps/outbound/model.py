@@ -215,6 +215,17 @@ class Message:
     created_at: datetime
 
     @property
+    def key(self) -> dict[str, Any]:
+        """How statements name it."""
+        return {"tenant_id": self.tenant_id, "id": self.id}
+
+    @property
+    def pair(self) -> dict[str, Any]:
+        """How statements name the pair of its sender and its recipient."""
+        whose = {"tenant_id": self.tenant_id, "sender_id": self.sender_id}
+        return {**whose, "address": self.to_address}
+
+    @property
     def mode(self) -> Mode:
         """Template or free text."""
         return "template" if self.template_code else "text"

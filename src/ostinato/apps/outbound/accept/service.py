@@ -39,6 +39,12 @@ ASKED: Final = Declaration(
 )
 """What two requests with one key are compared by: what was asked, not what came of it."""
 HASH_DIGITS: Final = 32
+KEPT: Final = (
+    *("idempotency_key", "dossier_id", "subject_id", "channel", "template_code", "subject"),
+    *("urgent", "entity_type", "entity_id", "logical_event_id", "recipient_ref", "fallback_of"),
+    *("inbound_id", "not_after"),
+)
+"""What is stored of a request as it was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,29 +286,16 @@ async def _refusal(
 def _columns(
     tenant_id: str, new: NewMessage, plan: Plan, fingerprint: Mapping[str, str]
 ) -> dict[str, Any]:
+    asked = {name: getattr(new, name) for name in KEPT}
+    planned = {"purpose": plan.purpose, "to_address": plan.to, "language": plan.language}
     return {
+        **asked,
+        **planned,
         "tenant_id": tenant_id,
         "id": uuid4(),
-        "dossier_id": new.dossier_id,
-        "subject_id": new.subject_id,
-        "channel": new.channel,
-        "purpose": plan.purpose,
-        "to_address": plan.to,
-        "template_code": new.template_code,
-        "language": plan.language,
-        "subject": new.subject,
         "payload": plan.payload,
         "fingerprint": json.dumps(fingerprint),
-        "urgent": new.urgent,
         "sender_id": plan.sender.id,
-        "idempotency_key": new.idempotency_key,
-        "entity_type": new.entity_type,
-        "entity_id": new.entity_id,
-        "logical_event_id": new.logical_event_id,
-        "recipient_ref": new.recipient_ref,
-        "fallback_of": new.fallback_of,
-        "inbound_id": new.inbound_id,
-        "not_after": new.not_after,
         "correlation_id": tenants.current_correlation(),
     }
 

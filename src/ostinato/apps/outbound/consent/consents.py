@@ -3,7 +3,7 @@
 Deny by default (rule 1.1): nothing here ever makes a message go; it only lets `rules` say yes.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -12,6 +12,7 @@ from uuid import UUID, uuid4
 from ostinato import database, machines
 from ostinato.apps.outbound import store
 from ostinato.apps.outbound.consent import suppressions
+from ostinato.apps.outbound.consent.suppressions import Place
 from ostinato.apps.outbound.errors import ConsentProofRequired
 from ostinato.apps.outbound.machine import CONSENT, CONSENT_ENTITY
 from ostinato.apps.outbound.model import (
@@ -23,7 +24,7 @@ from ostinato.apps.outbound.model import (
 )
 from ostinato.apps.outbound.send import moves
 from ostinato.apps.outbound.settings import OutboundSettings
-from ostinato.apps.outbound.store import Connection
+from ostinato.apps.outbound.store import Connection, Row
 
 __all__ = [
     "Ended",
@@ -104,20 +105,11 @@ async def record(
         await _end(conn, tenant_id, consent, given.status, ended, now=now)
     if given.status is ConsentStatus.GRANTED and given.source is not ConsentSource.IMPORT:
         # A person's own word lifts what a person refused there before; an old list does not.
-        where = (conn, tenant_id, given.channel, given.address, (given.purpose,))
-        await suppressions.lift(*where, at=at, settings=settings)
+        where = Place(tenant_id, given.channel, given.address, (given.purpose,))
+        await suppressions.lift(conn, where, settings, at)
     row = await store.one(conn, "lock_consent", **place)
     after = ConsentStatus(row["status"])
     await _prove(conn, tenant_id, consent, kind, after, ended=ended)
-    await store.note_audit(
-        conn,
-        tenant_id,
-        f"CONSENT_{kind}",
-        actor,
-        consent_id=consent.id,
-        subject_id=consent.subject_id,
-        details={"channel": given.channel, "purpose": given.purpose, "source": given.source},
-    )
     return Recorded(consent.id, after)
 
 
@@ -129,72 +121,30 @@ async def revoke(conn: Connection, tenant_id: str, consent: Consent, ended: Ende
     cancelled = await _end(conn, tenant_id, consent, ConsentStatus.REVOKED, ended, now=now)
     dated = replace(ended, occurred_at=ended.occurred_at or now)
     await _prove(conn, tenant_id, consent, "REVOKED", ConsentStatus.REVOKED, ended=dated)
-    await store.note_audit(
-        conn,
-        tenant_id,
-        "CONSENT_REVOKED",
-        ended.actor,
-        consent_id=consent.id,
-        subject_id=consent.subject_id,
-        details={"channel": consent.channel, "purpose": consent.purpose, "source": ended.source},
-    )
     return cancelled
 
 
 async def revoke_address(
-    conn: Connection,
-    tenant_id: str,
-    channel: Channel,
-    address: str,
-    purposes: Iterable[Purpose],
-    *,
-    ended: Ended,
-    settings: OutboundSettings,
+    conn: Connection, place: Place, ended: Ended, settings: OutboundSettings
 ) -> tuple[int, int]:
     """End what was allowed for an address: STOP, an opt-out, a complaint. Consents, messages."""
-    purposes = tuple(purposes)
-    rows = await store.rows(
-        conn,
-        "lock_consents_of_address",
-        tenant_id=tenant_id,
-        channel=channel,
-        address=address,
-        purposes=[str(purpose) for purpose in purposes],
-    )
+    rows = await _locked(conn, place)
     at = ended.occurred_at or await database.now(conn)
-    place = (conn, tenant_id, channel, address, purposes)
-    await suppressions.add(*place, source=ended.source, since=at, settings=settings)
+    await suppressions.add(conn, place, settings, source=ended.source, since=at)
     live = [store.consent_from(row) for row in rows]
     live = [each for each in live if each.status is ConsentStatus.GRANTED]
-    counts = [await revoke(conn, tenant_id, consent, ended) for consent in live]
+    counts = [await revoke(conn, place.tenant_id, consent, ended) for consent in live]
     return len(counts), sum(counts)
 
 
-async def restore(
-    conn: Connection,
-    tenant_id: str,
-    channel: Channel,
-    address: str,
-    purposes: Iterable[Purpose],
-    *,
-    ended: Ended,
-    settings: OutboundSettings,
-) -> int:
+async def restore(conn: Connection, place: Place, ended: Ended, settings: OutboundSettings) -> int:
     """Grant again what START asks for: only what was granted before, and then revoked.
 
     One that was given for a time is given for that time, and no longer.
     """
-    now = await database.now(conn)
-    rows = await store.rows(
-        conn,
-        "lock_consents_of_address",
-        tenant_id=tenant_id,
-        channel=channel,
-        address=address,
-        purposes=[str(purpose) for purpose in purposes],
-    )
+    now, tenant_id = await database.now(conn), place.tenant_id
     restored = 0
-    for row in rows:
+    for row in await _locked(conn, place):
         consent = store.consent_from(row)
         past = await store.first(conn, "was_granted", tenant_id=tenant_id, consent_id=consent.id)
         if consent.status is not ConsentStatus.REVOKED or past is None or not past["granted"]:
@@ -203,10 +153,10 @@ async def restore(
             continue
         given = Given(
             consent.subject_id,
-            channel,
+            place.channel,
             consent.purpose,
             ConsentStatus.GRANTED,
-            address,
+            place.address,
             ended.source,
             ended.proof,
             row["legal_basis"],
@@ -218,24 +168,26 @@ async def restore(
     return restored
 
 
+async def _locked(conn: Connection, place: Place) -> list[Row]:
+    """Lock the consents that were given for an address."""
+    return await store.rows(
+        conn,
+        "lock_consents_of_address",
+        tenant_id=place.tenant_id,
+        channel=place.channel,
+        address=place.address,
+        purposes=place.names,
+    )
+
+
 async def expire(conn: Connection) -> int:
     """End the consents whose time is over."""
     rows = await store.rows(conn, "expired_consents")
     for row in rows:
         consent = store.consent_from(await store.one(conn, "consent_of_id", id=row["id"]))
-        await machines.transition(
-            conn,
-            CONSENT,
-            CONSENT_ENTITY,
-            str(consent.id),
-            "expire",
-            by="outbound",
-            tenant_id=row["tenant_id"],
-        )
-        now = await database.now(conn)
-        proof = {"expires_at": str(consent.expires_at)}
-        ended = Ended(ConsentSource.API, "outbound", proof, now)
-        tenant_id = row["tenant_id"]
+        tenant_id, proof = row["tenant_id"], {"expires_at": str(consent.expires_at)}
+        ended = Ended(ConsentSource.API, "outbound", proof, await database.now(conn))
+        await _move(conn, tenant_id, consent, "expire", "outbound")
         await _prove(conn, tenant_id, consent, "EXPIRED", ConsentStatus.EXPIRED, ended=ended)
     return len(rows)
 
@@ -251,16 +203,8 @@ async def _grant(
     }
     await store.run(conn, "renew_consent", tenant_id=tenant_id, id=consent.id, **values)
     if consent.status is not ConsentStatus.GRANTED:
-        await machines.transition(
-            conn,
-            CONSENT,
-            CONSENT_ENTITY,
-            str(consent.id),
-            "grant",
-            by=actor,
-            tenant_id=tenant_id,
-            changes={"granted_at": at, "revoked_at": None},
-        )
+        changes = {"granted_at": at, "revoked_at": None}
+        await _move(conn, tenant_id, consent, "grant", actor, changes=changes)
 
 
 async def _end(
@@ -277,16 +221,8 @@ async def _end(
     if event == "deny" and consent.status is ConsentStatus.GRANTED:
         event = "revoke"
     if event in CONSENT.allowed(consent.status):
-        await machines.transition(
-            conn,
-            CONSENT,
-            CONSENT_ENTITY,
-            str(consent.id),
-            event,
-            by=ended.actor,
-            tenant_id=tenant_id,
-            changes={"revoked_at": now, "updated_at": now} if event == "revoke" else None,
-        )
+        changes = {"revoked_at": now, "updated_at": now} if event == "revoke" else None
+        await _move(conn, tenant_id, consent, event, ended.actor, changes=changes)
     waiting = await store.rows(
         conn,
         "waiting_messages",
@@ -298,6 +234,20 @@ async def _end(
     for row in waiting:
         await moves.cancel(conn, tenant_id, row["id"], "CONSENT_REVOKED", ended.actor)
     return len(waiting)
+
+
+async def _move(
+    conn: Connection,
+    tenant_id: str,
+    consent: Consent,
+    event: str,
+    actor: str,
+    *,
+    changes: Mapping[str, object] | None = None,
+) -> None:
+    """Let the machine move a consent."""
+    name = (CONSENT_ENTITY, str(consent.id), event)
+    await machines.transition(conn, CONSENT, *name, by=actor, tenant_id=tenant_id, changes=changes)
 
 
 async def _prove(
@@ -322,3 +272,17 @@ async def _prove(
         actor=ended.actor,
         proof=dict(ended.proof),
     )
+    if kind != "EXPIRED":  # nobody did that: time passed
+        await store.note_audit(
+            conn,
+            tenant_id,
+            f"CONSENT_{kind}",
+            ended.actor,
+            consent_id=consent.id,
+            subject_id=consent.subject_id,
+            details={
+                "channel": consent.channel,
+                "purpose": consent.purpose,
+                "source": ended.source,
+            },
+        )

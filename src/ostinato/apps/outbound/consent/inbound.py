@@ -1,19 +1,21 @@
 """Takes what people write: it opens the window of 24 hours, and may end or restore consent."""
 
+from datetime import datetime
 from typing import Any
 
 from ostinato.apps.outbound import store
 from ostinato.apps.outbound.consent import consents, replies, suppressions
 from ostinato.apps.outbound.consent.consents import Ended
+from ostinato.apps.outbound.consent.suppressions import Place
 from ostinato.apps.outbound.consent.words import Asked, asked
-from ostinato.apps.outbound.model import Channel, ConsentSource, Purpose
+from ostinato.apps.outbound.model import ConsentSource, Purpose
 from ostinato.apps.outbound.providers import PROVIDERS
-from ostinato.apps.outbound.providers.lines import InboundLine, PreferenceLine
+from ostinato.apps.outbound.providers.lines import NO_TIME, InboundLine, PreferenceLine
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection, Row
 from ostinato.observe import get_logger
 
-__all__ = ["ACTOR", "came_in", "prefers"]
+__all__ = ["ACTOR", "came_in", "is_new", "prefers"]
 
 ACTOR = "outbound.callback"
 
@@ -75,14 +77,12 @@ async def _grant_wish(
             chosen = await store.organisation(conn, tenant_id)
             everything = wish is Asked.STOP_ALL or chosen.stop_covers_all
             purposes = tuple(Purpose) if everything else (Purpose.MARKETING,)
-            revoked, cancelled = await consents.revoke_address(
-                conn, tenant_id, channel, address, purposes, ended=ended, settings=settings
-            )
+            place = Place(tenant_id, channel, address, purposes)
+            revoked, cancelled = await consents.revoke_address(conn, place, ended, settings)
             found, done = {"revoked": revoked, "cancelled": cancelled}, revoked > 0
         case Asked.START:
-            restored = await _restore(
-                conn, tenant_id, channel, address, tuple(Purpose), ended=ended, settings=settings
-            )
+            place = Place(tenant_id, channel, address, tuple(Purpose))
+            restored = await _restore(conn, place, ended, settings)
             if restored is None:
                 action = "INBOUND_START_STALE"
             found, done = {"restored": restored or 0}, bool(restored)
@@ -95,24 +95,13 @@ async def _grant_wish(
 
 
 async def _restore(
-    conn: Connection,
-    tenant_id: str,
-    channel: Channel,
-    address: str,
-    purposes: tuple[Purpose, ...],
-    *,
-    ended: Ended,
-    settings: OutboundSettings,
+    conn: Connection, place: Place, ended: Ended, settings: OutboundSettings
 ) -> int | None:
     """Grant again what was granted before; None: a later word, heard before this one, was STOP."""
-    stopped = await suppressions.since(
-        conn, tenant_id, channel, address, purposes, settings=settings
-    )
+    stopped = await suppressions.since(conn, place, settings)
     if stopped is not None and ended.occurred_at is not None and stopped >= ended.occurred_at:
         return None
-    return await consents.restore(
-        conn, tenant_id, channel, address, purposes, ended=ended, settings=settings
-    )
+    return await consents.restore(conn, place, ended, settings)
 
 
 async def prefers(conn: Connection, line: PreferenceLine, settings: OutboundSettings) -> int:
@@ -122,25 +111,32 @@ async def prefers(conn: Connection, line: PreferenceLine, settings: OutboundSett
         return 0
     tenant_id = str(sender["tenant_id"])
     told = "stop" if line.stop else "resume"
-    is_new = await store.first(
-        conn,
-        "add_callback_line",
-        tenant_id=tenant_id,
-        provider=line.provider,
-        provider_message_id=f"preference:{line.from_address}",
-        status=told,
-        at=line.at,
-        error_code="",
-    )
-    if is_new is None:
+    name = f"preference:{line.from_address}"
+    if not await is_new(conn, tenant_id, line.provider, name, told, at=line.at):
         return 0
     address = await _address_of(conn, sender, line.from_address)
     ended = Ended(ConsentSource.PROVIDER, ACTOR, {"user_preferences": told}, line.at)
     channel = PROVIDERS[line.provider].channel
-    only = (Purpose.MARKETING,)
+    place = Place(tenant_id, channel, address, (Purpose.MARKETING,))
     end = consents.revoke_address if line.stop else _restore
-    await end(conn, tenant_id, channel, address, only, ended=ended, settings=settings)
+    await end(conn, place, ended, settings)
     return 1
+
+
+async def is_new(
+    conn: Connection,
+    tenant_id: str,
+    provider: str,
+    name: str,
+    told: str,
+    *,
+    at: datetime = NO_TIME,
+    code: str = "",
+) -> bool:
+    """Note a line of a callback; whether it was not told before."""
+    key = {"tenant_id": tenant_id, "provider": provider, "provider_message_id": name}
+    line = {"status": told, "at": at, "error_code": code}
+    return bool(await store.rows(conn, "add_callback_line", **key, **line))
 
 
 async def _sender_of(conn: Connection, provider: str, keys: tuple[str, ...]) -> Row | None:

@@ -8,19 +8,35 @@ Their rows are locked after those of consents and before those of messages.
 
 import hashlib
 import hmac
-from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from ostinato.apps.outbound import store
 from ostinato.apps.outbound.model import Channel, ConsentSource, Purpose
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection
 
-__all__ = ["add", "lift", "mac", "since"]
+__all__ = ["Place", "add", "lift", "mac", "since"]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something is allowed or refused: an address of a channel, and for what."""
+
+    tenant_id: str
+    channel: Channel
+    address: str
+    purposes: tuple[Purpose, ...]
+
+    @property
+    def names(self) -> list[str]:
+        """The purposes as the database has them."""
+        return [str(purpose) for purpose in self.purposes]
 
 
 def mac(settings: OutboundSettings, tenant_id: str, channel: Channel, address: str) -> bytes:
-    """What stands for an address of a tenant."""
+    """Make what stands for an address of a tenant."""
     secret = settings.suppression_secret or settings.token_secret
     told = f"suppression\0{tenant_id}\0{channel}\0{address}"
     return hmac.new(secret.encode(), told.encode(), hashlib.sha256).digest()
@@ -28,68 +44,29 @@ def mac(settings: OutboundSettings, tenant_id: str, channel: Channel, address: s
 
 async def add(
     conn: Connection,
-    tenant_id: str,
-    channel: Channel,
-    address: str,
-    purposes: Iterable[Purpose],
+    place: Place,
+    settings: OutboundSettings,
     *,
     source: ConsentSource,
     since: datetime,
-    settings: OutboundSettings,
 ) -> None:
     """Remember that nothing more is wanted at an address."""
-    await store.run(
-        conn,
-        "suppress",
-        tenant_id=tenant_id,
-        channel=channel,
-        purposes=[str(purpose) for purpose in purposes],
-        address_mac=mac(settings, tenant_id, channel, address),
-        source=source,
-        since=since,
-    )
+    await store.run(conn, "suppress", **_key(place, settings), source=source, since=since)
 
 
-async def lift(
-    conn: Connection,
-    tenant_id: str,
-    channel: Channel,
-    address: str,
-    purposes: Iterable[Purpose],
-    *,
-    at: datetime,
-    settings: OutboundSettings,
-) -> int:
-    """Something is wanted again there, by a word that is newer than the refusal."""
-    rows = await store.rows(
-        conn,
-        "lift_suppression",
-        tenant_id=tenant_id,
-        channel=channel,
-        purposes=[str(purpose) for purpose in purposes],
-        address_mac=mac(settings, tenant_id, channel, address),
-        at=at,
-    )
-    return len(rows)
+async def lift(conn: Connection, place: Place, settings: OutboundSettings, at: datetime) -> int:
+    """Forget a refusal that is older than a word by which something is wanted again."""
+    return len(await store.rows(conn, "lift_suppression", **_key(place, settings), at=at))
 
 
-async def since(
-    conn: Connection,
-    tenant_id: str,
-    channel: Channel,
-    address: str,
-    purposes: Iterable[Purpose],
-    *,
-    settings: OutboundSettings,
-) -> datetime | None:
+async def since(conn: Connection, place: Place, settings: OutboundSettings) -> datetime | None:
     """Return since when nothing more is wanted there, or None if nobody opted out."""
-    row = await store.first(
-        conn,
-        "suppressed_since",
-        tenant_id=tenant_id,
-        channel=channel,
-        purposes=[str(purpose) for purpose in purposes],
-        address_mac=mac(settings, tenant_id, channel, address),
-    )
+    row = await store.first(conn, "suppressed_since", **_key(place, settings))
     found: datetime | None = None if row is None else row["since"]
     return found
+
+
+def _key(place: Place, settings: OutboundSettings) -> dict[str, Any]:
+    code = mac(settings, place.tenant_id, place.channel, place.address)
+    key = {"tenant_id": place.tenant_id, "channel": place.channel, "purposes": place.names}
+    return {**key, "address_mac": code}

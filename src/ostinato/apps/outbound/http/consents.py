@@ -15,6 +15,7 @@ from ostinato.apps.outbound import store
 from ostinato.apps.outbound.accept import address
 from ostinato.apps.outbound.consent import consents, erasure, suppressions
 from ostinato.apps.outbound.consent.consents import Ended, Given
+from ostinato.apps.outbound.consent.suppressions import Place
 from ostinato.apps.outbound.errors import ConsentProofRequired
 from ostinato.apps.outbound.model import Channel, ConsentSource, ConsentStatus, Purpose
 from ostinato.apps.outbound.permissions import CONSENT, ERASE, READ
@@ -188,16 +189,9 @@ async def unsubscribe(request: Request, token: str) -> Response:
         held = await store.one(conn, "lock_consent", **{name: row[name] for name in names})
         consent = store.consent_from(held)
         ended = Ended(ConsentSource.EMAIL_LINK, "recipient", {"list_unsubscribe": ONE_CLICK})
-        await suppressions.add(
-            conn,
-            row["tenant_id"],
-            consent.channel,
-            consent.address,
-            (consent.purpose,),
-            source=ended.source,
-            since=await database.now(conn),
-            settings=settings,
-        )
+        place = Place(row["tenant_id"], consent.channel, consent.address, (consent.purpose,))
+        now = await database.now(conn)
+        await suppressions.add(conn, place, settings, source=ended.source, since=now)
         await consents.revoke(conn, row["tenant_id"], consent, ended)
     return PlainTextResponse("Vous êtes désabonné.")
 

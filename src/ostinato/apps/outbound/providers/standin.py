@@ -22,6 +22,7 @@ import httpx
 from pydantic import BaseModel
 
 from ostinato.apps.outbound.providers.wire import trusted
+from ostinato.errors import InvalidInput
 
 __all__ = [
     "HANG",
@@ -141,7 +142,7 @@ class StandIn(Protocol):
 
     def inbound(self, given: Inbound) -> Telling:
         """Make the callback of a message that somebody wrote to one of our senders."""
-        raise NotImplementedError(f"nobody writes to {given.provider} here")
+        raise InvalidInput(f"nobody writes by {given.provider} here", hint="Take another one.")
 
     def close(self) -> None:
         """End what runs beside the sandbox's own server."""

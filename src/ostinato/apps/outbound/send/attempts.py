@@ -11,12 +11,11 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from ostinato import Job, jobs, machines
+from ostinato import Job, jobs
 from ostinato.apps.outbound import rules, store
 from ostinato.apps.outbound.accept import components, texts
 from ostinato.apps.outbound.consent import suppressions
 from ostinato.apps.outbound.errors import TemplateRefused
-from ostinato.apps.outbound.machine import MESSAGE, MESSAGE_ENTITY
 from ostinato.apps.outbound.model import (
     Channel,
     Consent,
@@ -260,13 +259,8 @@ async def _time(conn: Connection, case: Case) -> Step:
 
 async def _take_token(conn: Connection, message: Message) -> float:
     """Take a token of the pair of sender and recipient; else how long until there is one."""
-    pair = {
-        "tenant_id": message.tenant_id,
-        "sender_id": message.sender_id,
-        "address": message.to_address,
-        "burst": float(rules.PAIR_BURST),
-        "seconds": rules.PAIR_SECONDS,
-    }
+    limit = {"burst": float(rules.PAIR_BURST), "seconds": rules.PAIR_SECONDS}
+    pair = {**message.pair, **limit}
     if await store.first(conn, "take_token", **pair) is not None:
         return 0.0
     left = await store.first(conn, "tokens_left", **pair)
@@ -285,16 +279,8 @@ async def _go(conn: Connection, case: Case) -> Go:
         mode=message.mode,
         job_id=case.job.id,
     )
-    await machines.transition(
-        conn,
-        MESSAGE,
-        MESSAGE_ENTITY,
-        str(message.id),
-        "send",
-        by=ACTOR,
-        tenant_id=message.tenant_id,
-        changes={"next_retry_at": None, "waits_for": None, "updated_at": case.now},
-    )
+    changes = {"next_retry_at": None, "waits_for": None, "updated_at": case.now}
+    await moves.move(conn, message, "send", changes)
     await store.note_message(
         conn, message, "NOTIFICATION_SENDING", ACTOR, details={"attempt_no": number}
     )
@@ -341,14 +327,7 @@ async def _wait(conn: Connection, case: Case, until: datetime, reason: str) -> S
     if _too_late(case, until):
         await moves.cancel(conn, message.tenant_id, message.id, "TOO_LATE", ACTOR)
         return Over(f"{Status.CANCELLED} TOO_LATE")
-    await store.run(
-        conn,
-        "wait",
-        tenant_id=message.tenant_id,
-        id=message.id,
-        until=until,
-        waits_for=reason,
-    )
+    await store.run(conn, "wait", **message.key, until=until, waits_for=reason)
     return Wait((until - case.now).total_seconds(), reason)
 
 

@@ -16,6 +16,7 @@ from ostinato.apps.outbound import rules, store
 from ostinato.apps.outbound.consent import consents, inbound
 from ostinato.apps.outbound.consent.consents import Ended
 from ostinato.apps.outbound.consent.inbound import ACTOR
+from ostinato.apps.outbound.consent.suppressions import Place
 from ostinato.apps.outbound.model import (
     AttemptStatus,
     ConsentSource,
@@ -129,7 +130,9 @@ async def _status(
     if message is None or attempt is None:
         log.info("callback_of_nobody", tenant_id=tenant_id, provider=line.provider)
         return 0
-    if not await _is_new(conn, tenant_id, line):
+    when = line.at if line.timed else NO_TIME
+    name = (line.provider, line.provider_message_id, line.told)
+    if not await inbound.is_new(conn, tenant_id, *name, at=when, code=line.error_code):
         return 0
     number = int(attempt["attempt_no"])
     event = rules.callback_event(
@@ -155,20 +158,6 @@ async def _status(
         told = line.provider_message_id
         await store.run(conn, "note_provider_id", **key, provider_message_id=told)
     return 1
-
-
-async def _is_new(conn: Connection, tenant_id: str, line: StatusLine) -> bool:
-    row = await store.first(
-        conn,
-        "add_callback_line",
-        tenant_id=tenant_id,
-        provider=line.provider,
-        provider_message_id=line.provider_message_id,
-        status=line.told,
-        at=line.at if line.timed else NO_TIME,
-        error_code=line.error_code,
-    )
-    return row is not None
 
 
 async def _message_of(conn: Connection, tenant_id: str, line: StatusLine) -> Message | None:
@@ -222,17 +211,8 @@ async def _complained(conn: Connection, line: ComplaintLine) -> int:
     if found is None:
         return 0
     tenant_id = str(found["tenant_id"])
-    is_new = await store.first(
-        conn,
-        "add_callback_line",
-        tenant_id=tenant_id,
-        provider=line.provider,
-        provider_message_id=str(line.message_id),
-        status="complaint",
-        at=NO_TIME,
-        error_code="complaint",
-    )
-    if is_new is None:
+    name = (line.provider, str(line.message_id), "complaint")
+    if not await inbound.is_new(conn, tenant_id, *name, code="complaint"):
         return 0
     message = await store.find_message(conn, tenant_id, line.message_id)
     await store.note_message(conn, message, "COMPLAINT", ACTOR)
@@ -284,12 +264,5 @@ async def opt_out(
     now = await database.now(conn)
     proof = {"message_id": str(message_id), "error_code": code}
     ended = Ended(ConsentSource.PROVIDER, ACTOR, proof, now)
-    return await consents.revoke_address(
-        conn,
-        tenant_id,
-        message.channel,
-        message.to_address,
-        purposes,
-        ended=ended,
-        settings=settings,
-    )
+    place = Place(tenant_id, message.channel, message.to_address, purposes)
+    return await consents.revoke_address(conn, place, ended, settings)

@@ -137,14 +137,7 @@ async def convert(conn: Connection, message: Message) -> Message:
         "converted_from": "text",
     }
     code = str(other["code"])
-    await store.run(
-        conn,
-        "convert",
-        tenant_id=message.tenant_id,
-        id=message.id,
-        template_code=code,
-        payload=payload,
-    )
+    await store.run(conn, "convert", **message.key, template_code=code, payload=payload)
     return replace(message, template_code=code, payload=payload)
 
 
@@ -190,14 +183,8 @@ async def _give_up(
 
 async def _pause(conn: Connection, message: Message, verdict: rules.Retry, now: datetime) -> None:
     if verdict.pauses_recipient:
-        await store.run(
-            conn,
-            "pause_pair",
-            tenant_id=message.tenant_id,
-            sender_id=message.sender_id,
-            address=message.to_address,
-            until=now + timedelta(seconds=verdict.seconds),
-        )
+        until = now + timedelta(seconds=verdict.seconds)
+        await store.run(conn, "pause_pair", **message.pair, until=until)
 
 
 async def _hold(

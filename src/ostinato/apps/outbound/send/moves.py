@@ -65,18 +65,18 @@ class Failure:
 
 
 async def move(
-    conn: Connection, message: Message, event: str, changes: Mapping[str, object]
+    conn: Connection,
+    message: Message,
+    event: str,
+    changes: Mapping[str, object],
+    *,
+    by: str = ACTOR,
+    why: str | None = None,
 ) -> None:
     """Let the machine move a message, with what changes beside its state."""
+    name, tenant = (MESSAGE_ENTITY, str(message.id), event), message.tenant_id
     await machines.transition(
-        conn,
-        MESSAGE,
-        MESSAGE_ENTITY,
-        str(message.id),
-        event,
-        by=ACTOR,
-        tenant_id=message.tenant_id,
-        changes=changes,
+        conn, MESSAGE, *name, by=by, why=why, tenant_id=tenant, changes=changes
     )
 
 
@@ -133,30 +133,21 @@ async def enqueue_send(
             limit_key=f"sender-{message.sender_id}",
         ),
     )
-    await store.run(conn, "set_job", tenant_id=message.tenant_id, id=message.id, job_id=job_id)
+    await store.run(conn, "set_job", **message.key, job_id=job_id)
 
 
 async def cancel(
     conn: Connection, tenant_id: str, message_id: UUID, reason: str, actor: str
 ) -> None:
-    """Cancel a message that was not sent, whose row is held."""
-    await machines.transition(
-        conn,
-        MESSAGE,
-        MESSAGE_ENTITY,
-        str(message_id),
-        "cancel",
-        by=actor,
-        why=reason,
-        tenant_id=tenant_id,
-        changes={"cancel_reason": reason, "next_retry_at": None, "waits_for": None},
-    )
+    """Cancel a message that was not sent, whose row is locked."""
     message = await store.find_message(conn, tenant_id, message_id)
-    policy = reason.startswith("CONSENT_")
+    changes = {"cancel_reason": reason, "next_retry_at": None, "waits_for": None}
+    await move(conn, message, "cancel", changes, by=actor, why=reason)
+    is_policy = reason.startswith("CONSENT_")
     await store.note_message(
         conn,
         message,
-        "BLOCKED_BY_POLICY" if policy else "NOTIFICATION_CANCELLED",
+        "BLOCKED_BY_POLICY" if is_policy else "NOTIFICATION_CANCELLED",
         actor,
         status=Status.CANCELLED,
         note=reason,

@@ -2,10 +2,9 @@
 
 from uuid import UUID
 
-from ostinato import jobs, machines
+from ostinato import jobs
 from ostinato.apps.outbound import events, store
 from ostinato.apps.outbound.errors import MessageWrongState
-from ostinato.apps.outbound.machine import MESSAGE, MESSAGE_ENTITY
 from ostinato.apps.outbound.model import Message, Status
 from ostinato.apps.outbound.send import moves
 from ostinato.apps.outbound.store import Connection
@@ -34,28 +33,8 @@ async def retry(conn: Connection, tenant_id: str, message_id: UUID, actor: str) 
 
 async def reopen(conn: Connection, message: Message, actor: str) -> None:
     """FAILED to QUEUED, with the whole budget of attempts."""
-    await machines.transition(
-        conn,
-        MESSAGE,
-        MESSAGE_ENTITY,
-        str(message.id),
-        "retry",
-        by=actor,
-        tenant_id=message.tenant_id,
-        changes={
-            "attempts_used": 0,
-            "code_attempts": {},
-            "failed_attempt": None,
-            "failed_at": None,
-            "dead_lettered_at": None,
-            "dead_reason": None,
-            "error_code": None,
-            "error_class": None,
-            "error_message": None,
-            "unknown_until": None,
-            "next_retry_at": None,
-        },
-    )
+    budget = {"attempts_used": 0, "code_attempts": {}, "failed_attempt": None}
+    await moves.move(conn, message, "retry", {**moves.NOTHING_WRONG, **budget}, by=actor)
     await store.note_message(
         conn, message, "NOTIFICATION_RETRIED", actor, status=Status.QUEUED, note="retry"
     )

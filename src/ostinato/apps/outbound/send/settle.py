@@ -131,17 +131,10 @@ async def doubt(
     """No answer came: wait for a callback before anything is sent again; for how long."""
     now = await database.now(conn)
     hold = settings.unknown_hold_seconds
-    key = {"tenant_id": message.tenant_id}
-    await store.run(
-        conn,
-        "doubt_attempt",
-        **key,
-        message_id=message.id,
-        attempt_no=attempt_no,
-        error_message=why,
-    )
+    attempt = {"tenant_id": message.tenant_id, "message_id": message.id, "attempt_no": attempt_no}
+    await store.run(conn, "doubt_attempt", **attempt, error_message=why)
     until = now + timedelta(seconds=hold)
-    await store.run(conn, "doubt_message", **key, id=message.id, until=until)
+    await store.run(conn, "doubt_message", **message.key, until=until)
     await store.note_message(
         conn,
         message,
@@ -170,24 +163,12 @@ async def too_late(
 async def note_wa_id(conn: Connection, message: Message, wa_id: str | None) -> None:
     """Remember by which other number a person is known at WhatsApp, and writes to us."""
     if wa_id is not None and wa_id != message.to_address:
-        await store.run(
-            conn,
-            "note_wa_id",
-            tenant_id=message.tenant_id,
-            sender_id=message.sender_id,
-            address=message.to_address,
-            wa_id=wa_id,
-        )
+        await store.run(conn, "note_wa_id", **message.pair, wa_id=wa_id)
 
 
 async def _note_id(conn: Connection, message: Message, outcome: Taken) -> None:
-    await store.run(
-        conn,
-        "note_provider_id",
-        tenant_id=message.tenant_id,
-        id=message.id,
-        provider_message_id=outcome.provider_message_id,
-    )
+    told = outcome.provider_message_id
+    await store.run(conn, "note_provider_id", **message.key, provider_message_id=told)
 
 
 async def _tell_sent(conn: Connection, message: Message, details: Mapping[str, object]) -> None:
