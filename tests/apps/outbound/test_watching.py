@@ -1,6 +1,5 @@
 """What is measured and alerted (seed 7): figures, Prometheus, the dashboard, each alert."""
 
-import json
 import re
 from datetime import timedelta
 from pathlib import Path
@@ -183,15 +182,3 @@ async def test_every_figure_that_is_measured_is_declared(world: World) -> None:
     assert {f"{metrics.PREFIX}{name}" for name in measured} == {
         metric.name for metric in metrics.FIGURES.metrics
     }
-
-
-def test_the_dashboard_is_what_the_metrics_say() -> None:
-    """Write it again with `python -m tests.apps.outbound.test_watching`."""
-    written = (ROOT / "deploy" / "grafana" / "outbound.json").read_text(encoding="utf-8")
-
-    assert written == metrics.board()
-    assert json.loads(written)["uid"] == "ostinato-outbound"
-
-
-if __name__ == "__main__":
-    (ROOT / "deploy" / "grafana" / "outbound.json").write_text(metrics.board(), encoding="utf-8")

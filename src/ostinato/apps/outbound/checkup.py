@@ -8,11 +8,6 @@ __all__ = ["CHECKUP", "troubles"]
 PREFIX = "OSTINATO_OUTBOUND_"
 
 
-def look() -> list[Trouble]:
-    """The troubles of this process's settings."""
-    return troubles(OutboundSettings.load())
-
-
 def troubles(settings: OutboundSettings) -> list[Trouble]:
     """What is missing beside what is set."""
     by_mail = settings.smtp_host != "localhost"
@@ -48,4 +43,4 @@ def troubles(settings: OutboundSettings) -> list[Trouble]:
     return [Trouble(problem, f"Set {PREFIX}{name}.") for wrong, problem, name in checks if wrong]
 
 
-CHECKUP = Checkup(look)
+CHECKUP = Checkup(lambda settings: troubles(settings.section(OutboundSettings)))

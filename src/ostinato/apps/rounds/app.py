@@ -35,9 +35,13 @@ LATE = Alert(
 
 APP = App(
     "rounds",
+    jobs="ostinato.apps.rounds.jobs",
+    settings="ostinato.apps.rounds.settings:RoundsSettings",
+    commands="ostinato.apps.rounds.commands:register",
     http="ostinato.apps.rounds.http:router",
     sql="ostinato.apps.rounds.schema:COMPONENT",
     demo="ostinato.apps.rounds.demo:SCENARIO",
     metrics="ostinato.apps.rounds.metrics:FIGURES",
     alerts=(STALLED, FAILING, LATE),
+    machines=("ostinato.apps.rounds.machine:ROUND",),
 )
