@@ -1,6 +1,6 @@
 """Ostinato: durable jobs in PostgreSQL."""
 
-from typing import TYPE_CHECKING, Any
+import typing as _typing
 
 from ostinato._core.base.backoff import Retry
 from ostinato._core.base.errors import (
@@ -19,7 +19,7 @@ from ostinato._core.runtime.handlers.app import App
 from ostinato._core.runtime.handlers.context import Context, SyncContext
 from ostinato._core.runtime.handlers.outcomes import Cancel, Done, Snooze
 
-if TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from ostinato._core.runtime.worker.worker import Worker
 
 __all__ = [
@@ -45,12 +45,12 @@ __all__ = [
     "connect",
 ]
 
+if not _typing.TYPE_CHECKING:  # a type checker would take any name for one that is there
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - as the name has it
-    """Import `Worker` when it is asked for: programs that only add jobs need none of it."""
-    if name != "Worker":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from ostinato._core.runtime.worker.worker import Worker  # noqa: PLC0415 - see above
+    def __getattr__(name: str) -> object:
+        """Import `Worker` when it is asked for: programs that only add jobs need none of it."""
+        if name != "Worker":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from ostinato._core.runtime.worker.worker import Worker  # noqa: PLC0415 - see above
 
-    globals()[name] = Worker
-    return Worker
+        return Worker

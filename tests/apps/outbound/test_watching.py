@@ -1,5 +1,6 @@
 """What is measured and alerted (seed 7): figures, Prometheus, the dashboard, each alert."""
 
+import json
 import re
 from datetime import timedelta
 from pathlib import Path
@@ -9,6 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from ostinato._core.engine import alerts
 from ostinato.apps.outbound import APP, metrics
+from ostinato.observe import dashboard
 from tests.apps.outbound.conftest import World
 
 TO = "+33639988888"
@@ -182,3 +184,11 @@ async def test_every_figure_that_is_measured_is_declared(world: World) -> None:
     assert {f"{metrics.PREFIX}{name}" for name in measured} == {
         metric.name for metric in metrics.FIGURES.metrics
     }
+
+
+def test_the_dashboard_is_what_the_metrics_say() -> None:
+    """`make reference` writes it."""
+    written = (ROOT / "deploy" / "grafana" / "outbound.json").read_text(encoding="utf-8")
+
+    assert written == dashboard(metrics.FIGURES.metrics, of="outbound")
+    assert json.loads(written)["uid"] == "ostinato-outbound"

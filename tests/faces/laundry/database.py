@@ -16,7 +16,7 @@ async def count(conn: AsyncConnection[Any]) -> int:
     return int(row[0]) if row else 0
 
 
-async def add(conn: AsyncConnection[Any], speed: int) -> None:
+async def add(conn: AsyncConnection[Any], tenant: str, speed: int) -> None:
     """Note a basket."""
     text = statement("tests.faces.laundry", "sql/queries.sql", "add")
-    await conn.execute(text, {"speed": speed})
+    await conn.execute(text, {"tenant": tenant, "speed": speed})

@@ -10,5 +10,5 @@ async def wash(ctx: Context) -> int:
     """Wash a basket as fast as the settings say."""
     speed = ctx.settings(LaundrySettings).speed
     async with ctx.transaction() as conn:
-        await database.add(conn, speed)
+        await database.add(conn, ctx.job.tenant_id, speed)
     return speed

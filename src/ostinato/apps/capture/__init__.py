@@ -4,7 +4,7 @@ A device sends what it captured as nine fields (M10); the content comes encrypte
 store. The intake answers at once, and behind it the content is checked and sealed.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ostinato import App
 
@@ -27,10 +27,12 @@ APP: App = App(
 )
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - as the name has it
-    """The verb that the specification names here, imported when somebody asks for it."""
-    if name != "acquire_lock_and_check_idempotence":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from ostinato.apps.capture import service  # noqa: PLC0415 - not with every command
+if not TYPE_CHECKING:  # a type checker would take any name for one that is there
 
-    return service.acquire_lock_and_check_idempotence
+    def __getattr__(name: str) -> object:
+        """The verb that the specification names here, imported when somebody asks for it."""
+        if name != "acquire_lock_and_check_idempotence":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from ostinato.apps.capture import service  # noqa: PLC0415 - not with every command
+
+        return service.acquire_lock_and_check_idempotence

@@ -28,7 +28,7 @@ EXAMPLE = Machine(
 
 
 def machines() -> tuple[Machine, ...]:
-    """Every machine that is declared: each has its section, and a test that walks it."""
+    """Every machine that an installed application declares, after the example."""
     places = [place for app in installed_apps() for place in app.machines]
     return (EXAMPLE, *(named(place, Machine) for place in places))
 
