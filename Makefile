@@ -10,7 +10,7 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 	done)
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench bench-check reference snapshot lock clean
+.PHONY: help up test check coverage bench bench-check reference snapshot lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +30,12 @@ check: .venv/ready ## format, lint, types, import contracts and house rules, in 
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest -q tests/house
+
+coverage: .venv/ready ## say which lines of Python the tests run; fails below the floor in pyproject.toml
+	@$(BIN)/coverage erase
+	@$(BIN)/coverage run -m pytest -n 4 $(ARGS)
+	@$(BIN)/coverage combine --quiet
+	@$(BIN)/coverage report
 
 bench: .venv/ready ## measure Ostinato and its peers side by side, print the table
 	@$(BIN)/python -m bench $(ARGS)
@@ -57,7 +63,7 @@ lock: .venv/ready ## write requirements/*.lock anew (ARGS="--upgrade" for newer 
 
 clean: ## remove what was built, the caches and .venv; data in .ostinato stays
 	rm -rf .venv .bench build dist src/*.egg-info
-	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage.*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Installing is repeated when a lock or the package's metadata changes. Everything comes from the

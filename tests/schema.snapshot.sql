@@ -301,6 +301,11 @@ CREATE FUNCTION ostinato.check_idempotent(tenant_id text, scope text, key text, 
     LANGUAGE plpgsql
     AS …;
 ALTER FUNCTION ostinato.check_idempotent(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, lease_seconds double precision, ttl_seconds double precision) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.check_job(job_id bigint, tenant_id text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.check_job(job_id bigint, tenant_id text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.check_lease(tenant_id text, name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer) RETURNS void
     LANGUAGE plpgsql
     AS …;
@@ -322,11 +327,6 @@ CREATE FUNCTION ostinato.check_options(priority integer DEFAULT NULL::integer, m
     LANGUAGE plpgsql IMMUTABLE
     AS …;
 ALTER FUNCTION ostinato.check_options(priority integer, max_attempts integer, run_at timestamp with time zone, limit_key text, correlation_id text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.check_own(job_id bigint) RETURNS void
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.check_own(job_id bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.check_payload(type text, payload text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -538,11 +538,11 @@ CREATE FUNCTION ostinato.cron_number(word text, low integer, names text[]) RETUR
     LANGUAGE sql IMMUTABLE
     AS …;
 ALTER FUNCTION ostinato.cron_number(word text, low integer, names text[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.dead_letter_groups() RETURNS TABLE(signature text, kind text, reason text, count bigint, first timestamp with time zone, last timestamp with time zone, example_job_id bigint, example_error text)
+CREATE FUNCTION ostinato.dead_letter_groups(most integer DEFAULT 1000) RETURNS TABLE(signature text, kind text, reason text, count bigint, first timestamp with time zone, last timestamp with time zone, example_job_id bigint, example_error text)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.dead_letter_groups() OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.dead_letter_groups(most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.declare_alerts(owners text[], alerts json) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -704,10 +704,10 @@ CREATE FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text DEFAUL
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text, user_id text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.error_summary(error json) RETURNS text
+CREATE FUNCTION ostinato.error_summary(error json, longest integer DEFAULT 200) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
-ALTER FUNCTION ostinato.error_summary(error json) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.error_summary(error json, longest integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.estimate_rows(name regclass) RETURNS bigint
     LANGUAGE sql STABLE
     AS …;
@@ -1003,6 +1003,11 @@ CREATE FUNCTION ostinato.heartbeat_worker(worker_id uuid, draining boolean DEFAU
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.heartbeat_worker(worker_id uuid, draining boolean) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.held_jobs(ids bigint[] DEFAULT NULL::bigint[]) RETURNS TABLE(job_id bigint, attempt integer, failures smallint, crashes smallint, queue text, worker_id uuid, claimed_at timestamp with time zone)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.held_jobs(ids bigint[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.hold_steps() RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1096,21 +1101,21 @@ CREATE FUNCTION ostinato.jitter(schedule_id bigint, slot_at timestamp with time 
     LANGUAGE sql IMMUTABLE
     AS …;
 ALTER FUNCTION ostinato.jitter(schedule_id bigint, slot_at timestamp with time zone, seconds double precision) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.job_attempts(job_id bigint) RETURNS TABLE(attempt integer, outcome text, started_at timestamp with time zone, finished_at timestamp with time zone, duration_ms integer, worker_id uuid, worker_name text, result json, error json)
+CREATE FUNCTION ostinato.job_attempts(job_id bigint, most integer DEFAULT NULL::integer, longest integer DEFAULT NULL::integer) RETURNS TABLE(attempt integer, outcome text, started_at timestamp with time zone, finished_at timestamp with time zone, duration_ms integer, worker_id uuid, worker_name text, result json, error json)
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.job_attempts(job_id bigint) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.job_attempts(job_id bigint, most integer, longest integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.job_state(job_id bigint) RETURNS text
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.job_state(job_id bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.job_steps(job_id bigint) RETURNS TABLE("position" integer, name text, type text, attempt integer, finished_at timestamp with time zone, duration_ms bigint, bytes integer, until timestamp with time zone, result json)
+CREATE FUNCTION ostinato.job_steps(job_id bigint, most integer DEFAULT NULL::integer, longest integer DEFAULT NULL::integer) RETURNS TABLE("position" integer, name text, type text, attempt integer, finished_at timestamp with time zone, duration_ms bigint, bytes integer, until timestamp with time zone, result json)
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.job_steps(job_id bigint) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.job_steps(job_id bigint, most integer, longest integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.job_summaries(ids bigint[]) RETURNS TABLE(id bigint, kind text, queue text, tenant_id text, correlation_id text, priority smallint, state text, attempt integer, failures integer, crashes integer, created_at timestamp with time zone, run_at timestamp with time zone, finished_at timestamp with time zone, error text, reason text)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1129,6 +1134,10 @@ CREATE FUNCTION ostinato.keep_events(event_ids bigint[]) RETURNS void
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.keep_events(event_ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.key_lock(tenant_id text, scope text, key text) RETURNS bigint
+    LANGUAGE sql STABLE
+    AS …;
+ALTER FUNCTION ostinato.key_lock(tenant_id text, scope text, key text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.lane(tenant_id text, ordering_key text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
@@ -1143,10 +1152,6 @@ CREATE FUNCTION ostinato.lease_state(lease ostinato_data.lease) RETURNS text
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.lease_state(lease ostinato_data.lease) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.limit_hint(queue text) RETURNS text
-    LANGUAGE sql IMMUTABLE
-    AS …;
-ALTER FUNCTION ostinato.limit_hint(queue text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.limit_statements(seconds double precision) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1160,6 +1165,10 @@ CREATE FUNCTION ostinato.limited_lanes(hint ostinato_data.claim_hint) RETURNS TA
     SET enable_bitmapscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.limited_lanes(hint ostinato_data.claim_hint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.line_cap() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato.line_cap() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.list_alerts(tenant_id text DEFAULT NULL::text, name text DEFAULT NULL::text) RETURNS SETOF ostinato_data.alert_line
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1216,12 +1225,12 @@ CREATE FUNCTION ostinato.list_leases(prefix text DEFAULT ''::text, tenant_id tex
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.list_leases(prefix text, tenant_id text, most integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.list_queues() RETURNS TABLE(name text, paused boolean, concurrency integer, rate_count integer, rate_seconds double precision, key_concurrency integer, key_rate_count integer, key_rate_seconds double precision, ready bigint, scheduled bigint, running bigint, dead bigint, capped text[], oldest_wait double precision, workers bigint)
+CREATE FUNCTION ostinato.list_queues(most integer DEFAULT NULL::integer) RETURNS TABLE(name text, paused boolean, concurrency integer, rate_count integer, rate_seconds double precision, key_concurrency integer, key_rate_count integer, key_rate_seconds double precision, ready bigint, scheduled bigint, running bigint, dead bigint, capped text[], oldest_wait double precision, workers bigint)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
     AS …;
-ALTER FUNCTION ostinato.list_queues() OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.list_queues(most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.list_samples(name text, since timestamp with time zone, until timestamp with time zone DEFAULT NULL::timestamp with time zone, step interval DEFAULT '00:01:00'::interval) RETURNS TABLE(at timestamp with time zone, label text, value double precision)
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1257,11 +1266,11 @@ CREATE FUNCTION ostinato.list_webhook_endpoints(tenant_id text DEFAULT NULL::tex
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.list_webhook_endpoints(tenant_id text, name text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.list_workers() RETURNS TABLE(id uuid, name text, started_at timestamp with time zone, beat_at timestamp with time zone, beat_age double precision, expiry_seconds double precision, expired boolean, draining boolean, held bigint, oldest_claim timestamp with time zone, contract integer, queues text[], kinds text[])
+CREATE FUNCTION ostinato.list_workers(most integer DEFAULT NULL::integer) RETURNS TABLE(id uuid, name text, started_at timestamp with time zone, beat_at timestamp with time zone, beat_age double precision, expiry_seconds double precision, expired boolean, draining boolean, held bigint, oldest_claim timestamp with time zone, contract integer, queues text[], kinds text[])
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.list_workers() OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.list_workers(most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.load_delivery(subscription text, "position" bigint, attempt integer) RETURNS TABLE("position" bigint, attempt integer, failures smallint, crashes smallint, event_id bigint, type text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text, ordering_key text, payload text)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1497,89 +1506,54 @@ CREATE FUNCTION ostinato.own_alerts() RETURNS SETOF ostinato_data.alert_line
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.own_alerts() OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.own_attempts(job_id bigint, most integer DEFAULT 100) RETURNS TABLE(attempt integer, outcome text, started_at timestamp with time zone, finished_at timestamp with time zone, duration_ms integer, worker_id uuid, worker_name text, result text, error text)
-    LANGUAGE sql STABLE SECURITY DEFINER
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.own_attempts(job_id bigint, most integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.own_cancel_job(job_id bigint, reason text DEFAULT 'cancelled by request'::text) RETURNS text
+CREATE FUNCTION ostinato.own_cancel_job(job_id bigint, reason text) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.own_cancel_job(job_id bigint, reason text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.own_dead_letter_groups(most integer DEFAULT 50) RETURNS TABLE(signature text, kind text, reason text, count bigint, first timestamp with time zone, last timestamp with time zone, example_job_id bigint, example_error text)
-    LANGUAGE sql STABLE SECURITY DEFINER
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.own_dead_letter_groups(most integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.own_dead_letters(queue text DEFAULT NULL::text, kind text DEFAULT NULL::text, signature text DEFAULT NULL::text, before bigint DEFAULT NULL::bigint, most integer DEFAULT 50) RETURNS TABLE(job_id bigint, kind text, queue text, signature text, attempt integer, died_at timestamp with time zone, reason text, error text)
-    LANGUAGE sql STABLE SECURITY DEFINER
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.own_dead_letters(queue text, kind text, signature text, before bigint, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.own_firings(name text DEFAULT NULL::text, open boolean DEFAULT false, before bigint DEFAULT NULL::bigint, most integer DEFAULT 50) RETURNS TABLE(id bigint, alert text, label text, tenant_id text, severity text, state text, since timestamp with time zone, fired_at timestamp with time zone, resolved_at timestamp with time zone, value double precision, worst double precision, message text, details text)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.own_firings(name text, open boolean, before bigint, most integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.own_holders(queue text, limit_key text) RETURNS json
-    LANGUAGE sql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.own_holders(queue text, limit_key text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.own_job(job_id bigint) RETURNS TABLE(id bigint, kind text, queue text, correlation_id text, priority smallint, state text, reason text, attempt integer, failures integer, crashes integer, max_attempts smallint, created_at timestamp with time zone, asked_run_at timestamp with time zone, run_at timestamp with time zone, finished_at timestamp with time zone, duration_ms integer, args text, result text, error text, limit_key text, unique_key text, unique_states text[], worker_id uuid, worker_name text, claimed_at timestamp with time zone, lease_until timestamp with time zone, cancel_requested_at timestamp with time zone, cancel_reason text, progress_done double precision, progress_total double precision, progress_note text, progress_at timestamp with time zone)
+CREATE FUNCTION ostinato.own_found_jobs(in_state text, in_queue text, of_kind text, before bigint, most integer) RETURNS SETOF bigint
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.own_job(job_id bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.own_jobs(state text DEFAULT NULL::text, queue text DEFAULT NULL::text, kind text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, before bigint DEFAULT NULL::bigint, most integer DEFAULT 50) RETURNS TABLE(id bigint, state text, kind text, queue text, correlation_id text, priority smallint, attempt integer, failures integer, created_at timestamp with time zone, run_at timestamp with time zone, finished_at timestamp with time zone, error text)
+ALTER FUNCTION ostinato.own_found_jobs(in_state text, in_queue text, of_kind text, before bigint, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.own_held_jobs(ids bigint[]) RETURNS TABLE(job_id bigint, attempt integer, failures smallint, crashes smallint, queue text, worker_id uuid, claimed_at timestamp with time zone)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.own_jobs(state text, queue text, kind text, correlation_id text, before bigint, most integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.own_queues(most integer DEFAULT 1000) RETURNS TABLE(name text, paused boolean, concurrency integer, rate_count integer, rate_seconds double precision, key_concurrency integer, key_rate_count integer, key_rate_seconds double precision, ready bigint, scheduled bigint, running bigint, dead bigint, capped text[], oldest_wait double precision, workers bigint)
+ALTER FUNCTION ostinato.own_held_jobs(ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.own_lanes() RETURNS TABLE(queue text, priority smallint, tenant_id text)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.own_queues(most integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.own_reason(job_id bigint, code text, INOUT message text, INOUT detail json, INOUT hint text) RETURNS record
-    LANGUAGE plpgsql STABLE
+ALTER FUNCTION ostinato.own_lanes() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.own_limits(job_id bigint) RETURNS TABLE(code text, queue text, limit_key text, most integer, seconds double precision, running bigint, frees_at timestamp with time zone)
+    LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.own_reason(job_id bigint, code text, INOUT message text, INOUT detail json, INOUT hint text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.own_redrive(queue text DEFAULT NULL::text, kind text DEFAULT NULL::text, signature text DEFAULT NULL::text, most integer DEFAULT 1000, preview boolean DEFAULT true, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) RETURNS record
+ALTER FUNCTION ostinato.own_limits(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.own_redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) RETURNS record
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.own_redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.own_retry_job(job_id bigint) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.own_redrive(queue text, kind text, signature text, most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.own_retry_job(job_id bigint, OUT was text, OUT queue text) RETURNS record
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.own_retry_job(job_id bigint, OUT was text, OUT queue text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.own_steps(job_id bigint, most integer DEFAULT 100) RETURNS TABLE("position" integer, name text, type text, attempt integer, finished_at timestamp with time zone, duration_ms bigint, bytes integer, until timestamp with time zone, result text)
-    LANGUAGE sql STABLE SECURITY DEFINER
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.own_steps(job_id bigint, most integer) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.own_retry_job(job_id bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.own_tenant() RETURNS text
     LANGUAGE sql STABLE
     AS …;
 ALTER FUNCTION ostinato.own_tenant() OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.own_why(job_id bigint) RETURNS TABLE(code text, message text, detail text, hint text)
-    LANGUAGE sql STABLE SECURITY DEFINER
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.own_why(job_id bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.own_workers(most integer DEFAULT 1000) RETURNS TABLE(id uuid, name text, started_at timestamp with time zone, beat_at timestamp with time zone, beat_age double precision, expiry_seconds double precision, expired boolean, draining boolean, held bigint, oldest_claim timestamp with time zone, contract integer, queues text[], kinds text[])
-    LANGUAGE sql STABLE SECURITY DEFINER
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.own_workers(most integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.page_size(most integer) RETURNS integer
+CREATE FUNCTION ostinato.page_size(most integer, largest integer DEFAULT 1000) RETURNS integer
     LANGUAGE plpgsql IMMUTABLE
     AS …;
-ALTER FUNCTION ostinato.page_size(most integer) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.page_size(most integer, largest integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.parse_cron(cron text) RETURNS ostinato_data.recurrence
     LANGUAGE plpgsql IMMUTABLE
     AS …;
@@ -1612,6 +1586,10 @@ CREATE FUNCTION ostinato.pick(anyarray, n bigint) RETURNS anyelement
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
 ALTER FUNCTION ostinato.pick(anyarray, n bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.place_cap() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato.place_cap() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.plain_number(value double precision) RETURNS text
     LANGUAGE sql IMMUTABLE
     AS …;
@@ -1731,6 +1709,11 @@ CREATE FUNCTION ostinato.rate_frees_at(queue text, limit_key text, most integer,
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.rate_frees_at(queue text, limit_key text, most integer, seconds double precision) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.reached_limits(job_id bigint) RETURNS TABLE(code text, queue text, limit_key text, most integer, seconds double precision, running bigint, frees_at timestamp with time zone)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.reached_limits(job_id bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.read_log(subscription ostinato_data.subscription, most integer, worker_id uuid) RETURNS bigint[]
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1744,6 +1727,10 @@ CREATE FUNCTION ostinato.read_schedules(schedules json, now timestamp with time 
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.read_schedules(schedules json, now timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.ready_cap() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato.ready_cap() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.ready_keys(queue text, after text) RETURNS SETOF text
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1760,6 +1747,13 @@ CREATE FUNCTION ostinato.ready_lanes(queue text, after_priority integer DEFAULT 
     SET enable_bitmapscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.ready_lanes(queue text, after_priority integer, after_tenant text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.ready_lines() RETURNS TABLE(queue text, n bigint, oldest double precision)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato.ready_lines() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.ready_since(job_id bigint) RETURNS timestamp with time zone
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2044,6 +2038,10 @@ CREATE FUNCTION ostinato.save_steps(claim_ids bigint[], job_ids bigint[], attemp
     SET enable_nestloop TO 'off'
     AS …;
 ALTER FUNCTION ostinato.save_steps(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], names text[], results text[], durations integer[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.say_count(n bigint) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato.say_count(n bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.say_span(span interval) RETURNS text
     LANGUAGE sql IMMUTABLE
     AS …;
@@ -2061,6 +2059,10 @@ CREATE FUNCTION ostinato.sealed_request(tenant_id text, scope text, key text, fi
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.sealed_request(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.sees_all() RETURNS boolean
+    LANGUAGE sql STABLE
+    AS …;
+ALTER FUNCTION ostinato.sees_all() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.sequence_events(most integer DEFAULT 5000, OUT stamped integer, OUT queues text[]) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2109,10 +2111,10 @@ CREATE FUNCTION ostinato.settle_webhook_delivery(delivery_id bigint, job_id bigi
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.settle_webhook_delivery(delivery_id bigint, job_id bigint, outcome text, status integer, duration_ms integer, answer text, error text, retry_seconds double precision) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.short_json(value json) RETURNS text
-    LANGUAGE sql IMMUTABLE
+CREATE FUNCTION ostinato.short_json(value json, longest integer) RETURNS json
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
-ALTER FUNCTION ostinato.short_json(value json) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.short_json(value json, longest integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.show_event(event_id bigint) RETURNS TABLE(id bigint, "position" bigint, type text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, emitted_at timestamp with time zone, producer text, ordering_key text, payload json)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2143,11 +2145,11 @@ CREATE FUNCTION ostinato.sleep_jobs(claim_ids bigint[], job_ids bigint[], attemp
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.sleep_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], seconds double precision[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.slot_holders(queue text, limit_key text, OUT who text, OUT holders json) RETURNS record
+CREATE FUNCTION ostinato.slot_holders(queue text, limit_key text, few integer DEFAULT 10, OUT who text, OUT holders json) RETURNS record
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.slot_holders(queue text, limit_key text, OUT who text, OUT holders json) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.slot_holders(queue text, limit_key text, few integer, OUT who text, OUT holders json) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.slot_note(local timestamp without time zone, at timestamp with time zone, zone text) RETURNS text
     LANGUAGE sql STABLE
     AS …;
@@ -2281,6 +2283,10 @@ CREATE FUNCTION ostinato.tenant(given text) RETURNS text
     LANGUAGE sql STABLE
     AS …;
 ALTER FUNCTION ostinato.tenant(given text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.tenant_filter(asked text) RETURNS text
+    LANGUAGE sql STABLE
+    AS …;
+ALTER FUNCTION ostinato.tenant_filter(asked text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.tick() RETURNS boolean
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2307,7 +2313,7 @@ CREATE FUNCTION ostinato.trail_of_fires(correlation_id text) RETURNS SETOF ostin
     AS …;
 ALTER FUNCTION ostinato.trail_of_fires(correlation_id text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.trail_of_jobs(ids bigint[]) RETURNS SETOF ostinato_data.trail_line
-    LANGUAGE plpgsql STABLE
+    LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.trail_of_jobs(ids bigint[]) OWNER TO ostinato_owner;
@@ -2317,7 +2323,7 @@ CREATE FUNCTION ostinato.trail_of_leases(ids bigint[]) RETURNS SETOF ostinato_da
     AS …;
 ALTER FUNCTION ostinato.trail_of_leases(ids bigint[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.trail_of_runs(ids bigint[]) RETURNS SETOF ostinato_data.trail_line
-    LANGUAGE plpgsql STABLE
+    LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.trail_of_runs(ids bigint[]) OWNER TO ostinato_owner;
@@ -2408,6 +2414,10 @@ CREATE FUNCTION ostinato.wait_name(event text, key text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
 ALTER FUNCTION ostinato.wait_name(event text, key text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.waited(job_id bigint) RETURNS double precision
+    LANGUAGE sql STABLE
+    AS …;
+ALTER FUNCTION ostinato.waited(job_id bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.waiting_kinds() RETURNS SETOF text
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2484,11 +2494,11 @@ CREATE FUNCTION ostinato.why_ended(job_id bigint) RETURNS TABLE(code text, messa
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.why_ended(job_id bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.why_limited(queue text, limit_key text) RETURNS TABLE(code text, message text, detail json, hint text)
-    LANGUAGE plpgsql STABLE
+CREATE FUNCTION ostinato.why_limited(job_id bigint) RETURNS TABLE(code text, message text, detail json, hint text)
+    LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.why_limited(queue text, limit_key text) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.why_limited(job_id bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.why_ready(job_id bigint) RETURNS TABLE(code text, message text, detail json, hint text)
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2527,6 +2537,13 @@ CREATE TABLE ostinato_data.ready (
 WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='20000', autovacuum_vacuum_cost_delay='0', autovacuum_vacuum_insert_scale_factor='1', autovacuum_analyze_scale_factor='1');
 ALTER TABLE ONLY ostinato_data.ready FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.ready OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.why_suspect(place ostinato_data.ready) RETURNS TABLE(code text, message text, detail json, hint text)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato.why_suspect(place ostinato_data.ready) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.why_turn(place ostinato_data.ready, blocked boolean) RETURNS TABLE(code text, message text, detail json, hint text)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2534,11 +2551,11 @@ CREATE FUNCTION ostinato.why_turn(place ostinato_data.ready, blocked boolean) RE
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.why_turn(place ostinato_data.ready, blocked boolean) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.why_unique(job_id bigint) RETURNS TABLE(code text, message text, detail json, hint text)
+CREATE FUNCTION ostinato.why_unique(job_id bigint, few integer DEFAULT 10) RETURNS TABLE(code text, message text, detail json, hint text)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.why_unique(job_id bigint) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.why_unique(job_id bigint, few integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.why_waiting(job_id bigint) RETURNS TABLE(code text, message text, detail json, hint text)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -3514,6 +3531,7 @@ ALTER TABLE ostinato_data.migration ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.outcome ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.outcome_default ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.queue ENABLE ROW LEVEL SECURITY;
+CREATE POLICY queues ON ostinato_data.queue FOR SELECT TO ostinato_tenant USING ((NULLIF(current_setting('app.tenant_id'::text, true), ''::text) IS NOT NULL));
 ALTER TABLE ostinato_data.rate_use ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.ready ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.schedule ENABLE ROW LEVEL SECURITY;
@@ -3524,6 +3542,9 @@ ALTER TABLE ostinato_data.scheduled ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.step ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.step_default ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.subscription ENABLE ROW LEVEL SECURITY;
+CREATE POLICY tenant ON ostinato_data.cancel_request FOR SELECT TO ostinato_tenant USING ((EXISTS ( SELECT
+   FROM ostinato_data.job j
+  WHERE (j.id = cancel_request.job_id))));
 CREATE POLICY tenant ON ostinato_data.dead_letter TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
 CREATE POLICY tenant ON ostinato_data.event TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
 CREATE POLICY tenant ON ostinato_data.event_default TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
@@ -3532,7 +3553,11 @@ CREATE POLICY tenant ON ostinato_data.event_log_default TO ostinato_tenant USING
 CREATE POLICY tenant ON ostinato_data.event_unsequenced TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
 CREATE POLICY tenant ON ostinato_data.idempotency TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
 CREATE POLICY tenant ON ostinato_data.job TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
+CREATE POLICY tenant ON ostinato_data.job_progress FOR SELECT TO ostinato_tenant USING ((EXISTS ( SELECT
+   FROM ostinato_data.job j
+  WHERE (j.id = job_progress.job_id))));
 CREATE POLICY tenant ON ostinato_data.job_unique TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
+CREATE POLICY tenant ON ostinato_data.job_wait FOR SELECT TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
 CREATE POLICY tenant ON ostinato_data.lease TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
 CREATE POLICY tenant ON ostinato_data.outcome FOR SELECT TO ostinato_tenant USING ((EXISTS ( SELECT
    FROM ostinato_data.job j
@@ -3566,6 +3591,7 @@ ALTER TABLE ostinato_data.webhook_message ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.webhook_receipt ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.webhook_secret ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.worker ENABLE ROW LEVEL SECURITY;
+CREATE POLICY workers ON ostinato_data.worker FOR SELECT TO ostinato_tenant USING ((NULLIF(current_setting('app.tenant_id'::text, true), ''::text) IS NOT NULL));
 GRANT USAGE ON SCHEMA ostinato TO ostinato_worker;
 GRANT USAGE ON SCHEMA ostinato TO ostinato_tenant;
 GRANT USAGE ON SCHEMA ostinato_data TO ostinato_worker;
@@ -3575,6 +3601,7 @@ GRANT ALL ON FUNCTION ostinato.abandon_idempotent(scope text, key text, token bi
 GRANT ALL ON FUNCTION ostinato.abandon_idempotent(scope text, key text, token bigint, forget boolean, tenant_id text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.able_workers(queue text, kind text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.able_workers(queue text, kind text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.able_workers(queue text, kind text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.accept_webhook(source text, message_id text, keep_seconds double precision, tenant_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.accept_webhook(source text, message_id text, keep_seconds double precision, tenant_id text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.acquire_lease(name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer, tenant_id text, OUT acquired boolean, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT lifetime text, OUT held_job_id bigint, OUT held_job_attempt integer) FROM PUBLIC;
@@ -3614,6 +3641,7 @@ REVOKE ALL ON FUNCTION ostinato.bury_webhooks(endpoint_id bigint, most integer) 
 GRANT ALL ON FUNCTION ostinato.bury_webhooks(endpoint_id bigint, most integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.cancel_job(job_id bigint, reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.cancel_job(job_id bigint, reason text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.cancel_job(job_id bigint, reason text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.cancel_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], reasons text[], durations integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.cancel_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], reasons text[], durations integer[]) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.change_webhook_endpoint(name text, tenant_id text, url text, event_types text[], description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision) FROM PUBLIC;
@@ -3634,6 +3662,9 @@ GRANT ALL ON FUNCTION ostinato.check_events(types text[], payloads text[], order
 REVOKE ALL ON FUNCTION ostinato.check_idempotent(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, lease_seconds double precision, ttl_seconds double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.check_idempotent(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, lease_seconds double precision, ttl_seconds double precision) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.check_idempotent(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, lease_seconds double precision, ttl_seconds double precision) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.check_job(job_id bigint, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.check_job(job_id bigint, tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.check_job(job_id bigint, tenant_id text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.check_lease(tenant_id text, name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.check_lease(tenant_id text, name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.check_lease(tenant_id text, name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer) TO ostinato_tenant;
@@ -3649,8 +3680,6 @@ GRANT ALL ON FUNCTION ostinato.check_open_kind(kind text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.check_options(priority integer, max_attempts integer, run_at timestamp with time zone, limit_key text, correlation_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.check_options(priority integer, max_attempts integer, run_at timestamp with time zone, limit_key text, correlation_id text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.check_options(priority integer, max_attempts integer, run_at timestamp with time zone, limit_key text, correlation_id text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.check_own(job_id bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.check_own(job_id bigint) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.check_payload(type text, payload text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.check_payload(type text, payload text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.check_payload(type text, payload text) TO ostinato_tenant;
@@ -3741,8 +3770,9 @@ GRANT ALL ON FUNCTION ostinato.create_webhook_endpoint(name text, url text, even
 REVOKE ALL ON FUNCTION ostinato.cron_number(word text, low integer, names text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.cron_number(word text, low integer, names text[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.cron_number(word text, low integer, names text[]) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.dead_letter_groups() FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.dead_letter_groups() TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.dead_letter_groups(most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.dead_letter_groups(most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.dead_letter_groups(most integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.declare_alerts(owners text[], alerts json) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.declare_alerts(owners text[], alerts json) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.delete_schedule(name text, tenant_id text) FROM PUBLIC;
@@ -3798,9 +3828,9 @@ GRANT ALL ON FUNCTION ostinato.enter_flow(tenant_id text, correlation_id text) T
 REVOKE ALL ON FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text, user_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text, user_id text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text, user_id text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.error_summary(error json) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.error_summary(error json) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.error_summary(error json) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.error_summary(error json, longest integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.error_summary(error json, longest integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.error_summary(error json, longest integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.estimate_rows(name regclass) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.estimate_rows(name regclass) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.evaluate_alerts(every interval, names text[]) FROM PUBLIC;
@@ -3869,6 +3899,7 @@ GRANT ALL ON FUNCTION ostinato.forget_run(job_ids bigint[], ended bigint[]) TO o
 REVOKE ALL ON FUNCTION ostinato.free_deliveries(max_crashes integer, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.free_deliveries(max_crashes integer, most integer) TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.queue TO ostinato_worker;
+GRANT SELECT ON TABLE ostinato_data.queue TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.free_keys(limits ostinato_data.queue, keys text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.free_keys(limits ostinato_data.queue, keys text[]) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.free_unique_keys(job_ids bigint[], state text) FROM PUBLIC;
@@ -3891,6 +3922,9 @@ REVOKE ALL ON FUNCTION ostinato.heal_deliveries(most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.heal_deliveries(most integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.heartbeat_worker(worker_id uuid, draining boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.heartbeat_worker(worker_id uuid, draining boolean) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.held_jobs(ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.held_jobs(ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.held_jobs(ids bigint[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.hold_steps() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.hold_steps() TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.hold_unique_key(tenant_id text, unique_key text, job_id bigint, policy text, states text[]) FROM PUBLIC;
@@ -3928,21 +3962,29 @@ GRANT ALL ON FUNCTION ostinato.is_own_lease(held ostinato_data.lease, asked osti
 GRANT ALL ON FUNCTION ostinato.is_own_lease(held ostinato_data.lease, asked ostinato_data.lease) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.is_ready(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.is_ready(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.is_ready(job_id bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.jitter(schedule_id bigint, slot_at timestamp with time zone, seconds double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.jitter(schedule_id bigint, slot_at timestamp with time zone, seconds double precision) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.jitter(schedule_id bigint, slot_at timestamp with time zone, seconds double precision) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.job_attempts(job_id bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.job_attempts(job_id bigint) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.job_attempts(job_id bigint, most integer, longest integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.job_attempts(job_id bigint, most integer, longest integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.job_attempts(job_id bigint, most integer, longest integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.job_state(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.job_state(job_id bigint) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.job_steps(job_id bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.job_steps(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.job_state(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.job_steps(job_id bigint, most integer, longest integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.job_steps(job_id bigint, most integer, longest integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.job_steps(job_id bigint, most integer, longest integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.job_summaries(ids bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.job_summaries(ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.job_summaries(ids bigint[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.json_number(value double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.json_number(value double precision) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.keep_events(event_ids bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.keep_events(event_ids bigint[]) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.key_lock(tenant_id text, scope text, key text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.key_lock(tenant_id text, scope text, key text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.key_lock(tenant_id text, scope text, key text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.lane(tenant_id text, ordering_key text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.lane(tenant_id text, ordering_key text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.lane(tenant_id text, ordering_key text) TO ostinato_tenant;
@@ -3951,12 +3993,13 @@ GRANT ALL ON FUNCTION ostinato.last_position() TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.lease_state(lease ostinato_data.lease) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.lease_state(lease ostinato_data.lease) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.lease_state(lease ostinato_data.lease) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.limit_hint(queue text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.limit_hint(queue text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.limit_statements(seconds double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.limit_statements(seconds double precision) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.limited_lanes(hint ostinato_data.claim_hint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.limited_lanes(hint ostinato_data.claim_hint) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.line_cap() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.line_cap() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.line_cap() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.list_alerts(tenant_id text, name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_alerts(tenant_id text, name text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.list_api_keys(tenant_id text, usable boolean, before bigint, most integer) FROM PUBLIC;
@@ -3965,6 +4008,7 @@ REVOKE ALL ON FUNCTION ostinato.list_buried(subscription text, before bigint, mo
 GRANT ALL ON FUNCTION ostinato.list_buried(subscription text, before bigint, most integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.list_dead_letters(INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT signature text, before bigint, most integer, OUT job_id bigint, OUT attempt integer, OUT died_at timestamp with time zone, OUT reason text, OUT error text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_dead_letters(INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT signature text, before bigint, most integer, OUT job_id bigint, OUT attempt integer, OUT died_at timestamp with time zone, OUT reason text, OUT error text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_dead_letters(INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT signature text, before bigint, most integer, OUT job_id bigint, OUT attempt integer, OUT died_at timestamp with time zone, OUT reason text, OUT error text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.list_events(type text, ordering_key text, tenant_id text, correlation_id text, before bigint, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_events(type text, ordering_key text, tenant_id text, correlation_id text, before bigint, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.list_events(type text, ordering_key text, tenant_id text, correlation_id text, before bigint, most integer) TO ostinato_tenant;
@@ -3975,10 +4019,12 @@ REVOKE ALL ON FUNCTION ostinato.list_firings(name text, tenant text, open boolea
 GRANT ALL ON FUNCTION ostinato.list_firings(name text, tenant text, open boolean, before bigint, most integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT correlation_id text, before bigint, most integer, OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT correlation_id text, before bigint, most integer, OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT correlation_id text, before bigint, most integer, OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.list_leases(prefix text, tenant_id text, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_leases(prefix text, tenant_id text, most integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.list_queues() FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.list_queues() TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.list_queues(most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_queues(most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_queues(most integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.list_samples(name text, since timestamp with time zone, until timestamp with time zone, step interval) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_samples(name text, since timestamp with time zone, until timestamp with time zone, step interval) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.list_schedules(tenant_id text, key text, owner text, kind text, after_tenant text, after_name text, most integer) FROM PUBLIC;
@@ -3995,8 +4041,9 @@ REVOKE ALL ON FUNCTION ostinato.list_webhook_deliveries(name text, tenant_id tex
 GRANT ALL ON FUNCTION ostinato.list_webhook_deliveries(name text, tenant_id text, state text, before bigint, most integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.list_webhook_endpoints(tenant_id text, name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_webhook_endpoints(tenant_id text, name text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.list_workers() FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.list_workers() TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.list_workers(most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_workers(most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_workers(most integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.load_delivery(subscription text, "position" bigint, attempt integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.load_delivery(subscription text, "position" bigint, attempt integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.load_steps(job_ids bigint[]) FROM PUBLIC;
@@ -4105,53 +4152,36 @@ GRANT ALL ON FUNCTION ostinato.open_pass(machine text, entity text, event text, 
 REVOKE ALL ON FUNCTION ostinato.own_alerts() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.own_alerts() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.own_alerts() TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.own_attempts(job_id bigint, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.own_attempts(job_id bigint, most integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.own_attempts(job_id bigint, most integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.own_cancel_job(job_id bigint, reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.own_cancel_job(job_id bigint, reason text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.own_cancel_job(job_id bigint, reason text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.own_dead_letter_groups(most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.own_dead_letter_groups(most integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.own_dead_letter_groups(most integer) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.own_dead_letters(queue text, kind text, signature text, before bigint, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.own_dead_letters(queue text, kind text, signature text, before bigint, most integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.own_dead_letters(queue text, kind text, signature text, before bigint, most integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.own_firings(name text, open boolean, before bigint, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.own_firings(name text, open boolean, before bigint, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.own_firings(name text, open boolean, before bigint, most integer) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.own_holders(queue text, limit_key text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.own_holders(queue text, limit_key text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.own_job(job_id bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.own_job(job_id bigint) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.own_job(job_id bigint) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.own_jobs(state text, queue text, kind text, correlation_id text, before bigint, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.own_jobs(state text, queue text, kind text, correlation_id text, before bigint, most integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.own_jobs(state text, queue text, kind text, correlation_id text, before bigint, most integer) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.own_queues(most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.own_queues(most integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.own_queues(most integer) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.own_reason(job_id bigint, code text, INOUT message text, INOUT detail json, INOUT hint text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.own_reason(job_id bigint, code text, INOUT message text, INOUT detail json, INOUT hint text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.own_redrive(queue text, kind text, signature text, most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.own_redrive(queue text, kind text, signature text, most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.own_redrive(queue text, kind text, signature text, most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.own_retry_job(job_id bigint, OUT was text, OUT queue text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.own_retry_job(job_id bigint, OUT was text, OUT queue text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.own_retry_job(job_id bigint, OUT was text, OUT queue text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.own_steps(job_id bigint, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.own_steps(job_id bigint, most integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.own_steps(job_id bigint, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.own_found_jobs(in_state text, in_queue text, of_kind text, before bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.own_found_jobs(in_state text, in_queue text, of_kind text, before bigint, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.own_found_jobs(in_state text, in_queue text, of_kind text, before bigint, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.own_held_jobs(ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.own_held_jobs(ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.own_held_jobs(ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.own_lanes() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.own_lanes() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.own_lanes() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.own_limits(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.own_limits(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.own_limits(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.own_redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.own_redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.own_redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.own_retry_job(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.own_retry_job(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.own_retry_job(job_id bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.own_tenant() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.own_tenant() TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.own_why(job_id bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.own_why(job_id bigint) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.own_why(job_id bigint) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.own_workers(most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.own_workers(most integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.own_workers(most integer) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.page_size(most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.page_size(most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.own_tenant() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.page_size(most integer, largest integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.page_size(most integer, largest integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.page_size(most integer, largest integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.parse_cron(cron text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.parse_cron(cron text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.parse_cron(cron text) TO ostinato_tenant;
@@ -4170,6 +4200,9 @@ GRANT ALL ON FUNCTION ostinato.pause_webhook_endpoint(name text, reason text, te
 REVOKE ALL ON FUNCTION ostinato.pick(anyarray, n bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.pick(anyarray, n bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.pick(anyarray, n bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.place_cap() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.place_cap() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.place_cap() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.plain_number(value double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.plain_number(value double precision) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.plan_fires(s ostinato_data.schedule, first_local timestamp without time zone, first_at timestamp with time zone, now timestamp with time zone, OUT locals timestamp without time zone[], OUT ats timestamp with time zone[], OUT missed integer, OUT next_local timestamp without time zone, OUT next_slot timestamp with time zone, OUT next_at timestamp with time zone) FROM PUBLIC;
@@ -4210,23 +4243,35 @@ REVOKE ALL ON FUNCTION ostinato.queue_allowance(limits ostinato_data.queue, want
 GRANT ALL ON FUNCTION ostinato.queue_allowance(limits ostinato_data.queue, wanted integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.queue_running(queue text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.queue_running(queue text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.queue_running(queue text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.raise_low(subscription ostinato_data.subscription) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.raise_low(subscription ostinato_data.subscription) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.rate_frees_at(queue text, limit_key text, most integer, seconds double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.rate_frees_at(queue text, limit_key text, most integer, seconds double precision) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.reached_limits(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.reached_limits(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.reached_limits(job_id bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.read_log(subscription ostinato_data.subscription, most integer, worker_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.read_log(subscription ostinato_data.subscription, most integer, worker_id uuid) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.read_schedules(schedules json, now timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.read_schedules(schedules json, now timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.read_schedules(schedules json, now timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.ready_cap() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.ready_cap() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.ready_cap() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.ready_keys(queue text, after text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.ready_keys(queue text, after text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.ready_lanes(queue text, after_priority integer, after_tenant text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.ready_lanes(queue text, after_priority integer, after_tenant text) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.ready_lines() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.ready_lines() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.ready_lines() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.ready_since(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.ready_since(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.ready_since(job_id bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.real_time(at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.real_time(at timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.real_time(at timestamp with time zone) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.recent_starts(queue text, limit_key text, seconds double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.recent_starts(queue text, limit_key text, seconds double precision) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.recompute_schedules(zones text[]) FROM PUBLIC;
@@ -4241,6 +4286,7 @@ REVOKE ALL ON FUNCTION ostinato.redeliver_webhooks(name text, ids bigint[], tena
 GRANT ALL ON FUNCTION ostinato.redeliver_webhooks(name text, ids bigint[], tenant_id text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.refuse_delivery(subscription text, "position" bigint, attempt integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.refuse_delivery(subscription text, "position" bigint, attempt integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.refuse_event(type text, field text, value text) FROM PUBLIC;
@@ -4264,6 +4310,7 @@ REVOKE ALL ON FUNCTION ostinato.refuse_stale(job_id bigint, attempt integer) FRO
 GRANT ALL ON FUNCTION ostinato.refuse_stale(job_id bigint, attempt integer) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.refuse_unknown(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.refuse_unknown(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.refuse_unknown(job_id bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.register_event_types(names text[], versions integer[], schemas text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.register_event_types(names text[], versions integer[], schemas text[]) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.register_kinds(names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[]) FROM PUBLIC;
@@ -4320,6 +4367,7 @@ GRANT ALL ON FUNCTION ostinato.retime_schedules(ids bigint[], after timestamp wi
 GRANT ALL ON FUNCTION ostinato.retime_schedules(ids bigint[], after timestamp with time zone) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.retry_job(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.retry_job(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.retry_job(job_id bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.revoke_api_key(key_id bigint, tenant_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.revoke_api_key(key_id bigint, tenant_id text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.ring_doorbell(queue text, softly boolean) FROM PUBLIC;
@@ -4341,16 +4389,24 @@ REVOKE ALL ON FUNCTION ostinato.save_step(job_id bigint, attempt integer, "posit
 GRANT ALL ON FUNCTION ostinato.save_step(job_id bigint, attempt integer, "position" integer, name text, result json, duration_ms integer, claim_id bigint) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.save_steps(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], names text[], results text[], durations integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.save_steps(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], names text[], results text[], durations integer[]) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.say_count(n bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.say_count(n bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.say_count(n bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.say_span(span interval) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.say_span(span interval) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.say_span(span interval) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.say_time(at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.say_time(at timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.say_time(at timestamp with time zone) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.seal(tenant_id text, scope text, key text, value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.seal(tenant_id text, scope text, key text, value text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.seal(tenant_id text, scope text, key text, value text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.sealed_request(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.sealed_request(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.sealed_request(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.sees_all() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.sees_all() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.sees_all() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.sequence_events(most integer, OUT stamped integer, OUT queues text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.sequence_events(most integer, OUT stamped integer, OUT queues text[]) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.served_lanes(tenants text[], gave text[], positions bigint[], share integer, full_batch boolean) FROM PUBLIC;
@@ -4365,13 +4421,15 @@ REVOKE ALL ON FUNCTION ostinato.settle_deliveries(subscription text, positions b
 GRANT ALL ON FUNCTION ostinato.settle_deliveries(subscription text, positions bigint[], attempts integer[], outcomes text[], delays double precision[], errors text[], signatures text[], reasons text[]) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.settle_webhook_delivery(delivery_id bigint, job_id bigint, outcome text, status integer, duration_ms integer, answer text, error text, retry_seconds double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.settle_webhook_delivery(delivery_id bigint, job_id bigint, outcome text, status integer, duration_ms integer, answer text, error text, retry_seconds double precision) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.short_json(value json) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.short_json(value json) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.short_json(value json, longest integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.short_json(value json, longest integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.short_json(value json, longest integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.show_event(event_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.show_event(event_id bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.show_event(event_id bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.show_job(job_id bigint, OUT id bigint, OUT kind text, OUT queue text, OUT tenant_id text, OUT correlation_id text, OUT priority smallint, OUT state text, OUT reason text, OUT attempt integer, OUT failures integer, OUT crashes integer, OUT max_attempts smallint, OUT created_at timestamp with time zone, OUT asked_run_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT duration_ms integer, OUT args json, OUT result json, OUT error json, OUT limit_key text, OUT unique_key text, OUT unique_states text[], OUT worker_id uuid, OUT worker_name text, OUT claimed_at timestamp with time zone, OUT lease_until timestamp with time zone, OUT cancel_requested_at timestamp with time zone, OUT cancel_reason text, OUT progress_done double precision, OUT progress_total double precision, OUT progress_note text, OUT progress_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.show_job(job_id bigint, OUT id bigint, OUT kind text, OUT queue text, OUT tenant_id text, OUT correlation_id text, OUT priority smallint, OUT state text, OUT reason text, OUT attempt integer, OUT failures integer, OUT crashes integer, OUT max_attempts smallint, OUT created_at timestamp with time zone, OUT asked_run_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT duration_ms integer, OUT args json, OUT result json, OUT error json, OUT limit_key text, OUT unique_key text, OUT unique_states text[], OUT worker_id uuid, OUT worker_name text, OUT claimed_at timestamp with time zone, OUT lease_until timestamp with time zone, OUT cancel_requested_at timestamp with time zone, OUT cancel_reason text, OUT progress_done double precision, OUT progress_total double precision, OUT progress_note text, OUT progress_at timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.show_job(job_id bigint, OUT id bigint, OUT kind text, OUT queue text, OUT tenant_id text, OUT correlation_id text, OUT priority smallint, OUT state text, OUT reason text, OUT attempt integer, OUT failures integer, OUT crashes integer, OUT max_attempts smallint, OUT created_at timestamp with time zone, OUT asked_run_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT duration_ms integer, OUT args json, OUT result json, OUT error json, OUT limit_key text, OUT unique_key text, OUT unique_states text[], OUT worker_id uuid, OUT worker_name text, OUT claimed_at timestamp with time zone, OUT lease_until timestamp with time zone, OUT cancel_requested_at timestamp with time zone, OUT cancel_reason text, OUT progress_done double precision, OUT progress_total double precision, OUT progress_note text, OUT progress_at timestamp with time zone) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.show_lease(lease text, tenant_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.show_lease(lease text, tenant_id text) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.show_schedule(name text, tenant_id text) FROM PUBLIC;
@@ -4381,8 +4439,9 @@ REVOKE ALL ON FUNCTION ostinato.signal_job(job_id bigint, payload json) FROM PUB
 GRANT ALL ON FUNCTION ostinato.signal_job(job_id bigint, payload json) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.sleep_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], seconds double precision[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.sleep_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], seconds double precision[]) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.slot_holders(queue text, limit_key text, OUT who text, OUT holders json) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.slot_holders(queue text, limit_key text, OUT who text, OUT holders json) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.slot_holders(queue text, limit_key text, few integer, OUT who text, OUT holders json) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.slot_holders(queue text, limit_key text, few integer, OUT who text, OUT holders json) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.slot_holders(queue text, limit_key text, few integer, OUT who text, OUT holders json) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.slot_note(local timestamp without time zone, at timestamp with time zone, zone text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.slot_note(local timestamp without time zone, at timestamp with time zone, zone text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.slot_note(local timestamp without time zone, at timestamp with time zone, zone text) TO ostinato_tenant;
@@ -4427,6 +4486,9 @@ GRANT ALL ON FUNCTION ostinato.tell_alert(type text, firing ostinato_data.alert_
 REVOKE ALL ON FUNCTION ostinato.tenant(given text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.tenant(given text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.tenant(given text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.tenant_filter(asked text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.tenant_filter(asked text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.tenant_filter(asked text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.tick() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.tick() TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.trail(correlation_id text, for_tenant text, most integer) FROM PUBLIC;
@@ -4492,6 +4554,10 @@ REVOKE ALL ON FUNCTION ostinato.wait_jobs(claim_ids bigint[], job_ids bigint[], 
 GRANT ALL ON FUNCTION ostinato.wait_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], events text[], keys text[], timeouts double precision[]) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.wait_name(event text, key text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.wait_name(event text, key text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.wait_name(event text, key text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.waited(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.waited(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.waited(job_id bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.waiting_kinds() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.waiting_kinds() TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.waiting_lanes(for_queue text, for_tenant text) FROM PUBLIC;
@@ -4516,30 +4582,45 @@ REVOKE ALL ON FUNCTION ostinato.week_of(at timestamp with time zone) FROM PUBLIC
 GRANT ALL ON FUNCTION ostinato.week_of(at timestamp with time zone) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.why(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.why(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.why(job_id bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.why_blocked(queue text, kind text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.why_blocked(queue text, kind text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.why_blocked(queue text, kind text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.why_cancelling(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.why_cancelling(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.why_cancelling(job_id bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.why_ended(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.why_ended(job_id bigint) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.why_limited(queue text, limit_key text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.why_limited(queue text, limit_key text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.why_ended(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.why_limited(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.why_limited(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.why_limited(job_id bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.why_ready(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.why_ready(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.why_ready(job_id bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.why_running(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.why_running(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.why_running(job_id bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.why_scheduled(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.why_scheduled(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.why_scheduled(job_id bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.why_silent(worker_id uuid, worker text, beat_at timestamp with time zone, lease_until timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.why_silent(worker_id uuid, worker text, beat_at timestamp with time zone, lease_until timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.why_silent(worker_id uuid, worker text, beat_at timestamp with time zone, lease_until timestamp with time zone) TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.ready TO ostinato_worker;
 GRANT SELECT,INSERT ON TABLE ostinato_data.ready TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.why_suspect(place ostinato_data.ready) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.why_suspect(place ostinato_data.ready) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.why_suspect(place ostinato_data.ready) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.why_turn(place ostinato_data.ready, blocked boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.why_turn(place ostinato_data.ready, blocked boolean) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.why_unique(job_id bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.why_unique(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.why_turn(place ostinato_data.ready, blocked boolean) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.why_unique(job_id bigint, few integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.why_unique(job_id bigint, few integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.why_unique(job_id bigint, few integer) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.why_waiting(job_id bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.why_waiting(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.why_waiting(job_id bigint) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.with_slot(s ostinato_data.schedule, slot_local timestamp without time zone, slot_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.with_slot(s ostinato_data.schedule, slot_local timestamp without time zone, slot_at timestamp with time zone) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.worse(one double precision, other double precision, comparison text) FROM PUBLIC;
@@ -4552,6 +4633,7 @@ GRANT SELECT ON TABLE ostinato.events_outbox TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato.events_outbox TO ostinato_tenant;
 GRANT USAGE ON SEQUENCE ostinato_data.api_key_id_seq TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.cancel_request TO ostinato_worker;
+GRANT SELECT ON TABLE ostinato_data.cancel_request TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.claim TO ostinato_worker;
 GRANT USAGE ON SEQUENCE ostinato_data.claim_id_seq TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.dead_letter TO ostinato_worker;
@@ -4576,9 +4658,11 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.job_default TO ostinato
 GRANT USAGE ON SEQUENCE ostinato_data.job_id_seq TO ostinato_worker;
 GRANT USAGE ON SEQUENCE ostinato_data.job_id_seq TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.job_progress TO ostinato_worker;
+GRANT SELECT ON TABLE ostinato_data.job_progress TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.job_unique TO ostinato_worker;
 GRANT SELECT,INSERT ON TABLE ostinato_data.job_unique TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.job_wait TO ostinato_worker;
+GRANT SELECT ON TABLE ostinato_data.job_wait TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.job_wake TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.kind TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.kind TO ostinato_tenant;
@@ -4628,3 +4712,4 @@ GRANT SELECT(created_at) ON TABLE ostinato_data.webhook_message TO ostinato_tena
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.webhook_receipt TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.webhook_secret TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.worker TO ostinato_worker;
+GRANT SELECT ON TABLE ostinato_data.worker TO ostinato_tenant;

@@ -1,4 +1,21 @@
-"""Ostinato: durable jobs in PostgreSQL."""
+"""Ostinato: durable jobs, events, schedules and leases in the PostgreSQL you already have.
+
+    from ostinato import App, Context, connect
+
+    app = App("billing")
+
+    @app.job(queue="mail", timeout=30)
+    async def send_invoice(ctx: Context, invoice_id: int) -> None: ...
+
+    async with connect() as client:
+        await send_invoice.enqueue(client, invoice_id=7)
+
+These are the names that nearly every program needs. There is one module for each concept beside
+them: `ostinato.jobs`, `.steps`, `.outbox`, `.webhooks`, `.idempotency`, `.leases`, `.machines`,
+`.schedules`, `.alerts`, `.tenants`, `.errors`, `.settings`, `.testing`; and for applications
+`.web`, `.database`, `.observe` and `.commands`. What begins with an underscore may change at any
+time.
+"""
 
 import typing as _typing
 

@@ -1,13 +1,15 @@
 """Idempotency: the same request twice has one effect and one answer; another one is a conflict.
 
-    request = Declaration({"amount": 12, "to": "acme"})
+    from ostinato.idempotency import Declaration, once
 
-    async with idempotency.once(client, "payments", key, request) as work:
-        if work.is_new:
-            await work.conn.execute("insert into payment …")
-            work.answer({"payment": 7})
+    PAYMENT = Declaration(include=("account", "amount"), exclude=("trace",))
 
-`canonical` and `sha256` are the text and the fingerprint that requests are compared by (RFC 8785).
+    async with client.connection() as conn, once(conn, "pay", key, payload, PAYMENT) as request:
+        if request.is_new:                      # key, writes and answer are one commit
+            request.answer = {"receipt": 1}
+
+`once_outside` is for work outside of the database. `canonical` and `sha256` are the text and the
+fingerprint that requests are compared by (RFC 8785). The guide is `docs/idempotency.md`.
 """
 
 from ostinato._core.base.canonical import Declaration, Fingerprint, canonical, parse, sha256

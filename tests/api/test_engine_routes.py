@@ -164,6 +164,7 @@ async def test_a_job_is_shown_with_all_that_belongs_to_it(api: Api, floor: Floor
     assert [e["id"] for e in shown["events"]] == [event]
     assert [(line["source"], line["state"]) for line in shown["trail"]] == [
         ("job", "enqueued"),
+        ("attempt", "running"),
         ("step", "call"),
         ("event", "emitted"),
     ]

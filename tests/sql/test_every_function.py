@@ -22,7 +22,7 @@ def test_every_function_is_called_by_a_test(admin: Session) -> None:
 
 def test_every_function_says_what_it_does(admin: Session) -> None:
     """In the file: a comment line right above each."""
-    folder = HERE.parents[1] / "src" / "ostinato" / "engine" / "sql" / "functions"
+    folder = HERE.parents[1] / "src" / "ostinato" / "_core" / "engine" / "sql" / "functions"
     texts = [path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.sql"))]
 
     silent = [

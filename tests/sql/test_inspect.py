@@ -392,6 +392,14 @@ def test_what_the_numbers_are_made_of(db: Session, clock: Clock) -> None:
     clock.advance(seconds=7)
 
     assert [row["waiting_queues"] for row in db.call("waiting_queues")] == ["a", "b"]
+    lines = sorted(tuple(row.values()) for row in db.call("ready_lines"))
+    assert lines == [("a", 1, 7), ("b", 1, 7)]
+    assert (db.get("ready_cap"), db.get("place_cap")) == (10_000, 100_000)
+    assert db.get("short_json", value={"a": 1}, longest=7) is None
+    db.call("check_job", job_id=job)
+    with refused("OS404"):
+        db.call("check_job", job_id=job, tenant_id="t")
+    assert db.call("held_jobs") == db.call("own_held_jobs", ids=None) == []
     lanes = db.call("waiting_lanes", for_queue=None, for_tenant=None)
     assert [tuple(lane.values()) for lane in lanes] == [("a", 1, "t"), ("b", 0, "default")]
     assert len(db.call("waiting_lanes", for_queue="a", for_tenant=None)) == 1
@@ -399,6 +407,7 @@ def test_what_the_numbers_are_made_of(db: Session, clock: Clock) -> None:
     assert db.get("oldest_wait", queue="b") == 7
     assert db.get("oldest_wait", queue="c") is None
     assert db.get("ready_since", job_id=job) == START
+    assert db.get("waited", job_id=job) == 7
     assert db.get("estimate_rows", name="ostinato_data.ready") >= 0
     for name in ("find_ready", "find_ended"):
         ended = {"in_state": "done"} if name == "find_ended" else {}

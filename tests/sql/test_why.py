@@ -435,9 +435,13 @@ def test_what_the_answers_are_made_of(db: Session, clock: Clock) -> None:
     turn = db.row(f"select * from ostinato.why_turn({place}, true)")  # noqa: S608
     assert turn["code"] == "waiting_turn"
     assert db.call("why_blocked", queue="default", kind="app.task") == []
-    assert db.call("why_limited", queue="default", limit_key=None) == []
-    assert db.call("slot_holders", queue="default", limit_key=None)[0]["who"] == "nobody"
-    assert "ostinato queues limit q" in db.get("limit_hint", queue="q")
+    for name in ("why_limited", "reached_limits"):
+        assert db.call(name, job_id=job) == []
+    assert db.call("slot_holders", queue="default", limit_key=None)[0]["who"] is None
+    suspect = db.row(f"select * from ostinato.why_suspect({place})")  # noqa: S608
+    assert (suspect["code"], suspect["detail"]) == ("suspect", {"crashes": 0, "ahead": 0})
+    cap = db.get("line_cap")
+    assert [db.get("say_count", n=n) for n in (7, cap)] == ["7", f"{cap} or more"]
     frees = db.get("rate_frees_at", queue="q", limit_key="", most=1, seconds=1.0)
     assert frees is None
     worker = db.worker("w2")

@@ -27,7 +27,7 @@ from ostinato.lab.sandbox.running import Running, running
 from ostinato.testing import Engine, Report
 from tests.api.live import serving
 from tests.conftest import copy_of_engine, note_called_functions
-from tests.db.waiting import until_async
+from tests.waiting import until_async
 
 API = "/api/v1/outbound"
 NOON = datetime(2026, 6, 10, 10, 0, tzinfo=UTC)  # a Wednesday, 12:00 in Paris

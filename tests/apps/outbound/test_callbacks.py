@@ -12,7 +12,7 @@ from ostinato.apps.outbound.sandbox import APP_SECRET, Sent
 from ostinato.apps.outbound.sandbox_shapes import Inbound
 from ostinato.apps.outbound.signatures import meta_signature, unsubscribe_token
 from tests.apps.outbound.conftest import NOON, PHONE_NUMBER_ID, World, set_clock
-from tests.db.waiting import until_async
+from tests.waiting import until_async
 
 HOOK = "/api/v1/webhooks/whatsapp/status"
 TO = "+33639980011"  # sent for ever: nothing more is told by itself

@@ -13,7 +13,7 @@ from ostinato.apps.outbound.model import Provider
 from ostinato.apps.outbound.policy import TABLE, Kind
 from ostinato.apps.outbound.sandbox_shapes import Inbound
 from tests.apps.outbound.conftest import NOON, PHONE_NUMBER_ID, World, set_clock
-from tests.db.waiting import until_async
+from tests.waiting import until_async
 
 TO = "+33639981234"
 

@@ -46,11 +46,14 @@ __all__ = [
 ]
 
 Severity = Literal["info", "warning", "critical"]
+"""How bad it is when an alert fires."""
 Parameter = str | int | float | bool
+"""A value that an alert hands to its SQL function."""
 
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
+"""All severities, the mildest first."""
 FIRED, RESOLVED = "alert.fired", "alert.resolved"
-"""The types of the events that are told."""
+"""The type of the event that is emitted when an alert fires, or when it is resolved."""
 
 ENGINE_OWNER = "ostinato"
 """Whose the engine's own alerts are."""
@@ -67,7 +70,7 @@ _OWN_PLACES = frozenset({"label", "value", "threshold"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alert:
-    """Something to be told of when a value is bad for a while, and again when it is good."""
+    """A value that is watched; events say when it is bad for a while, and when it is good again."""
 
     name: str = field(kw_only=False)
     """Such as "billing.failing": the app's name, a dot, and what is wrong."""

@@ -45,7 +45,7 @@ class Retry:
     max_attempts: int = 0
     """Attempts in all, the first included. 0 means: one more than there are `delays`, or 5."""
     permanent: tuple[type[BaseException] | str, ...] = ()
-    """Errors that no retry can mend, as classes or as (dotted) class names; subclasses count."""
+    """Errors that no retry can fix, as classes or as (dotted) class names; subclasses count."""
 
     def __post_init__(self) -> None:
         for field in ("delays", "permanent"):

@@ -173,7 +173,7 @@ class RequestInFlight(Conflict):
 
 
 class SignatureRefused(OstinatoError):
-    """A webhook that came in is not what its sender signed, or cannot be told to be."""
+    """A webhook that came in is not what its sender signed, or cannot be checked."""
 
     code = "signature_refused"
     status = 401
@@ -359,7 +359,7 @@ class MigrationError(OstinatoError):
     """A migration could not be applied, or an applied one is not the one in this release."""
 
     code = "migration_failed"
-    hint = "Nothing was half applied; see `ostinato db status`, mend the cause, migrate again."
+    hint = "Nothing was half applied; see `ostinato db status`, fix the cause, migrate again."
 
 
 class SettingsError(OstinatoError):

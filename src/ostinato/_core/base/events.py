@@ -18,7 +18,7 @@ P = TypeVar("P")
 OnPoison = Literal["skip", "block"]
 """What a buried event means for those behind it with the same key: they go on, or they wait."""
 Start = Literal["now", "beginning"] | int | datetime
-"""Where a new subscription begins: a word, behind a position, or with what was told at a time."""
+"""Where a new subscription begins: a word, behind a position, or with the events since a time."""
 
 LONGEST_NAME = 200
 URI_MARKS = "/:?#[]@!$&'()*+,;=-._~%"

@@ -40,6 +40,7 @@ __all__ = [
 ]
 
 Operator = Literal["filled", "empty", "=", "<>", "<", "<=", ">", ">="]
+"""How a `Check` compares a column with its value; the first two need none."""
 T = TypeVar("T", bound=Hashable)
 Value = bool | int | float | str
 

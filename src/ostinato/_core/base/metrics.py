@@ -143,11 +143,13 @@ FIGURE_FAILURES = Counter(
 
 # What only the database knows: `ostinato.observe()` tells, under these names without their prefix.
 QUEUE_READY = Gauge("ostinato_queue_ready_jobs", "Jobs that could start now.", ("queue",))
+"""Jobs that could start now, by queue."""
 QUEUE_SCHEDULED = Gauge(
     "ostinato_queue_scheduled_jobs", "Jobs that wait for their time or a retry.", ("queue",)
 )
 QUEUE_RUNNING = Gauge("ostinato_queue_running_jobs", "Jobs in the hands of workers.", ("queue",))
 QUEUE_DEAD = Gauge("ostinato_queue_dead_letters", "Dead letters.", ("queue",))
+"""Dead letters, by queue."""
 QUEUE_OLDEST = Gauge(
     "ostinato_queue_oldest_ready_seconds", "How long the oldest ready job has waited.", ("queue",)
 )
@@ -213,6 +215,7 @@ ENGINE_GAUGES: tuple[Gauge, ...] = (
     LEASES_TAKEN_OVER,
     ALERTS_FIRING,
 )
+"""What only the database knows: an alert may watch each of them (`Alert(figure=…)`)."""
 
 METRICS: tuple[Metric, ...] = (
     JOBS_FINISHED,

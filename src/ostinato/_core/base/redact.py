@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 
 MASK = "***"
+"""What stands in the place of a secret."""
 
 _SECRET_NAME = re.compile(
     r"passw(or)?d|passphrase|secret|token|api_?key|private_?key|authorization|cookie|credential",

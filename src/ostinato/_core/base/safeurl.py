@@ -124,10 +124,11 @@ class Rule:
 
 
 Allowed = tuple[Rule, ...]
+"""The inner addresses that may be called all the same; made by `parse_allowed`."""
 
 
 def parse(url: str, allowed: Allowed = ()) -> Target:
-    """The target of a URL, if it is one that may be called as far as the URL itself tells.
+    """The target of a URL, unless the URL itself says that it may not be called.
 
     Its host, when it is a name, is still to be looked up: see `check_address`.
     """

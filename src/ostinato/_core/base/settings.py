@@ -184,8 +184,8 @@ class _Owners:
 
     def __iter__(self) -> Iterator[str]:
         if self._names is None:
-            declaring = {cls.name for cls in Section.__subclasses__()}
-            self._names = app_names() | declaring | set(self._apps())
+            declaring = (getattr(cls, "name", None) for cls in Section.__subclasses__())
+            self._names = app_names() | set(filter(None, declaring)) | set(self._apps())
         return iter(sorted(self._names))
 
     def has(self, name: str) -> bool:

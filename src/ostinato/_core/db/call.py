@@ -12,7 +12,7 @@ and the connection is closed, because nobody knows what state it is in.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -20,15 +20,18 @@ import psycopg
 from psycopg import AsyncConnection, AsyncCursor, sql
 from psycopg.pq import TransactionStatus
 from psycopg.rows import BaseRowFactory, TupleRow, tuple_row
+from psycopg.types.json import set_json_loads
 
 from ostinato._core.base.errors import CommitUnknown, DatabaseUnavailable, InvalidInput, NotFound
 from ostinato._core.db.guard import CALL_SECONDS, Guard, ThreadGuard, is_open
 from ostinato._core.db.sqlfile import statement
 from ostinato._core.db.sqlstate import is_lost, is_stale_plan, translate
 
-__all__ = ["call", "call_as", "call_now", "call_one", "call_value", "text_of"]
+__all__ = ["Loads", "call", "call_as", "call_now", "call_one", "call_value", "text_of"]
 
 R = TypeVar("R")
+Loads = Callable[[str | bytes], Any]
+"""How JSON is read that anybody may have written."""
 
 KEPT_ROWS = 16
 IDENTIFIER = re.compile(r"[a-z_][a-z0-9_]{0,62}")
@@ -47,7 +50,9 @@ async def call(
 
     `_read` says that it changes nothing, so a broken connection leaves no doubt behind.
     """
-    return await call_as(conn, tuple_row, function, _read=_read, _seconds=_seconds, **params)
+    return await call_as(
+        conn, tuple_row, function, _read=_read, _seconds=_seconds, _loads=None, **params
+    )
 
 
 async def call_as(
@@ -58,9 +63,13 @@ async def call_as(
     *,
     _read: bool = False,
     _seconds: float = CALL_SECONDS,
+    _loads: Loads | None = None,
     **params: object,
 ) -> list[R]:
-    """As `call`, with each row made by a row factory of psycopg, such as `class_row(Job)`."""
+    """As `call`, with each row made by a row factory of psycopg, such as `class_row(Job)`.
+
+    `_loads` reads the JSON in them; None: as the connection does.
+    """
     text = text_of(function, tuple(params))
     alone = conn.pgconn.transaction_status == TransactionStatus.IDLE and conn.autocommit
     if not is_open(conn):
@@ -68,7 +77,7 @@ async def call_as(
     for last_time in (False, True):
         with Guard(conn, _seconds) as guard:
             try:
-                found = await _executed(conn, rows, text, params)
+                found = await _executed(conn, rows, text, params, _loads)
             except psycopg.Error as error:
                 if not alone or last_time or not is_stale_plan(error):
                     raise _meaning(error, function, guard, unsure=alone and not _read) from error
@@ -82,15 +91,23 @@ async def call_as(
 
 
 async def _executed(
-    conn: AsyncConnection[Any], rows: BaseRowFactory[R], text: bytes, params: dict[str, object]
+    conn: AsyncConnection[Any],
+    rows: BaseRowFactory[R],
+    text: bytes,
+    params: dict[str, object],
+    loads: Loads | None,
 ) -> list[R]:
     """Run a statement. A cursor learns how to write parameters, so a connection of ours keeps one.
 
-    Two calls at once on one connection have a cursor each; one that failed, or that holds a large
-    result, is not kept.
+    Two calls at once on one connection have a cursor each; one that failed, that holds a large
+    result, or that reads JSON in its own way, is not kept.
     """
     spare: list[AsyncCursor[Any]] = getattr(conn, "spare_cursors", [])
-    if spare:
+    if loads is not None:
+        spare = []
+        cursor = conn.cursor(binary=True, row_factory=rows)
+        set_json_loads(loads, cursor)
+    elif spare:
         cursor = spare.pop()
         cursor.row_factory = rows
     else:

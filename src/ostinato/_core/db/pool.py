@@ -11,8 +11,8 @@ import logging
 import random
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, Self, TypeVar
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from typing import Any, Protocol, Self, TypeVar
 
 import psycopg
 from psycopg import AsyncConnection, AsyncCursor
@@ -33,8 +33,11 @@ from ostinato._core.db.sqlstate import belongs_to_us, is_lost, is_transient, tra
 
 __all__ = [
     "Connection",
+    "Lender",
     "Pool",
+    "Target",
     "connect",
+    "connection_of",
     "conninfo",
     "retrying",
     "transaction",
@@ -68,6 +71,22 @@ class Connection(AsyncConnection[TupleRow]):
         super().__init__(*args, **options)
         self.spare_cursors: list[AsyncCursor[Any]] = []
         """At most one, for the next call: see `call`."""
+
+
+class Lender(Protocol):
+    """Something that lends connections: a `Client`, a tenant's client, or a pool."""
+
+    def connection(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
+        """A connection on which each call is committed at once."""
+
+
+Target = Lender | AsyncConnection[Any]
+"""Where a verb writes: a connection, in its transaction, or one that is lent for this call."""
+
+
+def connection_of(to: Target) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
+    """The connection itself, or one that is lent."""
+    return nullcontext(to) if isinstance(to, AsyncConnection) else to.connection()
 
 
 def conninfo(url: str, role: str = "client") -> str:

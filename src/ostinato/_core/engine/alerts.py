@@ -73,20 +73,25 @@ class AlertLine:
     owner: str
     severity: Severity
     state: Literal["firing", "failing", "pending", "ok", "new"]
+    """Failing: its source cannot be asked. New: it was not evaluated yet."""
     firing: int
     """For how many labels it fires."""
     since: datetime | None
     """Since when the first of them is bad."""
     source: str
-    """The figure, or the function."""
+    """The figure or the function that is measured."""
     parameters: str
     """Arguments of the function, as JSON."""
     labels: list[str]
+    """Only these; none: all that the source tells."""
     comparison: Literal[">", "<"]
     threshold: float
     clears_at: float
+    """It is good again from here on."""
     for_seconds: float
+    """It fires when it has been bad for so long."""
     clear_seconds: float
+    """It is resolved when it has been good for so long."""
     tenant_id: str | None
     message: str
     remedy: str
@@ -104,10 +109,13 @@ class Firing:
     id: int
     alert: str
     label: str
+    """What it is about, such as a queue; empty: the whole."""
     tenant_id: str
     severity: Severity
     state: Literal["pending", "firing", "resolved"]
+    """Pending: bad, but not for long enough to fire."""
     since: datetime
+    """Bad since then."""
     fired_at: datetime | None
     resolved_at: datetime | None
     value: float

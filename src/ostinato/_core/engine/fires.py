@@ -80,6 +80,7 @@ class Fire:
     zone: str
     fired_at: datetime
     lateness: float
+    """Seconds."""
     job_id: int
     missed: int
     """Slots right before it that were missed."""

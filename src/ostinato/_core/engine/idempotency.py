@@ -20,10 +20,10 @@ import json
 import os
 import platform
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 
 from psycopg import AsyncConnection
 
@@ -33,7 +33,7 @@ from ostinato._core.base.errors import IdempotencyConflict, OstinatoError, Reque
 from ostinato._core.base.flow import current_tenant
 from ostinato._core.base.log import get_logger
 from ostinato._core.db.call import call_one, call_value
-from ostinato._core.db.pool import transaction
+from ostinato._core.db.pool import Lender, transaction
 
 __all__ = [
     "Answer",
@@ -61,13 +61,6 @@ TTL_SECONDS = 86_400.0
 BATCH = 5000
 
 log = get_logger("idempotency")
-
-
-class Lender(Protocol):
-    """What lends connections: a `Client`, or a pool."""
-
-    def connection(self) -> AbstractAsyncContextManager[Connection]:
-        """A connection on which each call is committed at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +104,7 @@ class Replay(Request):
 
 @dataclass(frozen=True, slots=True)
 class InFlight(Request):
-    """Somebody is at it. The details are None while even its beginning is not committed."""
+    """The same request is being worked on. The details are None until its start is committed."""
 
     holder: str | None
     since: datetime | None
@@ -130,11 +123,12 @@ class Differs(Request):
 
 
 Decision = New | Replay | InFlight | Differs
+"""What `begin` found: one of the four."""
 
 
 @dataclass(slots=True)
 class Once:
-    """A request in hand: new, or a replay of what was answered."""
+    """A request that was begun: new, or a replay of what was answered."""
 
     decision: New | Replay
     answer: Any = None
@@ -150,7 +144,10 @@ class Once:
 
     @property
     def attempt(self) -> int:
-        """More than 1 and new: somebody began it before. Look what was done outside."""
+        """How often the request was begun. If it is new and this is above 1, an attempt broke off.
+
+        That attempt may have had effects outside of the database: look before you repeat them.
+        """
         return self.decision.attempt
 
     def http(self) -> Answer:

@@ -1,26 +1,30 @@
 """What people and programs look at: jobs, queues, workers, dead letters, and why.
 
-Every function only reads. The logic is in `sql/functions/inspect.sql`, `why.sql` and `trail.sql`;
-the fields of each class are the columns of its SQL function.
+Every function only reads, and shows what its caller may see: a worker every tenant, a transaction
+of a tenant (`engine.tenants`) its own rows, where another's job is a `NotFound` as one that never
+was. The logic is in `sql/functions/inspect.sql`, `why.sql` and `trail.sql`; the fields of each
+class are the columns of its SQL function, and their docstrings the descriptions in the OpenAPI
+document. `loads` reads the JSON that others wrote; None: as the connection does.
 """
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal, TypedDict, Unpack
 from uuid import UUID
 
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
-from ostinato._core.base.errors import NotFound
-from ostinato._core.db.call import call_as
+from ostinato._core.db.call import Loads, call_as
 from ostinato._core.engine.jobs import State
 
 __all__ = [
     "Attempt",
     "DeadLetter",
+    "DeadLetterFilter",
     "DeadLetterGroup",
     "JobDetails",
+    "JobFilter",
     "JobSummary",
     "QueueSummary",
     "Reason",
@@ -40,7 +44,29 @@ __all__ = [
 ]
 
 Connection = AsyncConnection[Any]
-PAGE = 50
+
+
+class _Filter(TypedDict, total=False):
+    queue: str | None
+    kind: str | None
+    tenant_id: str | None
+    before: int | None
+    """The last id of the page before."""
+    most: int
+    """The size of the page: 50 unless said, 1,000 at the most."""
+
+
+class JobFilter(_Filter, total=False):
+    """Which jobs; None, or left out: any."""
+
+    state: State | None
+    correlation_id: str | None
+
+
+class DeadLetterFilter(_Filter, total=False):
+    """Which dead letters; None, or left out: any."""
+
+    signature: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +79,9 @@ class JobSummary:
     queue: str
     tenant_id: str
     correlation_id: str | None
+    """What it is part of; without one, what it does belongs to `job-<id>`."""
     priority: int
+    """Lower runs first."""
     attempt: int
     """The run that is on or comes next; of a finished job the last one."""
     failures: int
@@ -66,32 +94,22 @@ class JobSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class JobDetails:
+class JobDetails(JobSummary):
     """Everything about one job."""
 
-    id: int
-    kind: str
-    queue: str
-    tenant_id: str
-    correlation_id: str | None
-    priority: int
-    state: State
     reason: str | None
-    """Why it waits (later, retry, snooze), died, or was cancelled."""
-    attempt: int
-    failures: int
+    """Why it waits (later, retry, snooze, sleep, event), died, or was cancelled."""
     crashes: int
+    """How often its worker died with it."""
     max_attempts: int | None
-    created_at: datetime
+    """None: as its kind says."""
     asked_run_at: datetime | None
     """The time it was enqueued for."""
-    run_at: datetime | None
-    """When it runs next, while it is scheduled."""
-    finished_at: datetime | None
     duration_ms: int | None
     args: Any
     result: Any
     error: Any
+    """What the last attempt raised, in full."""
     limit_key: str | None
     unique_key: str | None
     unique_states: list[str] | None
@@ -101,6 +119,7 @@ class JobDetails:
     worker_name: str | None
     claimed_at: datetime | None
     lease_until: datetime | None
+    """When it is taken back from its worker, unless that beats."""
     cancel_requested_at: datetime | None
     cancel_reason: str | None
     progress_done: float | None
@@ -114,27 +133,32 @@ class Attempt:
     """One run of a job."""
 
     attempt: int
-    outcome: str
-    """done, failed, lost, cancelled, dead, or running."""
+    outcome: Literal["done", "failed", "lost", "cancelled", "dead", "running"]
     started_at: datetime | None
     finished_at: datetime | None
     duration_ms: int | None
     worker_id: UUID | None
     worker_name: str | None
     result: Any
+    """What it returned; None also when that is longer than was asked for."""
     error: Any
+    """What it raised; its summary when that is longer than was asked for."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueueSummary:
-    """A queue: its limits, and what is in it."""
+    """A queue: its limits, and what its viewer has in it."""
 
     name: str
     paused: bool
+    """Nothing is claimed from it."""
     concurrency: int | None
+    """So many jobs of all tenants run at once at the most; None: any number."""
     rate_count: int | None
+    """So many start within `rate_seconds` at the most."""
     rate_seconds: float | None
     key_concurrency: int | None
+    """As `concurrency`, for the jobs of one limit key."""
     key_rate_count: int | None
     key_rate_seconds: float | None
     ready: int
@@ -146,22 +170,28 @@ class QueueSummary:
     oldest_wait: float | None
     """For how many seconds the oldest ready job has waited."""
     workers: int
+    """Living workers that serve it."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerSummary:
-    """A worker that is registered, alive or not."""
+    """A worker of the installation, alive or not."""
 
     id: UUID
     name: str
     started_at: datetime
     beat_at: datetime
     beat_age: float
+    """Seconds since it was last heard of."""
     expiry_seconds: float
+    """Silent for so long, it loses its jobs."""
     expired: bool
     draining: bool
+    """It ends, and takes no new jobs."""
     held: int
+    """Jobs that it holds."""
     oldest_claim: datetime | None
+    """Since when it holds the oldest of them."""
     contract: int
     queues: list[str]
     kinds: list[str]
@@ -176,6 +206,7 @@ class DeadLetter:
     queue: str
     tenant_id: str
     signature: str
+    """What killed it, without what differs from one to the next."""
     attempt: int
     died_at: datetime
     reason: str
@@ -218,11 +249,13 @@ class Stats:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """One answer to why a job is not running."""
+    """One answer to why a job is not running, or what became of it."""
 
     code: str
+    """Stable, for programs."""
     message: str
     detail: dict[str, Any]
+    """The values in the message."""
     hint: str
 
 
@@ -245,84 +278,60 @@ class TrailLine:
     detail: dict[str, Any]
 
 
-async def list_jobs(
-    conn: Connection,
-    *,
-    state: State | None = None,
-    queue: str | None = None,
-    kind: str | None = None,
-    tenant_id: str | None = None,
-    correlation_id: str | None = None,
-    before: int | None = None,
-    most: int = PAGE,
-) -> list[JobSummary]:
+async def list_jobs(conn: Connection, **which: Unpack[JobFilter]) -> list[JobSummary]:
     """A page of jobs, newest first; `before` is the last id of the page before it."""
+    return await call_as(conn, class_row(JobSummary), "list_jobs", _read=True, **which)
+
+
+async def show_job(conn: Connection, job_id: int, *, loads: Loads | None = None) -> JobDetails:
+    """Everything about one job; raises `NotFound` when there is none."""
+    rows = class_row(JobDetails)
+    (found,) = await call_as(conn, rows, "show_job", _read=True, _loads=loads, job_id=job_id)
+    return found
+
+
+async def attempts(
+    conn: Connection,
+    job_id: int,
+    *,
+    most: int | None = None,
+    longest: int | None = None,
+    loads: Loads | None = None,
+) -> list[Attempt]:
+    """The last runs of a job, first to last; none of their JSON longer than `longest` bytes."""
     return await call_as(
         conn,
-        class_row(JobSummary),
-        "list_jobs",
+        class_row(Attempt),
+        "job_attempts",
         _read=True,
-        state=state,
-        queue=queue,
-        kind=kind,
-        tenant_id=tenant_id,
-        correlation_id=correlation_id,
-        before=before,
+        _loads=loads,
+        job_id=job_id,
         most=most,
+        longest=longest,
     )
 
 
-async def show_job(conn: Connection, job_id: int) -> JobDetails:
-    """Everything about one job; raises `NotFound` when there is none."""
-    found = await call_as(conn, class_row(JobDetails), "show_job", _read=True, job_id=job_id)
-    if not found:
-        raise NotFound(f"There is no job {job_id}.", job_id=job_id)
-    return found[0]
-
-
-async def attempts(conn: Connection, job_id: int) -> list[Attempt]:
-    """The runs of a job, first to last."""
-    return await call_as(conn, class_row(Attempt), "job_attempts", _read=True, job_id=job_id)
-
-
-async def list_queues(conn: Connection) -> list[QueueSummary]:
+async def list_queues(conn: Connection, *, most: int | None = None) -> list[QueueSummary]:
     """Every queue that is configured, holds jobs, or belongs to a kind."""
-    return await call_as(conn, class_row(QueueSummary), "list_queues", _read=True)
+    return await call_as(conn, class_row(QueueSummary), "list_queues", _read=True, most=most)
 
 
-async def list_workers(conn: Connection) -> list[WorkerSummary]:
+async def list_workers(conn: Connection, *, most: int | None = None) -> list[WorkerSummary]:
     """Every worker that is registered, the longest silent first."""
-    return await call_as(conn, class_row(WorkerSummary), "list_workers", _read=True)
+    return await call_as(conn, class_row(WorkerSummary), "list_workers", _read=True, most=most)
 
 
 async def list_dead_letters(
-    conn: Connection,
-    *,
-    queue: str | None = None,
-    kind: str | None = None,
-    tenant_id: str | None = None,
-    signature: str | None = None,
-    before: int | None = None,
-    most: int = PAGE,
+    conn: Connection, **which: Unpack[DeadLetterFilter]
 ) -> list[DeadLetter]:
     """A page of dead letters, newest job first."""
-    return await call_as(
-        conn,
-        class_row(DeadLetter),
-        "list_dead_letters",
-        _read=True,
-        queue=queue,
-        kind=kind,
-        tenant_id=tenant_id,
-        signature=signature,
-        before=before,
-        most=most,
-    )
+    return await call_as(conn, class_row(DeadLetter), "list_dead_letters", _read=True, **which)
 
 
-async def dead_letter_groups(conn: Connection) -> list[DeadLetterGroup]:
+async def dead_letter_groups(conn: Connection, *, most: int = 1_000) -> list[DeadLetterGroup]:
     """Dead letters by what killed them, the largest group first."""
-    return await call_as(conn, class_row(DeadLetterGroup), "dead_letter_groups", _read=True)
+    rows = class_row(DeadLetterGroup)
+    return await call_as(conn, rows, "dead_letter_groups", _read=True, most=most)
 
 
 async def stats(conn: Connection) -> Stats:
@@ -331,9 +340,9 @@ async def stats(conn: Connection) -> Stats:
     return found
 
 
-async def why(conn: Connection, job_id: int) -> list[Reason]:
+async def why(conn: Connection, job_id: int, *, loads: Loads | None = None) -> list[Reason]:
     """Why a job is not running, or what became of it; the most important first."""
-    return await call_as(conn, class_row(Reason), "why", _read=True, job_id=job_id)
+    return await call_as(conn, class_row(Reason), "why", _read=True, _loads=loads, job_id=job_id)
 
 
 async def trail(

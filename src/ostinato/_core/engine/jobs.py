@@ -18,20 +18,24 @@ from ostinato._core.db.arrays import texts
 from ostinato._core.db.call import call, call_one, call_value
 
 __all__ = [
+    "ANY_QUEUE",
     "NewJob",
     "Redrive",
     "State",
     "Unique",
     "cancel",
+    "check_open_kind",
     "enqueue",
     "enqueue_many",
     "hasten",
     "redrive",
     "retry",
+    "wake_after_commit",
 ]
 
 Connection = AsyncConnection[Any]
 State = Literal["scheduled", "ready", "running", "done", "cancelled", "dead"]
+"""Where a job is; its place is its state."""
 LIVE: tuple[State, ...] = ("scheduled", "ready", "running")
 
 ANY_QUEUE = "@any"
@@ -82,12 +86,13 @@ class Redrive:
     matching: int
     redriven: int
     conflicts: int
+    """Those whose unique key another job holds by now: they stay dead."""
 
 
 async def enqueue(conn: Connection, job: NewJob) -> int:
     """Add one job and return its id, or that of the job that holds its unique key."""
     check_time(job)
-    _note_queue(job)
+    wake_after_commit(job.queue or ANY_QUEUE)
     tenant, correlation = flow.current()
     options: dict[str, Any] = {
         "queue": job.queue,
@@ -115,7 +120,7 @@ async def enqueue_many(conn: Connection, jobs: Sequence[NewJob]) -> list[int]:
         return []
     for job in jobs:
         check_time(job)
-        _note_queue(job)
+        wake_after_commit(job.queue or ANY_QUEUE)
         if job.unique is not None and (job.unique.policy != "return" or job.unique.states != LIVE):
             raise InvalidInput(
                 f"job {job.kind} has a unique key with policy {job.unique.policy!r} and states "
@@ -141,17 +146,25 @@ async def enqueue_many(conn: Connection, jobs: Sequence[NewJob]) -> list[int]:
     return [row[0] for row in rows]
 
 
-async def cancel(conn: Connection, job_id: int, reason: str = "cancelled by request") -> str:
+async def check_open_kind(conn: Connection, kind: str) -> None:
+    """Refuse a kind whose jobs the engine makes itself, from events and webhooks."""
+    await call(conn, "check_open_kind", _read=True, kind=kind)
+
+
+async def cancel(conn: Connection, job_id: int, reason: str = "cancelled by request") -> State:
     """Cancel a job and return the state it was in.
 
     Waiting ones end at once, running ones are asked to.
     """
-    return str(await call_value(conn, "cancel_job", job_id=job_id, reason=reason))
+    was: State = await call_value(conn, "cancel_job", job_id=job_id, reason=reason)
+    return was
 
 
-async def retry(conn: Connection, job_id: int) -> str:
+async def retry(conn: Connection, job_id: int) -> State:
     """Run a waiting, dead or cancelled job now and return the state it was in."""
-    return str(await call_value(conn, "retry_job", job_id=job_id))
+    was: State = await call_value(conn, "retry_job", job_id=job_id)
+    wake_after_commit(ANY_QUEUE)
+    return was
 
 
 async def hasten(conn: Connection, job_ids: Sequence[int]) -> list[int]:
@@ -160,9 +173,7 @@ async def hasten(conn: Connection, job_ids: Sequence[int]) -> list[int]:
     The others are left alone: what runs, is ready or has ended needs no haste.
     """
     rows = await call(conn, "hasten_jobs", job_ids=list(job_ids))
-    added = added_queues.get()
-    if added is not None:
-        added.update(queue for _, queue in rows)
+    wake_after_commit(*(queue for _, queue in rows))
     return [job_id for job_id, _ in rows]
 
 
@@ -192,7 +203,10 @@ async def redrive(
         most=most,
         preview=preview,
     )
-    return Redrive(*row)
+    found = Redrive(*row)
+    if found.redriven:
+        wake_after_commit(queue or ANY_QUEUE)
+    return found
 
 
 def _column(values: list[Any]) -> list[Any] | None:
@@ -218,7 +232,11 @@ def check_time(job: NewJob) -> None:
         )
 
 
-def _note_queue(job: NewJob) -> None:
-    queues = added_queues.get()
-    if queues is not None:
-        queues.add(job.queue or ANY_QUEUE)
+def wake_after_commit(*queues: str) -> None:
+    """Wake idle workers of these queues when the transaction of a `Client` has committed.
+
+    The verbs of this module do it; call it where an SQL function of your own adds jobs.
+    """
+    added = added_queues.get()
+    if added is not None:
+        added.update(queues)

@@ -24,7 +24,7 @@ from ostinato._core.base.flow import current
 from ostinato._core.base.jsonio import dump_args
 from ostinato._core.db.call import call_as, call_now, call_one, call_value
 from ostinato._core.db.sqlstate import translated
-from ostinato._core.engine.jobs import ANY_QUEUE, NewJob, added_queues, check_time
+from ostinato._core.engine.jobs import ANY_QUEUE, NewJob, check_time, wake_after_commit
 
 __all__ = [
     "Attached",
@@ -218,9 +218,8 @@ async def enqueue_or_attach(
         **{name: value for name, value in given.items() if value is not None},
     )
     found = Attached(*row)
-    queues = added_queues.get()
-    if queues is not None and not found.attached:
-        queues.add(job.queue or ANY_QUEUE)
+    if not found.attached:
+        wake_after_commit(job.queue or ANY_QUEUE)
     return found
 
 

@@ -59,7 +59,7 @@ class How(TypedDict, total=False):
     tenant_id: str | None
     """Whose row, in a table in which several tenants may have rows of the same id."""
     fence: Fence | None
-    """Refuses whoever lost its job or lease."""
+    """Refuses a worker that lost its job or its lease."""
 
 
 class Moved(NamedTuple):

@@ -24,7 +24,7 @@ from ostinato._core.base.errors import InvalidInput
 from ostinato._core.base.flow import current_tenant
 from ostinato._core.base.jsonio import dump_args
 from ostinato._core.db.call import call, call_as, call_value
-from ostinato._core.engine.jobs import added_queues
+from ostinato._core.engine.jobs import wake_after_commit
 
 __all__ = [
     "CatchUp",
@@ -47,9 +47,13 @@ __all__ = [
 
 Connection = AsyncConnection[Any]
 Gap = Literal["shift", "skip"]
+"""What a slot does whose local time does not exist: fire as much later, or not at all."""
 Overlap = Literal["first", "last", "both"]
+"""Which of the two instants a slot fires at whose local time comes twice."""
 CatchUp = Literal["all", "last", "none"]
+"""Which of the slots fire that were missed in an outage."""
 Weekday = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+"""A day on which a schedule with `at_time` fires."""
 
 RING = "@ticker"
 MAX_ARGS_BYTES = 260_000
@@ -155,51 +159,44 @@ class ScheduleSummary:
     tenant_id: str
     name: str
     key: str | None
+    """The entity that it belongs to."""
     owner: str | None
+    """The application that declares it."""
     kind: str
     queue: str | None
     rule: str
     zone: str
     paused: bool
     error: str | None
-    """Why it was paused by the engine."""
+    """Why the engine paused it."""
     next_at: datetime | None
+    """When it fires next; None: it is paused, or over."""
     slot_local: datetime | None
     missed: int | None
     """Slots missed since the last fire."""
 
 
 @dataclass(frozen=True, slots=True)
-class ScheduleDetails:
+class ScheduleDetails(ScheduleSummary):
     """Everything about one schedule."""
 
-    id: int
-    tenant_id: str
-    name: str
-    key: str | None
-    owner: str | None
-    kind: str
-    queue: str | None
     priority: int | None
     args: Any
-    rule: str
-    zone: str
     gap: Gap
+    """What becomes of a time that does not exist."""
     overlap: Overlap
+    """Which of two is meant by a time that comes twice."""
     starts_at: datetime | None
     ends_at: datetime | None
     catch_up: CatchUp
+    """Which of the slots fire that were missed in an outage."""
     catch_up_most: int
     catch_up_seconds: float | None
     grace_seconds: float
     jitter_seconds: float
     created_at: datetime
     timed_at: datetime
-    paused: bool
-    error: str | None
-    next_at: datetime | None
-    slot_local: datetime | None
-    missed: int | None
+    """When its times were set last."""
 
 
 async def upsert(conn: Connection, schedule: Schedule) -> Written:
@@ -223,9 +220,8 @@ async def upsert_many(conn: Connection, schedules: Sequence[Schedule]) -> list[W
             _seconds=UPSERT_SECONDS,
             schedules=text,
         )
-    queues = added_queues.get()
-    if queues is not None and schedules:
-        queues.add(RING)
+    if schedules:
+        wake_after_commit(RING)
     return written
 
 
@@ -241,9 +237,7 @@ async def resume(conn: Connection, name: str, *, tenant_id: str | None = None) -
     """
     tenant = tenant_id or current_tenant()
     due: datetime | None = await call_value(conn, "resume_schedule", name=name, tenant_id=tenant)
-    queues = added_queues.get()
-    if queues is not None:
-        queues.add(RING)
+    wake_after_commit(RING)
     return due
 
 

@@ -15,7 +15,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
 from ostinato._core.db.arrays import numbers, texts, texts_or_nulls
-from ostinato._core.db.call import call, call_as, call_now, call_value
+from ostinato._core.db.call import Loads, call, call_as, call_now, call_value
 from ostinato._core.db.sqlstate import translated
 from ostinato._core.engine.claims import Job
 from ostinato._core.engine.jobs import State
@@ -69,8 +69,8 @@ class Step:
 
     position: int
     name: str
-    type: str
-    """call, sleep, event, timeout; or waiting, which is no step yet."""
+    type: Literal["call", "sleep", "event", "timeout", "waiting"]
+    """What it was; waiting is no step yet."""
     attempt: int
     """The attempt that made it."""
     finished_at: datetime | None
@@ -80,6 +80,7 @@ class Step:
     until: datetime | None
     """The end of a sleep, the deadline of a wait."""
     result: Any
+    """None also when it is longer than was asked for."""
 
 
 async def save(conn: Connection, new: Sequence[NewStep]) -> list[int]:
@@ -150,9 +151,28 @@ async def wait(
     return [row[0] for row in rows]
 
 
-async def of_job(conn: Connection, job_id: int) -> list[Step]:
-    """The steps of a job, first to last, with the wait that is on."""
-    return await call_as(conn, class_row(Step), "job_steps", _read=True, job_id=job_id)
+async def of_job(
+    conn: Connection,
+    job_id: int,
+    *,
+    most: int | None = None,
+    longest: int | None = None,
+    loads: Loads | None = None,
+) -> list[Step]:
+    """The last steps of a job, first to last, with the wait that is on.
+
+    None of their results is longer than `longest` bytes; `loads` reads them, as in `inspect`.
+    """
+    return await call_as(
+        conn,
+        class_row(Step),
+        "job_steps",
+        _read=True,
+        _loads=loads,
+        job_id=job_id,
+        most=most,
+        longest=longest,
+    )
 
 
 async def restart(conn: Connection, job_id: int, from_step: str | int | None = None) -> State:

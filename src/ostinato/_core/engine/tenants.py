@@ -37,7 +37,7 @@ async def enter(
 async def enter_flow(
     conn: Connection, tenant_id: str | None = None, correlation_id: str | None = None
 ) -> None:
-    """Tell calls in plain SQL, for the rest of the transaction, what the flow of this code is.
+    """Set the flow of this code for calls in plain SQL, until the end of the transaction.
 
     Calls through Python know it anyway.
     """

@@ -151,7 +151,7 @@ async def create_endpoint(
     secret: str | None = None,
     allowed: Allowed = (),
 ) -> Created:
-    """Add an endpoint: from now on it is told of the tenant's events of these types.
+    """Add an endpoint: from now on it gets the tenant's events of these types.
 
     `order.paid` is a type, `order.*` all that begin so, `*` all. `ordered`: events with the same
     key come one after the other. `allowed` are inner addresses that may be called

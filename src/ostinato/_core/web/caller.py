@@ -73,3 +73,4 @@ def client_of(request: Request) -> Client:
 
 
 Who = Annotated[Caller, Depends(authenticated)]
+"""A parameter of a route: who is asking, or a 401."""

@@ -43,6 +43,7 @@ __all__ = [
 ]
 
 MEDIA_TYPE = "application/problem+json"
+"""The content type of a problem document."""
 RETRY_SECONDS = 1
 
 Raised = type[OstinatoError]

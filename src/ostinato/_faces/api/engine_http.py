@@ -5,11 +5,23 @@ idempotency key name a route as the document does.
 """
 
 from ostinato._core.web.routes import Router
-from ostinato._faces.api import alerts_http, events_http, jobs_http, panels_http, places_http
+from ostinato._faces.api import (
+    alerts_http,
+    dead_letters_http,
+    events_http,
+    jobs_http,
+    panels_http,
+    queues_http,
+    schedules_http,
+    workers_http,
+)
 
 __all__ = ["router"]
 
 router = Router()
-for module in (jobs_http, events_http, places_http, alerts_http, panels_http):
+for module in (
+    *(jobs_http, events_http, queues_http, workers_http, schedules_http),
+    *(dead_letters_http, alerts_http, panels_http),
+):
     # One flat list, for those who look through the routes; the order is the order of matching.
     router.routes.extend(module.router.routes)

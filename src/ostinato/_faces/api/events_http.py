@@ -8,10 +8,9 @@ from ostinato._core.base.errors import NotFound
 from ostinato._core.engine import inspect, outbox
 from ostinato._core.web.caller import Who
 from ostinato._core.web.routes import Router
-from ostinato._faces.api.event_views import EventItem, EventPage, EventView, Trail, TrailItem
-from ostinato._faces.api.jobs_http import PREFIX
+from ostinato._faces.api.event_views import EventPage, EventView, Trail
 from ostinato._faces.api.permissions import ENGINE_READ
-from ostinato._faces.api.views import BIGGEST, MAX_NAME, Before, Limit, Name, page_of
+from ostinato._faces.api.views import BIGGEST, MAX_NAME, PREFIX, Before, Limit, Name, page_of
 
 __all__ = ["router"]
 
@@ -41,8 +40,7 @@ async def list_events(
             before=before,
             most=limit + 1,
         )
-    items, following = page_of(EventItem, rows, limit, lambda event: event.id)
-    return EventPage(items=items, next=following)
+    return page_of(EventPage, rows, limit)
 
 
 @router.get("/events/{event_id:digits}", needs=ENGINE_READ, raises=(NotFound,))
@@ -69,5 +67,5 @@ async def show_trail(
     """Everything that happened for a correlation id; that of a job without one is `job-<id>`."""
     async with caller.transaction() as conn:
         rows = await inspect.trail(conn, correlation_id, tenant_id=caller.tenant_id, most=limit + 1)
-    items = [TrailItem.model_validate(row) for row in rows[:limit]]
-    return Trail(correlation_id=correlation_id, items=items, complete=len(rows) <= limit)
+    complete = len(rows) <= limit
+    return Trail.of(correlation_id=correlation_id, items=rows[:limit], complete=complete)

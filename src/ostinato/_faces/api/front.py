@@ -86,8 +86,8 @@ class Front:
                 log.exception("request_failed", path=_path(scope), method=scope["method"])
                 await passage.refuse(
                     OstinatoError(
-                        "something that should not happen happened",
-                        hint="Report it with the correlation id: the server's log has the rest.",
+                        "internal error",
+                        hint="Report it with the correlation id; the server's log has the rest.",
                     )
                 )
             finally:

@@ -1,24 +1,21 @@
-"""Jobs, attempts, steps, reasons, dead letters as the engine's routes show and take them."""
+"""Jobs as the engine's routes show and take them."""
 
 import re
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, Self
-from uuid import UUID
 
 from pydantic import AwareDatetime, BeforeValidator, ConfigDict, Field, model_validator
 
-from ostinato._core.engine.jobs import State
+from ostinato._core.engine.inspect import Attempt, JobDetails, JobSummary, Reason
+from ostinato._core.engine.jobs import Redrive, State
+from ostinato._core.engine.steps import Step
 from ostinato._faces.api.event_views import EventItem, TrailItem
-from ostinato._faces.api.views import MAX_NAME, Checked, Json, Page, View, read_json
+from ostinato._faces.api.views import JOB, KIND, MAX_NAME, Checked, Page, View, shows
 
 __all__ = [
     "AttemptView",
     "CancelRequest",
     "Cancelled",
-    "DeadLetterGroupView",
-    "DeadLetterGroups",
-    "DeadLetterItem",
-    "DeadLetterPage",
     "Effect",
     "EnqueueRequest",
     "Enqueued",
@@ -33,8 +30,6 @@ __all__ = [
     "Why",
 ]
 
-JOB = 3190000000042
-KIND = "billing.send_invoice"
 Effect = Literal["cancelled", "requested", "none"]
 TEN_YEARS = 315_360_000.0
 MOST_REDRIVEN = 10_000
@@ -49,114 +44,27 @@ BOTH_TIMES: dict[str, Any] = {
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d.*")
 
 
+@shows(JobSummary, id=JOB, error="ConnectionError: the mail server is away")
 class JobItem(View):
     """One job in a list."""
-
-    id: int = Field(examples=[JOB])
-    state: State
-    kind: str = Field(examples=[KIND])
-    queue: str = Field(examples=["mail"])
-    correlation_id: str | None = Field(examples=["request-42"])
-    """What it is part of."""
-    priority: int = Field(examples=[0])
-    """Lower runs first."""
-    attempt: int = Field(examples=[1])
-    """The run that is on or comes next; of a finished job the last one."""
-    failures: int = Field(examples=[0])
-    created_at: datetime
-    run_at: datetime | None
-    """When a scheduled job runs next."""
-    finished_at: datetime | None
-    error: str | None = Field(examples=["ConnectionError: the mail server is away"])
-    """The last error, in one line."""
 
 
 class JobPage(Page[JobItem]):
     """Jobs, newest first."""
 
 
+@shows(Attempt)
 class AttemptView(View):
-    """One run of a job."""
-
-    attempt: int = Field(examples=[1])
-    outcome: Literal["done", "failed", "lost", "cancelled", "dead", "running"]
-    started_at: datetime | None
-    finished_at: datetime | None
-    duration_ms: int | None
-    worker_id: UUID | None
-    worker_name: str | None = Field(examples=["host-1"])
-    result: Json = None
-    """What it returned; null also when that is longer than 16 KiB."""
-    error: Json = None
-    """What it raised; its summary when that is longer than 16 KiB."""
+    """One run of a job. Of a result above 16 KiB nothing is shown, of such an error its summary."""
 
 
+@shows(Step, name="charge", bytes=17)
 class StepView(View):
-    """One step of a job, or the wait that it is in."""
-
-    position: int = Field(examples=[1])
-    name: str = Field(examples=["charge"])
-    type: Literal["call", "sleep", "event", "timeout", "waiting"]
-    attempt: int = Field(examples=[1])
-    """The attempt that made it."""
-    finished_at: datetime | None
-    duration_ms: int | None
-    bytes: int = Field(examples=[17])
-    """The size of the result as JSON."""
-    until: datetime | None
-    """The end of a sleep, the deadline of a wait."""
-    result: Json = None
-    """Null also when it is longer than 16 KiB."""
+    """One step of a job, or the wait that it is in. Of a result above 16 KiB nothing is shown."""
 
 
-class JobFacts(View):
-    """A job by itself."""
-
-    id: int = Field(examples=[JOB])
-    kind: str = Field(examples=[KIND])
-    queue: str = Field(examples=["mail"])
-    correlation_id: str | None = Field(examples=["request-42"])
-    """What it is part of; without one, what it does belongs to `job-<id>`."""
-    priority: int = Field(examples=[0])
-    state: State
-    reason: str | None
-    """Why it waits (later, retry, snooze, sleep, event), died, or was cancelled."""
-    attempt: int = Field(examples=[1])
-    failures: int = Field(examples=[0])
-    crashes: int = Field(examples=[0])
-    """How often its worker died with it."""
-    max_attempts: int | None
-    """Null: as its kind says."""
-    created_at: datetime
-    asked_run_at: datetime | None
-    """The time it was enqueued for."""
-    run_at: datetime | None
-    """When it runs next, while it is scheduled."""
-    finished_at: datetime | None
-    duration_ms: int | None
-    args: Json = Field(examples=[{"invoice_id": 7}])
-    result: Json = None
-    error: Json = None
-    """What the last attempt raised."""
-    limit_key: str | None
-    unique_key: str | None
-    unique_states: list[str] | None
-    """The states in which it holds its unique key; null when it does not hold it now."""
-    worker_id: UUID | None
-    """Who holds it, or ran it last."""
-    worker_name: str | None
-    claimed_at: datetime | None
-    lease_until: datetime | None
-    """When it is taken back from its worker, unless that beats."""
-    cancel_requested_at: datetime | None
-    cancel_reason: str | None
-    progress_done: float | None
-    progress_total: float | None
-    progress_note: str | None
-    progress_at: datetime | None
-
-
-class JobView(JobFacts):
+@shows(JobDetails, id=JOB, args={"invoice_id": 7})
+class JobView(View):
     """Everything about one job."""
 
     attempts: list[AttemptView]
@@ -169,17 +77,15 @@ class JobView(JobFacts):
     """What happened for its correlation id, first to last, 200 lines at the most."""
 
 
+@shows(
+    Reason,
+    code="queue_paused",
+    message="Queue 'mail' is paused: nothing is claimed from it.",
+    detail={"queue": "mail"},
+    hint="Let it go on with: ostinato queues resume mail",
+)
 class ReasonView(View):
     """One answer to why a job is not running, or what became of it."""
-
-    code: str = Field(examples=["queue_paused"])
-    """Stable, for programs."""
-    message: str = Field(examples=["Queue 'mail' is paused: nothing is claimed from it."])
-    detail: Annotated[dict[str, Any], BeforeValidator(read_json)] = Field(
-        examples=[{"queue": "mail"}]
-    )
-    """The values in the message."""
-    hint: str = Field(examples=["Let it go on with: ostinato queues resume mail"])
 
 
 class Why(View):
@@ -187,43 +93,6 @@ class Why(View):
 
     job_id: int = Field(examples=[JOB])
     reasons: list[ReasonView]
-
-
-class DeadLetterItem(View):
-    """A job that gave up."""
-
-    job_id: int = Field(examples=[JOB])
-    kind: str = Field(examples=[KIND])
-    queue: str = Field(examples=["mail"])
-    signature: str = Field(examples=["ConnectionError: the mail server is away"])
-    """What killed it, without what differs from one to the next."""
-    attempt: int = Field(examples=[8])
-    died_at: datetime
-    reason: str = Field(examples=["attempts_used_up"])
-    error: str | None
-
-
-class DeadLetterPage(Page[DeadLetterItem]):
-    """Dead letters, newest job first."""
-
-
-class DeadLetterGroupView(View):
-    """Dead letters of one kind that died of the same."""
-
-    signature: str = Field(examples=["ConnectionError: the mail server is away"])
-    kind: str = Field(examples=[KIND])
-    reason: str = Field(examples=["attempts_used_up"])
-    count: int = Field(examples=[12])
-    first: datetime
-    last: datetime
-    example_job_id: int = Field(examples=[JOB])
-    example_error: str | None
-
-
-class DeadLetterGroups(View):
-    """Dead letters by what killed them, the largest group first."""
-
-    items: list[DeadLetterGroupView]
 
 
 # What callers send, and what they get for it.
@@ -322,12 +191,9 @@ class RedriveRequest(Checked):
     """Only count. Say false to run them."""
 
 
+@shows(Redrive, matching=12)
 class RedriveAnswer(View):
     """What a redrive found and did."""
 
-    matching: int = Field(examples=[12])
-    redriven: int = Field(examples=[0])
-    conflicts: int = Field(examples=[0])
-    """Those whose unique key another job holds by now: they stay dead."""
     preview: bool
     """Whether it only counted."""

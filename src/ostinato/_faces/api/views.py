@@ -1,22 +1,34 @@
 """What the answers of the engine's routes are made of: models, pages, and JSON that others wrote.
 
-A model reads the object of the engine that has the same fields, and its attribute docstrings are
-the descriptions in the OpenAPI document. Nothing here tells the tenant: it is the caller's own.
+    @shows(JobSummary, id=3190000000042)
+    class JobItem(View): ...
+
+A model shows an object of the engine: it has its fields, and their docstrings are the descriptions
+in the OpenAPI document. None tells the tenant: it is the caller's own.
 """
 
+import ast
+import dataclasses
+import inspect
 import json
 import math
-from collections.abc import Callable, Sequence
+import re
+import textwrap
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
-from typing import Annotated, Any, Generic, TypeVar
+from itertools import pairwise
+from typing import Annotated, Any, Generic, Self, TypeVar, cast, get_type_hints
 
 from fastapi import Path, Query
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 from starlette.convertors import Convertor, register_url_convertor
 
 __all__ = [
     "BIGGEST",
+    "JOB",
+    "KIND",
     "MAX_NAME",
+    "PREFIX",
     "Before",
     "Checked",
     "JobId",
@@ -29,15 +41,31 @@ __all__ = [
     "View",
     "page_of",
     "read_json",
+    "shows",
 ]
 
+PREFIX = "/api/v1/engine"
 BIGGEST = 2**63 - 1
 MOST_LISTED = 200
 MAX_NAME = 200
 MAX_DEPTH = 100
 UNREADABLE = 1_000
 
+JOB = 3190000000042
+KIND = "billing.send_invoice"
+# Fields that mean the same wherever they are, as the document shows them.
+EXAMPLES = {
+    "kind": KIND,
+    "queue": "mail",
+    "correlation_id": "request-42",
+    "job_id": JOB,
+    "signature": "ConnectionError: the mail server is away",
+    "worker_name": "host-1",
+    "zone": "Europe/Paris",
+}
+
 V = TypeVar("V", bound="View")
+P = TypeVar("P", bound="Page[Any]")
 
 
 class Digits(Convertor[str]):
@@ -65,6 +93,48 @@ class View(BaseModel):
 
     model_config = ConfigDict(from_attributes=True, use_attribute_docstrings=True)
 
+    @classmethod
+    def of(cls, **parts: object) -> Self:
+        """The answer that is made of objects of the engine."""
+        return cls.model_validate(parts)
+
+
+def shows(
+    row: type, without: Collection[str] = (), **examples: object
+) -> Callable[[type[V]], type[V]]:
+    """Give a model the fields of an object of the engine; those that it has itself stay."""
+    told = _descriptions(row)
+    left_out = {"tenant_id", *without}
+    fields: dict[str, Any] = {
+        name: (kind, Field(description=told.get(name), examples=_example(name, examples)))
+        for name, kind in get_type_hints(row).items()
+        if name not in left_out
+    }
+
+    def complete(view: type[V]) -> type[V]:
+        own = {name: (field.annotation, field) for name, field in view.model_fields.items()}
+        made = create_model(view.__name__, __base__=View, __doc__=view.__doc__, **(fields | own))
+        return cast("type[V]", made)
+
+    return complete
+
+
+def _example(name: str, given: dict[str, object]) -> list[Any] | None:
+    known = EXAMPLES | given
+    return [known[name]] if name in known else None
+
+
+def _descriptions(row: type) -> dict[str, str]:
+    """The docstrings of the fields of a dataclass, in the words of JSON."""
+    found: dict[str, str] = {}
+    for each in filter(dataclasses.is_dataclass, reversed(row.__mro__)):
+        (tree,) = ast.parse(textwrap.dedent(inspect.getsource(each))).body
+        for field, text in pairwise(cast("ast.ClassDef", tree).body):
+            match field, text:
+                case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(ast.Constant(str(said))):
+                    found[name] = re.sub(r"\bNone\b", "null", inspect.cleandoc(said))
+    return found
+
 
 class Checked(BaseModel):
     """What a caller sends: nothing that is not asked for, and no text in the place of a number."""
@@ -82,12 +152,10 @@ class Page(BaseModel, Generic[V]):
     """What `before` is for the next page; null: this is the last one."""
 
 
-def page_of(
-    view: type[V], rows: Sequence[object], limit: int, key: Callable[[V], int]
-) -> tuple[list[V], int | None]:
-    """The items of a page and its `next`, from one row more than the page holds."""
-    items = [view.model_validate(row) for row in rows[:limit]]
-    return items, key(items[-1]) if len(rows) > limit else None
+def page_of(page: type[P], rows: Sequence[object], limit: int, key: str = "id") -> P:
+    """A page, from one row more than it holds; `key` is the field that `before` takes."""
+    following = getattr(rows[limit - 1], key) if len(rows) > limit else None
+    return page.model_validate({"items": rows[:limit], "next": following})
 
 
 Limit = Annotated[
@@ -103,7 +171,7 @@ JobId = Annotated[
 ]
 
 
-def read_json(text: str | None) -> Any:  # noqa: ANN401 - whatever it says
+def read_json(text: str | bytes | None) -> Any:  # noqa: ANN401 - whatever it says
     """A value from JSON that anybody may have written, as JSON that everybody can read.
 
     PostgreSQL stores what others choke on: numbers beyond all range, halves of characters, nesting
@@ -111,6 +179,8 @@ def read_json(text: str | None) -> Any:  # noqa: ANN401 - whatever it says
     """
     if text is None:
         return None
+    if isinstance(text, bytes):
+        text = text.decode("utf-8", "replace")
     try:
         return _readable(json.loads(text), MAX_DEPTH)
     except (ValueError, RecursionError):

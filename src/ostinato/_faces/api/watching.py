@@ -1,4 +1,4 @@
-"""The API watches too: an alert that no worker is alive is for somebody else to raise."""
+"""The API evaluates alerts as workers do, because no worker can raise "no worker is alive"."""
 
 import asyncio
 import random

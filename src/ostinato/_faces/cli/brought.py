@@ -49,7 +49,8 @@ def bring(commands: MutableMapping[str, Any], paths: Sequence[str], *, json: boo
                 register(root)
             brought = typer.main.get_group(root).commands
         except Exception as error:  # noqa: BLE001 - whatever it is, the others come all the same
-            out.warn(f"{bringer.name} brings no commands: {error}")
+            if bringer.refused is None:
+                out.warn(f"{bringer.name} brings no commands: {error}")
             continue
         for name, command in brought.items():
             if name in commands:

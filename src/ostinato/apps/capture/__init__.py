@@ -1,6 +1,6 @@
 """Captures: the same capture twice is one, another under its id is a conflict, all of it on record.
 
-A device sends what it captured as nine fields (M10); the content comes encrypted into an object
+A device sends what it captured as nine fields; the content comes encrypted into an object
 store. The intake answers at once, and behind it the content is checked and sealed.
 """
 

@@ -162,7 +162,7 @@ def new_kek(
     from ostinato.apps.capture import keyring
     from ostinato.apps.capture.settings import CaptureSettings
 
-    path = Path(CaptureSettings.load(file=cli.config).keyring_file).expanduser()
+    path = Path(cli.settings.section(CaptureSettings).keyring_file).expanduser()
     try:
         keyring.add_key(path, name)
     except keyring.KeyringUnavailable as error:

@@ -1,7 +1,6 @@
-"""Enrichment: what three official sources say about a French company, merged and kept (M3)."""
+"""Enrichment: what official sources say about a French company, merged and kept."""
 
 from ostinato import App
-from ostinato.apps.enrichment.alerts import ALERTS
 
 __all__ = ["APP"]
 
@@ -14,6 +13,6 @@ APP = App(
     demo="ostinato.apps.enrichment.demo:SCENARIO",
     sandbox="ostinato.apps.enrichment.sandbox:Registers",
     panels=("ostinato.apps.enrichment.panel:PANEL",),
-    alerts=ALERTS,
+    alerts="ostinato.apps.enrichment.alerts:ALERTS",
     machines=("ostinato.apps.enrichment.machine:COMPANY",),
 )

@@ -2,8 +2,7 @@
 
 from uuid import UUID
 
-from ostinato import machines
-from ostinato._core.engine import operators
+from ostinato import jobs, machines
 from ostinato.apps.outbound import events, service, store
 from ostinato.apps.outbound.errors import MessageWrongState
 from ostinato.apps.outbound.machine import MESSAGE, MESSAGE_ENTITY
@@ -68,7 +67,7 @@ async def _redriven(conn: Connection, message: Message) -> bool:
         return False
     try:
         async with conn.transaction():
-            await operators.retry(conn, message.job_id)
+            await jobs.retry(conn, message.job_id)
     except OstinatoError:
         return False  # it is not dead yet, or was pruned: a job of its own
     return True

@@ -40,7 +40,7 @@ def next_(
         return found, await database.now(conn) if start is None else start
 
     found, now = commands.ask(cli, look)
-    timing = groups.timing_of(found, RoundsSettings.load())
+    timing = groups.timing_of(found, cli.settings.section(RoundsSettings))
     openings = rules.openings(now, timing, number)
     shown = table("day", "local", "UTC", "lasts", "")
     for opening in openings:
@@ -53,7 +53,7 @@ def next_(
         )
     rests = "" if found.is_active else " It is not active: no rounds are created."
     head = Text(f"{found.name}: {timing.drop_time:%H:%M} in {timing.zone}.{rests}")
-    told = {
+    document = {
         "group": {"id": found.id, "tenant_id": found.tenant_id, "name": found.name},
         "drop_time": timing.drop_time.isoformat(),
         "zone": timing.zone,
@@ -69,7 +69,7 @@ def next_(
             for each in openings
         ],
     }
-    cli.out.show(told, Group(head, "", shown))
+    cli.out.show(document, Group(head, "", shown))
 
 
 def register(root: typer.Typer) -> None:

@@ -9,7 +9,7 @@ grant execute on function
 to ostinato_tenant;
 grant execute on function
     ostinato.begin_idempotent, ostinato.renew_idempotent, ostinato.finish_idempotent, ostinato.abandon_idempotent, ostinato.check_idempotent,
-    ostinato.seal, ostinato.sealed_request, ostinato.differing_fields, ostinato.may_take_over, ostinato.take_key, ostinato.refuse_key,
+    ostinato.key_lock, ostinato.seal, ostinato.sealed_request, ostinato.differing_fields, ostinato.may_take_over, ostinato.take_key, ostinato.refuse_key,
     ostinato.in_grace, ostinato.is_expired, ostinato.is_lapsed, ostinato.is_new_doubt,
     ostinato.acquire_lease, ostinato.take_lease, ostinato.renew_lease, ostinato.guard_lease, ostinato.release_lease,
     ostinato.enqueue_or_attach, ostinato.check_lease, ostinato.lease_state, ostinato.is_own_lease, ostinato.refuse_lease, ostinato.refuse_held
@@ -43,11 +43,19 @@ grant execute on function
     ostinato.trail_of_fires, ostinato.trail_of_events, ostinato.trail_of_webhooks, ostinato.trail_of_transitions, ostinato.error_summary
 to ostinato_tenant;
 
--- Operators of one tenant: what they ask for checks by itself whose it is. Without the helpers, which do not.
+-- The read model, and the verbs of jobs: under row-level security, or by functions own_* that check whose a job is.
 grant execute on function
-    ostinato.own_jobs, ostinato.own_job, ostinato.own_attempts, ostinato.own_steps, ostinato.own_why, ostinato.own_dead_letters,
-    ostinato.own_dead_letter_groups, ostinato.own_retry_job, ostinato.own_cancel_job, ostinato.own_redrive, ostinato.own_queues,
-    ostinato.own_workers, ostinato.own_alerts, ostinato.own_firings, ostinato.check_open_kind
+    ostinato.own_tenant, ostinato.sees_all, ostinato.tenant_filter, ostinato.ready_cap, ostinato.place_cap, ostinato.line_cap,
+    ostinato.own_lanes, ostinato.held_jobs, ostinato.own_held_jobs, ostinato.short_json, ostinato.job_summaries, ostinato.own_found_jobs,
+    ostinato.list_jobs, ostinato.page_size, ostinato.refuse_unknown, ostinato.check_job, ostinato.show_job, ostinato.job_attempts,
+    ostinato.job_steps, ostinato.wait_name, ostinato.real_time, ostinato.ready_since, ostinato.waited, ostinato.ready_lines,
+    ostinato.list_queues, ostinato.list_workers, ostinato.list_dead_letters, ostinato.dead_letter_groups, ostinato.job_state,
+    ostinato.is_ready, ostinato.why, ostinato.say_time, ostinato.say_span, ostinato.say_count, ostinato.able_workers, ostinato.why_waiting,
+    ostinato.why_ended, ostinato.why_running, ostinato.why_silent, ostinato.why_cancelling, ostinato.why_scheduled, ostinato.why_blocked,
+    ostinato.why_ready, ostinato.why_suspect, ostinato.why_turn, ostinato.queue_running, ostinato.reached_limits, ostinato.own_limits,
+    ostinato.why_limited, ostinato.slot_holders, ostinato.why_unique, ostinato.cancel_job, ostinato.own_cancel_job, ostinato.retry_job,
+    ostinato.own_retry_job, ostinato.redrive_jobs, ostinato.own_redrive_jobs, ostinato.check_open_kind, ostinato.own_alerts,
+    ostinato.own_firings
 to ostinato_tenant;
 
 -- The outbox, to be looked at.

@@ -20,12 +20,14 @@ from ostinato._core.base.alerts import Alert
 from ostinato._core.base.backoff import Retry
 from ostinato._core.base.errors import InvalidInput, NotFound
 from ostinato._core.base.events import EventType, OnPoison, Start
+from ostinato._core.db.pool import Target
 from ostinato._core.engine.queues import Queue
 from ostinato._core.engine.schedules import Schedule
 from ostinato._core.runtime.handlers.declared import Times, declared
 from ostinato._core.runtime.handlers.deliver import event_job
 from ostinato._core.runtime.handlers.events import Envelope, EventKind, Subscriber, Types
-from ostinato._core.runtime.handlers.kinds import Handler, JobKind, Target
+from ostinato._core.runtime.handlers.kinds import Handler, JobKind
+from ostinato._core.runtime.named import named
 
 __all__ = ["App"]
 
@@ -42,8 +44,9 @@ class App:
     `settings` the class of its settings, `commands` the function that adds its commands, `http` its
     router, `sql` its part of the schema, `metrics` its figures for Prometheus, `panels` what the
     console shows, `doctor` what it needs on this machine, `machines` its state machines, `sandbox`
-    its stand-in for the outside world, `demo` its scenario. `jobs` names the modules that declare
-    its kinds, events and schedules, so that importing the App itself stays cheap.
+    its stand-in for the outside world, `demo` its scenario; `alerts`, too, may be the name of a
+    tuple. `jobs` names the modules that declare its kinds, events and schedules, so that importing
+    the App itself stays cheap.
     """
 
     def __init__(
@@ -51,7 +54,7 @@ class App:
         name: str,
         *,
         queues: Sequence[Queue] = (),
-        alerts: Sequence[Alert] = (),
+        alerts: Sequence[Alert] | str = (),
         jobs: str | Sequence[str] = (),
         settings: str | None = None,
         commands: str | None = None,
@@ -87,7 +90,8 @@ class App:
         self._events: dict[tuple[str, int], EventKind[Any]] = {}
         self._subscribers: dict[str, Subscriber] = {}
         self._alerts: dict[str, Alert] = {}
-        for alert in alerts:
+        self._more_alerts = alerts if isinstance(alerts, str) else None
+        for alert in () if isinstance(alerts, str) else alerts:
             self.alert(alert)
 
     def load(self) -> None:
@@ -170,6 +174,10 @@ class App:
     def alerts(self) -> Sequence[Alert]:
         """What the app wants watched."""
         self.load()
+        if self._more_alerts is not None:
+            place, self._more_alerts = self._more_alerts, None
+            for alert in named(place, tuple):
+                self.alert(alert)
         return tuple(self._alerts.values())
 
     def alert(self, alert: Alert) -> Alert:
@@ -207,7 +215,7 @@ class App:
     def event(
         self, name: str, *, version: int = 1, payload: type[Any] | None = None
     ) -> EventKind[Any]:
-        """Declare a type of event that this app tells, and the shape of its payload."""
+        """Declare a type of event that this app emits, and the shape of its payload."""
         if (name, version) in self._events:
             raise InvalidInput(
                 f"app {self.name!r} has two events {name!r} of version {version}",

@@ -23,6 +23,7 @@ from ostinato._core.runtime.named import named
 __all__ = ["Block", "Cell", "Counts", "Panel", "Table", "panels_of"]
 
 Cell: TypeAlias = str | int | float | bool | datetime | None
+"""A value in a table of a panel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ class Table:
 
 
 Block: TypeAlias = Counts | Table
+"""A part of a panel."""
 
 
 @dataclass(frozen=True, slots=True)

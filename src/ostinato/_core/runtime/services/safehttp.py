@@ -97,7 +97,7 @@ async def _addresses(target: Target, allowed: Allowed, resolver: Resolver) -> li
         raise NoAnswer(f"the name {target.host} was not found", outcome="dns") from error
     if not found:
         raise NoAnswer(f"the name {target.host} has no address", outcome="dns")
-    # One bad address spoils all: a name that points inside as well is no mistake.
+    # One inner address refuses the whole name: a public name that also points inside is an attack.
     return [str(check_address(target, address, allowed)) for address in found][:MOST_ADDRESSES]
 
 

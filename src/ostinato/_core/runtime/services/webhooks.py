@@ -14,8 +14,7 @@ import ssl
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from psycopg import AsyncConnection
@@ -32,6 +31,7 @@ from ostinato._core.base.errors import (
 )
 from ostinato._core.base.metrics import WEBHOOK_ATTEMPTS, WEBHOOK_SECONDS, Recorder
 from ostinato._core.base.redact import MASK, redact
+from ostinato._core.base.retryafter import retry_after_seconds
 from ostinato._core.base.safeurl import Allowed, parse_allowed
 from ostinato._core.base.settings import Settings
 from ostinato._core.base.signature import storable
@@ -66,7 +66,6 @@ KIND = f"{APP_NAME}.deliver"
 BATCH = 500
 CONTENT_TYPE = "application/cloudevents+json; charset=utf-8"
 USER_AGENT = "ostinato-webhooks"
-LONGEST_RETRY_AFTER = 86_400.0
 AGAIN_SECONDS = 1.0
 ANSWER_LENGTH = 500
 ASKED_LATER = (429, 503)
@@ -167,7 +166,9 @@ def judge(answer: "Answer", now: datetime, hidden: tuple[str, ...] = ()) -> Met:
     redirect = 300 <= status < 400  # noqa: PLR2004 - redirection, as HTTP has it
     error = f"answered {status}" + (": redirects are not followed" if redirect else "")
     asked = answer.headers.get("retry-after") if status in ASKED_LATER else None
-    return Met("failed", status, answer=text, error=error, retry_after=_seconds(asked, now))
+    return Met(
+        "failed", status, answer=text, error=error, retry_after=retry_after_seconds(asked, now)
+    )
 
 
 def app(
@@ -302,21 +303,7 @@ def _delay(ctx: Context, sending: Sending, met: Met, rng: random.Random) -> floa
         return None
     # With fewer attempts in the policy than the job was given, the last delay repeats.
     delay = backoff.next_delay(policy, min(failures, max(policy.max_attempts - 1, 1)), rng) or 0.0
-    return max(delay, min(met.retry_after or 0.0, LONGEST_RETRY_AFTER))
-
-
-def _seconds(header: str | None, now: datetime) -> float | None:
-    """The header Retry-After, which is a number of seconds or a time."""
-    if header is None:
-        return None
-    text = header.strip()
-    if text.isascii() and text.isdigit():
-        return float(text[:9])
-    try:
-        at = parsedate_to_datetime(text)
-    except (TypeError, ValueError):
-        return None
-    return max(0.0, (at.replace(tzinfo=at.tzinfo or UTC) - now).total_seconds())
+    return max(delay, met.retry_after or 0.0)
 
 
 def _shown(answer: "Answer", hidden: tuple[str, ...]) -> str | None:

@@ -160,8 +160,12 @@ class Worker:
             heart=lambda: self._heart,
             on_error=self._claim_failed,
         )
+        self._watch()
+
+    def _watch(self) -> None:
+        """Make what looks out for work: the services, the poller, the doorbell, the heart."""
         self._background = background(
-            Site(self._apps, settings, self.recorder, self._rng, self.host, self._only)
+            Site(self._apps, self.settings, self.recorder, self._rng, self.host, self._only)
         )
         self._services = {service.name: self._serve(service) for service in self._background}
         self._poller = Poller(
@@ -171,7 +175,7 @@ class Worker:
             self.lanes,
             self._finisher,
             services=self._services,
-            settings=settings,
+            settings=self.settings,
             recorder=self.recorder,
             rng=self._rng,
             worker_id=self._worker_id,
@@ -180,7 +184,7 @@ class Worker:
         self._doorbell = Doorbell(self._claimer, self._poller.loop, self._services, self.recorder)
         self._heart = Heart(
             self._database,
-            settings,
+            self.settings,
             queues=(*self._rung_for(), *(f"@{name}" for name in self._services)),
             kinds=self.kinds,
             on_ring=self._doorbell.rang,

@@ -19,7 +19,7 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup
 from ostinato._core.base import errortree, metrics, settings
 from ostinato._core.runtime.installed import installed_apps, section_of
 from ostinato._core.runtime.observe import figures
-from ostinato._faces.cli.dev import machines
+from ostinato._faces.cli.dev import machines, python
 
 __all__ = ["main", "pages", "stale"]
 
@@ -66,6 +66,7 @@ def pages() -> dict[str, str]:
         "machines.md": machines.page(),
         "sql.md": _sql_page(),
         "cli.md": _cli_page(),
+        "python.md": python.page(),
     }
     return {name: f"{_NOTE}{text}" for name, text in written.items() if text}
 

@@ -253,7 +253,7 @@ def report(cli: Cli, error: Exception) -> OstinatoError:
         told = translate(error)
     else:
         told = OstinatoError(
-            f"something that should not happen: {type(error).__name__}: {error}",
+            f"internal error: {type(error).__name__}: {error}",
             hint="Run it again with --debug, and report what it prints.",
         )
     cli.out.error(told)

@@ -150,7 +150,7 @@ def _psql(database: Database, role: Role, args: list[str]) -> int:
         )
     # Not on the command line, where every user of the machine could read it.
     env = os.environ | ({"PGPASSWORD": str(password)} if password else {})
-    # Ctrl-C is for psql. A handler that does nothing, because psql would inherit being deaf to it.
+    # Ctrl-C is for psql. We install an empty handler: SIG_IGN would be inherited by psql.
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
         return subprocess.run(  # noqa: S603 - the user's own psql and arguments

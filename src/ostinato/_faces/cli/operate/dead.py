@@ -2,7 +2,7 @@
 
 import shlex
 from datetime import datetime
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any
 
 import typer
 from psycopg import AsyncConnection
@@ -12,7 +12,7 @@ from ostinato._core.base.errors import InvalidInput
 from ostinato._core.db.call import call
 from ostinato._core.engine import clock, inspect
 from ostinato._core.engine import jobs as engine_jobs
-from ostinato._core.engine.inspect import DeadLetter, DeadLetterGroup
+from ostinato._core.engine.inspect import DeadLetter, DeadLetterFilter, DeadLetterGroup
 from ostinato._faces.cli.frame import attach, words
 from ostinato._faces.cli.frame.command import Cli, command
 from ostinato._faces.cli.frame.output import table
@@ -22,15 +22,6 @@ __all__ = ["register"]
 
 CHUNK = 500
 """Dead letters that one call redrives: few enough to be done well within the call's time."""
-
-
-class Filters(TypedDict):
-    """Which dead letters; None: any."""
-
-    queue: str | None
-    kind: str | None
-    tenant_id: str | None
-    signature: str | None
 
 
 Signature = Annotated[
@@ -57,7 +48,7 @@ def dead(
 
     Example: `ostinato jobs dead --each --queue mail`
     """
-    filters: Filters = {"queue": queue, "kind": kind, "tenant_id": tenant, "signature": signature}
+    filters = DeadLetterFilter(queue=queue, kind=kind, tenant_id=tenant, signature=signature)
     if each or before is not None or any(filters.values()):
         _one_by_one(cli, most, before, filters)
     else:
@@ -83,7 +74,7 @@ def redrive(
 
     Example: `ostinato jobs redrive --kind billing.send_invoice --most 5`
     """
-    filters: Filters = {"queue": queue, "kind": kind, "tenant_id": tenant, "signature": signature}
+    filters = DeadLetterFilter(queue=queue, kind=kind, tenant_id=tenant, signature=signature)
     if not (jobs or every or any(filters.values())):
         raise InvalidInput(
             "nothing says which dead letters to redrive",
@@ -117,18 +108,9 @@ async def _agreed(cli: Cli, count: int, matching: int) -> bool:
 
 
 async def _matching(
-    conn: AsyncConnection[Any], ids: list[int] | None, filters: Filters
+    conn: AsyncConnection[Any], ids: list[int] | None, filters: DeadLetterFilter
 ) -> list[int]:
-    found = await call(
-        conn,
-        "find_dead_letters",
-        _read=True,
-        ids=ids,
-        queue=filters["queue"],
-        kind=filters["kind"],
-        tenant_id=filters["tenant_id"],
-        signature=filters["signature"],
-    )
+    found = await call(conn, "find_dead_letters", _read=True, ids=ids, **filters)
     return [line[0] for line in found]
 
 
@@ -186,10 +168,11 @@ def _by_error(cli: Cli) -> None:
         )
 
 
-def _one_by_one(cli: Cli, most: int, before: int | None, filters: Filters) -> None:
+def _one_by_one(cli: Cli, most: int, before: int | None, filters: DeadLetterFilter) -> None:
+    which: DeadLetterFilter = {**filters, "before": before, "most": most}
+
     async def look(conn: AsyncConnection[Any]) -> tuple[list[DeadLetter], datetime]:
-        found = await inspect.list_dead_letters(conn, before=before, most=most, **filters)
-        return found, await clock.now(conn)
+        return await inspect.list_dead_letters(conn, **which), await clock.now(conn)
 
     found, now = attach.ask(cli, look)
     following = found[-1].job_id if len(found) == most else None

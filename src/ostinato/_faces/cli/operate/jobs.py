@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from types import MappingProxyType
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 from psycopg import AsyncConnection
@@ -15,6 +15,7 @@ from ostinato._core.engine import clock, inspect, queues
 from ostinato._core.engine import jobs as engine_jobs
 from ostinato._core.engine import steps as engine_steps
 from ostinato._core.engine.inspect import Attempt, JobDetails, JobSummary
+from ostinato._core.engine.jobs import ANY_QUEUE, State
 from ostinato._core.engine.steps import Step
 from ostinato._faces.cli.frame import attach, words
 from ostinato._faces.cli.frame.command import Cli, command
@@ -26,7 +27,6 @@ __all__ = ["JobId", "register"]
 
 JobId = Annotated[int, typer.Argument(metavar="JOB", min=0, help="The job's id.")]
 JobIds = Annotated[list[int], typer.Argument(metavar="JOB", min=0, help="The jobs' ids.")]
-State = Literal["scheduled", "ready", "running", "dead", "done", "cancelled"]
 Queue = Annotated[str | None, typer.Option("--queue", metavar="NAME", help="Only of this queue.")]
 Kind = Annotated[str | None, typer.Option("--kind", metavar="NAME", help="Only of this kind.")]
 Tenant = Annotated[str | None, typer.Option("--tenant", metavar="ID", help="Only of this tenant.")]
@@ -134,14 +134,7 @@ def retry(cli: Cli, jobs: JobIds) -> None:
 
     Example: `ostinato jobs retry 3190000000042`
     """
-
-    async def again(conn: AsyncConnection[Any], job: int) -> str:
-        was = await engine_jobs.retry(conn, job)
-        queue = (await inspect.show_job(conn, job)).queue
-        await queues.ring(conn, queue)  # idle workers look at once instead of at their next poll
-        return was
-
-    _each(cli, jobs, again, "runs again; it was")
+    _each(cli, jobs, engine_jobs.retry, "runs again; it was", rings=True)
 
 
 def restart(
@@ -160,11 +153,9 @@ def restart(
     """
 
     async def again(conn: AsyncConnection[Any], job: int) -> str:
-        was = await engine_steps.restart(conn, job, step)
-        await queues.ring(conn, (await inspect.show_job(conn, job)).queue)
-        return was
+        return await engine_steps.restart(conn, job, step)
 
-    _each(cli, jobs, again, "runs again; it was")
+    _each(cli, jobs, again, "runs again; it was", rings=True)
 
 
 def cancel(
@@ -195,11 +186,18 @@ def register(app: typer.Typer) -> None:
 
 
 def _each(
-    cli: Cli, jobs: list[int], act: Act, done: str, *, others: Mapping[str, str] = NOTHING
+    cli: Cli,
+    jobs: list[int],
+    act: Act,
+    done: str,
+    *,
+    others: Mapping[str, str] = NOTHING,
+    rings: bool = False,
 ) -> None:
     """Act on each job by itself: one that cannot be done does not stop the others.
 
-    `others` has the words for jobs that were in a state in which `done` would not be true.
+    `others` has the words for jobs that were in a state in which `done` would not be true. With
+    `rings`, idle workers look at once instead of at their next poll.
     """
     failures: list[OstinatoError] = []
 
@@ -211,6 +209,8 @@ def _each(
             except OstinatoError as error:
                 failures.append(error)
                 told.append({"id": job, **error_document(error)})
+        if rings:
+            await queues.ring(conn, ANY_QUEUE)
         return told
 
     told = attach.ask(cli, work)

@@ -119,7 +119,7 @@ def run(
     *,
     loop: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop,
 ) -> NoReturn:
-    """Serve until told to stop, and end the process; what goes wrong is told, here and there."""
+    """Serve until asked to stop, and end the process; what goes wrong is reported, also upward."""
     logging.configure(settings.log_format, settings.log_level)
 
     async def watched() -> None:

@@ -368,7 +368,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     order by f.id desc limit least(greatest($5, 1), 1000)
 $$;
 
--- The alerts that are told to the tenant of the transaction. For the role ostinato_tenant (see operators.sql); errors of sources are
+-- The alerts that are told to the tenant of the transaction. For the role ostinato_tenant (see inspect.sql); errors of sources are
 -- for those who run the installation.
 create function ostinato.own_alerts() returns setof ostinato_data.alert_line language sql stable security definer
 set search_path = ostinato_data, pg_catalog, pg_temp as $$

@@ -302,7 +302,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select case
         when ostinato.is_ready(j.id) then 'ready'
         when exists (select from scheduled s where s.job_id = j.id) then 'scheduled'
-        when exists (select from claim c where j.id = any (c.job_ids)) then 'running'
+        when exists (select from ostinato.held_jobs(array[j.id])) then 'running'
         when exists (select from dead_letter d where d.job_id = j.id) then 'dead'
         else (select o.outcome from outcome o where o.job_id = j.id order by o.attempt desc limit 1)
     end
@@ -367,11 +367,13 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
     v_state text;
 begin
+    if not ostinato.sees_all() then
+        return ostinato.own_cancel_job(cancel_job.job_id, cancel_job.reason);
+    end if;
     for v_try in 1 .. 100 loop  -- a job may move between two places while we look; it never moves for long
         v_state := ostinato.job_state(cancel_job.job_id);
         if v_state is null then
-            raise exception using errcode = 'OS404', message = format('there is no job %s', cancel_job.job_id),
-                detail = json_build_object('job_id', cancel_job.job_id), hint = 'Check the id with: ostinato jobs list';
+            perform ostinato.refuse_unknown(cancel_job.job_id);
         elsif v_state in ('ready', 'scheduled') and ostinato.drop_waiting(cancel_job.job_id, cancel_job.reason) then
             -- A request that came too late for its run is fulfilled with this; it must not meet a later retry.
             perform ostinato.forget_run(array[cancel_job.job_id], array[cancel_job.job_id]);
@@ -398,6 +400,15 @@ begin
     end loop;
     raise exception using errcode = 'OS409', message = format('job %s keeps moving', cancel_job.job_id),
         detail = json_build_object('job_id', cancel_job.job_id), hint = 'Cancel it again.';
+end
+$$;
+
+-- Cancels a job of the tenant, who may write none of the tables that this takes.
+create function ostinato.own_cancel_job(job_id bigint, reason text) returns text language plpgsql security definer
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+begin
+    perform ostinato.check_job(job_id, ostinato.own_tenant()), ostinato.check_name('reason', reason);
+    return ostinato.cancel_job(job_id, reason);
 end
 $$;
 
@@ -466,6 +477,9 @@ declare
     v_job   record;
     v_mine  boolean;
 begin
+    if not ostinato.sees_all() then
+        return ostinato.own_retry_job(retry_job.job_id);
+    end if;
     -- Two retries of one job must not both make it ready: the second waits here and then sees the first's effect.
     perform from job j where j.id = retry_job.job_id for update;
     v_state := ostinato.job_state(retry_job.job_id);
@@ -482,8 +496,7 @@ begin
         select max(o.attempt) + 1 as attempt, 0::smallint as failures, 0::smallint as crashes into v_job
         from outcome o where o.job_id = retry_job.job_id and v_mine;
     elsif v_state is null then
-        raise exception using errcode = 'OS404', message = format('there is no job %s', retry_job.job_id),
-            detail = json_build_object('job_id', retry_job.job_id), hint = 'Check the id with: ostinato jobs list';
+        perform ostinato.refuse_unknown(retry_job.job_id);
     else
         raise exception using errcode = 'OS412', message = format('job %s is %s; only scheduled, dead and cancelled jobs can be retried', retry_job.job_id, v_state),
             detail = json_build_object('job_id', retry_job.job_id, 'state', v_state),
@@ -496,6 +509,15 @@ begin
     perform ostinato.make_ready(retry_job.job_id, ostinato.new_id(), v_job.attempt, v_job.failures, v_job.crashes),
             ostinato.forget_run(array[retry_job.job_id], array[retry_job.job_id]);  -- the last word counts, not an old request
     return v_state;
+end
+$$;
+
+-- Runs a job of the tenant again.
+create function ostinato.own_retry_job(job_id bigint) returns text language plpgsql security definer
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+begin
+    perform ostinato.check_job(job_id, ostinato.own_tenant());
+    return ostinato.retry_job(job_id);
 end
 $$;
 
@@ -561,6 +583,10 @@ declare
     v_ids bigint[];
     v_id  bigint;
 begin
+    if not ostinato.sees_all() then
+        select r.* into matching, redriven, conflicts from ostinato.own_redrive_jobs($1, $2, $3, $4, $5, $6, $7) r;
+        return;
+    end if;
     select count(*) into matching from ostinato.find_dead_letters($1, $2, $3, $4, $5);
     redriven := 0;
     conflicts := 0;
@@ -586,5 +612,27 @@ begin
             conflicts := conflicts + 1;
         end;
     end loop;
+end
+$$;
+
+-- Runs dead letters of the tenant again; of another one there are none.
+create function ostinato.own_redrive_jobs(
+    queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean,
+    out matching bigint, out redriven bigint, out conflicts bigint
+) language sql security definer
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    select r.* from ostinato.redrive_jobs(
+        $1, $2, case when coalesce($3, ostinato.own_tenant()) = ostinato.own_tenant() then ostinato.own_tenant() else '' end,
+        $4, $5, $6, $7) r
+$$;
+
+-- Refuses kinds whose jobs the engine makes itself, from events and webhooks: their args name rows of whatever tenant.
+create function ostinato.check_open_kind(kind text) returns void language plpgsql stable security definer
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+begin
+    if check_open_kind.kind = 'webhooks.deliver' or exists (select from subscription s where s.kind = check_open_kind.kind) then
+        raise exception using errcode = 'OS400', message = format('jobs of the kind %s are made by the engine', check_open_kind.kind),
+            detail = json_build_object('kind', check_open_kind.kind), hint = 'Emit the event, or send the webhook, that such a job is for.';
+    end if;
 end
 $$;

@@ -185,26 +185,27 @@ begin
 end
 $$;
 
--- The steps of a job, first to last, with the wait that is on: its type is 'waiting', and it has no end.
-create function ostinato.job_steps(job_id bigint) returns table (
+-- The last `most` steps of a job (null = all), first to last, with the wait that is on: its type is 'waiting', and it has no
+-- end. Of a result longer than `longest` bytes only its size is shown.
+create function ostinato.job_steps(job_id bigint, most integer default null, longest integer default null) returns table (
     "position" integer, name text, type text, attempt integer, finished_at timestamptz, duration_ms bigint, bytes integer,
     until timestamptz, result json
 ) language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 begin
-    if not exists (select from job j where j.id = job_steps.job_id) then
-        perform ostinato.refuse_unknown(job_steps.job_id);
-    end if;
+    perform ostinato.check_job(job_steps.job_id);
     return query
-    select s.position, s.name, s.type, s.attempt, s.finished_at,
-           case when s.type = 'sleep' then (extract(epoch from s.until - s.finished_at) * 1000)::bigint else s.duration_ms end,
-           coalesce(octet_length(s.result::text), 0), s.until, s.result
-    from step s where s.job_id = job_steps.job_id
-    union all
-    select w.position, ostinato.wait_name(w.event, w.key), 'waiting', w.attempt, null, null, 0, w.deadline, null
-    from job_wait w where w.job_id = job_steps.job_id
-      and not exists (select from step s where s.job_id = w.job_id and s.position = w.position)
+    select * from (
+        select s.position, s.name, s.type, s.attempt, s.finished_at,
+               case when s.type = 'sleep' then (extract(epoch from s.until - s.finished_at) * 1000)::bigint else s.duration_ms end,
+               coalesce(octet_length(s.result::text), 0), s.until, ostinato.short_json(s.result, longest)
+        from step s where s.job_id = job_steps.job_id
+        union all
+        select w.position, ostinato.wait_name(w.event, w.key), 'waiting', w.attempt, null, null, 0, w.deadline, null
+        from job_wait w where w.job_id = job_steps.job_id
+          and not exists (select from step s where s.job_id = w.job_id and s.position = w.position)
+        order by 1 desc limit most) l
     order by 1;
 end
 $$;

@@ -57,3 +57,19 @@ begin
     execute format('create policy tenant on %s to ostinato_tenant using (%s) with check (%s)', entity, v_whose, v_whose);
 end
 $$;
+
+-- The tenant of the transaction; '' when nobody said, which is no tenant's name: it finds nothing where null means all.
+create function ostinato.own_tenant() returns text language sql stable as $$
+    select coalesce(pg_catalog.current_setting('app.tenant_id', true), '')
+$$;
+
+-- Whether the caller sees every tenant, as workers do: claims, which hold jobs of many, are closed to all others.
+create function ostinato.sees_all() returns boolean language sql stable as $$
+    select pg_catalog.has_table_privilege('ostinato_data.claim', 'select')
+$$;
+
+-- The tenant to filter by: the one asked for (null = any), else a tenant's own. Its policy filters too, but an index that
+-- begins with the tenant is found by a condition.
+create function ostinato.tenant_filter(asked text) returns text language sql stable as $$
+    select coalesce($1, case when not ostinato.sees_all() then ostinato.own_tenant() end)
+$$;

@@ -1,0 +1,63 @@
+"""`/api/v1/engine/dead-letters`: the tenant's jobs that gave up, and what killed them."""
+
+from typing import Annotated
+
+from fastapi import Query
+
+from ostinato._core.engine import inspect
+from ostinato._core.engine.inspect import DeadLetter, DeadLetterGroup
+from ostinato._core.web.caller import Who
+from ostinato._core.web.routes import Router
+from ostinato._faces.api.permissions import ENGINE_READ
+from ostinato._faces.api.views import JOB, PREFIX, Before, Limit, Name, Page, View, page_of, shows
+
+__all__ = ["router"]
+
+MAX_SIGNATURE = 1_000
+
+router = Router(prefix=PREFIX, tags=["places"])
+
+
+@shows(DeadLetter, attempt=8, reason="attempts_used_up")
+class DeadLetterItem(View):
+    """A job that gave up."""
+
+
+class DeadLetterPage(Page[DeadLetterItem]):
+    """Dead letters, newest job first."""
+
+
+@shows(DeadLetterGroup, reason="attempts_used_up", count=12, example_job_id=JOB)
+class DeadLetterGroupView(View):
+    """Dead letters of one kind that died of the same."""
+
+
+class DeadLetterGroups(View):
+    """Dead letters by what killed them, the largest group first."""
+
+    items: list[DeadLetterGroupView]
+
+
+@router.get("/dead-letters", needs=ENGINE_READ)
+async def list_dead_letters(
+    caller: Who,
+    *,
+    queue: Name = None,
+    kind: Name = None,
+    signature: Annotated[str | None, Query(min_length=1, max_length=MAX_SIGNATURE)] = None,
+    before: Before = None,
+    limit: Limit = 50,
+) -> DeadLetterPage:
+    """Jobs that gave up and match every filter, newest first."""
+    async with caller.transaction() as conn:
+        rows = await inspect.list_dead_letters(
+            conn, queue=queue, kind=kind, signature=signature, before=before, most=limit + 1
+        )
+    return page_of(DeadLetterPage, rows, limit, "job_id")
+
+
+@router.get("/dead-letters/groups", needs=ENGINE_READ)
+async def list_dead_letter_groups(caller: Who, limit: Limit = 50) -> DeadLetterGroups:
+    """Jobs that gave up by what killed them, the largest group first."""
+    async with caller.transaction() as conn:
+        return DeadLetterGroups.of(items=await inspect.dead_letter_groups(conn, most=limit))
