@@ -1,15 +1,15 @@
 """Alerts: what is watched, from when on it is bad, and what to do then. Declared once, as values.
 
     FAILING = Alert(
-        "outbound.failing",
-        function="outbound.failure_rates",         # returns (label text, value double precision)
+        "billing.failing",
+        function="billing.failure_rates",         # returns (label text, value double precision)
         parameters={"window": "1 hour"},           # its arguments, by name
         above=0.1, clear=0.05, for_seconds=300,
         severity="critical",
-        message="{label}: {value} of the messages of the last {window} failed",
-        remedy="`ostinato alerts show outbound.failing`; see the provider's status page.",
+        message="{label}: {value} of the payments of the last {window} failed",
+        remedy="`ostinato alerts show billing.failing`; see the bank's status page.",
     )
-    APP = App("outbound", alerts=(FAILING,))
+    APP = App("billing", alerts=(FAILING,))
 
 A value comes from a figure of the engine (`ostinato.observe()`, declared in `base.metrics`) or from
 a function of the application in SQL. Each label that it tells is judged by itself. The engine
@@ -73,7 +73,7 @@ class Alert:
     """A value that is watched; events say when it is bad for a while, and when it is good again."""
 
     name: str = field(kw_only=False)
-    """Such as "outbound.failing": the app's name, a dot, and what is wrong."""
+    """Such as "billing.failing": the app's name, a dot, and what is wrong."""
     message: str
     """What is wrong, for people; {label}, {value}, {threshold} and parameters are filled in."""
     remedy: str
@@ -106,7 +106,7 @@ class Alert:
         if not _NAME.fullmatch(self.name) or len(self.name) > LONGEST_NAME:
             raise InvalidInput(
                 f"an alert cannot be named {self.name!r}",
-                hint="Use the app's name, a dot, and lower-case words: outbound.failing.",
+                hint="Use the app's name, a dot, and lower-case words: billing.failing.",
             )
         if self.severity not in SEVERITIES:
             raise self._wrong(f"severity {self.severity!r}", f"Use one of {', '.join(SEVERITIES)}.")

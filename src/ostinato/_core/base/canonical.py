@@ -4,8 +4,8 @@ Two requests are the same when their declared fields have the same canonical JSO
 those are is declared once, as an object, and the declaration has a hash of its own: it is stored
 beside a fingerprint, so that a changed declaration is seen and not mistaken for a changed request.
 
-    CAPTURE = Declaration(include=("capture_id", "content_hash"), exclude=("ocr_text",))
-    CAPTURE.fingerprint({"capture_id": "…", "content_hash": "…", "ocr_text": "…"}).value
+    INVOICE = Declaration(include=("number", "amount"), exclude=("remark",))
+    INVOICE.fingerprint({"number": "…", "amount": "…", "remark": "…"}).value
 
 What RFC 8785 does, and plain `json.dumps` does not: keys in the order of UTF-16, numbers as
 JavaScript writes them (1.0 is 1, -0.0 is 0), and nothing that other parties would read otherwise:
@@ -67,7 +67,7 @@ class Declaration:
             if not isinstance(group, tuple) or not all(isinstance(name, str) for name in group):
                 raise InvalidInput(
                     f"fields are declared as a tuple of names, got {group!r}",
-                    hint='Write include=("capture_id", "content_hash").',
+                    hint='Write include=("number", "amount").',
                 )
         both = set(self.include or ()) & set(self.exclude)
         if both or self.include == () or len(self.include or ()) > MAX_FIELDS:

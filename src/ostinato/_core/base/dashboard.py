@@ -33,11 +33,16 @@ WIDTH, HEIGHT, ACROSS = 8, 8, 3
 SOURCE = {"type": "prometheus", "uid": "${source}"}
 
 
-def dashboard(metrics: Iterable[Metric] = METRICS, rows: Iterable[Row] = ()) -> str:
-    """The dashboard, as JSON to import; `rows`: of applications, by how their metrics begin."""
+def dashboard(
+    metrics: Iterable[Metric] = METRICS, rows: Iterable[Row] = (), *, of: str | None = None
+) -> str:
+    """The dashboard, as JSON to import; `rows`: of applications, by how their metrics begin.
+
+    `of` names the application that has this one to itself.
+    """
     made = {
-        "uid": "ostinato",
-        "title": "Ostinato",
+        "uid": "ostinato" if of is None else f"ostinato-{of}",
+        "title": "Ostinato" if of is None else f"Ostinato: {of}",
         "tags": ["ostinato"],
         "schemaVersion": 39,
         "editable": True,
