@@ -6,8 +6,8 @@
     with bound(job_id=7, attempt=2):     # everything logged inside carries these, awaits included
         ...
 
-Libraries that log through `logging` come out in the same shape. As JSON, every line has all of
-`FIELDS`, null where it has nothing to say: whoever collects the lines can count on the columns.
+Lines of libraries that log through `logging` have the same shape. As JSON, every line has all of
+`FIELDS`, null where one does not apply, so that a collector can rely on the columns.
 """
 
 import logging
@@ -36,11 +36,11 @@ FIELDS = (
     "error_message",
     "duration_ms",
 )
-"""What every JSON line has, in this order, before what is its own."""
+"""The fields that every JSON line has, in this order, before the fields of its own event."""
 
 
 def be_quiet() -> None:
-    """Warnings on stderr and nothing else: what a program gets that sets up no logging.
+    """Log warnings to stderr and nothing else, for programs that set up no logging.
 
     structlog by itself would print everything to stdout.
     """
@@ -79,7 +79,7 @@ def get_logger(name: str, **values: object) -> FilteringBoundLogger:
 
 
 def bound(**values: object) -> AbstractContextManager[None]:
-    """Everything logged in this block, in this task or thread, carries these values."""
+    """Add these values to every line logged in this block, in this task or thread."""
     return cast("AbstractContextManager[None]", structlog.contextvars.bound_contextvars(**values))
 
 
@@ -110,7 +110,7 @@ def _renderer(log_format: str, out: TextIO) -> list[Processor]:
 
 
 def _flow_of(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-    """Whose work it is, and what it belongs to, unless the line says so itself."""
+    """Add the tenant and the correlation id of the flow, unless the line has its own."""
     tenant_id, correlation_id = flow.current()
     if tenant_id is not None:
         event.setdefault("tenant_id", tenant_id)
@@ -149,5 +149,5 @@ def _route_stdlib(
     logging.captureWarnings(capture=True)
 
 
-if not structlog.is_configured():  # a program's own set-up, made before or after, wins
+if not structlog.is_configured():  # a program's own set-up, made before or after, takes precedence
     be_quiet()
