@@ -85,8 +85,8 @@ class Schedule:
     gap: Gap | None = None
     """What a slot does whose wall-clock time does not exist.
 
-    "shift" (the default) fires later by as much as the clock was put forward; "skip" (the default of
-    a cron expression that matches every hour) does not fire.
+    "shift" (the default) fires later by as much as the clock was put forward; "skip" (the default
+    of a cron expression that matches every hour) does not fire.
     """
     overlap: Overlap | None = None
     """Which instant a slot fires at whose wall-clock time comes twice.

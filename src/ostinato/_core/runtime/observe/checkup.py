@@ -1,11 +1,11 @@
-"""What is missing on this machine for an application to work, and what to do about it.
+"""Checks of an application: what it lacks on this machine, and what to do about it.
 
     def look() -> list[Trouble]:
         ...  # files, folders, libraries, settings: what can be seen without the database
 
     CHECKUP = Checkup(look)
 
-`App(doctor="module:CHECKUP")` lets `ostinato doctor` ask.
+`ostinato doctor` runs it if the app has `App(doctor="module:CHECKUP")`.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ __all__ = ["Checkup", "Trouble", "examine"]
 
 
 class Trouble(NamedTuple):
-    """Something that is missing, in a sentence, and what to do."""
+    """A fault, in a sentence, and its remedy."""
 
     problem: str
     hint: str
@@ -29,13 +29,13 @@ class Trouble(NamedTuple):
 
 @dataclass(frozen=True)
 class Checkup:
-    """How an application is asked; it runs in a thread and may take its time."""
+    """The check of an application; it runs in a thread and may take long."""
 
     look: Callable[[], Sequence[Trouble]]
 
 
 async def examine(apps: Iterable[App]) -> dict[str, list[Trouble]]:
-    """The troubles by application, of those that have a checkup. One that fails is a trouble."""
+    """The troubles by application; a checkup that fails is a trouble too."""
     return {
         app.name: await asyncio.to_thread(_troubles, app.doctor)
         for app in apps
