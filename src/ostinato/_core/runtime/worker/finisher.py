@@ -129,8 +129,8 @@ class Finisher:
         by_type: dict[type, list[Finished]] = {}
         jobs: set[int] = set()
         for finished in self._writing:
-            # A lost attempt and the next one of its job are written one after the other, because the
-            # database reports a refusal by the job id alone.
+            # A lost attempt and the next one of its job are written one after the other, because a
+            # refusal is reported by the job id alone.
             if finished.job.id not in jobs:
                 jobs.add(finished.job.id)
                 by_type.setdefault(type(finished.verdict), []).append(finished)

@@ -70,11 +70,7 @@ class Threads(Executor):
                     del result
             else:
                 self._rest(inbox)
-            del (
-                work,
-                future,
-                function,
-            )  # an idle thread must not keep references to its last function
+            del work, future, function  # an idle thread must not keep its last function
 
     def _rest(self, inbox: Inbox) -> None:
         if self._closed:
