@@ -1,11 +1,11 @@
-"""How every command is made: the options that all share, the settings, and one way to fail.
+"""Makes commands: the options that all share, the settings, and one way to report errors.
 
     @command(jobs)
     def show(cli: Cli, job: JobId) -> None:
         \"\"\"Everything about one job.\"\"\"
 
-The shared options may stand before or after the command's name. Whatever a command raises becomes
-one sentence with its remedy and the exit code of its class; a traceback only with --debug.
+The shared options may stand before or after the command's name. An error that a command raises is
+shown as one sentence with its remedy, and sets the exit code; --debug adds the traceback.
 """
 
 import copy
@@ -73,7 +73,7 @@ class Group(_Quiet, TyperGroup):
 
 @dataclasses.dataclass(frozen=True)
 class Cli:
-    """What a command is handed: its streams and the settings of this call."""
+    """The first argument of a command: its streams and the settings of this call."""
 
     out: Output
     data_dir: str | None = None
@@ -87,7 +87,7 @@ class Cli:
         return self.settings_with()
 
     def settings_with(self, **flags: object) -> Settings:
-        """The settings with some flags of the command itself; None: not given."""
+        """The settings with some flags of the command itself; None means not given."""
         if self.data_dir is not None and self.database_url is not None:
             raise InvalidInput(
                 "--data-dir and --database-url name two different databases",
@@ -98,13 +98,13 @@ class Cli:
             os.environ[base_settings.CONFIG] = str(self.config)
         loaded = base_settings.load(named | self._log_level() | flags, file=self.config)
         if self.data_dir is not None:
-            # A folder that was named means the embedded server, whatever the environment says.
+            # A folder that is given means the embedded server, whatever the environment has.
             embedded = {"database_url": None, "admin_url": None, "listen_url": None}
             loaded = dataclasses.replace(loaded, **embedded, pooled=False)  # type: ignore[arg-type]
         return loaded
 
     def try_(self, *words: str) -> str:
-        """A command to try next, as it has to be typed here."""
+        """A command to try next, as it must be typed here."""
         folder = [] if self.data_dir is None else ["--data-dir", self.data_dir]
         return " ".join([program(), *words, *(shlex.quote(word) for word in folder)])
 
@@ -124,7 +124,7 @@ def group(parent: typer.Typer, name: str, about: str) -> typer.Typer:
 
 
 def command(app: typer.Typer, name: str | None = None) -> Callable[[F], F]:
-    """Register a function as a command; it is handed a `Cli`, if that is what it takes first."""
+    """Register a function as a command; it gets a `Cli` if that is its first parameter."""
 
     def decorate(function: F) -> F:
         made = _adapted(function)
@@ -135,7 +135,7 @@ def command(app: typer.Typer, name: str | None = None) -> Callable[[F], F]:
 
 
 def callback(app: typer.Typer, function: F) -> None:
-    """Register what runs before every command, with the shared options beside its own."""
+    """Register a function that runs before every command, with the shared options added."""
     own = inspect.signature(function, eval_str=True).parameters.values()
 
     def run(ctx: typer.Context, **values: object) -> None:
@@ -159,7 +159,7 @@ def _adapted(function: Callable[..., None]) -> Callable[..., None]:
         _run(cli, functools.partial(function, *([cli] if takes_cli else []), **values))
 
     run.__name__, run.__doc__ = function.__name__, function.__doc__
-    # Listed once, in the help of the program itself: here they would hide the command's own.
+    # Listed once, in the help of the program: here they would hide the command's own options.
     _declare(run, [*own[takes_cli:], *_shared(hidden=True)])
     return run
 
@@ -175,7 +175,7 @@ def _shared(*, hidden: bool) -> Iterator[inspect.Parameter]:
 
 
 def _declare(run: Callable[..., None], parameters: list[inspect.Parameter]) -> None:
-    """Give a function that takes anything the signature that Typer is to read."""
+    """Give a function with `**kwargs` the signature that Typer reads."""
     named = [_parameter(p.name, p.annotation, p.default) for p in parameters]
     signature = inspect.Signature(
         [_parameter("ctx", typer.Context, inspect.Parameter.empty), *named]
@@ -219,7 +219,7 @@ def program() -> str:
 
 
 def report(cli: Cli, error: Exception) -> OstinatoError:
-    """Say what went wrong, and return it as an error of ours."""
+    """Report an error, and return it as an error of ours."""
     if cli.debug:
         traceback.print_exception(error, file=sys.stderr)
     if isinstance(error, OstinatoError | psycopg.Error):

@@ -1,4 +1,4 @@
-"""Finding an `App` by its name, and saying what was tried when it is not there."""
+"""Finds an `App` by its name; an error says what was tried."""
 
 import difflib
 import importlib

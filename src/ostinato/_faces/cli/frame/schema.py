@@ -1,6 +1,6 @@
 """The whole schema of this installation: the engine's, and that of every application.
 
-Functions, because most commands need none of it, and the applications take long to import.
+These are functions, because most commands do not need it, and applications take long to import.
 """
 
 from functools import cache

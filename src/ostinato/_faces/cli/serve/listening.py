@@ -1,4 +1,4 @@
-"""Sockets to listen on, and a server on one of them until it is told to stop."""
+"""Opens sockets to listen on, and serves the API on one of them until it is stopped."""
 
 import asyncio
 import errno
@@ -23,7 +23,7 @@ ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - how such an add
 
 
 def listen(host: str, port: int, *, what: str = "the API") -> socket.socket:
-    """A socket that listens; port 0 is any free one."""
+    """Open a socket that listens; port 0 means any free port."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         made = socket.create_server(address[:2], family=family, backlog=BACKLOG)
@@ -49,12 +49,12 @@ def listen(host: str, port: int, *, what: str = "the API") -> socket.socket:
 
 
 def adopted(fd: int) -> socket.socket:
-    """The socket that a supervisor listens on and handed down."""
+    """The socket that the supervisor listens on and passed to this process."""
     return socket.socket(fileno=fd)
 
 
 def url_of(sock: socket.socket) -> str:
-    """Where a socket that listens is reached from this machine."""
+    """The URL of a listening socket, from this machine."""
     host, port = sock.getsockname()[:2]
     host = ANYWHERE.get(host, host)
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
@@ -70,7 +70,7 @@ def event_loop() -> asyncio.AbstractEventLoop:
 
 
 def config_of(app: "FastAPI", drain_seconds: float) -> uvicorn.Config:
-    """How the API is served: it writes its own log lines, and finishes what it is at."""
+    """The configuration of the server: it writes its own log, and finishes running requests."""
     return uvicorn.Config(
         app,
         ws="none",
@@ -88,7 +88,7 @@ async def serve(
     stop: Stop,
     on_started: Callable[[], None],
 ) -> None:
-    """Serve on a socket until told to stop; then accept nothing more, and finish what runs."""
+    """Serve on a socket until `stop`; then accept nothing more, and finish running requests."""
     server = _Server(config, on_started)
 
     async def watch() -> None:
@@ -103,7 +103,7 @@ async def serve(
 
 
 class _Server(uvicorn.Server):
-    """A server whose signals are somebody else's, and that says when it has started."""
+    """A server that leaves signals to the process, and reports when it has started."""
 
     def __init__(self, config: uvicorn.Config, on_started: Callable[[], None]) -> None:
         super().__init__(config)
@@ -115,6 +115,6 @@ class _Server(uvicorn.Server):
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and say so."""
+        """Start, and report it."""
         await super().startup(sockets)
         self._on_started()
