@@ -170,7 +170,7 @@ class Supervisor:
             self._send(slot.process, signal.SIGTERM)
         hearing = asyncio.create_task(self._hear(slot, ours))
         code = await slot.process.wait()
-        # Processes that its handlers forked may keep the line open: its last report comes soon or never.
+        # What its handlers forked may keep the line open: its last report comes soon or never.
         await asyncio.wait({hearing}, timeout=LAST_WORDS_SECONDS)
         hearing.cancel()
         slot.process = None
