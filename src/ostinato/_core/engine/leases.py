@@ -267,7 +267,7 @@ def _answered(name: str, tenant: str | None, row: tuple[Any, ...]) -> Lease:
     acquired, token, attempt, held_by, since, until, lifetime, held_job, held_attempt = row
     if acquired:
         return Lease(name, tenant, token, attempt, until, lifetime)
-    whose = held_by or "somebody who just gives it back"
+    whose = held_by or "a holder that is just releasing it"
     raise LeaseHeld(
         f"lease {name!r} is held by {whose}{_until(until)}",
         name=name,

@@ -107,7 +107,7 @@ class IssuerKeys:
         if not self._keys:
             raise NoAnswer(
                 f"the keys of the issuer are not known: {self._trouble}",
-                hint="Try again; whoever runs the server checks oidc_issuer and oidc_keys_url.",
+                hint="Try again; the operator should check oidc_issuer and oidc_keys_url.",
                 retry_after=int(RETRY_SECONDS),
             )
         found = self._pick(kid, algorithm)

@@ -55,11 +55,11 @@ async def _redrive(system: System, flow: dict[str, str]) -> None:
     await _in_state(system, poison, "dead")
     groups = (await system.call("GET", f"{API}/dead-letters/groups")).json()["items"]
     mine = next((group for group in groups if group["example_job_id"] == poison), None)
-    system.check("a job that no retry can mend is a dead letter with its cause", mine, groups)
+    system.check("a job that no retry can fix is a dead letter with its cause", mine, groups)
     wanted = {"kind": "tour.poison", "signature": (mine or {})["signature"]}
     preview = (await system.call("POST", f"{API}/jobs/redrive", json=wanted)).json()
     system.check(
-        "a redrive only counts, unless it is told to",
+        "a redrive only counts unless asked to run",
         (preview["matching"], preview["redriven"]) == (1, 0),
         preview,
     )

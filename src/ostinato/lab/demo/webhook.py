@@ -59,7 +59,7 @@ async def _tell(system: System, kind: str) -> None:
                 correlation_id=f"demo-{system.run}",
             ),
         )
-    system.proved("an event is told in the caller's transaction")
+    system.proved("an event is emitted in the caller's transaction")
 
 
 async def _look(system: System, name: str, receiver: str) -> None:

@@ -93,6 +93,6 @@ def _broken(path: str, error: Exception) -> NotConfigured:
     return NotConfigured(
         f"--app {path}: importing it failed: {type(error).__name__}: {error}"
         f" ({last.filename}, line {last.lineno})",
-        hint="Mend the module; --debug shows the whole traceback.",
+        hint="Fix the module; --debug shows the whole traceback.",
         app=path,
     )
