@@ -13,9 +13,11 @@ from ostinato._core.engine.observe import PREFIX, Figure
 from ostinato._core.runtime.observe import figures
 from ostinato._core.runtime.observe.figures import Shown
 from ostinato._faces.cli.frame import attach
-from ostinato._faces.cli.frame.command import Cli, command
+from ostinato._faces.cli.frame.command import Cli
 from ostinato._faces.cli.frame.loading import INSTALLED, load_apps
+from ostinato._faces.cli.frame.options import AppPaths
 from ostinato._faces.cli.frame.output import table
+from ostinato._faces.cli.frame.verbs import commands
 
 __all__ = ["register"]
 
@@ -26,10 +28,7 @@ def metrics(
     prometheus: Annotated[
         bool, typer.Option("--prometheus", help="Print the page that Prometheus reads.")
     ] = False,
-    app: Annotated[
-        list[str],
-        typer.Option("--app", metavar="MODULE:APP", help="An app of yours; may be repeated."),
-    ] = [],  # noqa: B006 - Typer copies it
+    app: AppPaths = [],  # noqa: B006 - Typer copies it
 ) -> None:
     """Show the engine's figures (depth and age of queues, workers, dead rows) and those of apps.
 
@@ -63,6 +62,4 @@ def _of_apps(shown: Shown) -> Iterator[Figure]:
                 yield Figure(metric.name.removeprefix(PREFIX), " ".join(labels), value)
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    command(app)(metrics)
+register = commands(metrics)
