@@ -10,9 +10,18 @@
 
 `once_outside` is for work outside of the database. `canonical` and `sha256` are the text and the
 fingerprint that requests are compared by (RFC 8785). The guide is `docs/idempotency.md`.
+An application that keeps keys longer than the engine does stores the fields of its fingerprint
+beside its own row, and `differing` names those that are not the same.
 """
 
-from ostinato._core.base.canonical import Declaration, Fingerprint, canonical, parse, sha256
+from ostinato._core.base.canonical import (
+    Declaration,
+    Fingerprint,
+    canonical,
+    differing,
+    parse,
+    sha256,
+)
 from ostinato._core.engine.idempotency import (
     Answer,
     Decision,
@@ -43,6 +52,7 @@ __all__ = [
     "abandon",
     "begin",
     "canonical",
+    "differing",
     "finish",
     "once",
     "once_outside",

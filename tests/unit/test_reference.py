@@ -54,8 +54,8 @@ def test_every_public_name_is_on_the_python_page_and_no_private_place() -> None:
 def test_a_function_is_shown_as_it_is_written_and_entered() -> None:
     page = python.page()
 
-    written = "reason: str = 'cancelled by request'"
-    assert f"async def cancel(conn: AsyncConnection, job_id: int, {written}) -> State\n" in page
+    assert "async def ring(conn: AsyncConnection, queue: str) -> bool\n" in page
+    assert "reason: str = 'cancelled by request'" in page
     assert "with flow(*, tenant: str | None = None, correlation: str | None = None) -> Flow" in page
     assert "- `poll_seconds: float = 1.5`: Longest time between two looks" in page
 

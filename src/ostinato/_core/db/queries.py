@@ -65,7 +65,9 @@ class Queries:
         found = await self.rows(conn, name, **values)
         if len(found) != 1:
             raise NotFound(
-                f"The statement {name} gave {len(found)} rows instead of one.", statement=name
+                f"The statement {name} gave {len(found)} rows instead of one.",
+                hint="Run one that may find nothing with `first`.",
+                statement=name,
             )
         return found[0]
 

@@ -138,12 +138,13 @@ async def database(settings: Settings, out: Output) -> AsyncIterator[Database]:
 
 @asynccontextmanager
 async def serving(
-    settings: Settings, out: Output, *, migrated: bool = True, watched: bool = False
+    cli: Cli, settings: Settings, *, migrated: bool = True, watched: bool = False
 ) -> AsyncIterator[Database]:
     """The database to work with. An embedded one is made if need be, and migrated.
 
     When it is `watched`, a server that dies meanwhile is started again.
     """
+    out = cli.out
     if settings.database_url is not None:
         yield Database.configured(settings)
         return
@@ -157,7 +158,7 @@ async def serving(
     try:
         if migrated:
             await install(
-                server.admin_url, app_components(), retention_days=settings.retention_days
+                server.admin_url, app_components(cli.apps), retention_days=settings.retention_days
             )
         yield Database.embedded(server)
     finally:

@@ -19,8 +19,7 @@ from ostinato._core.runtime.observe.figures import figures_of
 from ostinato._faces.cli.frame import attach, words
 from ostinato._faces.cli.frame.command import Cli
 from ostinato._faces.cli.frame.listing import Columns, details
-from ostinato._faces.cli.frame.loading import INSTALLED, load_apps
-from ostinato._faces.cli.frame.options import AppPaths, argument, flag, option
+from ostinato._faces.cli.frame.options import argument, flag, option
 from ostinato._faces.cli.frame.verbs import commands
 
 __all__ = ["board", "declared", "register"]
@@ -107,20 +106,20 @@ def try_(
         )
 
 
-def rules(cli: Cli, *, app: AppPaths = []) -> None:  # noqa: B006 - Typer copies it
+def rules(cli: Cli) -> None:
     """Print the alerts as a file of rules for Prometheus; no database is asked.
 
     Example: `ostinato alerts rules > rules.yml`
     """
-    cli.out.plain(prometheus_rules(declared(load_apps([INSTALLED, *app]))).rstrip("\n"))
+    cli.out.plain(prometheus_rules(declared(cli.apps)).rstrip("\n"))
 
 
-def dashboard(cli: Cli, *, app: AppPaths = []) -> None:  # noqa: B006 - Typer copies it
+def dashboard(cli: Cli) -> None:
     """Print a dashboard of all metrics for Grafana, to be imported there.
 
     Example: `ostinato alerts dashboard > ostinato.json`
     """
-    cli.out.plain(board(load_apps([INSTALLED, *app])).rstrip("\n"))
+    cli.out.plain(board(cli.apps).rstrip("\n"))
 
 
 def board(apps: Sequence[App]) -> str:
