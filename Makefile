@@ -51,12 +51,15 @@ reference: .venv/ready ## write docs/reference and deploy from the declared erro
 snapshot: .venv/ready ## write the schema snapshot that the tests and reviews compare with
 	@$(BIN)/python -m tests.snapshot
 
-# One command per file, because dev.lock is compiled on top of run.lock.
+# One command per file, because dev.lock is compiled on top of run.lock. Extras name each other as
+# ostinato[…], which pip-compile takes for a package to lock: that one is taken out again.
 LOCK := $(BIN)/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-header \
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
 lock: .venv/ready ## write requirements/*.lock anew (ARGS="--upgrade" for newer versions)
-	$(LOCK) $(ARGS) --output-file requirements/run.lock pyproject.toml
+	$(LOCK) $(ARGS) --extra all --output-file requirements/run.lock pyproject.toml
+	@sed -i.was '/^# WARNING: pip install will require/,/^    # via/d' requirements/run.lock
+	@rm requirements/run.lock.was
 	$(LOCK) $(ARGS) --output-file requirements/dev.lock requirements/dev.in
 
 clean: ## remove what was built, the caches and .venv; data in .ostinato stays

@@ -17,6 +17,8 @@ them: `ostinato.jobs`, `.steps`, `.outbox`, `.webhooks`, `.idempotency`, `.lease
 time.
 """
 
+import typing as _typing
+
 from ostinato._core.base.backoff import Retry
 from ostinato._core.base.errors import (
     CommitUnknown,
@@ -33,7 +35,9 @@ from ostinato._core.runtime.client import Client, connect
 from ostinato._core.runtime.handlers.app import App
 from ostinato._core.runtime.handlers.context import Context, SyncContext
 from ostinato._core.runtime.handlers.outcomes import Cancel, Done, Snooze
-from ostinato._core.runtime.worker.worker import Worker
+
+if _typing.TYPE_CHECKING:
+    from ostinato._core.runtime.worker.worker import Worker
 
 __all__ = [
     "App",
@@ -57,3 +61,13 @@ __all__ = [
     "Worker",
     "connect",
 ]
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name for one that is there
+
+    def __getattr__(name: str) -> object:
+        """Import `Worker` when it is asked for: programs that only add jobs need none of it."""
+        if name != "Worker":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from ostinato._core.runtime.worker.worker import Worker  # noqa: PLC0415 - see above
+
+        return Worker

@@ -25,13 +25,13 @@ from ostinato._core.base.metrics import (
     ENGINE_GAUGES,
     QUEUE_DEAD,
     QUEUE_READY,
-    Collector,
     Counter,
     Gauge,
     Histogram,
     Metric,
     Recorder,
 )
+from ostinato._core.base.prometheus import Collector
 from ostinato._core.base.redact import MASK, redact, redact_value
 from ostinato._core.runtime.observe.checkup import Checkup, Trouble
 from ostinato._core.runtime.observe.figures import Figures

@@ -54,7 +54,8 @@ def test_the_front_is_exactly_what_can_be_imported() -> None:
         if not name.startswith("_") and not isinstance(value, ModuleType)
     }
 
-    assert reachable == set(NAMES)
+    assert reachable <= set(NAMES)
+    assert all(hasattr(ostinato, name) for name in NAMES)
 
 
 def test_the_public_modules_are_those_without_an_underscore() -> None:

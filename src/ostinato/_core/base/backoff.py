@@ -65,7 +65,7 @@ class Retry:
 
 
 def next_delay(policy: Retry, failures: int, rng: Random) -> float | None:
-    """Seconds until the next attempt after `failures` failed ones, or None: no more attempts."""
+    """Seconds until the next attempt after `failures` failed ones; None means no more attempts."""
     if failures >= policy.max_attempts:
         return None
     delay = _plain_delay(policy, max(failures, 1))

@@ -1,7 +1,7 @@
 """Schedules: jobs that are added again and again at local times, each slot once.
 
     await schedules.upsert(conn, Schedule(
-        "round-7", "rounds.open", at_time=time(14, 30), zone="Europe/Paris", args={"group_id": 7},
+        "bill-7", "billing.send", at_time=time(14, 30), zone="Europe/Paris", args={"customer": 7},
     ))
 
 Every function works in the transaction of the connection it is given. The logic is in
@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
 from typing import Any, Literal
 
-from cronsim import CronSim, CronSimError
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
@@ -61,7 +60,7 @@ MAX_ARGS_BYTES = 260_000
 UPSERT_SECONDS = 60.0
 SET = 5_000
 PAGE = 50
-MIDNIGHT = datetime(2026, 1, 1, tzinfo=UTC)  # any time will do: only the text is looked at
+CRON_FIELDS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,13 +300,11 @@ def document(schedule: Schedule) -> dict[str, Any]:
 
 
 def _check_cron(cron: str) -> None:
-    """Refuse a text that no cron knows, where it is written; the database is stricter still."""
-    try:
-        CronSim(cron, MIDNIGHT)
-    except CronSimError as error:
+    """Refuse what is no cron text at all where it is written; the database reads the fields."""
+    if (found := len(cron.split())) != CRON_FIELDS:
         raise InvalidInput(
-            f"cron text {cron!r} cannot be read: {error}",
+            f"cron text {cron!r} cannot be read: it has {found} fields, not {CRON_FIELDS}",
             hint="Write minute, hour, day of the month, month and day of the week:"
             " 30 8 * * MON-FRI.",
             cron=cron,
-        ) from None
+        )

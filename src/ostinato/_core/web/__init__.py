@@ -2,3 +2,7 @@
 
 Below the applications, because they use it; `api` puts the routers together.
 """
+
+from ostinato._core.base.extras import need
+
+need("api", "ostinato.web")

@@ -17,12 +17,12 @@ from fastapi import Depends, Request
 from psycopg import AsyncConnection
 
 from ostinato._core.base.errors import Unauthenticated
-from ostinato._core.base.settings import Loadable
+from ostinato._core.base.sections import Section
 from ostinato._core.runtime.client import Client
 
 __all__ = ["Authenticate", "Caller", "Who", "authenticated", "client_of"]
 
-L = TypeVar("L", bound=Loadable)
+L = TypeVar("L", bound=Section)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,8 @@
 
 from fastapi import Request, Response
 
-from ostinato._core.base import metrics
 from ostinato._core.base.errors import DatabaseUnavailable
+from ostinato._core.base.prometheus import render
 from ostinato._core.engine import observe
 from ostinato._core.runtime.observe import figures
 from ostinato._core.web.routes import Router
@@ -29,5 +29,5 @@ async def show_metrics(request: Request) -> Response:
     async with parts.client.connection() as conn:
         engine = await observe.record(conn)
         theirs = await figures.ask(conn, parts.apps, parts.recorder)
-    page = metrics.render([engine, *theirs.recorders, parts.recorder], theirs.metrics)
+    page = render([engine, *theirs.recorders, parts.recorder], theirs.metrics)
     return Response(page, media_type=MEDIA_TYPE)

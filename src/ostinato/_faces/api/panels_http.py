@@ -24,7 +24,7 @@ AppName = Annotated[
         min_length=1,
         max_length=MAX_NAME,
         description="The name of an application.",
-        examples=["enrichment"],
+        examples=["billing"],
     ),
 ]
 
@@ -43,27 +43,27 @@ class TableView(View):
     type: Literal["table"] = "table"
     title: str = Field(examples=["Sources"])
     columns: list[str] = Field(examples=[["source", "state"]])
-    rows: list[list[Cell]] = Field(examples=[[["INPI_RNE", "ok"]]])
+    rows: list[list[Cell]] = Field(examples=[[["bank", "ok"]]])
 
 
 class PanelView(View):
     """A panel: its title, and what is in it, from top to bottom."""
 
-    title: str = Field(examples=["Enrichment"])
+    title: str = Field(examples=["Billing"])
     blocks: list[Annotated[CountsView | TableView, Field(discriminator="type")]]
 
 
 class AppPanels(View):
     """The panels of an application."""
 
-    app: str = Field(examples=["enrichment"])
+    app: str = Field(examples=["billing"])
     panels: list[PanelView]
 
 
 class PanelApps(View):
     """The applications that have panels."""
 
-    items: list[str] = Field(examples=[["enrichment"]])
+    items: list[str] = Field(examples=[["billing"]])
 
 
 @router.get("/panels", needs=ENGINE_READ)

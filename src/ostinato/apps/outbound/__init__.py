@@ -21,6 +21,12 @@ APP: Final = App(
         Queue("outbound_sms", key_rate=Rate(10, 1)),
         Queue("outbound_email", key_rate=Rate(20, 1)),
     ),
+    jobs=(
+        "ostinato.apps.outbound.coop.jobs",
+        "ostinato.apps.outbound.jobs",
+        "ostinato.apps.outbound.round_notices",
+    ),
+    settings="ostinato.apps.outbound.settings:OutboundSettings",
     http="ostinato.apps.outbound.http:router",
     sql="ostinato.apps.outbound.schema:COMPONENT",
     sandbox="ostinato.apps.outbound.sandbox:Providers",
@@ -29,8 +35,8 @@ APP: Final = App(
     panels=("ostinato.apps.outbound.panel:PANEL",),
     doctor="ostinato.apps.outbound.checkup:CHECKUP",
     alerts=ALERTS,
+    machines=(
+        "ostinato.apps.outbound.machine:MESSAGE",
+        "ostinato.apps.outbound.machine:CONSENT",
+    ),
 )
-
-from ostinato.apps.outbound import jobs as _jobs  # noqa: E402, F401 - as above
-from ostinato.apps.outbound import round_notices as _rounds  # noqa: E402, F401 - as above
-from ostinato.apps.outbound.coop import jobs as _coop  # noqa: E402, F401 - as above

@@ -9,11 +9,6 @@ __all__ = ["CHECKUP", "troubles"]
 PREFIX = "OSTINATO_OUTBOUND_"
 
 
-def look() -> list[Trouble]:
-    """The troubles of this process's settings."""
-    return troubles(OutboundSettings.load())
-
-
 def troubles(settings: OutboundSettings) -> list[Trouble]:
     """Find what is missing beside what is set."""
     used = [each for each in PROVIDERS.values() if each.is_set_up(settings)]
@@ -27,4 +22,4 @@ def troubles(settings: OutboundSettings) -> list[Trouble]:
     return [Trouble(problem, f"Set {PREFIX}{name}.") for problem, name in missing]
 
 
-CHECKUP = Checkup(look)
+CHECKUP = Checkup(lambda settings: troubles(settings.section(OutboundSettings)))

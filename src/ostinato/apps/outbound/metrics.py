@@ -11,9 +11,9 @@ from typing import Any, Final
 import prometheus_client
 
 from ostinato.apps.outbound import store
-from ostinato.observe import Collector, Figures, Gauge, Recorder, dashboard
+from ostinato.observe import Collector, Figures, Gauge, Recorder
 
-__all__ = ["FIGURES", "METRICS", "board", "record", "render"]
+__all__ = ["FIGURES", "METRICS", "record", "render"]
 
 PREFIX: Final = "ostinato_outbound_"
 
@@ -76,10 +76,3 @@ def _recorded(figures: Iterable[dict[str, Any]]) -> Recorder:
         gauge = known[each["name"]]
         recorder.set(gauge, each["value"] or 0.0, *((each["label"] or "",) if gauge.labels else ()))
     return recorder
-
-
-def board() -> str:
-    """The dashboard for Grafana."""
-    made = dashboard(OF_ALL)
-    named = made.replace('"uid": "ostinato"', '"uid": "ostinato-outbound"', 1)
-    return named.replace('"title": "Ostinato"', '"title": "Ostinato: outbound messages"', 1)

@@ -7,11 +7,13 @@ __all__ = ["APP"]
 
 APP = App(
     "rounds",
+    jobs="ostinato.apps.rounds.jobs",
+    settings="ostinato.apps.rounds.settings:RoundsSettings",
+    commands="ostinato.apps.rounds.commands:register",
     http="ostinato.apps.rounds.http:router",
     sql="ostinato.apps.rounds.schema:COMPONENT",
     demo="ostinato.apps.rounds.demo:SCENARIO",
     metrics="ostinato.apps.rounds.metrics:FIGURES",
     alerts=ALERTS,
+    machines=("ostinato.apps.rounds.machine:ROUND",),
 )
-
-from ostinato.apps.rounds import jobs  # noqa: E402, F401 - registers kinds and schedules

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from ostinato import commands
 from ostinato.commands import Cli, command, table
+from ostinato.commands import group as group_of
 
 __all__ = ["register"]
 
@@ -71,6 +72,6 @@ def next_(
     cli.out.show(document, Group(head, "", shown))
 
 
-def register(app: typer.Typer) -> None:
+def register(root: typer.Typer) -> None:
     """Add the commands."""
-    command(app, "next")(next_)
+    command(group_of(root, "rounds", "When the rounds of a group open."), "next")(next_)

@@ -24,8 +24,9 @@ from ostinato._core.engine.outbox import NewEvent
 from ostinato._core.engine.schedules import Schedule
 from ostinato._core.runtime.client import Client
 from ostinato._core.runtime.database import Database
+from ostinato._faces.cli.serve.lab import DemoKey
 
-__all__ = ["TENANT", "DemoKey", "Place", "forget", "key_path", "prepare", "recall", "remember"]
+__all__ = ["TENANT", "Place", "forget", "key_path", "prepare", "recall", "remember"]
 
 TENANT = "demo"
 SUBJECT = "demo"
@@ -35,18 +36,6 @@ PLACE_FILE = "demo.json"
 FOR_A_YEAR = 365 * 86_400.0
 WELCOME = "demo-welcome"
 ORDERS = ((1, "placed"), (1, "paid"), (2, "placed"))
-
-
-@dataclass(frozen=True, slots=True)
-class DemoKey:
-    """The key of the demo, and whether it was made just now."""
-
-    path: Path
-    text: str
-    is_new: bool
-
-    def __repr__(self) -> str:
-        return f"DemoKey(path={self.path!r}, is_new={self.is_new})"
 
 
 @dataclass(frozen=True, slots=True)

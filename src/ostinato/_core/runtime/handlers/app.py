@@ -13,6 +13,7 @@ calls it.
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
 from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, Unpack, overload
 
 from ostinato._core.base.alerts import Alert
@@ -26,6 +27,7 @@ from ostinato._core.runtime.handlers.declared import Times, declared
 from ostinato._core.runtime.handlers.deliver import event_job
 from ostinato._core.runtime.handlers.events import Envelope, EventKind, Subscriber, Types
 from ostinato._core.runtime.handlers.kinds import Handler, JobKind
+from ostinato._core.runtime.named import named
 
 __all__ = ["App"]
 
@@ -39,9 +41,12 @@ class App:
     """A named set of kinds of jobs, and the limits of the queues that they use.
 
     What else an application brings is named as "module:NAME" and imported only by who needs it:
-    `http` its router, `sql` its part of the schema, `sandbox` its stand-in for the outside world,
-    `demo` its scenario, `metrics` its figures for Prometheus, `panels` what the console shows,
-    `doctor` what it needs on this machine.
+    `settings` the class of its settings, `commands` the function that adds its commands, `http` its
+    router, `sql` its part of the schema, `metrics` its figures for Prometheus, `panels` what the
+    console shows, `doctor` what it needs on this machine, `machines` its state machines, `sandbox`
+    its stand-in for the outside world, `demo` its scenario; `alerts`, too, may be the name of a
+    tuple. `jobs` names the modules that declare its kinds, events and schedules, so that importing
+    the App itself stays cheap.
     """
 
     def __init__(
@@ -49,7 +54,10 @@ class App:
         name: str,
         *,
         queues: Sequence[Queue] = (),
-        alerts: Sequence[Alert] = (),
+        alerts: Sequence[Alert] | str = (),
+        jobs: str | Sequence[str] = (),
+        settings: str | None = None,
+        commands: str | None = None,
         http: str | None = None,
         sql: str | None = None,
         sandbox: str | None = None,
@@ -57,6 +65,7 @@ class App:
         metrics: str | None = None,
         panels: Sequence[str] = (),
         doctor: str | None = None,
+        machines: Sequence[str] = (),
     ) -> None:
         if not _NAME.fullmatch(name):
             raise InvalidInput(
@@ -65,6 +74,8 @@ class App:
             )
         self.name = name
         self.queues = tuple(queues)
+        self.settings = settings
+        self.commands = commands
         self.http = http
         self.sql = sql
         self.sandbox = sandbox
@@ -72,22 +83,33 @@ class App:
         self.metrics = metrics
         self.panels = tuple(panels)
         self.doctor = doctor
+        self.machines = tuple(machines)
+        self._jobs = (jobs,) if isinstance(jobs, str) else tuple(jobs)
         self._kinds: dict[str, JobKind[Any]] = {}
         self._schedules: dict[str, Schedule] = {}
         self._events: dict[tuple[str, int], EventKind[Any]] = {}
         self._subscribers: dict[str, Subscriber] = {}
         self._alerts: dict[str, Alert] = {}
-        for alert in alerts:
+        self._more_alerts = alerts if isinstance(alerts, str) else None
+        for alert in () if isinstance(alerts, str) else alerts:
             self.alert(alert)
+
+    def load(self) -> None:
+        """Import the modules that declare its jobs; whoever asks for one of them does so too."""
+        # One that is being imported, by this thread, is there already as far as it has come.
+        for module in self._jobs:
+            import_module(module)
 
     @property
     def kinds(self) -> Mapping[str, JobKind[Any]]:
         """The kinds by their full names, such as "billing.send_invoice"."""
+        self.load()
         return self._kinds
 
     @property
     def schedules(self) -> Sequence[Schedule]:
         """The schedules that are part of the app."""
+        self.load()
         return tuple(self._schedules.values())
 
     def schedule(
@@ -151,6 +173,11 @@ class App:
     @property
     def alerts(self) -> Sequence[Alert]:
         """What the app wants watched."""
+        self.load()
+        if self._more_alerts is not None:
+            place, self._more_alerts = self._more_alerts, None
+            for alert in named(place, tuple):
+                self.alert(alert)
         return tuple(self._alerts.values())
 
     def alert(self, alert: Alert) -> Alert:
@@ -170,11 +197,13 @@ class App:
     @property
     def events(self) -> Sequence[EventKind[Any]]:
         """The types of events that the app tells."""
+        self.load()
         return tuple(self._events.values())
 
     @property
     def subscribers(self) -> Mapping[str, Subscriber]:
         """The subscriptions that the app handles, by name."""
+        self.load()
         return self._subscribers
 
     @overload
@@ -255,6 +284,7 @@ class App:
         **envelope: Unpack[Envelope],
     ) -> int:
         """Tell an event by the name of its type, which must be declared, and return its id."""
+        self.load()
         kind = self._events.get((name, version))
         if kind is None:
             known = ", ".join(f"{key} ({number})" for key, number in self._events)
@@ -266,7 +296,7 @@ class App:
 
     def __getitem__(self, kind: str) -> JobKind[Any]:
         try:
-            return self._kinds[kind]
+            return self.kinds[kind]
         except KeyError:
             raise NotFound(
                 f"app {self.name!r} has no kind {kind!r}",

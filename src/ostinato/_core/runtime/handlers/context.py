@@ -25,7 +25,8 @@ from psycopg import AsyncConnection, Connection
 from ostinato._core.base.errors import InvalidInput
 from ostinato._core.base.flow import Flow
 from ostinato._core.base.log import FilteringBoundLogger, get_logger
-from ostinato._core.base.settings import Loadable, Settings
+from ostinato._core.base.sections import Section
+from ostinato._core.base.settings import Settings
 from ostinato._core.base.signature import storable
 from ostinato._core.engine import claims
 from ostinato._core.engine import steps as engine_steps
@@ -40,7 +41,7 @@ __all__ = ["Context", "Services", "SyncContext", "Token"]
 P = ParamSpec("P")
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
-L = TypeVar("L", bound=Loadable)
+L = TypeVar("L", bound=Section)
 
 NOTE_LENGTH = 1000
 

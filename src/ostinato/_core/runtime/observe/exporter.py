@@ -13,7 +13,8 @@ import prometheus_client
 
 from ostinato._core.base.errors import NotConfigured
 from ostinato._core.base.log import get_logger
-from ostinato._core.base.metrics import WORKER_METRICS, Collector, Recorder
+from ostinato._core.base.metrics import WORKER_METRICS, Recorder
+from ostinato._core.base.prometheus import Collector
 
 __all__ = ["Exporter"]
 

@@ -24,7 +24,7 @@ from ostinato._core.runtime.worker.loop import FOREVER, Loop
 __all__ = ["Claimer"]
 
 HOT_FOR_SECONDS = 0.1
-HOT_SECONDS = 0.0009  # the event loop rounds up to whole milliseconds: this is one, 0.0012 is two
+HOT_SECONDS = 0.0009  # the event loop waits whole milliseconds: this is one, 0.0012 is two
 HOT_PATIENCE_SECONDS = 0.01
 HELD_BACK_SECONDS = 0.2
 SILENT_SECONDS = 0.05

@@ -86,7 +86,7 @@ def names_of(module: str) -> list[str]:
 @cache
 def find(module: str, name: str) -> Entry:
     """The definition of a name, also through the modules that hand it on."""
-    body = parsed(module).body
+    body = list(_statements(parsed(module)))
     for position, node in enumerate(body):
         if isinstance(node, ast.ImportFrom):
             for alias in node.names:
@@ -97,6 +97,16 @@ def find(module: str, name: str) -> Entry:
         if isinstance(node, ast.Assign | ast.AnnAssign) and name in (found := _assigned(node)):
             return Entry(module, name, found[name], _text_behind(body, position))
     raise LookupError(f"{module} has no {name}")
+
+
+def _statements(module: ast.Module) -> Iterator[ast.stmt]:
+    """The statements of a module, with those that only type checkers read."""
+    for node in module.body:
+        match node:
+            case ast.If(ast.Name("TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING")):
+                yield from node.body
+            case _:
+                yield node
 
 
 def _imported(module: str, name: str) -> Entry:

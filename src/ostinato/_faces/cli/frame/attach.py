@@ -6,8 +6,9 @@ import signal
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
+from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import typer
 from psycopg import AsyncConnection
@@ -17,6 +18,7 @@ from ostinato._core.base.errors import DatabaseUnavailable, EmbeddedError, NotCo
 from ostinato._core.base.settings import Settings
 from ostinato._core.db import embedded, pool
 from ostinato._core.db.pool import conninfo
+from ostinato._core.engine import clock
 from ostinato._core.engine.schema import install
 from ostinato._core.runtime.database import Database
 from ostinato._faces.cli.frame.command import Cli
@@ -24,22 +26,52 @@ from ostinato._faces.cli.frame.document import keep_json_raw
 from ostinato._faces.cli.frame.output import Output
 from ostinato._faces.cli.frame.schema import app_components
 
-__all__ = ["answering", "ask", "connection", "data_folder", "database", "named", "run", "serving"]
+__all__ = [
+    "answering",
+    "ask",
+    "ask_at",
+    "connection",
+    "data_folder",
+    "database",
+    "named",
+    "run",
+    "serving",
+]
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 RETRY_SECONDS = 0.25
 WATCH_SECONDS = 1.0
 
 
-def ask(cli: Cli, work: Callable[[AsyncConnection[Any]], Awaitable[T]]) -> T:
+def ask(
+    cli: Cli,
+    work: Callable[Concatenate[AsyncConnection[Any], P], Awaitable[T]],
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> T:
     """Do some work on a connection of a worker's role, and return what came of it."""
 
     async def asked() -> T:
         async with connection(cli) as conn:
-            return await work(conn)
+            return await work(conn, *args, **kwargs)
 
     return run(asked())
+
+
+def ask_at(
+    cli: Cli,
+    work: Callable[Concatenate[AsyncConnection[Any], P], Awaitable[T]],
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> tuple[T, datetime]:
+    """Do as `ask` does, and return beside it the database's time, which ages are counted from."""
+
+    async def timed(conn: AsyncConnection[Any]) -> tuple[T, datetime]:
+        return await work(conn, *args, **kwargs), await clock.now(conn)
+
+    return ask(cli, timed)
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
@@ -106,12 +138,13 @@ async def database(settings: Settings, out: Output) -> AsyncIterator[Database]:
 
 @asynccontextmanager
 async def serving(
-    settings: Settings, out: Output, *, migrated: bool = True, watched: bool = False
+    cli: Cli, settings: Settings, *, migrated: bool = True, watched: bool = False
 ) -> AsyncIterator[Database]:
     """The database to work with. An embedded one is made if need be, and migrated.
 
     When it is `watched`, a server that dies meanwhile is started again.
     """
+    out = cli.out
     if settings.database_url is not None:
         yield Database.configured(settings)
         return
@@ -125,7 +158,7 @@ async def serving(
     try:
         if migrated:
             await install(
-                server.admin_url, app_components(), retention_days=settings.retention_days
+                server.admin_url, app_components(cli.apps), retention_days=settings.retention_days
             )
         yield Database.embedded(server)
     finally:

@@ -17,7 +17,7 @@ import shlex
 import shutil
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from importlib import metadata
 from pathlib import Path
@@ -31,6 +31,8 @@ from ostinato._core.base import settings as base_settings
 from ostinato._core.base.errors import InvalidInput, OstinatoError
 from ostinato._core.base.settings import Settings
 from ostinato._core.db.sqlstate import translate
+from ostinato._core.runtime.handlers.app import App
+from ostinato._faces.cli.frame.loading import INSTALLED, load_apps
 from ostinato._faces.cli.frame.output import Output
 
 __all__ = ["Cli", "callback", "command", "group", "own_version", "report"]
@@ -47,6 +49,12 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
     "data_dir": (str, typer.Option(metavar="FOLDER", help="Folder of the embedded database.")),
     "database_url": (str, typer.Option(metavar="URL", help="PostgreSQL 15 to 18, instead of it.")),
     "config": (Path, typer.Option(metavar="FILE", help="Settings; else ostinato.toml, if there.")),
+    "app": (
+        list[str],
+        typer.Option(
+            "--app", metavar="MODULE:APP", help="An application that is not installed; repeatable."
+        ),
+    ),
     "quiet": (bool, typer.Option("--quiet", "-q", help="Say only what was asked for.")),
     "verbose": (bool, typer.Option("--verbose", "-v", help="Say more about what is done.")),
     "debug": (bool, typer.Option("--debug", help="Show the traceback of an error.")),
@@ -79,7 +87,14 @@ class Cli:
     data_dir: str | None = None
     database_url: str | None = None
     config: Path | None = None
+    app: tuple[str, ...] = ()
+    """Applications that are not installed, each as "module:NAME"."""
     debug: bool = False
+
+    @cached_property
+    def apps(self) -> list[App]:
+        """The applications of this call: those that are installed, and those named with --app."""
+        return load_apps([INSTALLED, *self.app])
 
     @cached_property
     def settings(self) -> Settings:
@@ -96,7 +111,11 @@ class Cli:
         named = {"data_dir": self.data_dir, "database_url": self.database_url}
         if self.config is not None:  # for the sections of applications, also in processes started
             os.environ[base_settings.CONFIG] = str(self.config)
-        loaded = base_settings.load(named | self._log_level() | flags, file=self.config)
+        loaded = base_settings.load(
+            named | self._log_level() | flags,
+            file=self.config,
+            apps=lambda: [app.name for app in load_apps(self.app)],
+        )
         if self.data_dir is not None:
             # A folder that was named means the embedded server, whatever the environment says.
             embedded = {"database_url": None, "admin_url": None, "listen_url": None}
@@ -152,16 +171,24 @@ def _adapted(function: Callable[..., None]) -> Callable[..., None]:
     own = list(inspect.signature(function, eval_str=True).parameters.values())
     takes_cli = bool(own) and own[0].annotation is Cli
 
-    def run(ctx: typer.Context, **values: object) -> None:
+    shared = [each for each in _shared(hidden=True) if each.name not in {p.name for p in own}]
+
+    def run(ctx: typer.Context, **values: Any) -> None:  # noqa: ANN401 - as declared below
         before = ctx.find_root().obj or {}
-        given = {name: values.pop(name) or before.get(name) for name in _OPTIONS}
-        cli = _made(given)
+        apps = [before.get("app"), values.get("app")]  # a command may have an --app of its own
+        given = {p.name: values.pop(p.name) or before.get(p.name) for p in shared}
+        cli = _made(given | {"app": tuple(_flat(apps))})
         _run(cli, functools.partial(function, *([cli] if takes_cli else []), **values))
 
     run.__name__, run.__doc__ = function.__name__, function.__doc__
     # Listed once, in the help of the program itself: here they would hide the command's own.
-    _declare(run, [*own[takes_cli:], *_shared(hidden=True)])
+    _declare(run, [*own[takes_cli:], *shared])
     return run
+
+
+def _flat(given: Iterable[str | list[str] | None]) -> Iterator[str]:
+    for each in given:
+        yield from [each] if isinstance(each, str) else each or ()
 
 
 def _shared(*, hidden: bool) -> Iterator[inspect.Parameter]:

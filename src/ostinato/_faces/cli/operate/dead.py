@@ -1,47 +1,44 @@
 """`ostinato jobs dead` and `jobs redrive`: what gave up, and giving it another chance."""
 
 import shlex
-from datetime import datetime
 from typing import Annotated, Any
 
-import typer
 from psycopg import AsyncConnection
-from rich.text import Text
 
 from ostinato._core.base.errors import InvalidInput
 from ostinato._core.db.call import call
-from ostinato._core.engine import clock, inspect
+from ostinato._core.engine import inspect
 from ostinato._core.engine import jobs as engine_jobs
-from ostinato._core.engine.inspect import DeadLetter, DeadLetterFilter, DeadLetterGroup
-from ostinato._faces.cli.frame import attach, words
-from ostinato._faces.cli.frame.command import Cli, command
-from ostinato._faces.cli.frame.output import table
-from ostinato._faces.cli.operate.jobs import Before, Kind, Most, Queue, Tenant
+from ostinato._core.engine.inspect import DeadLetterFilter
+from ostinato._faces.cli.frame import attach, options, words
+from ostinato._faces.cli.frame.command import Cli
+from ostinato._faces.cli.frame.listing import Columns, listed, paged
+from ostinato._faces.cli.frame.options import Kind, Most, Queue, Tenant, argument, flag, option
+from ostinato._faces.cli.frame.verbs import commands
 
 __all__ = ["register"]
 
 CHUNK = 500
 """Dead letters that one call redrives: few enough to be done well within the call's time."""
 
-
-Signature = Annotated[
-    str | None, typer.Option(metavar="TEXT", help="Only with this error, as `jobs dead` shows it.")
-]
-Ids = Annotated[
-    list[int],
-    typer.Argument(metavar="JOB", min=0, help="Only these jobs.", show_default=False),
-]
+Signature = Annotated[str | None, option("TEXT", "Only with this error, as `jobs dead` shows it.")]
+Ids = Annotated[list[int], argument("JOB", "Only these jobs.", min=0, show_default=False)]
+BY_ERROR = Columns(  # the signature, which --signature takes; the example has its own words
+    "count> | kind | reason | last | error=signature | for example=example_job_id",
+    count=lambda line, _: f"{line.count:,}",
+)
+ONE_BY_ONE = Columns("job=job_id> | kind | queue | attempt | died=died_at | reason | error")
 
 
 def dead(
     cli: Cli,
     *,
-    each: Annotated[bool, typer.Option("--each", help="One by one instead of by error.")] = False,
+    each: Annotated[bool, flag("One by one instead of by error.", "--each")] = False,
     queue: Queue = None,
     kind: Kind = None,
     tenant: Tenant = None,
     signature: Signature = None,
-    before: Before = None,
+    before: options.Before = None,
     most: Most = 50,
 ) -> None:
     """Dead letters: jobs that gave up, grouped by what killed them.
@@ -63,12 +60,10 @@ def redrive(
     kind: Kind = None,
     tenant: Tenant = None,
     signature: Signature = None,
-    every: Annotated[bool, typer.Option("--all", help="All dead letters.")] = False,
-    most: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="At most N, oldest first: a canary.")
-    ] = None,
-    preview: Annotated[bool, typer.Option("--preview", help="Only count.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    every: Annotated[bool, flag("All dead letters.", "--all")] = False,
+    most: Annotated[int | None, option("N", "At most N, oldest first: a canary.", min=1)] = None,
+    preview: options.Preview = False,
+    yes: options.Yes = False,
 ) -> None:
     """Run dead letters again; says how many, and asks, before it does.
 
@@ -81,25 +76,18 @@ def redrive(
             hint="Name jobs, give --queue, --kind, --tenant or --signature, or say --all.",
         )
 
-    async def work() -> dict[str, int]:
-        async with attach.connection(cli) as conn:
-            found = await _matching(conn, list(jobs) or None, filters)
-            chosen = found[:most]
-            told = {"matching": len(found), "chosen": len(chosen), "redriven": 0, "conflicts": 0}
-            if preview or not chosen:
-                return told
-            if not yes and not await _agreed(cli, len(chosen), len(found)):
-                return told | {"chosen": 0}
-            return told | await _redriven(cli, conn, chosen)
+    async def work(conn: AsyncConnection[Any]) -> dict[str, int]:
+        found = await _matching(conn, list(jobs) or None, filters)
+        chosen = found[:most]
+        told = {"matching": len(found), "chosen": len(chosen), "redriven": 0, "conflicts": 0}
+        if preview or not chosen:
+            return told
+        if not yes and not await _agreed(cli, len(chosen), len(found)):
+            return told | {"chosen": 0}
+        return told | await _redriven(cli, conn, chosen)
 
-    told = attach.run(work())
+    told = attach.ask(cli, work)
     cli.out.show(told, *_outcome(told, preview=preview))
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    command(app)(dead)
-    command(app)(redrive)
 
 
 async def _agreed(cli: Cli, count: int, matching: int) -> bool:
@@ -146,21 +134,8 @@ def _outcome(told: dict[str, int], *, preview: bool) -> list[str]:
 
 
 def _by_error(cli: Cli) -> None:
-    async def look(conn: AsyncConnection[Any]) -> tuple[list[DeadLetterGroup], datetime]:
-        return await inspect.dead_letter_groups(conn), await clock.now(conn)
-
-    found, now = attach.ask(cli, look)
-    shown = table("count", "kind", "reason", "last", "error", "for example", right=("count",))
-    for line in found:
-        shown.add_row(
-            f"{line.count:,}",
-            line.kind,
-            line.reason,
-            words.age(line.last, now),
-            line.signature,  # what --signature takes; the example has its own words
-            str(line.example_job_id),
-        )
-    cli.out.show({"groups": found}, shown if found else Text("No dead letters."))
+    found, now = attach.ask_at(cli, inspect.dead_letter_groups)
+    listed(cli, "groups", (found, now), BY_ERROR, empty="No dead letters.")
     if found:
         cli.out.note(
             "Run the first group again: ostinato jobs redrive --signature "
@@ -170,24 +145,8 @@ def _by_error(cli: Cli) -> None:
 
 def _one_by_one(cli: Cli, most: int, before: int | None, filters: DeadLetterFilter) -> None:
     which: DeadLetterFilter = {**filters, "before": before, "most": most}
+    found = attach.ask_at(cli, inspect.list_dead_letters, **which)
+    paged(cli, "dead_letters", found, ONE_BY_ONE, empty="No dead letters.", most=most, by="job_id")
 
-    async def look(conn: AsyncConnection[Any]) -> tuple[list[DeadLetter], datetime]:
-        return await inspect.list_dead_letters(conn, **which), await clock.now(conn)
 
-    found, now = attach.ask(cli, look)
-    following = found[-1].job_id if len(found) == most else None
-    shown = table("job", "kind", "queue", "attempt", "died", "reason", "error", right=("job",))
-    for line in found:
-        shown.add_row(
-            str(line.job_id),
-            line.kind,
-            line.queue,
-            str(line.attempt),
-            words.age(line.died_at, now),
-            line.reason,
-            line.error or "",
-        )
-    answer = {"dead_letters": found, "next": following}
-    cli.out.show(answer, shown if found else Text("No dead letters."))
-    if following is not None:
-        cli.out.note(f"There may be more: add --before {following}")
+register = commands(dead, redrive)

@@ -28,7 +28,7 @@ from ostinato._core.db.sqlstate import translate
 from ostinato._core.engine.workers import CONTRACT
 from ostinato._core.runtime.database import Database
 from ostinato._core.runtime.handlers.kinds import JobKind
-from ostinato._core.runtime.observe.exporter import Exporter
+from ostinato._core.runtime.installed import check_settings
 from ostinato._core.runtime.services.webhooks import KIND as DELIVERY_KIND
 from ostinato._core.runtime.worker.worker import Worker
 from ostinato._faces.cli.frame import attach
@@ -153,8 +153,9 @@ def run_worker(
 
     async def work(stop: Stop) -> None:
         loaded = load_apps(apps)
+        check_settings(settings, loaded)
         patience = asyncio.get_running_loop().time() + wait_seconds
-        async with attach.serving(settings, cli.out, watched=link is None) as database:
+        async with attach.serving(cli, settings, watched=link is None) as database:
             while await reachable(database, wait_seconds, stop):
                 worker = Worker(
                     loaded, database, settings, queues=list(queues) or None, name=name, only=only
@@ -206,6 +207,8 @@ def _metrics_page(worker: Worker, settings: Settings) -> Iterator[None]:
     if not settings.metrics_port:
         yield
         return
+    from ostinato._core.runtime.observe.exporter import Exporter
+
     exporter = Exporter(worker.recorders, settings.metrics_host, settings.metrics_port)
     try:
         yield

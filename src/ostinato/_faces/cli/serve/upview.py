@@ -13,12 +13,10 @@ from ostinato._core.runtime.database import Database
 from ostinato._faces.cli.frame.command import Cli
 from ostinato._faces.cli.frame.output import grid
 from ostinato._faces.cli.frame.words import counted
-from ostinato.lab.demo.data import DemoKey
+from ostinato._faces.cli.serve.lab import DemoKey, lab
 
-__all__ = ["TOUR", "Standing", "show"]
+__all__ = ["Standing", "show"]
 
-TOUR = "ostinato.lab.tour:app"
-TOUR_EXAMPLE = "tour.greet name=Ada"
 KINDS_SHOWN = 6
 
 
@@ -43,8 +41,9 @@ class Standing:
     @property
     def example(self) -> str | None:
         """A job to try."""
-        if TOUR in self.apps:
-            return TOUR_EXAMPLE
+        toys = lab()
+        if toys is not None and toys.TOUR in self.apps:
+            return toys.EXAMPLE
         return next((worker["example"] for worker in self.workers), None)
 
 
