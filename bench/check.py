@@ -5,10 +5,20 @@ calibrations say of the machine at that moment. A median that is more than 15 % 
 in `bench/baseline.json` fails, after as many rounds again have confirmed it.
 
 `python -m bench.check --update` writes the baseline.
+
+With `--if-quiet` it is for continuous integration, where nobody repeats a run that was disturbed:
+
+- A ratio to calibration is comparable only where the proportions of the machine are the same, so
+  other cores or another PostgreSQL than the baseline's are a reason to skip, said in one line.
+- Other work disturbs engine and calibration differently (seen: +220 %), so it waits for a quiet
+  machine, counts no round at whose end it was not quiet, and skips when too few are left.
+- It fails only if *every* round that counts is more than 15 % worse: noise hits some of them.
+- It starts no round after `--seconds`.
 """
 
 import argparse
 import json
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median
@@ -17,7 +27,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from bench import calibrate, peers
+from bench import calibrate, peers, quiet
 from bench.catalog import BY_KEY, OURS, System
 from bench.launch import SystemFailedError, end_on_terminate
 from bench.measure import Bench, one_round
@@ -29,6 +39,8 @@ from bench.targets import NOTHING
 
 ALLOWED = 0.15
 ROUNDS = 7
+LEAST_ROUNDS = 3
+WAIT_FOR_QUIET_SECONDS = 20.0
 MEASURED = frozenset({"bulk", "single", "drain", "latency"})
 SIZES = replace(FULL, jobs_share=1.5, singles=2_000, latency_seconds=3, settle_seconds=1.0)
 
@@ -73,15 +85,25 @@ def middle(before: calibrate.Calibration, after: calibrate.Calibration) -> calib
     )
 
 
-def gather(bench: Bench, system: System, rounds: int, console: Console) -> Ratios:
-    """The ratios of some rounds, each between two calibrations."""
+def gather(
+    bench: Bench, system: System, rounds: int, console: Console, until: float | None = None
+) -> Ratios:
+    """The ratios of some rounds, each between two calibrations.
+
+    With `until`, none starts after that time, and those that other work disturbed are left out.
+    """
     found: Ratios = {figure.name: [] for figure in FIGURES}
     before = calibrate.measure(bench.server)
     for number in range(rounds):
+        if until is not None and time.monotonic() > until:
+            break
         figures = summary([one_round(bench, system, MEASURED)])
         after = calibrate.measure(bench.server)
         around = middle(before, after)
         before = after
+        if until is not None and (share := quiet.others_share()) > quiet.DISTURBED:
+            console.print(f"[dim]round {number + 1} does not count: others took {share:.0%}[/dim]")
+            continue
         for figure in FIGURES:
             found[figure.name].append(figure.ratio(figures, around))
         console.print(f"[dim]round {number + 1} of {rounds}: drain {figures['drain']:,.0f}/s[/dim]")
@@ -95,6 +117,57 @@ def regressions(found: Ratios, baseline: dict[str, float]) -> list[str]:
         if figure.name in baseline
         and figure.worse(median(found[figure.name]), baseline[figure.name]) > ALLOWED
     ]
+
+
+def certain_regressions(found: Ratios, baseline: dict[str, float]) -> list[str]:
+    """Those that every single round shows."""
+    return [
+        figure.title
+        for figure in FIGURES
+        if figure.name in baseline
+        and all(
+            figure.worse(value, baseline[figure.name]) > ALLOWED for value in found[figure.name]
+        )
+    ]
+
+
+def unlike(known: dict[str, Any], cores: int, version: str) -> str:
+    """Why a baseline says nothing here: it is of another machine; empty if it is of such a one."""
+    theirs = f"{known['cores']} cores and PostgreSQL {known['postgresql'].partition('.')[0]}"
+    ours = f"{cores} cores and PostgreSQL {version.partition('.')[0]}"
+    return "" if ours == theirs else f"the baseline is of {theirs}, here are {ours}"
+
+
+def check_if_quiet(seconds: float, console: Console) -> int:
+    """What continuous integration asks: 1 if Ostinato is slower for sure, else 0."""
+    until = time.monotonic() + seconds
+    share = quiet.wait_for_quiet(WAIT_FOR_QUIET_SECONDS)
+    if share > quiet.DISTURBED:
+        return skipped(f"other work takes {share:.0%} of the machine", console)
+    known = json.loads(BASELINE.read_text())
+    with running() as server, peers.redis([BY_KEY[OURS]]) as extra:
+        if reason := unlike(known, peers.cores(), server.settings()["server_version"]):
+            return skipped(reason, console)
+        try:
+            found = gather(Bench(server, SIZES, extra), BY_KEY[OURS], ROUNDS, console, until)
+        except SystemFailedError as error:
+            console.print(f"[red]{error}[/red]")
+            return 2
+    rounds = len(found["drain"])
+    if rounds < LEAST_ROUNDS:
+        return skipped(f"{rounds} undisturbed rounds in {seconds:g} s are too few", console)
+    console.print(table(found, known["ratios"]))
+    worse = certain_regressions(found, known["ratios"])
+    if worse:
+        console.print(
+            f"[red]In all rounds more than {ALLOWED:.0%} worse: {', '.join(worse)}.[/red]"
+        )
+    return 1 if worse else 0
+
+
+def skipped(reason: str, console: Console) -> int:
+    console.print(f"bench-check: skipped, {reason}.")
+    return 0
 
 
 def table(found: Ratios, baseline: dict[str, float]) -> Table:
@@ -129,11 +202,15 @@ def write(found: Ratios, system: System, settings: dict[str, str]) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="bench.check", description=__doc__)
     parser.add_argument("--update", action="store_true", help="write bench/baseline.json")
+    parser.add_argument("--if-quiet", action="store_true", help="for CI: skip what cannot be said")
+    parser.add_argument("--seconds", type=float, default=150.0, help="bound for --if-quiet")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--system", default=OURS, choices=list(BY_KEY), help="whom to measure")
     args = parser.parse_args(argv)
     end_on_terminate()
     console = Console()
+    if args.if_quiet:
+        return check_if_quiet(args.seconds, console)
     if not args.update and not BASELINE.exists():
         console.print(
             "There is no bench/baseline.json: write it with `python -m bench.check --update`."

@@ -13,6 +13,8 @@ import argparse
 import asyncio
 import os
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from statistics import median, quantiles
 from typing import Any
 
@@ -22,6 +24,7 @@ from ostinato import Worker, testing
 from ostinato._core.base.settings import Settings
 from ostinato._core.db import migrate
 from ostinato._core.engine import keys, upkeep
+from ostinato._core.runtime.database import Database
 from ostinato._faces.api.parts import Parts
 from ostinato._faces.api.server import build
 from ostinato.apps.enrichment import APP
@@ -60,7 +63,7 @@ async def asked(http: httpx.AsyncClient, siren: str) -> str:
     return request_id
 
 
-async def measure(http: httpx.AsyncClient, reads: int, companies: int) -> None:
+async def measure_cached(http: httpx.AsyncClient, reads: int) -> None:
     first = await asked(http, "998000000")
     await ended(http, [first])
     for what, method, path, options in (
@@ -70,13 +73,34 @@ async def measure(http: httpx.AsyncClient, reads: int, companies: int) -> None:
         took = [await timed(http, method, path, **options) for _ in range(reads)]
         p99 = quantiles(took, n=100)[98]
         print(f"{what:<12} p50 {median(took):6.2f} ms   p99 {p99:6.2f} ms   ({reads} calls)")
-    os.environ["OSTINATO_ENRICHMENT_SYNC_MS"] = "0"
+
+
+async def measure_runs(http: httpx.AsyncClient, companies: int) -> None:
     started = time.perf_counter()
     sirens = [f"998{number:06}" for number in range(1, companies + 1)]
     ids = await asyncio.gather(*(asked(http, siren) for siren in sirens))
     await ended(http, ids)
     took_all = time.perf_counter() - started
     print(f"enrichments  {companies / took_all:6.1f} a second   ({companies} companies at once)")
+
+
+@asynccontextmanager
+async def serving(database: Database) -> AsyncIterator[httpx.AsyncClient]:
+    """An API with the settings that the environment has now, and a caller of it."""
+    parts = Parts(database, Settings(api_rate_per_minute=10_000_000), apps=(APP,))
+    app = build(parts)
+    async with app.router.lifespan_context(app):
+        async with parts.client.connection() as conn:
+            key = await keys.create(
+                conn, tenant_id="bench", subject="bench", roles=("agency_user",)
+            )
+        async with httpx.AsyncClient(
+            transport=httpx.ASGITransport(app),
+            base_url="http://bench.test",
+            headers={"Authorization": f"Bearer {key.key}"},
+            timeout=60,
+        ) as http:
+            yield http
 
 
 async def run(reads: int, companies: int) -> None:
@@ -87,26 +111,16 @@ async def run(reads: int, companies: int) -> None:
         async with testing.engine() as engine:
             await migrate.migrate(engine.database.admin_url, [COMPONENT])
             await upkeep.run(engine.admin, 14)  # partitions, before the worker makes them
-            settings = Settings(api_rate_per_minute=10_000_000)
-            parts = Parts(engine.database, settings, apps=(APP,))
-            app = build(parts)
             worker = Worker([APP], engine.database)
-            async with app.router.lifespan_context(app):
-                async with parts.client.connection() as conn:
-                    key = await keys.create(
-                        conn, tenant_id="bench", subject="bench", roles=("agency_user",)
-                    )
-                working = asyncio.create_task(worker.run())
-                await worker.started.wait()
-                async with httpx.AsyncClient(
-                    transport=httpx.ASGITransport(app),
-                    base_url="http://bench.test",
-                    headers={"Authorization": f"Bearer {key.key}"},
-                    timeout=60,
-                ) as http:
-                    await measure(http, reads, companies)
-                worker.stop()
-                await working
+            working = asyncio.create_task(worker.run())
+            await worker.started.wait()
+            async with serving(engine.database) as http:
+                await measure_cached(http, reads)
+            os.environ["OSTINATO_ENRICHMENT_SYNC_MS"] = "0"
+            async with serving(engine.database) as http:
+                await measure_runs(http, companies)
+            worker.stop()
+            await working
 
 
 def main() -> None:

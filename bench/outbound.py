@@ -34,8 +34,8 @@ from ostinato._core.base.settings import Settings
 from ostinato._core.engine import keys
 from ostinato._core.engine.schema import install
 from ostinato.apps.outbound import sandbox as stand_in
+from ostinato.apps.outbound.providers import whatsapp
 from ostinato.apps.outbound.schema import COMPONENT
-from ostinato.apps.outbound.signatures import meta_signature
 from ostinato.lab.torture.crew import Crew, Hand
 
 MESSAGES = 300
@@ -160,7 +160,7 @@ def signed(line: dict[str, Any]) -> tuple[bytes, dict[str, str]]:
     change = {"field": "messages", "value": value}
     entry = [{"id": "W", "changes": [change]}]
     body = json.dumps({"object": "whatsapp_business_account", "entry": entry}).encode()
-    return body, {"X-Hub-Signature-256": meta_signature(stand_in.APP_SECRET, body)}
+    return body, {"X-Hub-Signature-256": whatsapp.signature(whatsapp.Cloud.secret, body)}
 
 
 async def key_of(dsn: str) -> str:

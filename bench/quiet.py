@@ -6,6 +6,7 @@ from pathlib import Path
 STAT = Path("/proc/stat")
 LOOK_SECONDS = 0.5
 DISTURBED = 0.15
+QUIET_LOOKS = 4
 
 
 def others_share() -> float:
@@ -17,6 +18,16 @@ def others_share() -> float:
     after = _ticks()
     total, idle = (now - then for now, then in zip(after, before, strict=True))
     return 1 - idle / total if total else 0.0
+
+
+def wait_for_quiet(seconds: float) -> float:
+    """Wait until other work has rested for a few looks; the share that it takes at the end."""
+    deadline = time.monotonic() + seconds
+    quiet, share = 0, 1.0
+    while quiet < QUIET_LOOKS and time.monotonic() < deadline:
+        share = others_share()
+        quiet = quiet + 1 if share <= DISTURBED else 0
+    return share
 
 
 def _ticks() -> tuple[int, int]:

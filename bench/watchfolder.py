@@ -17,12 +17,13 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from ostinato.apps.watchfolder import main as orchestrator
 from ostinato.apps.watchfolder import scans
 from ostinato.apps.watchfolder.folders import Folders
-from ostinato.apps.watchfolder.local import Local, running
 from ostinato.apps.watchfolder.prep.images import Pages, write_pdf
 from ostinato.apps.watchfolder.prep.limits import PrepLimits
+from ostinato.apps.watchfolder.station.processes import ServiceProcess, running
+from ostinato.apps.watchfolder.tick.options import Options
+from ostinato.apps.watchfolder.tick.orchestrator import Orchestrator
 
 ALONE = """
 import dataclasses, json, os, sys, time
@@ -92,23 +93,18 @@ def _alone(root: Path, documents: list[Path], engine: str) -> float:
 def _pipeline(root: Path, documents: list[Path], engine: str) -> tuple[float, float, str]:
     folders = Folders.below(root / "data")
     folders.make()
-    prep = Local("prep", folders.work)
-    ocr = Local("ocr", folders.work, [f"--engine={engine}"])
+    prep = ServiceProcess("prep", folders.work)
+    ocr = ServiceProcess("ocr", folders.work, [f"--engine={engine}"])
     stop = threading.Event()
     with running(prep, ocr):
-        config = orchestrator.config_from({}, folders) | {
-            "prep_url": prep.url,
-            "ocr_url": ocr.url,
-            "stable_s": 0.0,
-            "min_free_bytes": 0,
-            "on_tick": lambda _done, _flight: (
-                stop.set() if config["metrics"]["done"] == len(documents) else None
-            ),
-        }
+        options = Options(prep_url=prep.url, ocr_url=ocr.url, stable_s=0.0, min_free_bytes=0)
+        watched = Orchestrator(folders, options)
         for path in documents:
             (folders.incoming / path.name).write_bytes(path.read_bytes())
         started, used = time.monotonic(), time.process_time()
-        orchestrator.process_loop(config, stop)
+        watched.loop(
+            stop, lambda _: stop.set() if watched.metrics["done"] == len(documents) else None
+        )
         seconds, processor = time.monotonic() - started, time.process_time() - used
     results = next(iter(json.loads(folders.index_file.read_text())["jobs"].values()))
     return seconds, processor, str(results["result"]["engine"])
@@ -122,16 +118,13 @@ def _ticks(root: Path, waiting: int) -> dict[str, float]:
     profile: dict[str, Any] = {"prep": {}, "ocr": {}}
     found = {}
     for name, slots in (("no slot", 0), ("all looked at", 10)):
-        config = orchestrator.config_from({}, folders) | {
-            "stable_s": 3600.0,
-            "max_jobs_in_flight": slots,
-            "min_free_bytes": 0,
-        }
-        in_flight, index, path = orchestrator.begin(config)
+        options = Options(stable_s=3600.0, max_jobs_in_flight=slots, min_free_bytes=0)
+        watched = Orchestrator(folders, options)
+        watched.begin()
         times = []
         for _ in range(12):
             started = time.perf_counter()
-            orchestrator.process_tick(in_flight, index, path, profile, config)
+            watched.tick(profile)
             times.append(time.perf_counter() - started)
         found[name] = median(times)
     return found

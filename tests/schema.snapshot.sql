@@ -1161,6 +1161,10 @@ CREATE FUNCTION ostinato.keep_events(event_ids bigint[]) RETURNS void
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.keep_events(event_ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.key_lock(tenant_id text, scope text, key text) RETURNS bigint
+    LANGUAGE sql STABLE
+    AS …;
+ALTER FUNCTION ostinato.key_lock(tenant_id text, scope text, key text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.lane(tenant_id text, ordering_key text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
@@ -4005,6 +4009,9 @@ REVOKE ALL ON FUNCTION ostinato.json_number(value double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.json_number(value double precision) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.keep_events(event_ids bigint[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.keep_events(event_ids bigint[]) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.key_lock(tenant_id text, scope text, key text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.key_lock(tenant_id text, scope text, key text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.key_lock(tenant_id text, scope text, key text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.lane(tenant_id text, ordering_key text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.lane(tenant_id text, ordering_key text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.lane(tenant_id text, ordering_key text) TO ostinato_tenant;

@@ -1,4 +1,23 @@
-"""Ostinato: durable jobs in PostgreSQL."""
+"""Ostinato: durable jobs, events, schedules and leases in the PostgreSQL you already have.
+
+    from ostinato import App, Context, connect
+
+    app = App("billing")
+
+    @app.job(queue="mail", timeout=30)
+    async def send_invoice(ctx: Context, invoice_id: int) -> None: ...
+
+    async with connect() as client:
+        await send_invoice.enqueue(client, invoice_id=7)
+
+These are the names that nearly every program needs. There is one module for each concept beside
+them: `ostinato.jobs`, `.steps`, `.outbox`, `.webhooks`, `.idempotency`, `.leases`, `.machines`,
+`.schedules`, `.alerts`, `.tenants`, `.errors`, `.settings`, `.testing`; and for applications
+`.web`, `.database`, `.observe` and `.commands`. What begins with an underscore may change at any
+time.
+"""
+
+import typing as _typing
 
 from ostinato._core.base.backoff import Retry
 from ostinato._core.base.errors import (
@@ -16,7 +35,9 @@ from ostinato._core.runtime.client import Client, connect
 from ostinato._core.runtime.handlers.app import App
 from ostinato._core.runtime.handlers.context import Context, SyncContext
 from ostinato._core.runtime.handlers.outcomes import Cancel, Done, Snooze
-from ostinato._core.runtime.worker.worker import Worker
+
+if _typing.TYPE_CHECKING:
+    from ostinato._core.runtime.worker.worker import Worker
 
 __all__ = [
     "App",
@@ -40,3 +61,13 @@ __all__ = [
     "Worker",
     "connect",
 ]
+
+if not _typing.TYPE_CHECKING:  # a type checker would take any name for one that is there
+
+    def __getattr__(name: str) -> object:
+        """Import `Worker` when it is asked for: programs that only add jobs need none of it."""
+        if name != "Worker":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from ostinato._core.runtime.worker.worker import Worker  # noqa: PLC0415 - see above
+
+        return Worker

@@ -1,11 +1,14 @@
 """Errors: each says what happened, with which values, and what to do about it.
 
+    from ostinato import errors
+
     try:
         await send_invoice.enqueue(conn, invoice_id=7)
     except errors.UniqueConflict as error:
-        error.code, error.values, error.hint            # and `error.status` where HTTP answers it
+        print(error.code, error.values, error.hint)     # and `error.status` where HTTP answers it
 
-All are `OstinatoError`s; `docs/reference/errors.md` lists them with their meaning.
+All of them are an `OstinatoError`. `docs/reference/errors.md` lists their codes, SQLSTATEs, HTTP
+statuses and exit codes.
 """
 
 from ostinato._core.base.errors import (

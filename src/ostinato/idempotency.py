@@ -1,16 +1,27 @@
 """Idempotency: the same request twice has one effect and one answer; another one is a conflict.
 
-    request = Declaration({"amount": 12, "to": "acme"})
+    from ostinato.idempotency import Declaration, once
 
-    async with idempotency.once(client, "payments", key, request) as work:
-        if work.is_new:
-            await work.conn.execute("insert into payment …")
-            work.answer({"payment": 7})
+    PAYMENT = Declaration(include=("account", "amount"), exclude=("trace",))
 
-`canonical` and `sha256` are the text and the fingerprint that requests are compared by (RFC 8785).
+    async with client.connection() as conn, once(conn, "pay", key, payload, PAYMENT) as request:
+        if request.is_new:                      # key, writes and answer are one commit
+            request.answer = {"receipt": 1}
+
+`once_outside` is for work outside of the database. `canonical` and `sha256` are the text and the
+fingerprint that requests are compared by (RFC 8785). The guide is `docs/idempotency.md`.
+An application that keeps keys longer than the engine does stores the fields of its fingerprint
+beside its own row, and `differing` names those that are not the same.
 """
 
-from ostinato._core.base.canonical import Declaration, Fingerprint, canonical, parse, sha256
+from ostinato._core.base.canonical import (
+    Declaration,
+    Fingerprint,
+    canonical,
+    differing,
+    parse,
+    sha256,
+)
 from ostinato._core.engine.idempotency import (
     Answer,
     Decision,
@@ -41,6 +52,7 @@ __all__ = [
     "abandon",
     "begin",
     "canonical",
+    "differing",
     "finish",
     "once",
     "once_outside",

@@ -1,21 +1,24 @@
 """Jobs: work that is committed with your data, runs at least once, and ends in a visible place.
 
-    from ostinato import App, Context, Retry
-    from ostinato import jobs
+    from ostinato import App, Context, Retry, jobs
 
     app = App("billing")
 
     @app.job(queue="mail", retry=Retry(delays=(60, 300)), timeout=30)
     async def send_invoice(ctx: Context, invoice_id: int) -> None: ...
 
-    await send_invoice.enqueue(conn, invoice_id=7)              # checked against the handler
-    await jobs.enqueue(conn, "billing.send_invoice", {"invoice_id": 7})     # by its name
-    await jobs.cancel(conn, [job_id], reason="wrong customer")
+    job_id = await send_invoice.enqueue(conn, invoice_id=7)     # checked against the handler
+    await jobs.enqueue(conn, jobs.NewJob("billing.send_invoice", '{"invoice_id": 7}'))  # by name
+    for reason in await jobs.why(conn, job_id):
+        print(reason.message, reason.hint)
+    await jobs.cancel(conn, job_id, reason="wrong customer")
 
-Each verb takes a connection first and works in its transaction.
+Each verb takes a connection first and works in its transaction. The guide is `docs/jobs.md`.
 """
 
 from ostinato._core.base.backoff import Retry
+from ostinato._core.base.retryafter import retry_after_seconds
+from ostinato._core.db.pool import Target
 from ostinato._core.engine.claims import Job
 from ostinato._core.engine.inspect import (
     Attempt,
@@ -42,19 +45,19 @@ from ostinato._core.engine.jobs import (
     Redrive,
     State,
     Unique,
-    added_queues,
     cancel,
     enqueue,
     enqueue_many,
     hasten,
     redrive,
     retry,
+    wake_after_commit,
 )
-from ostinato._core.engine.queues import Queue, Rate, configure, pause, resume
+from ostinato._core.engine.queues import Queue, Rate, configure, pause, resume, ring
 from ostinato._core.runtime.client import Client, connect
 from ostinato._core.runtime.handlers.app import App
-from ostinato._core.runtime.handlers.context import Context, SyncContext
-from ostinato._core.runtime.handlers.kinds import JobKind, Target
+from ostinato._core.runtime.handlers.context import Context, SyncContext, Token
+from ostinato._core.runtime.handlers.kinds import JobKind, Options
 from ostinato._core.runtime.handlers.outcomes import Cancel, Done, Snooze
 from ostinato._core.runtime.worker.worker import Worker
 
@@ -74,6 +77,7 @@ __all__ = [
     "JobKind",
     "JobSummary",
     "NewJob",
+    "Options",
     "Queue",
     "QueueSummary",
     "Rate",
@@ -84,10 +88,10 @@ __all__ = [
     "State",
     "SyncContext",
     "Target",
+    "Token",
     "Unique",
     "Worker",
     "WorkerSummary",
-    "added_queues",
     "attempts",
     "cancel",
     "configure",
@@ -104,6 +108,9 @@ __all__ = [
     "redrive",
     "resume",
     "retry",
+    "retry_after_seconds",
+    "ring",
     "show_job",
+    "wake_after_commit",
     "why",
 ]

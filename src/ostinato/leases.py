@@ -1,11 +1,14 @@
 """Leases: one holder of a name at a time, with a token that refuses a holder who wakes up late.
 
-    async with leases.hold(client, "import:acme", seconds=60) as lease:     # renewed meanwhile
-        async with lease.guarded() as conn:                                 # refused if it was lost
-            await conn.execute("insert into imported …")
+    from ostinato import leases
+
+    async with leases.hold(client, "import:acme", ttl=30) as lease:     # renewed meanwhile
+        async with client.transaction() as conn:
+            await lease.guard(conn)             # or LeaseLost, and nothing is written
 
 `hold` keeps a lease for the length of a block; `acquire`, `renew`, `guard` and `release` are the
-single verbs below it.
+single verbs below it. `enqueue_or_attach` adds a job that holds a name, or joins the one that does.
+The guide is `docs/leases.md`.
 """
 
 from ostinato._core.engine.leases import (
@@ -15,6 +18,7 @@ from ostinato._core.engine.leases import (
     acquire,
     force_release,
     guard,
+    guard_now,
     list_leases,
     release,
     renew,
@@ -31,6 +35,7 @@ __all__ = [
     "enqueue_or_attach",
     "force_release",
     "guard",
+    "guard_now",
     "hold",
     "hold_now",
     "list_leases",

@@ -1,14 +1,23 @@
-"""Machines: rows that change their state by listed transitions only, and remember who did it.
+"""Machines: rows that change their state by listed transitions only, and a log of who did it.
 
-INVOICE = Machine(
-"invoice",
-transitions=(Transition("send", "draft", "sent"), Transition("pay", "sent", "paid")),
-invariants=(Invariant("paid", filled("paid_at")),),
-)
+    from ostinato import machines
+    from ostinato.machines import Invariant, Machine, Transition, filled
 
-await machines.install(conn, INVOICE)
-await machines.attach(conn, INVOICE, "invoice", "state")      # the table and its column
-await machines.transition(conn, INVOICE, 7, "send")           # refused if it is not listed
+    INVOICE = Machine(
+        "invoice",
+        states=("draft", "sent", "paid"),
+        initial="draft",
+        terminal=("paid",),
+        transitions=(Transition("draft", "send", "sent"), Transition("sent", "pay", "paid")),
+        invariants=(Invariant("paid", (filled("paid_at"),)),),
+    )
+
+    await machines.install(conn, INVOICE)                               # in a migration
+    await machines.attach(conn, INVOICE, "billing.invoice")
+    await machines.transition(conn, INVOICE, "billing.invoice", 7, "send", by="ana")
+
+A change that the machine does not list is refused by the database, also from `psql`. The guide is
+`docs/machines.md`.
 """
 
 from ostinato._core.base.machine import (

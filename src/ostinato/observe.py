@@ -1,30 +1,44 @@
 """What an application shows: logs without secrets, metrics, panels, checks of its machine.
 
-log = observe.get_logger("billing")
-log.info("invoice_sent", invoice=7)
+    from ostinato import App, observe
+    from ostinato.observe import Figures, Gauge, Recorder
 
-UNPAID = Gauge("ostinato_billing_unpaid", "Invoices that nobody has paid.")
-FIGURES = Figures((UNPAID,), record)                # App(metrics="acme.billing.metrics:FIGURES")
+    log = observe.get_logger("billing")
+    log.info("invoice_sent", invoice=7)
+
+    UNPAID = Gauge("ostinato_billing_unpaid", "Invoices that nobody has paid.")
+
+    async def record(conn) -> Recorder:
+        recorder = Recorder()
+        recorder.set(UNPAID, await count_unpaid(conn))
+        return recorder
+
+    FIGURES = Figures((UNPAID,), record)
+    app = App("billing", metrics="acme.billing.metrics:FIGURES")
+
+The guide is `docs/observability.md`.
 """
 
 from ostinato._core.base.dashboard import Row, dashboard
 from ostinato._core.base.log import FilteringBoundLogger, bound, configure, get_logger
 from ostinato._core.base.metrics import (
+    ENGINE_GAUGES,
     QUEUE_DEAD,
     QUEUE_READY,
-    Collector,
     Counter,
     Gauge,
     Histogram,
     Metric,
     Recorder,
 )
+from ostinato._core.base.prometheus import Collector
 from ostinato._core.base.redact import MASK, redact, redact_value
 from ostinato._core.runtime.observe.checkup import Checkup, Trouble
 from ostinato._core.runtime.observe.figures import Figures
 from ostinato._core.runtime.observe.panels import Block, Cell, Counts, Panel, Table
 
 __all__ = [
+    "ENGINE_GAUGES",
     "MASK",
     "QUEUE_DEAD",
     "QUEUE_READY",

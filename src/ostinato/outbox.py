@@ -1,13 +1,20 @@
 """The outbox: events emitted in your transaction, delivered in order per key, at least once.
 
-paid = app.event("invoice.paid", payload=Paid)
+    from ostinato import App, Context
+    from ostinato.outbox import Event
 
-async with client.transaction() as conn:
-await conn.execute("update invoice set paid = true where id = %s", [7])
-await paid.emit(conn, Paid(invoice=7), key="7")         # both are committed, or neither
+    app = App("billing")
+    paid = app.event("invoice.paid", version=1, payload=InvoicePaid)    # a model of pydantic
 
-@app.on("invoice.paid")
-async def thank(ctx: Context, event: Event) -> None: ...
+    @app.on("invoice.paid")
+    async def send_receipt(ctx: Context, event: Event[InvoicePaid]) -> None: ...
+
+    async with client.transaction() as conn:
+        await conn.execute("update invoice set paid = true where id = %s", [7])
+        await paid.emit(conn, InvoicePaid(id=7), key="invoice-7")       # both, or neither
+
+The functions here list, replay and pause what was emitted and who gets it. The guide is
+`docs/outbox.md`.
 """
 
 from ostinato._core.base.events import Event, EventType, OnPoison, Start, to_cloudevent
@@ -29,9 +36,10 @@ from ostinato._core.engine.subscriptions import (
     pause,
     resume,
 )
-from ostinato._core.runtime.handlers.events import EventKind, Subscriber
+from ostinato._core.runtime.handlers.events import Envelope, EventKind, Subscriber
 
 __all__ = [
+    "Envelope",
     "Event",
     "EventDelivery",
     "EventDetails",

@@ -1,12 +1,27 @@
 """Schedules: jobs that are added at local times, once per slot, on the days when clocks move too.
 
-app.schedule(digest, cron="0 8 * * MON", zone="Europe/Paris")           # part of the code
+    from ostinato import schedules
+    from ostinato.schedules import Schedule
 
-await schedules.upsert(conn, Schedule("acme.digest", "billing.digest", cron="0 8 * * *"))
-await schedules.next_fires(conn, "acme.digest", 3)                      # when, in its zone
+    app.schedule(send_digest, cron="0 8 * * MON", zone="Europe/Paris")  # part of the code
+
+    nightly = Schedule("acme.digest", "billing.digest", cron="0 8 * * *", zone="Europe/Paris")
+    await schedules.upsert(conn, nightly)                               # a row, for each customer
+    for fire in await schedules.next_fires(conn, "acme.digest", 3):
+        print(fire.slot_local, fire.slot_at, fire.note)
+
+The guide, with what happens when clocks are moved and after an outage, is `docs/schedules.md`.
 """
 
-from ostinato._core.engine.fires import Fire, NextFire, Slot, list_fires, next_fires, preview
+from ostinato._core.engine.fires import (
+    Fire,
+    NextFire,
+    Slot,
+    list_fires,
+    next_fires,
+    preview,
+    recompute,
+)
 from ostinato._core.engine.schedules import (
     CatchUp,
     Gap,
@@ -24,6 +39,7 @@ from ostinato._core.engine.schedules import (
     upsert,
     upsert_many,
 )
+from ostinato._core.runtime.handlers.declared import Times
 
 __all__ = [
     "CatchUp",
@@ -35,6 +51,7 @@ __all__ = [
     "ScheduleDetails",
     "ScheduleSummary",
     "Slot",
+    "Times",
     "Weekday",
     "Written",
     "delete",
@@ -43,6 +60,7 @@ __all__ = [
     "next_fires",
     "pause",
     "preview",
+    "recompute",
     "resume",
     "show",
     "upsert",

@@ -1,14 +1,19 @@
 """Tenants: whose work it is, what belongs together, and who may ask.
 
+    from ostinato import tenants
+
     acme = client.for_tenant("acme")                    # sees and adds rows of this tenant only
+    async with acme.transaction() as conn: ...
 
     with tenants.flow(tenant="acme", correlation="order-7"):
         await send_invoice.enqueue(client, invoice_id=7)        # and whatever that job enqueues
 
-    await tenants.trail(conn, "order-7")                # all of it, in order
-    await tenants.protect(conn, "invoice")              # row-level security for a table of yours
+    for line in await tenants.trail(conn, "order-7"):   # all that happened for it, in order
+        print(line.at, line.source, line.what, line.state)
+    await tenants.protect(conn, "billing.invoice")      # row-level security for a table of yours
 
-`keys` are the API keys of a tenant: shown once, stored as a hash.
+`keys` is a module: API keys, which say who asks, for which tenant and in which roles. The guides
+are `docs/tenants.md` and `docs/keys.md`.
 """
 
 from ostinato._core.base.flow import Flow, current, current_correlation, current_tenant, flow

@@ -1,69 +1,28 @@
-"""For your tests: a fresh engine on the embedded database, and a clock to move.
+"""For your tests: a fresh engine on the embedded database, with a clock to move.
 
-`run_until_idle` works until nothing is left to do.
+    import pytest
 
-    async with ostinato.testing.engine() as engine:
-        await send_invoice.enqueue(engine.client, invoice_id=7)
-        report = await engine.run_until_idle(app)          # a day of retries in milliseconds
-        assert report.done == 1
-
-It is the real PostgreSQL and the real engine: only the clock is ours. With pytest:
+    from ostinato import testing
 
     @pytest.fixture
     async def engine():
-        async with ostinato.testing.engine() as engine:
+        async with testing.engine() as engine:
             yield engine
+
+    async def test_an_invoice_is_sent(engine):
+        await send_invoice.enqueue(engine.client, invoice_id=7)
+        report = await engine.run_until_idle(app)       # a day of retries in milliseconds
+        assert report.done == 1
+
+It is the real PostgreSQL and the real engine: only the clock is ours. Many tests are quick when
+they share a server: `start_server(folder)` around all of them, `engine(folder, name="test_7")` in
+each. A `Scenario` is what `ostinato demo` shows of an application.
 """
 
-import asyncio
-import contextlib
-import random
-import tempfile
-from collections import Counter
-from collections.abc import AsyncIterator, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
-from hashlib import sha256
-from pathlib import Path
-from typing import Any
-from uuid import UUID, uuid4
-
-import psycopg
-from psycopg import AsyncConnection
-
-from ostinato._core.base.metrics import Recorder
-from ostinato._core.base.settings import Settings
-from ostinato._core.db import embedded, migrate
-from ostinato._core.db.call import call
-from ostinato._core.db.keep import Keeper
-from ostinato._core.db.pool import Pool, transaction
-from ostinato._core.engine import claims, clock, outbox, subscriptions, webhook_work, workers
-from ostinato._core.engine.claims import Job
-from ostinato._core.engine.schema import ENGINE
-from ostinato._core.runtime.client import Client
-from ostinato._core.runtime.database import Database, thread_transaction
-from ostinato._core.runtime.handlers.app import App, merged_kinds
-from ostinato._core.runtime.handlers.context import Context
-from ostinato._core.runtime.handlers.kinds import JobKind
-from ostinato._core.runtime.handlers.shared import Shared
-from ostinato._core.runtime.handlers.steps import Slept, Waiting
+from ostinato._core.db.embedded import Server
+from ostinato._core.db.embedded import start as start_server
 from ostinato._core.runtime.observe.scenario import Scenario, ScenarioFailed, System
-from ostinato._core.runtime.services.relay import Deliverer, service_of
-from ostinato._core.runtime.services.services import declare
-from ostinato._core.runtime.services.ticker import Ticker
-from ostinato._core.runtime.worker.enrol import queues_of
-from ostinato._core.runtime.worker.execute import (
-    Cancelled,
-    Completed,
-    Failed,
-    Settled,
-    Snoozed,
-    execute,
-)
-from ostinato._core.runtime.worker.finisher import Finisher
-from ostinato._core.runtime.worker.saver import Saver
+from ostinato._core.runtime.testing import Clock, Engine, Report, engine, engine_on, template_on
 
 __all__ = [
     "Clock",
@@ -71,251 +30,10 @@ __all__ = [
     "Report",
     "Scenario",
     "ScenarioFailed",
+    "Server",
     "System",
     "engine",
     "engine_on",
+    "start_server",
     "template_on",
 ]
-
-BATCH = 100
-MOST_ROUNDS = 10_000
-
-
-@dataclass
-class Report:
-    """What `run_until_idle` did."""
-
-    done: int = 0
-    failed: int = 0
-    snoozed: int = 0
-    cancelled: int = 0
-    runs: list[tuple[str, int]] = field(default_factory=list)
-    """The kind and attempt of every run, in order."""
-
-
-class Clock:
-    """The engine's time, stopped or moved. It affects this engine's database only."""
-
-    def __init__(self, admin: AsyncConnection[Any]) -> None:
-        self._admin = admin
-
-    async def now(self) -> datetime:
-        """What the engine takes for the present."""
-        return await clock.now(self._admin)
-
-    async def freeze(self, at: datetime | None = None) -> datetime:
-        """Stop the clock, at a time or where it stands."""
-        at = at or await self.now()
-        await call(self._admin, "set_test_clock", frozen=at, shift=timedelta(0))
-        return at
-
-    async def move(self, by: timedelta | float) -> datetime:
-        """Move the clock, forward or back, by a time or by seconds; it goes on from there."""
-        step = by if isinstance(by, timedelta) else timedelta(seconds=by)
-        await call(self._admin, "move_test_clock", by=step)
-        return await self.now()
-
-
-class Engine:
-    """A fresh engine. Made by `engine()`."""
-
-    def __init__(self, database: Database, client: Client, admin: AsyncConnection[Any]) -> None:
-        self.database = database
-        """Hand it to `Worker` to run a real one."""
-        self.client = client
-        self.clock = Clock(admin)
-        self.admin = admin
-        """A superuser's connection, to look at everything."""
-
-    async def run_until_idle(self, *apps: App, move_clock: bool = True, seed: int = 0) -> Report:
-        """Run jobs, here and now, until none is left that could run.
-
-        Jobs that wait for their time (later, retry, snooze) get it: the clock is moved to the next
-        one, unless `move_clock` is false. Schedules fire when they are due, but the clock is not
-        moved for them: they never end. The same seed gives the same jitter.
-        """
-        rng = random.Random(seed)  # noqa: S311  # jitter only
-        async with Pool(self.database.url, role="testing", pooled=self.database.pooled) as pool:
-            return await _Runner(self.database, pool, apps, rng).run(
-                self.clock if move_clock else None
-            )
-
-
-@asynccontextmanager
-async def engine(
-    data_dir: str | Path | None = None, *, name: str = "ostinato_test"
-) -> AsyncIterator[Engine]:
-    """A database of its own on an embedded server, migrated, empty, with a clock to move.
-
-    Without a folder the server lives in a temporary one and ends with the block. With a folder it
-    is shared: blocks with different names have databases of their own there.
-    """
-    with tempfile.TemporaryDirectory(prefix="ostinato-") as folder:
-        server = await asyncio.to_thread(embedded.start, data_dir or folder)
-        try:
-            async with engine_on(server, name, copied=data_dir is not None) as fresh:
-                yield fresh
-        finally:
-            await asyncio.to_thread(server.stop)
-
-
-@asynccontextmanager
-async def engine_on(
-    server: embedded.Server, name: str, *, copied: bool = True
-) -> AsyncIterator[Engine]:
-    """The same on a server that runs already; `copied` from one that was migrated before."""
-    template = await template_on(server) if copied else "template1"
-    urls = await asyncio.to_thread(server.create_database, name, template=template)
-    try:
-        await migrate.migrate(urls.admin, [ENGINE])
-        database = Database(
-            url=urls.worker, admin_url=urls.admin, listen_url=urls.worker, server=server
-        )
-        async with await psycopg.AsyncConnection.connect(urls.admin, autocommit=True) as admin:
-            await call(admin, "use_test_clock")
-            # A new connection, because a session takes the setting up when it starts.
-        async with (
-            await psycopg.AsyncConnection.connect(urls.admin, autocommit=True) as admin,
-            Client(database) as client,
-        ):
-            yield Engine(database, client, admin)
-    finally:
-        with contextlib.suppress(psycopg.Error):  # the server may be down, and goes anyway
-            await asyncio.to_thread(server.drop_database, name)
-
-
-async def template_on(server: embedded.Server) -> str:
-    """The name of a migrated database to copy: that takes a tenth of the time of a migration.
-
-    It is made under another name and renamed when it is whole, so that of several processes that
-    make it at once one wins, and a crash leaves nothing that would be taken for it.
-    """
-    tables = "".join(step.checksum for step in ENGINE.tables)
-    known = sha256(f"{ENGINE.checksum}{tables}".encode()).hexdigest()
-    name, draft = f"ostinato_template_{known[:16]}", f"ostinato_draft_{uuid4().hex}"
-    if not await asyncio.to_thread(server.has_database, name):
-        urls = await asyncio.to_thread(server.create_database, draft)
-        await migrate.migrate(urls.admin, [ENGINE])
-        if not await asyncio.to_thread(server.rename_database, draft, name):
-            await asyncio.to_thread(server.drop_database, draft)
-    return name
-
-
-class _Runner:
-    """A worker without a heart: claims, runs and finishes, one batch after the other."""
-
-    def __init__(
-        self, database: Database, pool: Pool, apps: Iterable[App], rng: random.Random
-    ) -> None:
-        self._database = database
-        self._pool = pool
-        self._apps = tuple(apps)
-        self._kinds: dict[str, JobKind[Any]] = merged_kinds(self._apps)
-        self._queues = list(queues_of(self._apps))
-        self._rng = rng
-        self._finisher = Finisher(Keeper(pool), Recorder())
-        self.saver = Saver(Keeper(pool), Recorder(), rng)
-        self.shared = Shared()
-        self.settings = Settings()
-        self._threads = ThreadPoolExecutor(4)
-        self._report = Report()
-
-    async def run(self, moving: Clock | None) -> Report:
-        saving = asyncio.create_task(self.saver.loop.run())
-        try:
-            async with self.shared:
-                return await self._run_all(moving)
-        finally:
-            self.saver.loop.stop()
-            await saving
-
-    async def _run_all(self, moving: Clock | None) -> Report:
-        async with self._pool.connection() as conn:
-            worker_id = await workers.register(
-                conn, "run_until_idle", self._queues, list(self._kinds), 3600
-            )
-            await declare(conn, self._apps)
-            deliverers = self._deliverers(worker_id)
-            ticker = Ticker([each for app in self._apps for each in app.schedules], Recorder())
-            await ticker.tick(conn)
-            for _ in range(MOST_ROUNDS):
-                poll = await workers.poll(conn, worker_id, self._queues, 3)
-                if ticker.name in poll.chores:
-                    await ticker.tick(conn)
-                events = await _deliver(conn, deliverers)
-                if not await self._round(conn, worker_id) + events:
-                    if moving is None or poll.next_due is None or not await self._waits(conn):
-                        break
-                    await moving.move(max(0.0, poll.next_due) + 0.001)
-            await workers.unregister(conn, worker_id)
-        self._threads.shutdown(wait=True)
-        return self._report
-
-    async def _waits(self, conn: AsyncConnection[Any]) -> bool:
-        """Whether a job of ours, or an event for us, waits for its time."""
-        rows = await call(conn, "waiting_kinds", _read=True)
-        if any(row[0] in self._kinds for row in rows):
-            return True
-        ours = {service_of(name) for app in self._apps for name in app.subscribers}
-        return not ours.isdisjoint(await subscriptions.chores(conn))
-
-    def _deliverers(self, worker_id: UUID) -> list[Deliverer]:
-        return [
-            Deliverer(
-                subscriber,
-                self,
-                worker_id=lambda: worker_id,
-                wake=lambda _: None,
-                recorder=Recorder(),
-                rng=self._rng,
-            )
-            for app in self._apps
-            for subscriber in app.subscribers.values()
-            if subscriber.mode == "relay"
-        ]
-
-    async def _round(self, conn: AsyncConnection[Any], worker_id: UUID) -> int:
-        ran = 0
-        for queue in self._queues:
-            jobs = await claims.claim(conn, worker_id, queue, BATCH, kinds=list(self._kinds))
-            for job in jobs:
-                await self._run(job)
-            ran += len(jobs)
-        return ran
-
-    async def _run(self, job: Job) -> None:
-        ctx = Context(job, self)
-        verdict = await execute(self._kinds[job.kind], ctx, self._threads, self._rng)
-        self._report.runs.append((job.kind, job.attempt))
-        names = {
-            Completed: "done",
-            Settled: "done",
-            Failed: "failed",
-            Snoozed: "snoozed",
-            Slept: "snoozed",
-            Waiting: "snoozed",
-            Cancelled: "cancelled",
-        }
-        counted = Counter({names[type(verdict)]: 1} if type(verdict) in names else {})
-        for name, count in counted.items():
-            setattr(self._report, name, getattr(self._report, name) + count)
-        self._finisher.add(job, verdict, 0.0)
-        await self._finisher.tick()
-
-    def transaction(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
-        return transaction(self._pool)
-
-    def transaction_in_thread(self) -> AbstractContextManager[psycopg.Connection[Any]]:
-        return thread_transaction(self._database)
-
-    def note_progress(self, job: Job, done: float, total: float | None, note: str | None) -> None:
-        self._finisher.note_progress(job, done, total, note)
-
-
-async def _deliver(conn: AsyncConnection[Any], deliverers: Iterable[Deliverer]) -> int:
-    """What the relay does in one round; how much that was."""
-    stamped, _ = await outbox.sequence(conn)
-    queues = await subscriptions.dispatch_all(conn)
-    taken = [await deliverer.round(conn) for deliverer in deliverers]
-    told, _ = await webhook_work.fan_out(conn, BATCH)
-    return (stamped or 0) + len(queues) + sum(taken) + (told or 0)

@@ -1,22 +1,25 @@
 """Routes: what the HTTP router of an application is made with. Needs `pip install 'ostinato[api]'`.
 
-    router = Router(prefix="/api/v1/billing")
-    READ = Permission("billing:read", {"reader", "operator"})
+    from ostinato import App
+    from ostinato.web import Permission, Router, Who
 
-    @router.get("/invoices/{invoice}", needs=READ)
-    async def show(caller: Who, invoice: int) -> Invoice:
+    READ = Permission("billing.read", ("clerk", "admin"), "read invoices")
+    router = Router(prefix="/v1/billing", tags=["billing"])
+
+    @router.get("/invoices/{number}", needs=READ)
+    async def show(caller: Who, number: int) -> Invoice:
         async with caller.transaction() as conn:        # sees the caller's tenant only
             ...
 
-    app = App("billing", http="acme.billing.http:router")
+    app = App("billing", http="billing.http:router")    # puts it into the API
 
 What a route raises becomes a problem document (RFC 9457) with its remedy; `IDEMPOTENT` and `Key`
-give a POST the header `Idempotency-Key`.
+give a POST the header `Idempotency-Key`. The guide is `docs/api.md`.
 """
 
 from ostinato._core.base.answers import Answer
 from ostinato._core.web.caller import Caller, Who, client_of
-from ostinato._core.web.idempotent import IDEMPOTENT, IdempotencyKey, Key
+from ostinato._core.web.idempotent import IDEMPOTENT, IdempotencyKey, Key, OnceHere
 from ostinato._core.web.permissions import Permission
 from ostinato._core.web.problems import MEDIA_TYPE, Answered, Problem, responses
 from ostinato._core.web.routes import Router
@@ -29,6 +32,7 @@ __all__ = [
     "Caller",
     "IdempotencyKey",
     "Key",
+    "OnceHere",
     "Permission",
     "Problem",
     "Router",

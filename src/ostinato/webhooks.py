@@ -1,13 +1,15 @@
 """Webhooks: events delivered to other servers, signed, retried, and never to an inner address.
 
-    made = await webhooks.create_endpoint(conn, "till", "https://example.com/hook")
-    print(made.secret)                                   # shown once
+    from ostinato import webhooks
 
-On the receiving side, with any web framework:
+    made = await webhooks.create_endpoint(conn, "till", "https://shop.example/hooks")
+    print(made.secret)                                          # shown once: hand it over
 
-    webhooks.verify(secret, request.headers, await request.body())      # raises, or it is genuine
+The receiver checks the signature of the raw body, with any web framework:
 
-Signatures follow Standard Webhooks 1.0.
+    webhooks.verify(headers, raw_body, [secret], now=time.time())       # or SignatureRefused
+
+Signatures follow Standard Webhooks 1.0. The guide is `docs/webhooks.md`.
 """
 
 from ostinato._core.base.safeurl import Allowed, check_address, parse, parse_allowed

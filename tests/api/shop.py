@@ -64,6 +64,23 @@ async def order_slowly(caller: Who, key: Key, body: Order) -> Response:
     return once.response()
 
 
+@router.post(
+    "/counted-orders", needs=BUY, status_code=202, raises=IDEMPOTENT, include_in_schema=False
+)
+async def order_and_count(caller: Who, key: Key, body: Order) -> Response:
+    """Order something, wait outside of a transaction until the test says, then answer."""
+    async with key.begin(caller) as once:
+        if once.is_new:
+            await enqueue(once.conn, NewJob("shop.ship", body.model_dump_json()))
+    if once.is_new:
+        started.set()
+        await may_end.wait()
+        async with once.finish(caller) as conn:
+            await enqueue(conn, NewJob("shop.count", body.model_dump_json()))
+            once.reply(202, {"item": body.item, "attempt": once.attempt})
+    return once.response()
+
+
 @router.post("/broken-orders", needs=BUY, status_code=202, include_in_schema=False)
 async def order_and_fail(caller: Who, key: Key, body: Order) -> Response:
     """Add a job, then break: nothing may stay."""

@@ -12,7 +12,7 @@ from ostinato._core.runtime.handlers.app import App
 from ostinato._faces.api.parts import Parts
 from ostinato._faces.api.server import build
 from tests.api.conftest import Api
-from tests.db.waiting import until_async
+from tests.waiting import until_async
 
 ALERTS = "/api/v1/engine/alerts"
 LONELY = Alert(

@@ -5,7 +5,7 @@ import io
 import json
 import logging
 import re
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +28,7 @@ from ostinato._faces.api.ratelimit import Bounded
 from tests.api.conftest import Api
 from tests.api.issuer import Issuer, failing, rsa_key
 from tests.api.test_ratelimit import Time
+from tests.waiting import until_async
 
 SECRET = "Zx9" * 14 + "Q"  # as long as the secret of a key
 UNKNOWN = f"ost_4711_{SECRET}"
@@ -357,10 +358,11 @@ async def locked_keys(door: Door) -> AsyncIterator[Callable[[], Any]]:
         yield waiting
 
 
-async def until(condition: Callable[[], Any], count: int) -> None:
-    async with asyncio.timeout(10):
-        while await condition() < count:
-            pass
+async def until_waiting(waiting: Callable[[], Awaitable[int]], count: int) -> None:
+    async def enough() -> bool:
+        return await waiting() >= count
+
+    await until_async(enough)
 
 
 async def test_many_requests_with_one_key_are_one_query(door: Door) -> None:
@@ -368,7 +370,7 @@ async def test_many_requests_with_one_key_are_one_query(door: Door) -> None:
 
     async with locked_keys(door) as waiting:
         asked = [asyncio.create_task(door.ask(key.key)) for _ in range(50)]
-        await until(waiting, 1)
+        await until_waiting(waiting, 1)
         while len(door.authenticator._lookups) < 1:
             await asyncio.wait(asked, timeout=0)
         assert await waiting() == 1
@@ -381,7 +383,7 @@ async def test_who_leaves_does_not_take_the_answer_from_others(door: Door) -> No
 
     async with locked_keys(door) as waiting:
         first = asyncio.create_task(door.ask(key.key))
-        await until(waiting, 1)
+        await until_waiting(waiting, 1)
         second = asyncio.create_task(door.ask(key.key))
         first.cancel()
         await asyncio.wait([first])
@@ -393,7 +395,7 @@ async def test_who_leaves_does_not_take_the_answer_from_others(door: Door) -> No
 async def test_strangers_take_few_connections(door: Door) -> None:
     async with locked_keys(door) as waiting:
         asked = [asyncio.create_task(door.ask(f"ost_{n}_{SECRET}")) for n in range(1, 50)]
-        await until(waiting, 4)
+        await until_waiting(waiting, 4)
         assert await waiting() == 4
         assert len(door.authenticator._lookups) == 49
 

@@ -2,6 +2,7 @@
 
 import asyncio
 
+import httpx
 import pytest
 
 from ostinato._core.runtime.handlers.app import App
@@ -12,6 +13,18 @@ from tests.api.conftest import Api
 @pytest.fixture
 def api_apps() -> tuple[App, ...]:
     return (shop.APP,)
+
+
+@pytest.fixture(autouse=True)
+def waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Signals of this test's own: an event belongs to the loop in which it was first waited for."""
+    monkeypatch.setattr(shop, "started", asyncio.Event())
+    monkeypatch.setattr(shop, "may_end", asyncio.Event())
+
+
+async def counted(api: Api) -> httpx.Response:
+    headers = {"Idempotency-Key": "k-1"}
+    return await api.call("POST", "/shop/counted-orders", json={"item": "tea"}, headers=headers)
 
 
 async def jobs(api: Api) -> int:
@@ -71,6 +84,37 @@ async def test_keys_belong_to_tenants_and_routes(api: Api) -> None:
     assert await jobs(api) == 2
 
 
+async def test_what_is_begun_stays_in_flight_until_it_is_answered(api: Api) -> None:
+    first = asyncio.create_task(counted(api))
+    await shop.started.wait()
+    committed = await jobs(api)
+    meanwhile = await counted(api)
+    shop.may_end.set()
+    answered = await first
+    again = await counted(api)
+
+    assert (committed, meanwhile.status_code) == (1, 409)
+    assert (answered.json(), again.content) == ({"item": "tea", "attempt": 1}, answered.content)
+    assert again.headers["idempotency-replayed"] == "true"
+    assert await jobs(api) == 2
+
+
+async def test_an_answer_to_a_key_that_was_taken_over_is_sent_and_not_stored(api: Api) -> None:
+    late = asyncio.create_task(counted(api))
+    await shop.started.wait()
+    await api.admin.execute("update ostinato_data.idempotency set state = 'abandoned'")
+    shop.started.clear()
+    next_one = asyncio.create_task(counted(api))
+    await shop.started.wait()
+    shop.may_end.set()
+    sent = [await late, await next_one]
+    again = await counted(api)
+
+    assert [each.json()["attempt"] for each in sent] == [1, 2]
+    assert again.json()["attempt"] == 2
+    assert await jobs(api) == 4  # what the late one wrote with its answer is written
+
+
 async def test_a_request_that_failed_leaves_its_key_free(api: Api) -> None:
     headers = {"Idempotency-Key": "k-1"}
     for _ in range(2):
@@ -82,8 +126,6 @@ async def test_a_request_that_failed_leaves_its_key_free(api: Api) -> None:
 
 
 async def test_while_the_first_is_at_it_the_second_is_told_to_wait(api: Api) -> None:
-    shop.started.clear()
-    shop.may_end.clear()
     headers = {"Idempotency-Key": "k-1"}
     first = asyncio.create_task(
         api.call("POST", "/shop/slow-orders", json={"item": "pie"}, headers=headers)

@@ -51,7 +51,7 @@ def chain_urls(shared_server: Server) -> Urls:
 
 @pytest.fixture(scope="module")
 def providers() -> Iterator[Providers]:
-    made = Providers(smtp_port=0)
+    made = Providers(serves=True)
     yield made
     made.close()
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import psycopg
 
 from ostinato._core.db.embedded import Urls
-from tests.db.waiting import until
+from tests.waiting import until
 
 WAITS = "select exists (select from pg_stat_activity where wait_event = 'SyncRep' and pid = %s)"
 WRITES = "select pg_logical_emit_message(true, 'probe', '')"

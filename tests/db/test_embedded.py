@@ -19,7 +19,7 @@ from ostinato._core.db import binaries, cluster, embedded
 from ostinato._core.db.cluster import Cluster
 from ostinato._core.db.embedded import Server
 from ostinato._core.db.osuser import OsUser, let_in
-from tests.db.waiting import until
+from tests.waiting import until
 
 ROOT = os.geteuid() == 0
 

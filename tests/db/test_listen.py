@@ -12,7 +12,7 @@ import pytest
 from ostinato._core.db import hostbell, listen
 from ostinato._core.db.embedded import Server, Urls
 from ostinato._core.db.listen import POLL_NOW, Listener
-from tests.db.waiting import until
+from tests.waiting import until
 
 
 class Heart:

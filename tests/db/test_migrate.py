@@ -13,7 +13,7 @@ from ostinato._core.db.call import call_value
 from ostinato._core.db.embedded import Server, Urls
 from ostinato._core.db.pool import Connection, connect
 from tests.db.conftest import Make
-from tests.db.waiting import until_async
+from tests.waiting import until_async
 
 TABLE = "create table ostinato_data.thing (id int primary key);"
 COLUMN = "alter table ostinato_data.thing add column name text;"

@@ -15,7 +15,7 @@ from ostinato._core.db.guard import Guard
 from ostinato._core.db.pool import Connection, Pool, connect, conninfo, retrying, transaction
 from tests.db.proxy import Fault, proxied
 from tests.db.standby import waiting_for_a_standby, waits_for_a_standby
-from tests.db.waiting import until_async
+from tests.waiting import until_async
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ from ostinato._core.db.embedded import Server, Urls
 from ostinato._core.db.guard import ThreadGuard
 from ostinato._core.runtime.database import Database, thread_transaction
 from tests.db.standby import waiting_for_a_standby, waits_for_a_standby
-from tests.db.waiting import until
+from tests.waiting import until
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from ostinato._core.db.call import call_value
 from ostinato._core.db.embedded import Server, Urls
 from ostinato._core.db.pool import Pool, connect, transaction
 from tests.db.conftest import Make
-from tests.db.waiting import until
+from tests.waiting import until
 
 TABLE = "create table ostinato_data.thing (id int);"
 GRANT = "grant all on ostinato_data.thing to ostinato_worker;"

@@ -17,6 +17,7 @@ from ostinato._core.base import log
 from ostinato._core.base.settings import CONFIG
 from ostinato._core.db.embedded import Server, Urls
 from ostinato._core.db.migrate import migrate
+from ostinato._core.runtime.installed import installed_apps
 from ostinato._faces.cli.frame.schema import components
 from ostinato._faces.cli.main import app
 from tests.conftest import copy_of_engine
@@ -125,7 +126,7 @@ class Place:
 @pytest.fixture(scope="session")
 def _urls(shared_server: Server) -> Urls:
     urls = copy_of_engine(shared_server, "faces")
-    asyncio.run(migrate(urls.admin, components()))
+    asyncio.run(migrate(urls.admin, components(installed_apps())))
     return urls
 
 

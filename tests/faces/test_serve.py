@@ -7,9 +7,9 @@ from pathlib import Path
 import psutil  # type: ignore[import-untyped]
 import pytest
 
-from tests.db.waiting import until
 from tests.faces.conftest import Place, Shell
 from tests.faces.processes import running
+from tests.waiting import until
 
 TOUR = "ostinato.lab.tour:app"
 WHO = "select current_user"

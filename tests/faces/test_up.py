@@ -16,9 +16,9 @@ import pytest
 
 from ostinato._core.runtime.installed import installed_apps
 from ostinato.lab.sandbox.server import stand_ins
-from tests.db.waiting import until
 from tests.faces.conftest import Place, Shell
 from tests.faces.processes import Running, running
+from tests.waiting import until
 
 API = "/api/v1/engine"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 from ostinato._core.db.embedded import Server
-from tests.db.waiting import until
+from tests.waiting import until
 
 ROLES = ("postgres", "ostinato_owner", "ostinato_worker", "ostinato_tenant")
 

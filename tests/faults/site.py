@@ -13,7 +13,7 @@ from psycopg.types.json import Json
 
 from ostinato._core.db.embedded import Server, Urls
 from ostinato.lab.torture.crew import Crew, Hand
-from tests.db.waiting import until
+from tests.waiting import until
 
 APP = "tests.faults.app:app"
 QUICK: dict[str, object] = {

@@ -32,11 +32,11 @@ from ostinato._core.runtime.database import Database
 from ostinato._core.runtime.handlers import leases
 from ostinato._faces.cli.dev.machines import EXAMPLE
 from ostinato.testing import Engine
-from tests.db.waiting import until_async
 from tests.faults import bouncer
 from tests.faults.site import say
 from tests.runtime.lab import Lab
 from tests.runtime.receiver import Receiver, Reply
+from tests.waiting import until_async
 
 # All on one process: they share a server, and would take the machine's time from each other.
 pytestmark = pytest.mark.slow

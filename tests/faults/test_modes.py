@@ -21,7 +21,8 @@ from ostinato._core.runtime.database import Database
 from ostinato.testing import Engine
 from tests.faults import bouncer
 from tests.faults.site import Site, say
-from tests.runtime.lab import Lab, counted, forever, until
+from tests.runtime.lab import Lab, counted, forever, listens
+from tests.waiting import until_async
 
 Mode = Literal["direct", "pooled, direct listen", "pooled, polling"]
 MODES: list[Mode] = ["direct", "pooled, direct listen", "pooled, polling"]
@@ -150,15 +151,15 @@ async def test_an_idle_worker_is_woken_by_the_doorbell_or_finds_out_by_itself(
     @lab.app.job()
     async def work(ctx: Context) -> None: ...
 
-    listens = database.listen_url is not None
+    rings = database.listen_url is not None
     # With a line to the server a poll is not needed; without one it is all there is.
-    async with lab.worker(poll_seconds=3600 if listens else 0.05) as worker:
-        await until(lambda: worker._heart._listener and worker._heart._listener.connected.is_set())
-        await until(lambda: not worker._claimer._due)
+    async with lab.worker(poll_seconds=3600 if rings else 0.05) as worker:
+        await until_async(lambda: listens(worker))
+        await until_async(lambda: not worker._claimer._due)
         for _ in range(3):
             await lab.becomes(await work.enqueue(lab.client), "done")
 
-    if listens:
+    if rings:
         assert counted(worker, DOORBELL_RINGS) > 0
 
 
@@ -177,7 +178,7 @@ async def test_a_worker_that_is_declared_dead_starts_over(lab: Lab) -> None:
         job_id = await work.enqueue(lab.client)
         await started.wait()
         await lab.rows("delete from ostinato_data.worker")
-        await until(lambda: worker.id != first_id)
+        await until_async(lambda: worker.id != first_id)
         ended = await lab.becomes(job_id, "done", "dead")
 
     assert ended.state == "done"

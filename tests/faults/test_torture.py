@@ -55,7 +55,7 @@ async def test_every_broken_promise_about_events_is_counted(site: Site) -> None:
             Client(database) as client,
             await psycopg.AsyncConnection.connect(site.urls.admin, autocommit=True) as conn,
         ):
-            for file in ("torture.sql", "torture_events.sql"):
+            for file in ("torture.sql", "events.sql"):
                 await conn.execute(
                     statement("ostinato.lab.torture", f"sql/{file}", "create_tables")
                 )
@@ -100,11 +100,11 @@ async def test_every_broken_promise_about_events_is_counted(site: Site) -> None:
 def test_a_broken_promise_is_an_exit_code() -> None:
     """With an engine that forgets jobs: the count is not only for show."""
     program = (
-        "from ostinato._faces.cli import torture_checks, torture_run\n"
         "from ostinato._faces.cli.main import main\n"
+        "from ostinato.lab.torture import checks, run as torture_run\n"
         "async def run(seed, minutes, workers, say):\n"
         "    report = torture_run.Report(seed, minutes, workers)\n"
-        "    report.counts = [torture_checks.Count('jobs lost', 1, 0)]\n"
+        "    report.counts = [checks.Count('jobs lost', 1, 0)]\n"
         "    return report\n"
         "torture_run.run = run\n"
         "main()\n"

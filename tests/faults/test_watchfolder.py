@@ -12,9 +12,9 @@ import pytest
 from ostinato._core.db import migrate
 from ostinato._core.engine.schema import ENGINE
 from ostinato.apps.watchfolder.folders import Folders
-from ostinato.apps.watchfolder.jobs import start_tending
-from ostinato.apps.watchfolder.local import Local, running
+from ostinato.apps.watchfolder.jobs import start_watching
 from ostinato.apps.watchfolder.schema import COMPONENT
+from ostinato.apps.watchfolder.station.processes import ServiceProcess, running
 from ostinato.lab.torture.crew import Crew, Hand
 from tests.apps.watchfolder.papers import text_pdf
 from tests.faults.site import Site, eventually, say
@@ -53,7 +53,7 @@ def begin(site: Site, root: Path) -> tuple[Folders, dict[str, int]]:
     async def start() -> None:
         async with await psycopg.AsyncConnection.connect(site.urls.admin) as conn:
             for folder_id in made.values():
-                await start_tending(conn, "acme", folder_id)
+                await start_watching(conn, "acme", folder_id)
 
     asyncio.run(start())
     return Folders.below(root / "courrier"), made
@@ -82,15 +82,17 @@ def hand_of(site: Site, crew: Crew, job_id: int) -> Hand | None:
 
 
 def ticks_again(site: Site, folder_id: int) -> None:
-    """Wait until a folder is tended, from now on."""
+    """Wait until a folder is watched, from now on."""
     site.until("select ticked_at > %s from watchfolder.folder where id = %s", site.now(), folder_id)
 
 
 @pytest.mark.slow
-def test_a_worker_that_tends_may_be_killed_or_sleep_at_any_time(site: Site, tmp_path: Path) -> None:
+def test_a_worker_that_watches_may_be_killed_or_sleep_at_any_time(
+    site: Site, tmp_path: Path
+) -> None:
     rng = random.Random(5)
     folders, ids = begin(site, tmp_path / "root")
-    prep, ocr = Local("prep", folders.work), Local("ocr", folders.work)
+    prep, ocr = ServiceProcess("prep", folders.work), ServiceProcess("ocr", folders.work)
     inputs = {f"{number}.pdf": text_pdf(f"Document {number}") for number in range(FILES)}
     with running(prep, ocr):
         urls = {"watchfolder_prep_url": prep.url, "watchfolder_ocr_url": ocr.url}

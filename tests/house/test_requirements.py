@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from itertools import chain
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -19,9 +20,11 @@ def names(file: str) -> set[str]:
 
 
 def declared() -> set[str]:
+    """What the package and its extras need."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    found = (NAME.match(each) for each in project["dependencies"])
-    return {normal(each[0]) for each in found if each}
+    extras = project["optional-dependencies"].values()
+    found = (NAME.match(each) for each in [*project["dependencies"], *chain(*extras)])
+    return {normal(each[0]) for each in found if each} - {"ostinato"}
 
 
 def test_every_dependency_is_locked_for_those_who_run_it() -> None:

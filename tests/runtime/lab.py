@@ -1,7 +1,7 @@
 """What the tests of the runtime speak: start a worker, wait for a job to end, look into tables."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +10,7 @@ from ostinato import App, Client, Worker
 from ostinato._core.base.metrics import Metric
 from ostinato._core.base.settings import Settings
 from ostinato.testing import Engine
-from tests.db.waiting import until_async
+from tests.waiting import until_async
 
 QUICK: dict[str, Any] = {
     "beat_seconds": 0.2,
@@ -124,15 +124,6 @@ def listens(worker: Worker) -> bool:
     """Whether its heart hears rings by now."""
     listener = worker._heart._listener
     return listener is not None and listener.connected.is_set()
-
-
-async def until(condition: Callable[[], object]) -> None:
-    """Wait until a plain condition holds, without blocking the event loop."""
-
-    async def holds() -> object:
-        return condition()
-
-    await until_async(holds)
 
 
 async def forever() -> None:

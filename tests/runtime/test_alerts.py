@@ -17,8 +17,9 @@ from ostinato._core.base.metrics import ALERT_FAILURES, ALERTS_FIRED, ALERTS_RES
 from ostinato._core.engine import alerts
 from ostinato._core.engine.webhooks import create_endpoint
 from ostinato._core.runtime.services.alerts import ALERT_EVENTS, declare, watch
-from tests.runtime.lab import Lab, counted, until
+from tests.runtime.lab import Lab, counted
 from tests.runtime.receiver import Receiver
+from tests.waiting import until_async
 
 SLOW = Alert(
     "lab.slow",
@@ -66,7 +67,7 @@ async def test_a_worker_declares_and_evaluates_and_counts(
     await lab.rows("insert into public.reading values ('post', 11)")
 
     async with lab.worker() as worker:
-        await until(lambda: counted(worker, ALERTS_FIRED, "lab.slow", "critical"))
+        await until_async(lambda: counted(worker, ALERTS_FIRED, "lab.slow", "critical"))
 
     names = {row[0] for row in await lab.rows("select name from ostinato_data.alert")}
     assert names == {"lab.slow", *(alert.name for alert in ENGINE_ALERTS)}
@@ -85,11 +86,11 @@ async def test_fired_and_resolved_reach_a_webhook(
     await lab.rows("insert into public.reading values ('post', 11)")
 
     async with lab.worker(webhooks_allow_private="127.0.0.1:*"):
-        await until(lambda: len(receiver.requests) == 1)
+        await until_async(lambda: len(receiver.requests) == 1)
         await lab.rows("delete from public.reading")
         async with lab.client.connection() as conn:
             await alerts.evaluate(conn, NOW)
-        await until(lambda: len(receiver.requests) == 2)
+        await until_async(lambda: len(receiver.requests) == 2)
 
     told = [json.loads(request.body) for request in receiver.requests]
     assert [each["type"] for each in told] == ["alert.fired", "alert.resolved"]

@@ -8,7 +8,8 @@ from ostinato import Context, InvalidInput, Unique, UniqueConflict
 from ostinato._core.base.errors import NotFound
 from ostinato._core.engine import jobs, queues
 from ostinato._core.runtime.client import Client
-from tests.runtime.lab import Lab, until
+from tests.runtime.lab import Lab, listens
+from tests.waiting import until_async
 
 
 @pytest.fixture
@@ -74,8 +75,8 @@ async def test_an_idle_worker_starts_a_job_on_the_ring_without_a_poll(lab: Lab) 
     async def work(ctx: Context) -> None: ...
 
     async with lab.worker(poll_seconds=3600) as worker:
-        await until(lambda: worker._heart._listener and worker._heart._listener.connected.is_set())
-        await until(lambda: not worker._claimer._due)
+        await until_async(lambda: listens(worker))
+        await until_async(lambda: not worker._claimer._due)
         job_id = await work.enqueue(lab.client)
         await lab.becomes(job_id, "done")
 
@@ -85,8 +86,8 @@ async def test_a_job_by_name_rings_for_the_queue_of_its_kind(lab: Lab) -> None:
     async def work(ctx: Context) -> None: ...
 
     async with lab.worker(poll_seconds=3600) as worker:
-        await until(lambda: worker._heart._listener and worker._heart._listener.connected.is_set())
-        await until(lambda: not worker._claimer._due)
+        await until_async(lambda: listens(worker))
+        await until_async(lambda: not worker._claimer._due)
         await lab.becomes(await lab.client.enqueue(work.name), "done")
 
 

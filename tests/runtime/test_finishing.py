@@ -17,7 +17,8 @@ from ostinato._core.runtime.database import Database
 from ostinato._core.runtime.worker import finisher as finisher_module
 from ostinato._core.runtime.worker.execute import Failed
 from tests.faults.proxy import Proxy, between
-from tests.runtime.lab import Lab, counted, forever, running, until
+from tests.runtime.lab import Lab, counted, forever, running
+from tests.waiting import until_async
 
 NOW = Retry(delays=(0, 0, 0))
 
@@ -63,12 +64,12 @@ async def test_verdicts_wait_while_the_database_is_away(
     async with lab.worker(beat_seconds=1, expiry_seconds=30) as worker:
         ways = ["done", "snooze", "cancel", "fail"]
         ids = await work.enqueue_many(lab.client, [{"how": how} for how in ways])
-        await until(lambda: len(started) == 4)
+        await until_async(lambda: len(started) == 4)
         with proxy.away():
             gate.set()
             await ended.wait()
-            await until(lambda: worker._finisher.pending == 4)
-            await until(lambda: any(line["event"] == "database_unavailable" for line in logs))
+            await until_async(lambda: worker._finisher.pending == 4)
+            await until_async(lambda: any(line["event"] == "database_unavailable" for line in logs))
         for job_id, state in zip(ids, ["done", "scheduled", "cancelled", "done"], strict=True):
             await lab.becomes(job_id, state)
 
@@ -113,7 +114,7 @@ async def test_a_verdict_whose_connection_is_cut_takes_effect_once(
         proxy.once(fault, verb)
         job_id = await work.enqueue(lab.client)
         await lab.becomes(job_id, end)
-        await until(lambda: worker._finisher.pending == 0)
+        await until_async(lambda: worker._finisher.pending == 0)
 
     assert [happened for happened, _ in proxy.faults] == [fault]
     expected = {
@@ -147,7 +148,7 @@ async def test_a_worker_that_stops_while_the_database_is_away_still_writes_its_v
         with proxy.away():
             gate.set()
             worker.stop()
-            await until(lambda: worker.lanes._stopping and worker._finisher.pending)
+            await until_async(lambda: worker.lanes._stopping and worker._finisher.pending)
         # It may take the pool some seconds to notice that the database is back.
     ended = await lab.outcome(job_id)
 
@@ -205,7 +206,7 @@ async def test_a_verdict_that_the_database_cannot_take_now_waits_and_the_others_
     monkeypatch.setattr(claims, "complete", refuse_one)
     async with lab.worker():
         job_id = await unlucky.enqueue(lab.client)
-        await until(lambda: tries)
+        await until_async(lambda: tries)
         for other_id in await lucky.enqueue_many(lab.client, [{}] * 20):
             await lab.becomes(other_id, "done")
         assert await lab.state(job_id) == "running"
@@ -376,9 +377,9 @@ async def test_progress_of_an_attempt_that_was_lost_is_not_written_and_counted(
         await lab.rows("select ostinato.rescue_claim(id, 3) from ostinato_data.claim")
         await lab.until("select count(*) > 0 from ostinato_data.job_progress")
         gate.set()
-        await until(lambda: counted(worker, FENCED_WRITES, "progress"))
+        await until_async(lambda: counted(worker, FENCED_WRITES, "progress"))
         over.set()
-        await until(lambda: counted(worker, FENCED_WRITES, "complete"))
+        await until_async(lambda: counted(worker, FENCED_WRITES, "complete"))
         found = await lab.rows("select attempt, done from ostinato_data.job_progress")
         again.set()
         await lab.becomes(job_id, "done")
@@ -405,7 +406,7 @@ async def test_of_two_attempts_that_tell_at_once_only_the_lost_one_is_refused(
         await again.wait()
         gate.set()
         await lab.until("select count(*) > 0 from ostinato_data.job_progress")
-        await until(lambda: counted(worker, FENCED_WRITES, "progress"))
+        await until_async(lambda: counted(worker, FENCED_WRITES, "progress"))
         found = await lab.rows("select attempt, done from ostinato_data.job_progress")
         over.set()
         await lab.becomes(job_id, "done")

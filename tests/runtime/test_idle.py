@@ -10,7 +10,8 @@ from ostinato import Context
 from ostinato._core.base.settings import Settings
 from ostinato._core.runtime.services.alerts import ALERT_SECONDS
 from ostinato._core.runtime.services.janitor import SAMPLES_SECONDS
-from tests.runtime.lab import Lab, listens, until
+from tests.runtime.lab import Lab, listens
+from tests.waiting import until_async
 
 ALERT_CALLS = 2  # for the figures, and for sources that failed
 STATEMENT = re.compile(r"execute [^:]*: (.*)|statement: (.*)")
@@ -56,13 +57,13 @@ async def test_an_idle_worker_only_polls_and_beats(lab: Lab, server_log: ServerL
 
     async with lab.worker(poll_seconds=0.05) as worker:
         await lab.becomes(await work.enqueue(lab.client), "done")
-        await until(
+        await until_async(
             lambda: len(of(server_log.statements(), "evaluate_alerts")) >= ALERT_CALLS
         )  # the janitor's first round
-        await until(lambda: listens(worker) and not worker._finisher.pending)
-        await until(lambda: not worker._claimer._due)
+        await until_async(lambda: listens(worker) and not worker._finisher.pending)
+        await until_async(lambda: not worker._claimer._due)
         before = len(server_log.statements())
-        await until(lambda: len(of(server_log.statements()[before:], "poll_jobs")) >= 40)
+        await until_async(lambda: len(of(server_log.statements()[before:], "poll_jobs")) >= 40)
         idle = server_log.statements()[before:]
 
     # Nothing but these: so the settings alone say how much an idle worker asks.
@@ -82,12 +83,12 @@ async def test_a_job_that_nobody_here_can_run_does_not_make_a_worker_restless(
     await lab.client.enqueue("later.version")
     async with lab.worker(poll_seconds=0.05) as worker:
         await lab.becomes(await work.enqueue(lab.client), "done")
-        await until(lambda: worker._claimer._ready)
-        await until(
+        await until_async(lambda: worker._claimer._ready)
+        await until_async(
             lambda: all(due > 0 for due in worker._claimer._due.values()) and worker._claimer._due
         )
         before = len(server_log.statements())
-        await until(lambda: len(of(server_log.statements()[before:], "poll_jobs")) >= 40)
+        await until_async(lambda: len(of(server_log.statements()[before:], "poll_jobs")) >= 40)
         restless = server_log.statements()[before:]
 
     # 40 polls took two seconds or more: five claims a second, and the tail of the hot phase.

@@ -14,7 +14,8 @@ from ostinato._core.base.flow import flow
 from ostinato._core.engine import leases as verbs
 from ostinato._core.engine.jobs import NewJob
 from ostinato._core.runtime.handlers import leases
-from tests.runtime.lab import Lab, until
+from tests.runtime.lab import Lab
+from tests.waiting import until_async
 
 TTL = 0.3
 ROLES = "ostinato_worker, ostinato_tenant"
@@ -147,11 +148,11 @@ async def test_while_the_database_is_away_the_holder_tries_on(
     async with Client(lab.engine.database) as client, leases.hold(client, "n", ttl=TTL) as lease:
         await lab.rows(f"revoke execute on function ostinato.renew_lease from {ROLES}")
         try:
-            await until(lambda: any(line["event"] == "lease_not_renewed" for line in logs))
-            await until(lambda: not lease.is_sure)
+            await until_async(lambda: any(line["event"] == "lease_not_renewed" for line in logs))
+            await until_async(lambda: not lease.is_sure)
         finally:
             await lab.rows(f"grant execute on function ostinato.renew_lease to {ROLES}")
-        await until(lambda: lease.is_sure)
+        await until_async(lambda: lease.is_sure)
 
         assert not lease.lost.is_set()
 
@@ -403,7 +404,7 @@ async def test_requests_for_the_same_name_share_one_job(lab: Lab) -> None:
 
     async with lab.worker():
         found = await asyncio.gather(*(ask() for _ in range(8)))
-        await until(lambda: tokens)
+        await until_async(lambda: tokens)
         found.append(await ask())
         go.set()
         await lab.becomes(found[0].job_id, "done")

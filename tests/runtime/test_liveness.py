@@ -15,9 +15,10 @@ from ostinato._core.base.metrics import FENCED_WRITES, LOOP_BLOCKED_SECONDS
 from ostinato._core.db.call import call
 from ostinato._core.engine import claims, workers
 from ostinato._core.runtime.worker import heart
-from ostinato._core.runtime.worker import worker as worker_module
+from ostinato._core.runtime.worker import poller as poller_module
 from ostinato.testing import Engine
-from tests.runtime.lab import FAST, MORTAL, Lab, counted, until
+from tests.runtime.lab import FAST, MORTAL, Lab, counted
+from tests.waiting import until_async
 
 NOW = Retry(delays=(0, 0, 0))
 
@@ -151,7 +152,7 @@ async def test_a_worker_that_was_declared_dead_goes_on_under_a_new_id(
         job_id = await work.enqueue(lab.client)
         await started.wait()
         await declare_dead(lab, beats)
-        await until(lambda: worker.id != first_id)
+        await until_async(lambda: worker.id != first_id)
         await lab.becomes(job_id, "done", "dead")
 
         assert await lab.rows("select id from ostinato_data.worker") == [(worker.id,)]
@@ -181,7 +182,7 @@ async def test_a_verdict_of_the_dead_is_refused_and_counted(
         await lab.rows("select ostinato.rescue_claim(id, 3) from ostinato_data.claim")
         gate.set()
         ended = await lab.becomes(job_id, "done")
-        await until(lambda: counted(worker, FENCED_WRITES, "complete"))
+        await until_async(lambda: counted(worker, FENCED_WRITES, "complete"))
 
     assert ended.result == 2
     assert await lab.outcomes(job_id) == ["lost", "done"]
@@ -215,7 +216,7 @@ async def test_a_lost_attempt_that_does_not_stop_is_not_mixed_up_with_the_next_o
         await declare_dead(lab, beats)
         await again.wait()
         # The first attempt has ended by now, while the second one runs in the same worker.
-        await until(lambda: counted(worker, FENCED_WRITES, "complete"))
+        await until_async(lambda: counted(worker, FENCED_WRITES, "complete"))
         gate.set()
         ended = await lab.becomes(job_id, "done")
 
@@ -240,7 +241,7 @@ async def test_what_the_dead_had_claimed_and_not_started_is_forgotten_by_them(
         worker.lanes._rate = FAST
         ids = await work.enqueue_many(lab.client, [{}] * 10)
         await started.wait()
-        await until(lambda: worker.lanes.buffered)
+        await until_async(lambda: worker.lanes.buffered)
         await declare_dead(lab, beats)
         for job_id in ids:
             await lab.becomes(job_id, "done", "dead")
@@ -257,7 +258,7 @@ async def test_a_job_whose_claim_was_answered_into_the_void_is_given_back(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, logs: list[EventDict]
 ) -> None:
     """The answer to a claim may be lost with the connection: then nobody knows who has the job."""
-    monkeypatch.setattr(worker_module, "RECONCILE_SECONDS", 0.1)
+    monkeypatch.setattr(poller_module, "RECONCILE_SECONDS", 0.1)
     gate, started = asyncio.Event(), asyncio.Event()
 
     @lab.app.job()
@@ -265,7 +266,7 @@ async def test_a_job_whose_claim_was_answered_into_the_void_is_given_back(
         started.set()
         await gate.wait()
 
-    monkeypatch.setattr(worker_module.Worker, "_unheard_seconds", lambda _: 0.4)
+    monkeypatch.setattr(poller_module.Poller, "_unheard_seconds", lambda _: 0.4)
     async with lab.worker() as worker:
         known_id = await work.enqueue(lab.client)
         await started.wait()
@@ -295,7 +296,7 @@ async def test_a_worker_whose_beats_do_not_get_through_takes_nothing_new(
 
     async with lab.worker(**MORTAL) as worker:
         with beats.lost():
-            await until(lambda: worker._heart.may_be_dead)
+            await until_async(lambda: worker._heart.may_be_dead)
             job_id = await work.enqueue(lab.client)
             await lab.until("select count(*) = 0 from ostinato_data.worker")
             assert (ran, await lab.state(job_id)) == ([], "ready")

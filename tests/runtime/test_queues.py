@@ -11,7 +11,8 @@ from ostinato import App, Context, InvalidInput, Queue, Rate, Worker
 from ostinato._core.base.errors import NotConfigured
 from ostinato._core.base.metrics import CLAIMS
 from ostinato._core.engine import queues
-from tests.runtime.lab import Lab, counted, until
+from tests.runtime.lab import Lab, counted
+from tests.waiting import until_async
 
 
 async def test_one_worker_serves_the_queues_of_several_apps(lab: Lab) -> None:
@@ -70,7 +71,7 @@ async def test_lower_priority_runs_first_and_then_the_older(lab: Lab) -> None:
     for name, priority in [("a", 5), ("b", -5), ("c", 0), ("d", -5), ("e", 5)]:
         await work.options(priority=priority).enqueue(lab.client, name=name)
     async with lab.worker(concurrency=1):
-        await until(lambda: len(order) == 5)
+        await until_async(lambda: len(order) == 5)
 
     assert order == ["b", "d", "c", "a", "e"]
 
@@ -83,13 +84,13 @@ async def test_a_queue_runs_no_more_at_once_than_its_limit_over_all_workers(lab:
     async def work(ctx: Context) -> None:
         now["two"] += 1
         most["two"] = max(most["two"], now["two"])
-        await asyncio.wait({asyncio.create_task(until(lambda: now["two"] > 1))}, timeout=0.05)
+        await asyncio.wait({asyncio.create_task(until_async(lambda: now["two"] > 1))}, timeout=0.05)
         now["two"] -= 1
         ran["two"] += 1
 
     async with lab.worker(app), lab.worker(app):
         await work.enqueue_many(lab.client, [{}] * 20)
-        await until(lambda: ran["two"] == 20)
+        await until_async(lambda: ran["two"] == 20)
 
     assert most["two"] == 2
 
@@ -102,14 +103,14 @@ async def test_a_key_runs_no_more_at_once_than_its_limit(lab: Lab) -> None:
     async def work(ctx: Context, key: str) -> None:
         now[key] += 1
         most[key] = max(most[key], now[key])
-        await asyncio.wait({asyncio.create_task(until(lambda: len(+now) > 1))}, timeout=0.05)
+        await asyncio.wait({asyncio.create_task(until_async(lambda: len(+now) > 1))}, timeout=0.05)
         now[key] -= 1
         ran[key] += 1
 
     async with lab.worker(app), lab.worker(app):
         for key in "abc":
             await work.options(limit_key=key).enqueue_many(lab.client, [{"key": key}] * 5)
-        await until(lambda: ran == {"a": 5, "b": 5, "c": 5})
+        await until_async(lambda: ran == {"a": 5, "b": 5, "c": 5})
 
     assert most == {"a": 1, "b": 1, "c": 1}
 
@@ -124,9 +125,9 @@ async def test_a_rate_holds_back_what_is_too_much(lab: Lab) -> None:
 
     async with lab.worker(app) as worker:
         await work.enqueue_many(lab.client, [{}] * 10)
-        await until(lambda: len(started) == 3)
+        await until_async(lambda: len(started) == 3)
         asked = counted(worker, CLAIMS, "slow")
-        await until(lambda: counted(worker, CLAIMS, "slow") >= asked + 3)
+        await until_async(lambda: counted(worker, CLAIMS, "slow") >= asked + 3)
 
     assert len(started) == 3
     assert await lab.value("select count(*) from ostinato_data.ready") == 7
@@ -195,6 +196,6 @@ async def test_a_backlog_of_one_tenant_does_not_hold_up_another(lab: Lab) -> Non
     await work.options(tenant="big").enqueue_many(lab.client, [{}] * 500)
     await work.options(tenant="small").enqueue(lab.client)
     async with lab.worker(concurrency=1, prefetch=1):
-        await until(lambda: "small" in order)
+        await until_async(lambda: "small" in order)
 
     assert order.index("small") < 20

@@ -19,7 +19,8 @@ from ostinato._core.base.metrics import DELIVERIES, EVENTS_SEQUENCED, FENCED_WRI
 from ostinato._core.engine import outbox, subscriptions
 from ostinato._core.engine.outbox import NewEvent
 from ostinato._core.runtime.handlers.deliver import EventContext, SyncEventContext
-from tests.runtime.lab import Lab, counted, until
+from tests.runtime.lab import Lab, counted
+from tests.waiting import until_async
 
 Mode = Literal["job", "relay"]
 MODES: list[Mode] = ["job", "relay"]
@@ -210,7 +211,7 @@ async def test_a_slow_key_holds_up_no_other_in_the_relay(lab: Lab) -> None:
         await paid.emit(lab.client, {}, key="slow")
         for n in range(50):
             await paid.emit(lab.client, {}, key=f"k{n % 5}")
-        await until(lambda: len(seen) == 50)
+        await until_async(lambda: len(seen) == 50)
         gate.set()
         await settled(lab, "lab.note")
 
@@ -298,7 +299,7 @@ async def test_what_a_job_tells_wakes_the_relay_of_its_worker_without_a_poll(lab
 
     async with lab.worker(poll_seconds=60, expiry_seconds=200):
         await pay.enqueue(lab.client)
-        await until(lambda: seen)
+        await until_async(lambda: seen)
 
 
 async def test_a_commit_rings_the_relay_of_another_process(lab: Lab) -> None:
@@ -311,7 +312,7 @@ async def test_a_commit_rings_the_relay_of_another_process(lab: Lab) -> None:
 
     async with lab.worker(poll_seconds=60, expiry_seconds=200):
         told = await paid.emit(lab.client, {})
-        await until(lambda: seen == [told])
+        await until_async(lambda: seen == [told])
 
 
 @contextmanager
@@ -359,13 +360,13 @@ async def test_a_relay_that_was_declared_dead_writes_nothing_and_its_events_go_o
 
     async with lab.worker() as worker:
         told = await paid.emit(lab.client, {}, key="k")
-        await until(lambda: attempts)
+        await until_async(lambda: attempts)
         await lab.rows("delete from ostinato_data.worker where id = %s", worker.id)
         with looking_for_the_dead(lab.engine.database.url):
-            await until(lambda: len(attempts) == 2)
+            await until_async(lambda: len(attempts) == 2)
             gate.set()
             await settled(lab, "lab.note")
-            await until(lambda: counted(worker, FENCED_WRITES, "settle_deliveries"))
+            await until_async(lambda: counted(worker, FENCED_WRITES, "settle_deliveries"))
 
     assert len(refusals) == 1
     assert await lab.rows("select event_id, note from effect") == [(told, "right")]
@@ -425,7 +426,7 @@ async def test_a_replay_delivers_again(lab: Lab) -> None:
         await settled(lab, "lab.note")
         assert await outbox.replay(lab.engine.admin, "lab.note", 3, preview=True) == 2
         assert await outbox.replay(lab.engine.admin, "lab.note", 3) == 2
-        await until(lambda: len(seen) == 6)
+        await until_async(lambda: len(seen) == 6)
         await settled(lab, "lab.note")
 
     assert seen == [0, 1, 2, 3, 2, 3]

@@ -32,3 +32,23 @@ async def test_jobs_share_what_is_made_once_and_closed_with_the_worker(lab: Lab)
     assert len(opened) == 1
     assert seen == opened * 3
     assert closed == opened
+
+
+async def test_what_is_made_with_other_values_is_another_one(lab: Lab) -> None:
+    opened: list[str] = []
+
+    @asynccontextmanager
+    async def pool(name: str) -> AsyncIterator[str]:
+        opened.append(name)
+        yield name
+
+    @lab.app.job()
+    async def use(ctx: Context, name: str) -> str:
+        return await ctx.shared(pool, name)
+
+    async with lab.worker():
+        for name in ("a", "b", "a"):
+            done = await lab.becomes(await use.enqueue(lab.client, name), "done")
+            assert done.result == name
+
+    assert opened == ["a", "b"]

@@ -20,7 +20,8 @@ from ostinato._core.engine import steps, upkeep
 from ostinato._core.runtime.database import Database
 from ostinato.testing import Engine
 from tests.faults.proxy import Proxy, between
-from tests.runtime.lab import Lab, counted, until
+from tests.runtime.lab import Lab, counted
+from tests.waiting import until_async
 
 NOW = Retry(delays=(0, 0, 0))
 TAKE_ALL = "select ostinato.rescue_claim(c.id, 9) from ostinato_data.claim c"
@@ -165,7 +166,7 @@ async def test_handlers_wait_with_their_steps_while_the_database_is_away(
         await started.wait()
         with proxy.away():
             gate.set()
-            await until(
+            await until_async(
                 lambda: any(
                     line["event"] == "database_unavailable" and line["loop"] == "saver"
                     for line in logs
@@ -238,7 +239,7 @@ async def test_two_holders_at_once_commit_a_step_once(lab: Lab, ran: Counter[str
 
     async with lab.worker(), lab.worker():
         job_id = await work.enqueue(lab.client)
-        await until(lambda: ran["charge"] == 1)
+        await until_async(lambda: ran["charge"] == 1)
         await lab.rows(TAKE_ALL)
         await second.wait()
         gate.set()

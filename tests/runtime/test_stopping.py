@@ -9,7 +9,8 @@ from structlog.typing import EventDict
 from ostinato import Cancel, Context, Retry, Snooze, SyncContext
 from ostinato._core.base.metrics import FENCED_WRITES
 from ostinato._core.engine import claims, jobs
-from tests.runtime.lab import FAST, Lab, counted, forever, running, until
+from tests.runtime.lab import FAST, Lab, counted, forever, running
+from tests.waiting import until_async
 
 ONCE = Retry(max_attempts=1)
 
@@ -176,7 +177,7 @@ async def test_a_running_job_sees_that_it_is_to_be_cancelled(lab: Lab) -> None:
     @lab.app.job()
     async def polite(ctx: Context) -> Cancel:
         started.set()
-        await until(lambda: ctx.cancelled)
+        await until_async(lambda: ctx.cancelled)
         return Cancel("as you wish")
 
     async with lab.worker(cancel_grace_seconds=60):
@@ -201,7 +202,7 @@ async def test_a_plain_function_sees_it_too(lab: Lab) -> None:
 
     async with lab.worker(cancel_grace_seconds=60):
         job_id = await polite.enqueue(lab.client)
-        await until(started.is_set)
+        await until_async(started.is_set)
         await cancel(lab, job_id)
         ended = await lab.becomes(job_id, "cancelled", "done")
 
@@ -303,7 +304,7 @@ async def test_a_worker_that_stops_lets_running_jobs_end_and_starts_nothing(lab:
         ids = await slow.enqueue_many(lab.client, [{}] * 5)
         await started.wait()
         worker.stop()
-        await until(lambda: worker._claimer.paused)
+        await until_async(lambda: worker._claimer.paused)
         gate.set()
         await task
 
@@ -326,7 +327,7 @@ async def test_what_had_not_started_is_given_back_without_using_up_anything(lab:
         worker.lanes._rate = FAST
         await slow.enqueue_many(lab.client, [{}] * 50)
         await started.wait()
-        await until(lambda: worker.lanes.buffered)
+        await until_async(lambda: worker.lanes.buffered)
         worker.stop()
         gate.set()
         await task
@@ -358,7 +359,7 @@ async def test_jobs_that_outlast_the_drain_are_given_back_to_run_elsewhere(lab: 
         worker = lab.new_worker(drain_seconds=0.1)
         async with running(worker) as task:
             ids = [await slow.enqueue(lab.client), await slow_in_a_thread.enqueue(lab.client)]
-            await until(lambda: len(attempts) == 2)
+            await until_async(lambda: len(attempts) == 2)
             worker.stop()
             await task
         waiting = await lab.rows("select attempt, failures, crashes from ostinato_data.ready")
@@ -421,7 +422,7 @@ async def test_a_claim_that_arrives_during_the_drain_goes_straight_back(
         job_id = await quick.enqueue(lab.client)
         await on_its_way.wait()
         worker.stop()
-        await until(lambda: worker.lanes._stopping)
+        await until_async(lambda: worker.lanes._stopping)
         gate.set()
         await task
 
@@ -447,10 +448,10 @@ async def test_jobs_behind_stuck_lanes_are_given_back_for_others(lab: Lab) -> No
         await started.wait()
         stuck.lanes._rate = FAST
         await quick.enqueue_many(lab.client, [{}] * 10)
-        await until(lambda: stuck.lanes.buffered == 10)
+        await until_async(lambda: stuck.lanes.buffered == 10)
         stuck.lanes._rate = 0.0
         async with lab.worker(concurrency=10):
-            await until(lambda: len(ran) == 10)
+            await until_async(lambda: len(ran) == 10)
         gate.set()
 
     assert await lab.rows("select distinct outcome from ostinato_data.outcome") == [("done",)]

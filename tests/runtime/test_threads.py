@@ -8,7 +8,7 @@ from concurrent.futures import Future
 import pytest
 
 from ostinato._core.runtime.worker.threads import Threads
-from tests.db.waiting import until
+from tests.waiting import until
 
 
 def test_a_thread_that_rests_is_used_again() -> None:

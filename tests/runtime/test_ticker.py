@@ -19,7 +19,8 @@ from ostinato._core.engine.fires import Slot
 from ostinato._core.engine.schedules import Schedule
 from ostinato._core.runtime.services.ticker import SET, Ticker
 from ostinato._core.runtime.worker.loop import FOREVER
-from tests.runtime.lab import Lab, counted, listens, until
+from tests.runtime.lab import Lab, counted, listens
+from tests.waiting import until_async
 
 SOON = timedelta(seconds=1)
 
@@ -107,7 +108,7 @@ async def test_what_was_rung_for_while_nobody_listened_is_found_by_who_listens_a
         ran.set()
 
     async with lab.worker(poll_seconds=3600.0) as worker:
-        await until(lambda: listens(worker))
+        await until_async(lambda: listens(worker))
         await write(lab, Schedule("once", work.name, at=await soon(lab)))
         await ran.wait()  # and now the ticker has nothing to wait for
         ran.clear()

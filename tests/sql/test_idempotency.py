@@ -306,6 +306,22 @@ def test_of_many_at_once_one_is_new_and_all_the_others_get_its_answer(
     admin.rows("drop table public.effect")
 
 
+def test_an_application_that_takes_the_lock_of_a_key_keeps_a_request_waiting(
+    db: Session, sessions: Sessions, admin: Session
+) -> None:
+    other = sessions.open()
+    begin(db)  # a key that is there: the next one has to wait for the lock
+    lock = db.get("key_lock", tenant_id="default", scope="pay", key="k")
+
+    with db.transaction():
+        db.rows("select pg_advisory_xact_lock(%s)", lock)
+        waiting = other.later("begin_idempotent", **asked(), wait=True)
+        until_blocked(admin, other, db)
+
+    (row,) = waiting.result()
+    assert row["decision"] != "new"
+
+
 # Crashes, takeover, lateness
 
 

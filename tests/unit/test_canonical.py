@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostinato._core.base.canonical import Declaration, canonical, parse, sha256
+from ostinato._core.base.canonical import Declaration, canonical, differing, parse, sha256
 from ostinato._core.base.errors import InvalidInput
 
 # The nine fields of a capture, with values that other implementations were checked against.
@@ -268,3 +268,12 @@ def test_a_fingerprint_says_nothing_about_the_request() -> None:
     found = FIELDS.fingerprint(CAPTURE)
 
     assert not any(str(value) in str(found) for value in CAPTURE.values())
+
+
+def test_the_fields_in_which_two_requests_differ_are_named() -> None:
+    held = FIELDS.fingerprint(CAPTURE).fields
+    asked = FIELDS.fingerprint({**CAPTURE, "size_bytes": 1, "kek_id": "other"}).fields
+
+    assert differing(held, held) == []
+    assert differing(held, asked) == ["kek_id", "size_bytes"]
+    assert differing({}, {"a": "1"}) == differing({"a": "1"}, {}) == ["a"]

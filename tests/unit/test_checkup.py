@@ -1,5 +1,6 @@
 """What applications need on this machine: asked one by one."""
 
+from ostinato._core.base.settings import Settings
 from ostinato._core.runtime.handlers.app import App
 from ostinato._core.runtime.observe.checkup import Checkup, Trouble, examine
 from ostinato._faces.cli.operate import checks
@@ -7,12 +8,12 @@ from ostinato._faces.cli.operate import checks
 HERE = "tests.unit.test_checkup"
 
 
-def stumble() -> list[Trouble]:
+def stumble(_: Settings) -> list[Trouble]:
     raise OSError("password=hunter2 was in the way")
 
 
-FINE = Checkup(list)
-LACKING = Checkup(lambda: [Trouble("there is no till", "Buy one.")])
+FINE = Checkup(lambda _: [])
+LACKING = Checkup(lambda _: [Trouble("there is no till", "Buy one.")])
 BROKEN = Checkup(stumble)
 
 
@@ -25,7 +26,7 @@ async def test_an_application_that_cannot_be_examined_is_a_trouble_and_hides_no_
         App("fine", doctor=f"{HERE}:FINE"),
     ]
 
-    found = await examine(apps)
+    found = await examine(apps, Settings())
 
     assert list(found) == ["broken", "unnamed", "till", "fine"]
     assert found["till"] == [Trouble("there is no till", "Buy one.")]

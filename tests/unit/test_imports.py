@@ -1,24 +1,45 @@
-"""What importing the commands brings along: people wait for it at every command."""
+"""What importing brings along: people wait for it at every command."""
 
 import subprocess
 import sys
 
 import pytest
 
-LOADED = "import ostinato._faces.cli.main, sys; print(*sys.modules)"
+HEAVY = {"cryptography", "fastapi", "httpx", "phonenumbers", "psutil", "requests", "uvicorn"}
+PROGRAM = "from ostinato._faces.cli.main import app"
 
 
-@pytest.fixture(scope="module")
-def loaded() -> set[str]:
+def loaded(text: str) -> set[str]:
+    """The modules that a program has imported at its end."""
     ran = subprocess.run(  # our own interpreter
-        [sys.executable, "-c", LOADED], capture_output=True, text=True, check=True
+        [sys.executable, "-c", f"{text}\nimport sys; print('\\n', *sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
-    return set(ran.stdout.split())
+    return set(ran.stdout.splitlines()[-1].split())
 
 
-def test_a_command_does_not_import_the_applications(loaded: set[str]) -> None:
-    assert [name for name in loaded if name.startswith("ostinato.apps.")] == []
+def test_adding_jobs_imports_nothing_that_only_others_need() -> None:
+    unneeded = HEAVY | {"prometheus_client", "rich", "structlog", "typer"}
+
+    assert loaded("import ostinato") & unneeded == set()
 
 
-def test_a_command_does_not_import_the_api(loaded: set[str]) -> None:
-    assert {"fastapi", "uvicorn", "httpx", "psutil", "cryptography"} & loaded == set()
+@pytest.mark.parametrize("words", [["jobs", "--help"], ["worker", "--help"], ["--version"]])
+def test_a_command_of_the_engine_imports_no_application_and_no_lab(words: list[str]) -> None:
+    found = loaded(f"{PROGRAM}\napp({words}, standalone_mode=False)")
+
+    assert found & HEAVY == set()
+    assert [name for name in found if name.startswith(("ostinato.apps.", "ostinato.lab."))] == []
+
+
+def test_the_list_of_all_commands_imports_of_an_application_only_its_commands() -> None:
+    found = loaded(f"{PROGRAM}\napp(['--help'], standalone_mode=False)")
+
+    assert found & HEAVY == set()
+    assert "ostinato.apps.capture.commands" in found
+    assert sorted(name for name in found if name.endswith((".jobs", ".service", ".http"))) == [
+        "ostinato._core.engine.jobs",
+        "ostinato._faces.cli.operate.jobs",
+    ]

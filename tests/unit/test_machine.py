@@ -149,7 +149,7 @@ def test_the_diagram_has_every_state_and_every_transition() -> None:
 
 
 def test_the_page_shows_each_machine() -> None:
-    page = machines.page((DOOR,))
+    page = machines.page([DOOR])
 
     assert "## door" in page
     assert "```mermaid\nstateDiagram-v2" in page

@@ -14,11 +14,10 @@ from ostinato._core.base.metrics import (
     JOBS_FINISHED,
     METRICS,
     RESCUED_JOBS,
-    Collector,
     Metric,
     Recorder,
-    render,
 )
+from ostinato._core.base.prometheus import Collector, render
 
 
 def samples(*recorders: Recorder) -> dict[tuple[str, tuple[str, ...]], float]:

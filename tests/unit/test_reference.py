@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 
 import pytest
@@ -5,7 +6,7 @@ import pytest
 from ostinato._core.base import errortree, metrics
 from ostinato._core.runtime.installed import installed_apps
 from ostinato._core.runtime.observe import figures
-from ostinato._faces.cli.dev import reference
+from ostinato._faces.cli.dev import python, reference, surface
 
 
 def test_a_function_is_listed_with_its_signature_and_the_comment_above_it() -> None:
@@ -39,6 +40,24 @@ def test_every_declared_error_and_metric_is_on_its_page() -> None:
     declared = (*metrics.METRICS, *figures.declared(installed_apps()))
     assert all(f"`{metric.name}`" in pages["metrics.md"] for metric in declared)
     assert len({metric.name for metric in declared}) == len(declared)
+
+
+def test_every_public_name_is_on_the_python_page_and_no_private_place() -> None:
+    page = python.page()
+
+    for module in surface.MODULES:
+        for name in surface.names_of(f"ostinato.{module}"):
+            assert re.search(rf"\b{name}\b", page), f"{module}.{name}"
+    assert "ostinato._" not in page
+
+
+def test_a_function_is_shown_as_it_is_written_and_entered() -> None:
+    page = python.page()
+
+    assert "async def ring(conn: AsyncConnection, queue: str) -> bool\n" in page
+    assert "reason: str = 'cancelled by request'" in page
+    assert "with flow(*, tenant: str | None = None, correlation: str | None = None) -> Flow" in page
+    assert "- `poll_seconds: float = 1.5`: Longest time between two looks" in page
 
 
 def test_pages_that_were_just_written_are_up_to_date(tmp_path: Path) -> None:

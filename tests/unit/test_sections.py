@@ -1,15 +1,18 @@
 """Settings of applications: from the environment, a table of the file, or the default."""
 
+import dataclasses
 from pathlib import Path
 
 import pytest
 
+from ostinato._core.base import sections
 from ostinato._core.base.errors import InvalidInput, SettingsError
+from ostinato._core.base.extras import app_names
 from ostinato._core.base.sections import Section, section, setting
 from ostinato._core.base.settings import Settings, load
 
 
-@section("rounds")
+@section("billing")
 class Sample(Section):
     """What a sample has."""
 
@@ -21,14 +24,14 @@ class Sample(Section):
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "ostinato.toml"
-    path.write_text('concurrency = 7\n[rounds]\nurl = "http://a"\nmost = 3\n')
+    path.write_text('concurrency = 7\n[billing]\nurl = "http://a"\nmost = 3\n')
     return path
 
 
 def test_defaults_file_and_environment_in_turn(file: Path) -> None:
     assert Sample.load(environ={}).most == 5
     assert Sample.load(environ={}, file=file) == Sample(url="http://a", most=3)
-    around = {"OSTINATO_ROUNDS_MOST": "4", "OSTINATO_ROUNDS_URL": ""}
+    around = {"OSTINATO_BILLING_MOST": "4", "OSTINATO_BILLING_URL": ""}
     assert Sample.load(environ=around, file=file) == Sample(url="http://a", most=4)
 
 
@@ -39,15 +42,15 @@ def test_the_file_may_be_named_by_the_environment(file: Path) -> None:
 
 
 def test_sections_are_no_settings_of_ostinato_itself(file: Path) -> None:
-    assert load(environ={"OSTINATO_ROUNDS_MOST": "4"}, file=file) == Settings(concurrency=7)
+    assert load(environ={"OSTINATO_BILLING_MOST": "4"}, file=file) == Settings(concurrency=7)
 
 
 @pytest.mark.parametrize(
     ("around", "said"),
     [
-        ({"OSTINATO_ROUNDS_MOSTT": "4"}, "unknown setting.*OSTINATO_ROUNDS_MOSTT"),
-        ({"OSTINATO_ROUNDS_MOST": "many"}, "rounds.most must be a whole number"),
-        ({"OSTINATO_ROUNDS_MOST": "11"}, "rounds.most must be from 1 to 10"),
+        ({"OSTINATO_BILLING_MOSTT": "4"}, "unknown setting.*OSTINATO_BILLING_MOSTT"),
+        ({"OSTINATO_BILLING_MOST": "many"}, "OSTINATO_BILLING_MOST must be a whole number"),
+        ({"OSTINATO_BILLING_MOST": "11"}, "OSTINATO_BILLING_MOST must be from 1 to 10"),
     ],
 )
 def test_what_cannot_be_used_is_refused(around: dict[str, str], said: str) -> None:
@@ -57,62 +60,67 @@ def test_what_cannot_be_used_is_refused(around: dict[str, str], said: str) -> No
 
 def test_an_unknown_name_in_the_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.toml"
-    path.write_text("[rounds]\nmots = 3\n")
+    path.write_text("[billing]\nmots = 3\n")
     with pytest.raises(SettingsError, match="Did you mean most"):
         Sample.load(environ={}, file=path)
-    path.write_text("rounds = 3\n")
+    path.write_text("billing = 3\n")
     with pytest.raises(SettingsError, match="must be a table"):
         Sample.load(environ={}, file=path)
 
 
-def test_what_was_loaded_is_kept_until_a_variable_or_the_file_changes(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(file.parent)
-    first = Sample.load()
-    assert (first, Sample.load() is first) == (Sample(url="http://a", most=3), True)
-
-    monkeypatch.setenv("OSTINATO_ROUNDS_MOST", "4")
-    assert Sample.load() == Sample(url="http://a", most=4)
-    monkeypatch.delenv("OSTINATO_ROUNDS_MOST")
-    assert Sample.load() == first
-
-    file.write_text(file.read_text().replace("most = 3", "most = 5"))  # as long, and as old
-    assert Sample.load().most == 5
+def test_the_settings_of_a_process_keep_what_they_read(file: Path) -> None:
+    settings = load(environ={}, file=file)
+    first = settings.section(Sample)
     file.unlink()
-    assert Sample.load() == Sample()
+
+    assert first == Sample(url="http://a", most=3)
+    assert settings.section(Sample) is first
+    assert dataclasses.replace(settings, concurrency=8).section(Sample) is first
 
 
-def test_what_cannot_be_used_is_refused_after_a_good_load_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_section_is_read_where_the_settings_of_the_process_were_read(file: Path) -> None:
+    settings = load(environ={"OSTINATO_BILLING_URL": "http://b"}, file=file)
+
+    assert settings.section(Sample) == Sample(url="http://b", most=3)
+
+
+def test_the_settings_of_an_application_that_is_named_are_left_to_it(tmp_path: Path) -> None:
+    around = {"OSTINATO_LAUNDRY_SPEED": "7"}
+    path = tmp_path / "x.toml"
+    path.write_text("[laundry]\nspeed = 3\n")
+
+    assert load(environ=around, file=path, apps=lambda: ["laundry"]) == Settings()
+    with pytest.raises(SettingsError, match="'laundry' in"):
+        load(environ={}, file=path)
+    with pytest.raises(SettingsError, match="environment variable OSTINATO_LAUNDRY_SPEED"):
+        load(environ=around)
+
+
+def test_the_settings_of_installed_applications_are_left_to_them() -> None:
+    around = {f"OSTINATO_{name.upper()}_X": "1" for name in app_names()}
+
+    assert around
+    assert load(environ=around) == Settings()
+
+
+def test_a_misspelt_application_is_refused_with_the_nearest() -> None:
+    with pytest.raises(SettingsError, match="Did you mean OSTINATO_BILLING_…"):
+        load(environ={"OSTINATO_BILING_MOST": "4"})
+
+
+def test_a_variable_of_an_application_with_a_longer_name_is_left_to_it(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    good = Sample.load()
-    monkeypatch.setenv("OSTINATO_ROUNDS_MOSTT", "4")
-    with pytest.raises(SettingsError, match="OSTINATO_ROUNDS_MOSTT"):
-        Sample.load()
-    monkeypatch.delenv("OSTINATO_ROUNDS_MOSTT")
-    monkeypatch.setenv("OSTINATO_CONFIG", str(tmp_path / "none.toml"))
-    with pytest.raises(SettingsError, match="cannot read"):
-        Sample.load()
-    monkeypatch.delenv("OSTINATO_CONFIG")
-    assert Sample.load() == good
+    monkeypatch.setattr(sections, "app_names", lambda: {"billing", "billing_eu"})
+
+    assert Sample.load(environ={"OSTINATO_BILLING_EU_URL": "x"}) == Sample()
+    with pytest.raises(SettingsError, match="OSTINATO_BILLING_EUROPE"):
+        Sample.load(environ={"OSTINATO_BILLING_EUROPE": "x"})
 
 
-def test_sections_do_not_share_what_they_loaded() -> None:
-    @section("rounds")
-    class Wider(Sample):
-        """Has one more."""
-
-        extra: int = setting(1, "How many more.", low=0, high=9)
-
-    assert type(Sample.load()) is Sample
-    assert type(Wider.load()) is Wider
-    assert type(Sample.load()) is Sample
-
-
-def test_a_section_belongs_to_an_application() -> None:
-    with pytest.raises(InvalidInput, match="there is no section"):
-        section("nothing")
+def test_a_section_has_the_name_of_an_application() -> None:
+    with pytest.raises(InvalidInput, match="settings cannot belong to 'Not A Name'"):
+        section("Not A Name")
 
 
 def test_secrets_are_not_shown() -> None:

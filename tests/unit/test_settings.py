@@ -176,7 +176,7 @@ def test_settings_cannot_change_but_can_be_copied_with_a_change() -> None:
     assert dataclasses.replace(settings, concurrency=5).concurrency == 5
 
 
-@pytest.mark.parametrize("field", declared(), ids=lambda field: str(field.name))
+@pytest.mark.parametrize("field", declared().values(), ids=lambda field: str(field.name))
 def test_every_setting_is_described_in_one_line(field: "dataclasses.Field[object]") -> None:
     description = field.metadata["description"]
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -149,13 +150,20 @@ def api_settings() -> Settings:
     return Settings()
 
 
-@pytest.fixture
-async def api(vault: Vault, api_settings: Settings) -> AsyncIterator[Api]:
+@asynccontextmanager
+async def serving_api(vault: Vault, settings: Settings) -> AsyncIterator[Api]:
     """The real API, in the test's own event loop."""
-    app = build(Parts(vault.database, api_settings, apps=(APP,)))
+    app = build(Parts(vault.database, settings, apps=(APP,)))
     transport = httpx.ASGITransport(app, raise_app_exceptions=False, client=("192.0.2.7", 1234))
     async with (
         app.router.lifespan_context(app),
         httpx.AsyncClient(transport=transport, base_url="http://api.test") as http,
     ):
         yield Api(app.state.parts, http)
+
+
+@pytest.fixture
+async def api(vault: Vault, api_settings: Settings) -> AsyncIterator[Api]:
+    """An API that serves this test."""
+    async with serving_api(vault, api_settings) as found:
+        yield found

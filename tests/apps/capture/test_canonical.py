@@ -1,4 +1,4 @@
-"""The canonical payload and its fingerprint: golden vectors, the seed's own code, RFC 8785."""
+"""The canonical payload and its fingerprint: golden vectors, the specification's code, RFC 8785."""
 
 import hashlib
 import json
@@ -32,7 +32,7 @@ GOLDEN = (
 )
 NAMES = [field.name for field in fields(CanonicalPayloadFields)]
 
-# buildCanonicalJson of the seed, in its own language, for each of some fields.
+# buildCanonicalJson of the specification, in its own language, for each of some fields.
 SEED_CODE = """
 function buildCanonicalJson(fields) {
   const canonical = {
@@ -126,7 +126,7 @@ def test_it_is_what_rfc_8785_says(given_fields: CanonicalPayloadFields) -> None:
         lowered[name] = lowered[name].lower()
     text = build_canonical_json(given_fields)
     assert text.encode() == rfc8785.dumps(lowered)
-    # For nine flat fields the seed's JSON.stringify is this:
+    # For nine flat fields the specification's JSON.stringify is this:
     plain = json.dumps(lowered, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     assert text == plain
     assert compute_canonical_fingerprint(given_fields) == hashlib.sha256(plain.encode()).hexdigest()
@@ -194,7 +194,7 @@ def test_a_size_that_others_round_has_no_fingerprint() -> None:
 def test_the_seeds_own_code_writes_the_same_bytes() -> None:
     node = shutil.which("node")
     if node is None:
-        pytest.skip("node is not here to run the seed's own code")
+        pytest.skip("node is not here to run the code of the specification")
     some = [
         SEED,
         replace(SEED, capture_id=SEED.capture_id.upper()),

@@ -1,4 +1,4 @@
-"""M10 on a real database: the decision, its lock, and what holds when the lock does not."""
+"""The decision on a real database: its lock, and what holds when the lock does not."""
 
 import asyncio
 import uuid
@@ -25,7 +25,7 @@ from ostinato.apps.capture.queries import Connection
 from ostinato.apps.capture.rules import compute_canonical_fingerprint
 from ostinato.apps.capture.service import Taken
 from tests.apps.capture.vault import SEED, TENANT, USER, Vault, changed, counted
-from tests.db.waiting import until_async
+from tests.waiting import until_async
 
 UPPER = changed(SEED, capture_id=SEED.capture_id.upper())
 
@@ -41,7 +41,7 @@ async def count(vault: Vault) -> int:
 
 async def test_an_unknown_capture_is_to_be_created(vault: Vault) -> None:
     assert await decided(vault) == Create(compute_canonical_fingerprint(SEED))
-    assert await count(vault) == 0, "M10 only decides"
+    assert await count(vault) == 0, "it only decides"
 
 
 async def test_tc_nom_15_a_replay_in_other_letter_case_is_the_same_capture(vault: Vault) -> None:
@@ -193,7 +193,7 @@ async def test_the_lock_has_a_namespaced_key_of_64_bits_for_the_transaction(vaul
         await acquire_lock_and_check_idempotence(conn, USER, UPPER)
         held = await vault.rows(
             "select (classid::bigint << 32 | objid::bigint)"
-            " = hashtextextended(concat_ws(e'\\x1f', 'capture', %s::text, %s::text, %s::text), 0)"
+            " = ostinato.key_lock(%s, 'capture', %s::text || '/' || %s::text)"
             " from pg_locks where locktype = 'advisory' and objsubid = 1 and granted"
             " and database = (select oid from pg_database where datname = current_database())",
             TENANT,

@@ -79,7 +79,7 @@ async def test_a_tampered_object_is_rejected_with_the_reason(vault: Vault, store
 async def test_the_seeds_own_vector_is_taken_in_and_rejected_behind(
     vault: Vault, store: Path
 ) -> None:
-    """Its wrapped key has 13 bytes: M10 takes it as it is, M11 cannot unwrap it."""
+    """Its wrapped key has 13 bytes: the intake takes it as it is, the check cannot unwrap it."""
     place = store / SEED.upload_object_key
     place.parent.mkdir(parents=True)
     place.write_bytes(bytes(SEED.size_bytes))

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ostinato._core.base.errors import InvalidInput, NotConfigured
+from ostinato._core.base.settings import Settings
 from ostinato._core.runtime.observe import checkup
 from ostinato.apps.capture import APP, keyring, objects, sealing, setup
 from ostinato.apps.capture.device import Kek, Prepared
@@ -253,9 +254,9 @@ def test_what_is_missing_of_the_setup_is_said(store: Path, tmp_path: Path) -> No
 
 
 async def test_doctor_asks_for_the_setup(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert await checkup.examine([APP]) == {"capture": []}
+    assert await checkup.examine([APP], Settings()) == {"capture": []}
     monkeypatch.setenv("OSTINATO_CAPTURE_FOLDER", str(store / "none"))
-    (found,) = (await checkup.examine([APP]))["capture"]
+    (found,) = (await checkup.examine([APP], Settings()))["capture"]
     assert "no folder" in found.problem
 
 

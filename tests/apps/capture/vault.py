@@ -38,7 +38,7 @@ SEED = CanonicalPayloadFields(
     size_bytes=524288,
     upload_object_key="captures/a1b2c3d4-e5f6-4a7b-8c9d-0e1f2a3b4c5d.enc",
 )
-"""`baseFields` of the seed."""
+"""`baseFields` of the specification."""
 
 
 @dataclass

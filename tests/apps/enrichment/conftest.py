@@ -25,9 +25,6 @@ from tests.apps.enrichment.place import PARTITIONS, Place
 from tests.conftest import copy_of_engine, note_called_functions
 from tests.runtime.lab import Lab
 
-# 500 requests at once share 20 connections: on a slow machine the last one waits for long.
-SETTINGS = Settings(api_rate_per_minute=1_000_000, call_timeout_seconds=60)
-
 FAR = 4_000_000_000.0  # the year 2096
 EMPTY = Path(__file__).with_name("empty.sql").read_bytes()
 
@@ -82,7 +79,10 @@ async def place(
     database = Database(
         url=urls.worker, admin_url=urls.admin, listen_url=urls.worker, server=shared_server
     )
-    parts = Parts(database, SETTINGS, apps=(APP,))
+    # 500 requests at once share 20 connections: on a slow machine the last one waits for long. Of
+    # each test its own, because a process reads the settings of its applications once.
+    settings = Settings(api_rate_per_minute=1_000_000, call_timeout_seconds=60)
+    parts = Parts(database, settings, apps=(APP,))
     app = build(parts)
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     async with (

@@ -1,4 +1,4 @@
-"""The twelve acceptance scenarios of M3E, by their names."""
+"""The twelve acceptance scenarios of the specification, S01 to S12, by their names."""
 
 import io
 import json

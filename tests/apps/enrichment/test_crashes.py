@@ -14,7 +14,7 @@ from ostinato._core.engine import leases
 from ostinato.apps.enrichment.lock import LOCK_TENANT
 from ostinato.lab.torture.crew import Crew, Hand
 from tests.apps.enrichment.place import ALL_FINE, Place
-from tests.runtime.lab import until
+from tests.waiting import until_async
 
 SEARCH, INPI, RCS = "/registers/search", "/registers/api/companies/*", "/registers/v3/*"
 SOURCES = ("/search", "/companies/", "/extrait_kbis")
@@ -38,7 +38,7 @@ def crew(place: Place, tmp_path: Path) -> Iterator[Crew]:
 
 async def caught(place: Place, hand: Hand, part: str) -> None:
     """Wait until a worker is in the middle of a call."""
-    await until(lambda: place.calls(part) or not hand.alive)
+    await until_async(lambda: place.calls(part) or not hand.alive)
     assert hand.alive, hand.log_path.read_text()[-3000:]
 
 
@@ -158,7 +158,7 @@ async def test_a_worker_that_wakes_up_late_writes_nothing(place: Place, crew: Cr
     )
 
     hand.resume()
-    await until(lambda: hand.said("declared_dead") or not hand.alive)
+    await until_async(lambda: hand.said("declared_dead") or not hand.alive)
     hand.terminate()
     hand.wait()
 

@@ -1,13 +1,15 @@
 """The decisions of enrichment: identifiers, merge, verdicts, retries, keys, checksums."""
 
+import re
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
 from ostinato._core.base.errors import SettingsError
+from ostinato.apps import enrichment
 from ostinato.apps.enrichment.extract import directors, extract
 from ostinato.apps.enrichment.identifiers import Refused, fails_luhn, read
-from ostinato.apps.enrichment.inpi import life_of
 from ostinato.apps.enrichment.merge import FIELDS, MATRIX, Stored, merge
 from ostinato.apps.enrichment.model import (
     ErrorCode,
@@ -23,21 +25,22 @@ from ostinato.apps.enrichment.rules import (
     cooldown_left,
     core_identity,
     enrichment_error,
-    error_of_status,
     evaluate,
     idempotency_key,
-    is_fresh,
     is_retryable,
     key_is_free,
     next_pause,
     opens_again,
-    retry_after,
     stable_checksum,
     stale_fields,
 )
-from ostinato.apps.enrichment.sandbox_data import invented, rcs, record
-from ostinato.apps.enrichment.sandbox_search import asked_blocks, refused, unit
+from ostinato.apps.enrichment.sandbox.companies import invented
+from ostinato.apps.enrichment.sandbox.inpi import record
+from ostinato.apps.enrichment.sandbox.rcs import extract as rcs
+from ostinato.apps.enrichment.sandbox.search import asked_blocks, refused, unit
 from ostinato.apps.enrichment.settings import EnrichmentSettings
+from ostinato.apps.enrichment.sources import SOURCES
+from ostinato.apps.enrichment.sources.inpi import life_of
 
 NOW = datetime(2026, 2, 23, 12, 30, 15, tzinfo=UTC)
 A, INPI, R = SourceApi.SEARCH, SourceApi.INPI, SourceApi.RCS
@@ -365,7 +368,7 @@ def test_statuses_have_their_canonical_codes(
     expected: str,
     again: bool,  # noqa: FBT001 - a case
 ) -> None:
-    found = error_of_status(source, status, code)
+    found = SOURCES[source].error_code(status, code)
 
     assert found == expected
     assert is_retryable(found, status) is again
@@ -385,22 +388,6 @@ def test_a_short_retry_after_is_waited_for_and_a_long_one_ends_the_source() -> N
     assert [next_pause(one, 1, (0.25, 0.5), 5) for one in limited] == [3.0, 5.0, None]
 
 
-@pytest.mark.parametrize(
-    ("header", "seconds"),
-    [
-        (None, None),
-        ("7", 7.0),
-        (" 30 ", 30.0),
-        ("Mon, 23 Feb 2026 12:31:15 GMT", 60.0),
-        ("Mon, 23 Feb 2026 12:00:00 GMT", 0.0),
-        ("soon", None),
-        ("-1", None),
-    ],
-)
-def test_retry_after_is_a_number_or_a_date(header: str | None, seconds: float | None) -> None:
-    assert retry_after(header, NOW) == seconds
-
-
 def test_the_idempotency_key_has_a_bucket() -> None:
     keys = {trigger: idempotency_key("999000003", trigger, NOW) for trigger in Trigger}
 
@@ -409,9 +396,7 @@ def test_the_idempotency_key_has_a_bucket() -> None:
     assert keys[Trigger.MANUAL_REFRESH] == "999000003:MANUAL_REFRESH:2026-02-23T12:30"
 
 
-def test_fresh_is_younger_than_thirty_days() -> None:
-    assert is_fresh(NOW - timedelta(days=29), NOW, 30)
-    assert not is_fresh(NOW - timedelta(days=30), NOW, 30)
+def test_a_refresh_by_hand_has_a_minute_behind_it() -> None:
     assert cooldown_left(None, NOW, 60) == 0
     assert cooldown_left(NOW - timedelta(seconds=20), NOW, 60) == 40
 
@@ -430,9 +415,11 @@ def test_a_checksum_does_not_change_with_what_is_volatile() -> None:
     extract_2["data"]["date_extrait"] = "2026-03-01"
     extract_2["meta"] = {"at": 7}
 
-    assert stable_checksum(A, first) == stable_checksum(A, again)
-    assert stable_checksum(R, extract_1) == stable_checksum(R, extract_2)
-    assert stable_checksum(A, first) != stable_checksum(A, {"results": []})
+    assert stable_checksum(first) == stable_checksum(again)
+    volatile = SOURCES[R].volatile
+    assert stable_checksum(extract_1, volatile) == stable_checksum(extract_2, volatile)
+    assert stable_checksum(extract_1) != stable_checksum(extract_2)
+    assert stable_checksum(first) != stable_checksum({"results": []})
 
 
 def test_a_run_of_today_that_failed_is_not_asked_for_by_opening_it() -> None:
@@ -476,7 +463,7 @@ def test_a_key_stands_for_a_run_that_said_something(
 
 
 def test_the_defaults_are_the_contracts() -> None:
-    """M3C: lock 120 and 30 s, 5,000 ms, 250 and 500 ms, 30 days; domain.md 5.8: 60 s, 1,200 ms."""
+    """M3C-lock-2 and 3, M3C-retry-1 to 3, M3C-cache-1, M3C-gap-6 and 8."""
     usual = EnrichmentSettings()
 
     assert (usual.lock_ttl_seconds, usual.lock_heartbeat_seconds) == (120, 30)
@@ -496,7 +483,7 @@ def test_settings_that_api_entreprise_would_refuse_are_refused(name: str, value:
 
 
 def test_whatever_is_received_has_a_checksum() -> None:
-    assert stable_checksum(A, {"x": "\u00e9" * (MOST_RECEIVED // 2)})
+    assert stable_checksum({"x": "\u00e9" * (MOST_RECEIVED // 2)})
 
 
 def test_a_step_keeps_how_a_call_went_and_reads_those_of_earlier_releases() -> None:
@@ -559,6 +546,28 @@ def test_an_error_has_exactly_the_five_fields() -> None:
         "message": "it failed",
         "retryable": True,
     }
+
+
+def test_the_sources_are_called_in_the_order_of_the_contract() -> None:
+    """M3C-pipeline-6; and what each lacks is said by the names of its settings."""
+    assert list(SOURCES) == list(SourceApi) == [A, INPI, R]
+    assert [source.missing(EnrichmentSettings()) for source in SOURCES.values()] == [
+        None,
+        "inpi_username or inpi_password is not set",
+        "rcs_token or rcs_recipient is not set",
+    ]
+
+
+def test_every_rule_that_the_code_cites_stands_in_the_specification() -> None:
+    code = [*Path(enrichment.__file__).parent.rglob("*.*"), *Path(__file__).parent.glob("*.py")]
+    texts = [path.read_text() for path in code if path.suffix in {".py", ".sql"}]
+    cited = {found for each in texts for found in re.findall(r"M3C-[a-z]+-[0-9]+", each)}
+    spec = (Path(__file__).parents[3] / "docs" / "specs" / "enrichment.md").read_text()
+    known = set(re.findall(r"M3C-[a-z]+-[0-9]+", spec))
+    for kind, first, last in re.findall(r"`M3C-([a-z]+)-(\d+)` to `M3C-[a-z]+-(\d+)`", spec):
+        known |= {f"M3C-{kind}-{number}" for number in range(int(first), int(last))}
+
+    assert cited - known == set()
 
 
 def test_a_token_lives_as_long_as_it_says() -> None:

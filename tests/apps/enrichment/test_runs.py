@@ -131,24 +131,43 @@ async def test_the_lines_of_the_schedules_have_the_thirteen_fields_too(place: Pl
         assert set(line) >= FIELDS
 
 
-async def test_a_finished_run_within_1200_ms_is_201_and_a_longer_one_202(
+async def test_a_run_that_ends_within_1200_ms_is_201(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OSTINATO_ENRICHMENT_SYNC_MS", "10000")
     async with place.worker():
         quick = await place.post(ALL_FINE)
-        monkeypatch.setenv("OSTINATO_ENRICHMENT_SYNC_MS", "50")
-        async with place.gate():
-            slow = await place.post("999000011")
-        await place.ended("999000011")
-        cached = await place.post(ALL_FINE)
 
     assert (quick.status_code, quick.json()["enrichment_running"]) == (201, False)
     assert quick.json()["company"]["legal_name"] == "COMPAGNIE DES ESSAIS"
+
+
+async def test_a_longer_run_is_202_and_a_known_company_201(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OSTINATO_ENRICHMENT_SYNC_MS", "50")
+    async with place.worker():
+        async with place.gate():
+            slow = await place.post("999000011")
+        await place.ended("999000011")
+        cached = await place.post("999000011")
+
     assert (slow.status_code, slow.json()["enrichment_running"]) == (202, True)
     assert slow.json()["request"]["enrichment_status"] in ("PENDING", "RUNNING")
     assert slow.json()["company"] is None
     assert cached.status_code == 201
+
+
+async def test_a_snapshot_is_fresh_until_it_is_thirty_days_old(place: Place) -> None:
+    await place.enriched()
+
+    await place.pass_days(29.9)
+    await place.made()
+    known = await place.jobs()
+    await place.pass_days(0.2)
+    await place.made()
+
+    assert (known, await place.jobs()) == (1, 2)
 
 
 async def test_a_stale_company_is_asked_for_once_a_day_by_opening_it(place: Place) -> None:
@@ -430,7 +449,7 @@ async def test_two_tenants_who_ask_at_once_share_a_run_and_learn_nothing(place: 
 async def test_who_joins_a_run_of_another_tenant_knows_it_by_a_number_of_its_own(
     place: Place,
 ) -> None:
-    """domain.md 5.8, 4: no other tenant's ids."""
+    """M3C-gap-4: no other tenant's ids."""
     await place.made(tenant="acme")
     await place.made(tenant="globex")
     tickets = "select ticket from enrichment.attachment where tenant_id = 'globex'"
@@ -590,7 +609,7 @@ async def test_the_overview_counts_and_names_the_sources(place: Place) -> None:
     assert [one["siren"] for one in told["last_errors"]] == ["999000086"]
 
 
-async def test_the_console_shows_each_tenant_its_own_requests(place: Place) -> None:
+async def test_the_panel_shows_each_tenant_its_own_requests(place: Place) -> None:
     await place.enriched("999000086")
     path = "/api/v1/engine/panels/enrichment"
 

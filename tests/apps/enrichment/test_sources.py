@@ -2,7 +2,9 @@
 
 import pytest
 
-from ostinato.apps.enrichment.sandbox import Registers, Window
+from ostinato.apps.enrichment.sandbox import Registers
+from ostinato.apps.enrichment.sandbox.world import Window
+from ostinato.apps.enrichment.sources import SOURCES
 from ostinato.lab.sandbox.running import running
 from tests.apps.enrichment.place import ALL_FINE, Place
 
@@ -239,7 +241,7 @@ async def test_a_sixth_login_in_thirty_seconds_is_never_tried(
 async def test_a_source_without_credentials_is_not_part_of_the_pipeline(
     place: Place, monkeypatch: pytest.MonkeyPatch, unset: str
 ) -> None:
-    """5.2: optional failures are counted on optional sources that are actually called."""
+    """M3C-gap-14: optional failures are counted on optional sources that are actually called."""
     monkeypatch.delenv("OSTINATO_ENRICHMENT_INPI_USERNAME")
     monkeypatch.delenv(f"OSTINATO_ENRICHMENT_{unset}")
 
@@ -261,7 +263,7 @@ async def test_a_source_without_credentials_is_not_part_of_the_pipeline(
 
 
 async def test_a_login_that_is_limited_is_a_ban_for_everybody(place: Place) -> None:
-    """domain.md 2.1 and 2.5: ten minutes, and no loop of logins."""
+    """A ban of ten minutes, and no loop of logins."""
     place.sources.order("/registers/api/sso/login", "429:600*")
     async with place.worker():
         for siren in (ALL_FINE, "999000011"):
@@ -333,7 +335,7 @@ async def test_a_turn_waits_for_a_source_that_is_held(place: Place) -> None:
 async def test_a_second_pass_asks_the_search_for_directors_if_that_is_wanted(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """M3G, pass 2: no fourth SourceFetched, and no failure of the source."""
+    """M3C-gap-17: no fourth SourceFetched, and no failure of the source."""
     monkeypatch.setenv("OSTINATO_ENRICHMENT_SEARCH_DIRECTORS", "true")
     monkeypatch.delenv("OSTINATO_ENRICHMENT_INPI_USERNAME")
     monkeypatch.delenv("OSTINATO_ENRICHMENT_RCS_TOKEN")
@@ -347,6 +349,19 @@ async def test_a_second_pass_asks_the_search_for_directors_if_that_is_wanted(
     assert await place.status("999000011") == "SUCCESS"
     passes = [call.query for call in place.sources.faults.calls if call.path == SEARCH]
     assert ["dirigeants" in query for query in passes] == [False, True, False, True, True, True]
+
+
+async def test_the_database_knows_every_source_and_its_documents(place: Place) -> None:
+    rows = await place.lab.rows("select source_api from enrichment.source")
+    checks = await place.lab.rows(
+        "select string_agg(pg_get_constraintdef(c.oid), ' ') from pg_constraint c"
+        " where c.conrelid = 'enrichment.company_document'::regclass"
+    )
+
+    assert {row[0] for row in rows} == set(SOURCES)
+    for source in SOURCES.values():
+        assert f"'{source.api}'" in checks[0][0]
+        assert f"'{source.doc_type}'" in checks[0][0]
 
 
 async def test_the_search_and_the_rcs_are_asked_as_they_want_to_be(place: Place) -> None:

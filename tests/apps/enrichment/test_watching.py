@@ -28,7 +28,7 @@ async def firing(place: Place) -> set[tuple[str, str]]:
 async def test_a_source_that_refuses_our_account_fires_until_it_answers(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """domain.md 2.1 and 3.4: an alert, no retry."""
+    """M3C-retry-8: an alert, no retry."""
     assert await firing(place) == set()
     with monkeypatch.context() as wrong:
         wrong.setenv("OSTINATO_ENRICHMENT_INPI_PASSWORD", "expired")

@@ -21,13 +21,14 @@ from ostinato._core.runtime.client import Client
 from ostinato._core.runtime.database import Database
 from ostinato._faces.api.parts import Parts
 from ostinato.apps.outbound import APP
+from ostinato.apps.outbound.providers.whatsapp import Cloud
 from ostinato.apps.outbound.sandbox import Providers
 from ostinato.apps.outbound.schema import COMPONENT
 from ostinato.lab.sandbox.running import Running, running
 from ostinato.testing import Engine, Report
 from tests.api.live import serving
 from tests.conftest import copy_of_engine, note_called_functions
-from tests.db.waiting import until_async
+from tests.waiting import until_async
 
 API = "/api/v1/outbound"
 NOON = datetime(2026, 6, 10, 10, 0, tzinfo=UTC)  # a Wednesday, 12:00 in Paris
@@ -70,8 +71,17 @@ class World:
     providers: Providers
     sandbox: Running
     url: str
+    settings: Settings = field(default_factory=Settings)
+    """Those of the API."""
     _keys: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict)
     _count: int = 0
+
+    @property
+    def cloud(self) -> Cloud:
+        """WhatsApp, as the sandbox plays it."""
+        found = self.providers.stand_ins["whatsapp"]
+        assert isinstance(found, Cloud)
+        return found
 
     async def key(self, tenant: str, *roles: str) -> str:
         if (tenant, roles) not in self._keys:
@@ -141,6 +151,10 @@ class World:
         found: dict[str, Any] = await self.call("GET", f"/messages/{message['id']}", tenant=tenant)
         return found
 
+    def read_settings_again(self) -> None:
+        """Have the API look at the environment again: it keeps what it has read."""
+        self.settings._sections.clear()
+
     async def work(self, *, move_clock: bool = False) -> Report:
         """Run what can run now; with `move_clock`, what waits for its time too."""
         return await self.engine.run_until_idle(APP, move_clock=move_clock)
@@ -149,7 +163,7 @@ class World:
         """Wait until the providers have made their callbacks."""
 
         async def all_told() -> bool:
-            return not self.providers._told
+            return not self.providers.telling
 
         await until_async(all_told)
 
@@ -191,7 +205,7 @@ def outbound_urls(shared_server: Server) -> Urls:
 
 @pytest.fixture(scope="session")
 def providers() -> Iterator[Providers]:
-    made = Providers(smtp_port=0)
+    made = Providers(serves=True)
     yield made
     made.close()
 
@@ -213,17 +227,23 @@ def outbound_database(shared_server: Server, outbound_urls: Urls) -> Database:
 
 
 @pytest.fixture(scope="session")
-def api(outbound_database: Database) -> Iterator[str]:
-    """One API for all tests: what it knows is in the database, and in the environment."""
-    settings = Settings(api_rate_per_minute=10_000_000)
-    with serving(Parts(outbound_database, settings, apps=(APP,))) as url:
+def api_settings() -> Settings:
+    return Settings(api_rate_per_minute=10_000_000)
+
+
+@pytest.fixture(scope="session")
+def api(outbound_database: Database, api_settings: Settings) -> Iterator[str]:
+    """One API for all tests: what it knows is in the database, and in its settings."""
+    with serving(Parts(outbound_database, api_settings, apps=(APP,))) as url:
         yield url
 
 
 @pytest.fixture
 async def world(
+    *,
     outbound_database: Database,
     api: str,
+    api_settings: Settings,
     providers: Providers,
     sandbox: Running,
     monkeypatch: pytest.MonkeyPatch,
@@ -234,9 +254,10 @@ async def world(
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("OSTINATO_OUTBOUND_TIMEOUT_SECONDS", "30")
     monkeypatch.setenv("OSTINATO_OUTBOUND_PUBLIC_URL", api)
+    api_settings._sections.clear()
     providers.reset()
     providers.api = api
-    providers._wall = time.time
+    providers.wall = time.time
     sandbox.sandbox.reset()
     async with (
         await psycopg.AsyncConnection.connect(database.admin_url, autocommit=True) as admin,
@@ -246,7 +267,7 @@ async def world(
         await admin.execute(EMPTY)
         engine = Engine(database, client, admin)
         await set_clock(engine, NOON)
-        made = World(engine, http, providers, sandbox, api)
+        made = World(engine, http, providers, sandbox, api, api_settings)
         await made.set_up()
         yield made
         await made.quiet()

@@ -8,11 +8,11 @@ from uuid import UUID
 
 import pytest
 
-from ostinato.apps.outbound.sandbox import APP_SECRET, Sent
-from ostinato.apps.outbound.sandbox_shapes import Inbound
-from ostinato.apps.outbound.signatures import meta_signature, unsubscribe_token
+from ostinato.apps.outbound.providers import whatsapp
+from ostinato.apps.outbound.providers.standin import Inbound, Sent
+from ostinato.apps.outbound.tokens import unsubscribe_token
 from tests.apps.outbound.conftest import NOON, PHONE_NUMBER_ID, World, set_clock
-from tests.db.waiting import until_async
+from tests.waiting import until_async
 
 HOOK = "/api/v1/webhooks/whatsapp/status"
 TO = "+33639980011"  # sent for ever: nothing more is told by itself
@@ -29,13 +29,13 @@ async def sent(world: World, to: str = TO, **more: Any) -> dict[str, Any]:  # no
 async def tell(world: World, *told: str, of: Sent | None = None) -> None:
     last = of or world.providers.sent[-1]
     for each in told:
-        await world.providers.make(world.providers.status(PHONE_NUMBER_ID, last, each))
+        await world.providers.make(world.cloud.status(PHONE_NUMBER_ID, last, each))
     await world.work()
 
 
 async def test_a_wrong_or_missing_signature_is_refused_counted_and_alerted(world: World) -> None:
     body = b'{"object":"whatsapp_business_account","entry":[]}'
-    wrong = {"X-Hub-Signature-256": meta_signature("another secret", body)}
+    wrong = {"X-Hub-Signature-256": whatsapp.signature("another secret", body)}
 
     statuses = [
         (await world.http.post(HOOK, content=body)).status_code,
@@ -59,7 +59,7 @@ async def test_a_wrong_or_missing_signature_is_refused_counted_and_alerted(world
 async def test_the_signature_is_over_the_bytes_that_came(world: World) -> None:
     body = rb'{"object":"whatsapp_business_account","entry":[],"t":"\u00e9t\u00e9"}'
     again = json.dumps(json.loads(body), ensure_ascii=False).encode()
-    header = {"X-Hub-Signature-256": meta_signature(APP_SECRET, body)}
+    header = {"X-Hub-Signature-256": whatsapp.signature(world.cloud.secret, body)}
 
     assert (await world.http.post(HOOK, content=body, headers=header)).status_code == 200
     assert (await world.http.post(HOOK, content=again, headers=header)).status_code == 401
@@ -67,7 +67,7 @@ async def test_the_signature_is_over_the_bytes_that_came(world: World) -> None:
 
 async def test_a_callback_of_three_megabytes_is_taken_if_it_is_signed(world: World) -> None:
     body = b'{"object":"whatsapp_business_account","entry":[]}' + b" " * 3_000_000
-    header = {"X-Hub-Signature-256": meta_signature(APP_SECRET, body)}
+    header = {"X-Hub-Signature-256": whatsapp.signature(world.cloud.secret, body)}
     bearer = {"Authorization": f"Bearer {await world.key('acme', 'admin')}"}
 
     assert (await world.http.post(HOOK, content=body, headers=header)).status_code == 200
@@ -114,7 +114,7 @@ async def test_callbacks_in_any_order_and_twice(world: World) -> None:
         for number, (told, _, _) in enumerate(ORDERS):
             if turn < len(told):
                 one = taken[f"+3363998{5100 + number}"]
-                telling = world.providers.status(PHONE_NUMBER_ID, one, told[turn])
+                telling = world.cloud.status(PHONE_NUMBER_ID, one, told[turn])
                 await world.providers.make(telling, telling)
         await world.work()
 
@@ -235,7 +235,7 @@ async def test_a_callback_is_only_for_the_organisation_whose_number_it_is(world:
     mine = world.providers.sent[-1]
 
     for number in ("100200301", "999"):
-        await world.providers.make(world.providers.status(number, mine, "delivered"))
+        await world.providers.make(world.cloud.status(number, mine, "delivered"))
     await world.work()
 
     assert (await world.show(made))["status"] == "SENT"
@@ -245,10 +245,10 @@ async def test_a_batch_is_applied_line_by_line(world: World) -> None:
     made = [await sent(world, f"+3363998{5000 + n}") for n in range(3)]
     value: dict[str, Any] = {"statuses": [{"id": "odd"}]}
     for each in world.providers.sent:
-        line = json.loads(world.providers.status(PHONE_NUMBER_ID, each, "read").body)
+        line = json.loads(world.cloud.status(PHONE_NUMBER_ID, each, "read").body)
         value["statuses"] += line["entry"][0]["changes"][0]["value"]["statuses"]
 
-    await world.providers.make(world.providers.signed(PHONE_NUMBER_ID, value))
+    await world.providers.make(world.cloud.signed(PHONE_NUMBER_ID, value))
     await world.work()
 
     assert [(await world.show(each))["status"] for each in made] == ["DELIVERED"] * 3
@@ -266,9 +266,9 @@ create trigger refuse_for_test before insert on outbound.inbound for each row
 async def test_one_line_that_cannot_be_stored_takes_no_other_with_it(world: World) -> None:
     made = [await sent(world, f"+3363998{5000 + n}") for n in range(2)]
     first, last = (
-        json.loads(world.providers.status(PHONE_NUMBER_ID, each, "read").body)["entry"][0][
-            "changes"
-        ][0]["value"]["statuses"][0]
+        json.loads(world.cloud.status(PHONE_NUMBER_ID, each, "read").body)["entry"][0]["changes"][
+            0
+        ]["value"]["statuses"][0]
         for each in world.providers.sent
     )
     who = {"from": "33639985000", "timestamp": "1781086000"}
@@ -280,7 +280,7 @@ async def test_one_line_that_cannot_be_stored_takes_no_other_with_it(world: Worl
     value = {"messages": [refused, broken, button], "statuses": [first, late, last]}
     await world.rows(REFUSING)
     try:
-        await world.providers.make(world.providers.signed(PHONE_NUMBER_ID, value))
+        await world.providers.make(world.cloud.signed(PHONE_NUMBER_ID, value))
         await world.work()
     finally:
         await world.rows("drop function outbound.refuse_for_test cascade")
@@ -367,9 +367,7 @@ async def test_an_opt_out_at_the_provider_revokes_too(world: World) -> None:
         "timestamp": "1781510400",
     }
 
-    await world.providers.make(
-        world.providers.signed(PHONE_NUMBER_ID, {"user_preferences": [line]})
-    )
+    await world.providers.make(world.cloud.signed(PHONE_NUMBER_ID, {"user_preferences": [line]}))
     await world.work()
 
     assert await consents(world, other) == {"MARKETING": "REVOKED"}
@@ -389,7 +387,7 @@ async def test_stop_to_a_number_of_a_pool_is_for_the_service_that_sends(world: W
 async def test_who_is_known_by_another_number_can_stop_and_opens_the_window(world: World) -> None:
     """6.1: wa_id can differ from the number; what comes in is from there."""
     world.providers.script(TO, "wa_id:5215512345678", statuses=[])
-    world.providers._wall = NOON.timestamp
+    world.providers.wall = NOON.timestamp
     await world.consent(TO, subjectId=f"s{TO}", purpose="MARKETING")
     await sent(world)
 
@@ -407,13 +405,13 @@ async def test_the_last_word_counts_in_whatever_order_words_come(world: World) -
     await world.consent(TO, subjectId=f"s{TO}", purpose="MARKETING")
     for minutes, text in ((5, "STOP"), (0, "START")):
         moment = NOON - timedelta(hours=1) + timedelta(minutes=minutes)
-        world.providers._wall = moment.timestamp
+        world.providers.wall = moment.timestamp
         await write(world, text, id=text)
 
     assert await consents(world) == {"MARKETING": "REVOKED"}
     audit = await world.call("GET", "/audit", params={"action": "INBOUND_START_STALE"})
     assert len(audit) == 1
-    world.providers._wall = NOON.timestamp
+    world.providers.wall = NOON.timestamp
     await write(world, "START", id="later")
     assert await consents(world) == {"MARKETING": "GRANTED"}
 
@@ -428,7 +426,7 @@ async def test_start_gives_no_more_than_there_was(world: World) -> None:
     line = {"wa_id": TO[1:], "category": "marketing_messages", "value": "resume"}
     telling = {"user_preferences": [{**line, "timestamp": str(now)}]}
 
-    await world.providers.make(world.providers.signed(PHONE_NUMBER_ID, telling))
+    await world.providers.make(world.cloud.signed(PHONE_NUMBER_ID, telling))
     await world.work()
 
     assert await consents(world) == {"MARKETING": "GRANTED", "TRANSACTIONAL": "REVOKED"}
@@ -498,7 +496,7 @@ async def test_twilio_answers_stop_itself(world: World, monkeypatch: pytest.Monk
 
 
 async def test_what_whatsapp_says_of_a_template_counts(world: World) -> None:
-    """6.1: `message_template_status_update` names the account alone, and comes in any order."""
+    """3.3: `message_template_status_update` names the account alone, and comes in any order."""
     await sent(world)  # its callback tells to which account the number belongs
     at = 1781086000
 
@@ -508,7 +506,8 @@ async def test_what_whatsapp_says_of_a_template_counts(world: World) -> None:
             "message_template_name": "welcome",
             "message_template_language": "fr",
         }
-        await world.providers.make(world.providers.of_account(value, at + seconds))
+        change = {"field": "message_template_status_update", "value": value}
+        await world.providers.make(world.cloud.of_account([change], time=at + seconds))
         await world.work()
         found: dict[str, Any] = (await world.call("GET", "/templates"))[0]
         return found
@@ -533,7 +532,7 @@ async def test_an_inbound_message_opens_the_window(world: World) -> None:
     text: dict[str, Any] = {"templateCode": None, "variables": {}, "text": "Bonjour"}
     await world.consent(TO)
     await world.message(TO, status=422, **text)
-    world.providers._wall = NOON.timestamp
+    world.providers.wall = NOON.timestamp
 
     await write(world, "Bonjour, une question")
     made = await world.message(TO, **text)

@@ -1,4 +1,4 @@
-"""Coop Habitat (seed 6, domain.md 10): events become messages, timers keep their local time."""
+"""Coop Habitat (rules 6 bis): events become messages, timers keep their local time."""
 
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -6,7 +6,8 @@ from typing import Any
 from ostinato._core.base.flow import flow
 from ostinato._core.engine import outbox
 from ostinato._core.engine.outbox import NewEvent
-from ostinato.apps.outbound import APP, coop_rules
+from ostinato.apps.outbound import APP
+from ostinato.apps.outbound.coop import rules as coop_rules
 from ostinato.apps.outbound.round_notices import OPENED
 from tests.apps.outbound.conftest import World, set_clock
 
@@ -241,7 +242,7 @@ async def test_timers_keep_their_local_hour_when_clocks_are_moved(world: World) 
 
 
 async def test_a_published_document_is_one_message_for_each_active_member(world: World) -> None:
-    """Seed 6.2 has no recipient in its key: 40 members would get one message (10.3)."""
+    """The key that was specified has no recipient: 40 members would get one message (rule 6.2)."""
     await coop(world, "2026-06-01T09:00:00Z")
     for number in range(1, 9):
         await member(world, number, consents=number != 8)

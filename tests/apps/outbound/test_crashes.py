@@ -11,8 +11,7 @@ import pytest
 
 from ostinato.lab.torture.crew import Crew
 from tests.apps.outbound.conftest import PHONE_NUMBER_ID, World
-from tests.db.waiting import until_async
-from tests.runtime.lab import until
+from tests.waiting import until_async
 
 TO = "+33639987777"
 PATH = f"/whatsapp/{PHONE_NUMBER_ID}/messages"
@@ -95,7 +94,7 @@ async def test_a_crash_during_the_call_waits_for_a_callback_first(
     await world.consent(TO)
     made = await world.message(TO)
     hand = crew.start()
-    await until(lambda: world.providers.asked or not hand.alive)
+    await until_async(lambda: world.providers.asked or not hand.alive)
     hand.kill()
 
     crew.start()
@@ -114,9 +113,9 @@ async def test_a_crash_between_the_answer_and_its_commit_sends_once(
     await world.consent(TO)
     made = await world.message(TO)
     hand = crew.start()
-    await until(lambda: len(world.sandbox.faults.calls) > 0 or not hand.alive)
+    await until_async(lambda: len(world.sandbox.faults.calls) > 0 or not hand.alive)
     async with message_held(world):
-        await until(lambda: len(world.providers.sent) == 1)
+        await until_async(lambda: len(world.providers.sent) == 1)
         await blocked(world)
         hand.kill()
 
@@ -133,14 +132,14 @@ async def test_a_worker_that_wakes_up_late_changes_nothing(world: World, crew: C
     await world.consent(TO)
     made = await world.message(TO)
     hand = crew.start()
-    await until(lambda: world.providers.asked or not hand.alive)
+    await until_async(lambda: world.providers.asked or not hand.alive)
     hand.pause()
     crew.start()
     shown = await ended(world, made)
 
     hand.resume()
     world.providers.gate.set()  # now it hears its answer, wants to write it, and may not
-    await until(lambda: hand.said("fenced") or not hand.alive)
+    await until_async(lambda: hand.said("fenced") or not hand.alive)
 
     assert hand.alive
     assert (await world.show(made))["status"] == shown["status"]

@@ -1,4 +1,4 @@
-"""Messages over HTTP: accepted once, refused by policy, shown, retried (seed 1.1, 4.1, 6.1)."""
+"""Messages over HTTP: accepted once, refused by policy, shown, retried (rules 1.1, 4.1, 6.1)."""
 
 import asyncio
 from typing import Any
@@ -337,6 +337,7 @@ async def test_marketing_mail_needs_what_seals_its_unsubscribe_link(
 ) -> None:
     await world.consent("a@example.test", channel="EMAIL", purpose="MARKETING")
     monkeypatch.setenv("OSTINATO_OUTBOUND_TOKEN_SECRET", "")
+    world.read_settings_again()
 
     await world.message("a@example.test", channel="EMAIL", purpose="MARKETING", status=422)
 

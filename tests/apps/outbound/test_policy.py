@@ -1,4 +1,4 @@
-"""The decisions, without a database: seed 002 sections 1.1, 4 and 5; domain.md 6, 7 and 10."""
+"""The decisions, without a database: rules 1.1, 4, 5 and 6 of docs/specs/outbound.md."""
 
 import hashlib
 import json
@@ -11,20 +11,15 @@ from uuid import UUID, uuid4
 import pytest
 
 from ostinato._core.base.errors import InvalidInput
-from ostinato.apps.outbound import (
-    components,
-    coop_rules,
-    parsing,
-    quiet,
-    rules,
-    signatures,
-    suppressions,
-    texts,
-)
-from ostinato.apps.outbound.address import alike, normalised, to_email, to_number, to_sender
+from ostinato.apps.outbound import rules, tokens
+from ostinato.apps.outbound.accept import components, texts
+from ostinato.apps.outbound.accept.address import alike, normalised, to_email, to_number, to_sender
 from ostinato.apps.outbound.checkup import troubles
+from ostinato.apps.outbound.consent import suppressions
+from ostinato.apps.outbound.consent.words import Asked, asked
+from ostinato.apps.outbound.coop import rules as coop_rules
 from ostinato.apps.outbound.errors import TemplateRefused
-from ostinato.apps.outbound.http_consent import is_one_click
+from ostinato.apps.outbound.http.consents import is_one_click
 from ostinato.apps.outbound.model import (
     AttemptStatus,
     Category,
@@ -32,23 +27,26 @@ from ostinato.apps.outbound.model import (
     Consent,
     ConsentStatus,
     Organisation,
-    Provider,
     Purpose,
     Status,
     Template,
     Validation,
 )
-from ostinato.apps.outbound.policy import ERROR_CLASSES, TABLE, Kind, Ruling, ruling_of
-from ostinato.apps.outbound.providers import safe, sanitised
+from ostinato.apps.outbound.policy import ERROR_CLASSES, Kind, Ruling
+from ostinato.apps.outbound.providers import PROVIDERS, lines, ruling_of, twilio, whatsapp
+from ostinato.apps.outbound.providers.protocol import Posted
+from ostinato.apps.outbound.providers.twilio import TWILIO
+from ostinato.apps.outbound.providers.whatsapp import WHATSAPP
+from ostinato.apps.outbound.providers.wire import safe, sanitised
 from ostinato.apps.outbound.sandbox import Providers
+from ostinato.apps.outbound.send import quiet
 from ostinato.apps.outbound.settings import OutboundSettings
-from ostinato.apps.outbound.words import Asked, asked
 
 NOW = datetime(2026, 6, 10, 10, 0, tzinfo=UTC)
 TO = "+33639980001"
 PARIS = Organisation()
 
-# domain.md 6.4, by class
+# what Meta documents of its codes, by what is done about them
 EXPECTED = {
     Kind.HOLD: [
         *(0, 190, 3, 10, 200, 250, 299, 131005, 33, 368, 131031, 131037, 131042, 131045, 131048),
@@ -67,18 +65,18 @@ EXPECTED = {
 
 @pytest.mark.parametrize(("kind", "code"), [(k, c) for k, codes in EXPECTED.items() for c in codes])
 def test_every_code_of_the_table_has_its_class(kind: Kind, code: int) -> None:
-    assert ruling_of(Provider.WHATSAPP, str(code)).kind is kind
+    assert ruling_of("whatsapp", str(code)).kind is kind
 
 
 def test_the_table_lists_no_code_that_is_not_expected_here() -> None:
     known = {str(code) for codes in EXPECTED.values() for code in codes}
     known |= {str(code) for code in range(200, 300)}
 
-    assert set(TABLE[Provider.WHATSAPP]) <= known
+    assert set(WHATSAPP.errors) <= known
 
 
 def test_every_ruling_has_a_class_of_the_metrics() -> None:
-    used = {ruling.error_class for codes in TABLE.values() for ruling in codes.values()}
+    used = {ruling.error_class for each in PROVIDERS.values() for ruling in each.errors.values()}
 
     assert used <= set(ERROR_CLASSES)
 
@@ -86,33 +84,33 @@ def test_every_ruling_has_a_class_of_the_metrics() -> None:
 @pytest.mark.parametrize(
     ("provider", "code", "kind"),
     [
-        (Provider.TWILIO, "20003", Kind.HOLD),
-        (Provider.TWILIO, "20429", Kind.RETRY),
-        (Provider.TWILIO, "21211", Kind.PERMANENT),
-        (Provider.TWILIO, "21610", Kind.PERMANENT),
-        (Provider.TWILIO, "30003", Kind.RETRY),
-        (Provider.TWILIO, "99999", Kind.RETRY),
-        (Provider.SMTP, "451", Kind.RETRY),
-        (Provider.SMTP, "4.2.2", Kind.RETRY),
-        (Provider.SMTP, "5.2.2", Kind.RETRY),
-        (Provider.SMTP, "550", Kind.PERMANENT),
-        (Provider.SMTP, "5.1.1", Kind.PERMANENT),
-        (Provider.SMTP, "5.7.1", Kind.PERMANENT),
-        (Provider.SMTP, "535", Kind.HOLD),
-        (Provider.WHATSAPP, "HTTP_503", Kind.RETRY),
-        (Provider.WHATSAPP, "HTTP_400", Kind.PERMANENT),
-        (Provider.WHATSAPP, "HTTP_401", Kind.HOLD),
-        (Provider.WHATSAPP, "NETWORK", Kind.RETRY),
+        ("twilio", "20003", Kind.HOLD),
+        ("twilio", "20429", Kind.RETRY),
+        ("twilio", "21211", Kind.PERMANENT),
+        ("twilio", "21610", Kind.PERMANENT),
+        ("twilio", "30003", Kind.RETRY),
+        ("twilio", "99999", Kind.RETRY),
+        ("smtp", "451", Kind.RETRY),
+        ("smtp", "4.2.2", Kind.RETRY),
+        ("smtp", "5.2.2", Kind.RETRY),
+        ("smtp", "550", Kind.PERMANENT),
+        ("smtp", "5.1.1", Kind.PERMANENT),
+        ("smtp", "5.7.1", Kind.PERMANENT),
+        ("smtp", "535", Kind.HOLD),
+        ("whatsapp", "HTTP_503", Kind.RETRY),
+        ("whatsapp", "HTTP_400", Kind.PERMANENT),
+        ("whatsapp", "HTTP_401", Kind.HOLD),
+        ("whatsapp", "NETWORK", Kind.RETRY),
     ],
 )
 def test_other_providers_and_statuses_have_their_classes(
-    provider: Provider, code: str, kind: Kind
+    provider: str, code: str, kind: Kind
 ) -> None:
     assert ruling_of(provider, code).kind is kind
 
 
 def test_a_code_that_nobody_knows_is_retried_and_told_about() -> None:
-    found = ruling_of(Provider.WHATSAPP, "987654")
+    found = ruling_of("whatsapp", "987654")
 
     assert (found.kind, found.alert, found.error_class) == (Kind.RETRY, True, "unknown")
 
@@ -125,7 +123,7 @@ class Still(Random):
 
 
 def test_the_delays_are_those_of_the_seed_with_five_attempts() -> None:
-    """6.6: t0, +1 m, +6 m, +21 m, +1 h 21 m, then FAILED; 6 h only with six attempts."""
+    """4.2: t0, +1 m, +6 m, +21 m, +1 h 21 m, then FAILED; 6 h only with six attempts."""
     plain = Ruling(Kind.RETRY, "upstream")
     still = Still()
 
@@ -151,7 +149,7 @@ def test_delays_are_moved_by_a_tenth_and_a_longer_retry_after_wins() -> None:
 
 
 def test_some_codes_are_tried_less_often() -> None:
-    twice = ruling_of(Provider.WHATSAPP, "131000")
+    twice = ruling_of("whatsapp", "131000")
 
     first = rules.judge(twice, rules.Budget(0, 0), Random(1))
     second = rules.judge(twice, rules.Budget(1, 1), Random(1))
@@ -163,12 +161,12 @@ def test_some_codes_are_tried_less_often() -> None:
 
 def test_a_hold_uses_up_no_attempt_however_many_there_were() -> None:
     assert isinstance(
-        rules.judge(ruling_of(Provider.WHATSAPP, "190"), rules.Budget(4), Random(1)), rules.Hold
+        rules.judge(ruling_of("whatsapp", "190"), rules.Budget(4), Random(1)), rules.Hold
     )
 
 
 def test_a_closed_window_is_a_template_or_the_end() -> None:
-    closed = ruling_of(Provider.WHATSAPP, "131047")
+    closed = ruling_of("whatsapp", "131047")
 
     other = rules.judge(closed, rules.Budget(), Random(1), has_template=True)
     none = rules.judge(closed, rules.Budget(), Random(1))
@@ -268,7 +266,7 @@ UNKNOWN = rules.Attempted(AttemptStatus.FAILED, "UNKNOWN_OUTCOME")
     ],
 )
 def test_statuses_only_go_up(
-    status: Status, told: parsing.Told, attempt: rules.Attempted, event: str | None
+    status: Status, told: lines.Told, attempt: rules.Attempted, event: str | None
 ) -> None:
     assert rules.callback_event(status, told, attempt) == event
 
@@ -476,7 +474,7 @@ LINK = {"link": "https://files.example.test/a.pdf", "filename": "appel.pdf"}
 
 @pytest.mark.parametrize("named", [True, False])
 def test_a_template_has_a_header_and_buttons_as_its_documents_say(named: bool) -> None:  # noqa: FBT001 - which
-    """6.1, with parameters by name and by position."""
+    """3.3, with parameters by name and by position."""
     template = replace(DOCUMENT, parameter_format="NAMED" if named else "POSITIONAL")
     given = {"name": "Camille", "amount": "1 250,00 EUR", "plan": "p-12", "code": "X", "file": LINK}
     values = texts.parameters(template, given)
@@ -550,17 +548,18 @@ def test_signatures_of_meta_are_over_the_bytes() -> None:
     empty = b'{"object":"whatsapp_business_account","entry":[]}'
     accents = rb'{"t":"\u00e9t\u00e9"}'
 
-    assert signatures.meta_signature(secret, empty) == (
+    assert whatsapp.signature(secret, empty) == (
         "sha256=6c957c4f986b25135337b7da0baf9a0341f32c395dec049e0fe15c294df2842b"
     )
-    assert signatures.meta_signature(secret, accents) == (
+    assert whatsapp.signature(secret, accents) == (
         "sha256=e9cb7079c9296e389ea089a6b31a11336681c8b39320684bdc3cd2ed43951252"
     )
-    assert not signatures.meta_is_valid(
-        secret, '{"t":"été"}'.encode(), signatures.meta_signature(secret, accents)
-    )
-    assert not signatures.meta_is_valid("", b"", signatures.meta_signature("", b""))
-    assert not signatures.meta_is_valid(secret, empty, None)
+    ours, none = OutboundSettings(whatsapp_app_secret=secret), OutboundSettings()
+    sign = whatsapp.signature(secret, accents)
+    assert whatsapp.is_signed(Posted("", accents, sign), ours)
+    assert not whatsapp.is_signed(Posted("", '{"t":"été"}'.encode(), sign), ours)
+    assert not whatsapp.is_signed(Posted("", b"", whatsapp.signature("", b"")), none)
+    assert not whatsapp.is_signed(Posted("", empty), ours)
 
 
 def test_signatures_of_twilio_are_over_address_and_parameters() -> None:
@@ -581,13 +580,11 @@ def test_signatures_of_twilio_are_over_address_and_parameters() -> None:
     }
 
     assert (
-        signatures.twilio_signature(
-            "12345", "https://mycompany.com/myapp.php?foo=1&bar=2", first.items()
-        )
+        twilio.signature("12345", "https://mycompany.com/myapp.php?foo=1&bar=2", first.items())
         == "RSOYDt4T1cUTdK1PDd93/VVr8B8="
     )
     assert (
-        signatures.twilio_signature(
+        twilio.signature(
             "12345", "https://example.test/api/v1/webhooks/twilio/status?org=7", second.items()
         )
         == "3ylIr8VbBoajPT12tCLkZ+BgMxk="
@@ -597,32 +594,33 @@ def test_signatures_of_twilio_are_over_address_and_parameters() -> None:
 def test_a_body_of_twilio_that_is_no_form_is_signed_by_its_hash() -> None:
     body = b'{"a": 1}'
     url = f"https://x.test/hook?bodySHA256={hashlib.sha256(body).hexdigest()}"
-    header = signatures.twilio_signature("12345", url, ())
+    header = twilio.signature("12345", url, ())
 
-    assert signatures.twilio_json_is_valid("12345", url, body, header)
-    assert not signatures.twilio_json_is_valid("12345", url, b'{"a": 2}', header)
-    assert not signatures.twilio_json_is_valid("12345", url, body, None)
-    assert not signatures.twilio_json_is_valid("", url, body, header)
+    ours = OutboundSettings(twilio_auth_token="12345")
+    assert twilio.is_signed(Posted(url, body, header), ours)
+    assert not twilio.is_signed(Posted(url, b'{"a": 2}', header), ours)
+    assert not twilio.is_signed(Posted(url, body), ours)
+    assert not twilio.is_signed(Posted(url, body, header), OutboundSettings())
     bare = "https://x.test/hook"
-    again = signatures.twilio_signature("12345", bare, ())
-    assert not signatures.twilio_json_is_valid("12345", bare, body, again)
+    again = twilio.signature("12345", bare, ())
+    assert not twilio.is_signed(Posted(bare, body, again), ours)
 
 
 def test_tokens_name_one_thing_and_are_made_by_nobody_else() -> None:
     some = uuid4()
-    token, back = signatures.unsubscribe_token("s", some), signatures.bounce_token("s", some)
+    token, back = tokens.unsubscribe_token("s", some), tokens.bounce_token("s", some)
 
-    assert signatures.read_unsubscribe_token("s", token) == some
-    assert signatures.read_bounce_token("s", back) == some
+    assert tokens.read_unsubscribe_token("s", token) == some
+    assert tokens.read_bounce_token("s", back) == some
     for wrong in ("", "x", token[:-2] + "AA", "é", "=" * 8):
-        assert signatures.read_unsubscribe_token("s", wrong) is None
-        assert signatures.read_bounce_token("s", wrong) is None
-    assert signatures.read_unsubscribe_token("other", token) is None
-    assert signatures.read_unsubscribe_token("", signatures.unsubscribe_token("", some)) is None
+        assert tokens.read_unsubscribe_token("s", wrong) is None
+        assert tokens.read_bounce_token("s", wrong) is None
+    assert tokens.read_unsubscribe_token("other", token) is None
+    assert tokens.read_unsubscribe_token("", tokens.unsubscribe_token("", some)) is None
 
 
 def test_the_key_of_the_seed_and_the_recipient_in_it() -> None:
-    """10.3: the vector of the five parts; with a recipient every member has a key of his own."""
+    """6.2: the vector of the five parts; with a recipient every member has a key of his own."""
     parts = (
         "org-7",
         "EVT_COOP_PAYMENT_REMINDER",
@@ -631,10 +629,10 @@ def test_the_key_of_the_seed_and_the_recipient_in_it() -> None:
         "J-3:2026-06-15:v2",
     )
 
-    assert coop_rules.composed_key(*parts) == (
+    assert rules.composed_key(*parts) == (
         "49302d15f767ad0be01b037bc4809dc34ed98c6676541c07ebb86fa99fb8e1b7"
     )
-    keys = {coop_rules.composed_key(*parts, Channel.WHATSAPP, f"m-{n}") for n in range(40)}
+    keys = {rules.composed_key(*parts, Channel.WHATSAPP, f"m-{n}") for n in range(40)}
     assert len(keys) == 40
 
 
@@ -664,21 +662,21 @@ def test_numbers_are_masked_however_they_are_written(number: str) -> None:
 
 def test_callbacks_that_cannot_be_read_are_counted_not_raised() -> None:
     for body in (b"", b"[]", b"{", b'{"entry":[1,{"changes":[2]}]}', b"\xff", b'{"entry":1}'):
-        assert parsing.of_whatsapp(body) == ([], 0)
+        assert whatsapp.read(body) == ([], 0)
     for value in (b'{"statuses":1}', b'{"metadata":[],"messages":[{}]}', b"1"):
         whole = b'{"entry":[{"id":[],"changes":[{"value":' + value + b"}]}]}"
-        assert parsing.of_whatsapp(whole) == ([], 1)
+        assert whatsapp.read(whole) == ([], 1)
     statuses = b'[{}, {"id":"x","status":"sent","timestamp":"no"}]'
     odd = b'{"entry":[{"changes":[{"value":{"statuses":' + statuses + b"}}]}]}"
-    assert parsing.of_whatsapp(odd) == ([], 2)
-    assert parsing.of_twilio("/x", b"\xff=1", NOW) == ([], 1)
+    assert whatsapp.read(odd) == ([], 2)
+    assert TWILIO.read(Posted("/x", b"\xff=1"), OutboundSettings()) == ([], 1)
 
 
 def test_the_sandbox_never_gives_an_id_twice_in_another_life_neither() -> None:
     first, second = Providers(), Providers()
 
-    ids = [first.take("twilio", TO, None, {}).id for _ in range(5002)]
-    ids += [second.take("twilio", TO, None, {}).id for _ in range(3)]
+    ids = [first.take("twilio", "SM", TO, None, {}).id for _ in range(5002)]
+    ids += [second.take("twilio", "SM", TO, None, {}).id for _ in range(3)]
 
     assert len(set(ids)) == 5005
     assert {len(each) for each in ids} == {34}
@@ -716,17 +714,17 @@ def test_stop_is_read_however_it_is_pressed(given: dict[str, object]) -> None:
     change = {"value": {"metadata": {"phone_number_id": "1"}, "messages": [item]}}
     body = json.dumps({"entry": [{"id": "W", "changes": [change]}]}).encode()
 
-    ((line,), odd) = parsing.of_whatsapp(body)
+    ((line,), odd) = whatsapp.read(body)
 
-    assert isinstance(line, parsing.InboundLine)
+    assert isinstance(line, lines.InboundLine)
     assert (line.text, line.from_address, line.provider_keys, odd) == ("STOP", TO, ("1",), 0)
 
 
 def test_our_own_reference_is_read_strictly() -> None:
     some = UUID(int=7)
-    assert parsing.read_opaque(f"ob:{some}:a2") == (some, 2)
+    assert lines.read_opaque(f"ob:{some}:a2") == (some, 2)
     for wrong in (None, "", f"ob:{some}", f"ob:{some}:a2x", f"x{some}:a2"):
-        assert parsing.read_opaque(wrong) == (None, None)
+        assert lines.read_opaque(wrong) == (None, None)
 
 
 def test_one_click_comes_as_a_form_of_either_kind() -> None:

@@ -1,7 +1,8 @@
-"""The worker: what each answer of a provider leads to, over real HTTP (seed 4.2, domain.md 6.4)."""
+"""The worker: what each answer of a provider leads to, over real HTTP (rule 4.2)."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from itertools import pairwise
 from typing import Any
 
@@ -9,11 +10,11 @@ import pytest
 
 from ostinato.apps.outbound import store
 from ostinato.apps.outbound.jobs import prune
-from ostinato.apps.outbound.model import Provider
-from ostinato.apps.outbound.policy import TABLE, Kind
-from ostinato.apps.outbound.sandbox_shapes import Inbound
+from ostinato.apps.outbound.policy import Kind
+from ostinato.apps.outbound.providers.standin import Inbound
+from ostinato.apps.outbound.providers.whatsapp import WHATSAPP
 from tests.apps.outbound.conftest import NOON, PHONE_NUMBER_ID, World, set_clock
-from tests.db.waiting import until_async
+from tests.waiting import until_async
 
 TO = "+33639981234"
 
@@ -24,11 +25,11 @@ async def sent(world: World, to: str = TO, **more: Any) -> dict[str, Any]:  # no
 
 
 async def test_every_code_of_the_policy_table_does_what_its_class_says(world: World) -> None:
-    """Each of them once as the answer of the provider: the table of domain.md 6.4.
+    """Each of them once as the answer of the provider: the table of errors.
 
     Each has a sender and a template of its own, so that what one holds holds no other.
     """
-    codes = [code for code in TABLE[Provider.WHATSAPP] if not 201 <= int(code) <= 298] + ["987654"]
+    codes = [code for code in WHATSAPP.errors if not 201 <= int(code) <= 298] + ["987654"]
     await world.rows(
         "insert into outbound.sender (tenant_id, channel, provider, provider_key)"
         " select 'acme', 'WHATSAPP', 'whatsapp', code from unnest(%s::text[]) code",
@@ -75,7 +76,7 @@ async def test_every_code_of_the_policy_table_does_what_its_class_says(world: Wo
             Kind.CONVERT: "failed",
             Kind.HOLD_TEMPLATE: "template held",
         }[ruling.kind]
-        for code, ruling in TABLE[Provider.WHATSAPP].items()
+        for code, ruling in WHATSAPP.errors.items()
         if code in codes
     } | {"987654": "retry"}
     assert found == expected
@@ -251,6 +252,22 @@ async def test_faults_of_the_network_and_odd_answers(world: World) -> None:
         await world.rows("update outbound.sender set held_until = null")
 
 
+async def test_a_provider_may_name_the_time_at_which_it_wants_to_be_asked_again(
+    world: World,
+) -> None:
+    """4.2: Retry-After as a date."""
+    later = NOON + timedelta(hours=2)
+    world.providers.script(TO, f"http:503:{format_datetime(later, usegmt=True)}")
+    made = await sent(world, urgent=True)
+
+    await world.work()
+
+    shown = await world.show(made)
+    asked_for = datetime.fromisoformat(shown["nextRetryAt"]) - later
+    assert shown["errorCode"] == "HTTP_503"
+    assert timedelta(0) <= asked_for < timedelta(minutes=30), "a minute is what is usual"
+
+
 async def test_a_revoked_consent_stops_the_next_attempt(world: World) -> None:
     """1.1: asked again just before each attempt; CANCELLED, never sent."""
     world.providers.script(TO, "131016")
@@ -359,7 +376,7 @@ async def test_a_recipient_is_paused_and_others_are_not(world: World) -> None:
 
 
 async def test_one_person_gets_a_burst_of_45_and_then_one_in_six_seconds(world: World) -> None:
-    """6.2: also when many workers want the last one."""
+    """4.2, also when many workers want the last one."""
     await world.consent(TO)
     sender = await world.value("select id from outbound.sender where channel = 'WHATSAPP'")
     await world.engine.clock.freeze()
@@ -369,7 +386,7 @@ async def test_one_person_gets_a_burst_of_45_and_then_one_in_six_seconds(world: 
         found = 0
         for _ in range(times):
             async with world.engine.client.transaction() as conn:
-                found += await store.one(conn, "take_token", **pair) is not None
+                found += await store.first(conn, "take_token", **pair) is not None
         return found
 
     assert sum(await asyncio.gather(*(take(14) for _ in range(4)))) == 45

@@ -1,4 +1,4 @@
-"""What is measured and alerted (seed 7): figures, Prometheus, the dashboard, each alert."""
+"""What is measured and alerted (rule 7): figures, Prometheus, the dashboard, each alert."""
 
 import json
 import re
@@ -10,6 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from ostinato._core.engine import alerts
 from ostinato.apps.outbound import APP, metrics
+from ostinato.observe import dashboard
 from tests.apps.outbound.conftest import World
 
 TO = "+33639988888"
@@ -186,12 +187,8 @@ async def test_every_figure_that_is_measured_is_declared(world: World) -> None:
 
 
 def test_the_dashboard_is_what_the_metrics_say() -> None:
-    """Write it again with `python -m tests.apps.outbound.test_watching`."""
+    """`make reference` writes it."""
     written = (ROOT / "deploy" / "grafana" / "outbound.json").read_text(encoding="utf-8")
 
-    assert written == metrics.board()
+    assert written == dashboard(metrics.FIGURES.metrics, of="outbound")
     assert json.loads(written)["uid"] == "ostinato-outbound"
-
-
-if __name__ == "__main__":
-    (ROOT / "deploy" / "grafana" / "outbound.json").write_text(metrics.board(), encoding="utf-8")

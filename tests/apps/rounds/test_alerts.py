@@ -1,4 +1,4 @@
-"""The alerts of the seed: a job that is blocked, many failures, openings that are late."""
+"""The alerts (R24 to R27): a job that is blocked, many failures, openings that are late."""
 
 from datetime import timedelta
 

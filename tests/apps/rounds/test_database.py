@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from datetime import date, datetime, time, timedelta
 from typing import Any
 
 import psycopg
@@ -11,9 +12,11 @@ from psycopg import AsyncConnection
 from ostinato._core.base.errors import Conflict
 from ostinato._core.db.sqlstate import translated
 from ostinato._core.engine import machines
-from ostinato.apps.rounds import playing
+from ostinato.apps.rounds import participation
 from ostinato.apps.rounds.groups import Person
 from ostinato.apps.rounds.machine import ENTITY, ROUND
+from ostinato.apps.rounds.rules import round_instants
+from tests.apps.rounds.test_rules import PARIS, TABLE
 from tests.apps.rounds.town import TENANT, Town
 
 ANA = Person(TENANT, "ana", manages=False)
@@ -37,9 +40,9 @@ async def refused(conn: AsyncConnection[Any], statement: str, code: str, **param
 
 async def taken_part(town: Town, round_id: int) -> None:
     async with town.engine.client.for_tenant(TENANT, "ana").transaction() as conn:
-        await playing.submit(conn, ANA, round_id, "mine")
-        await playing.comment(conn, ANA, round_id, "well", None)
-        await playing.vote(conn, ANA, round_id, member_id="ben")
+        await participation.submit(conn, ANA, round_id, "mine")
+        await participation.comment(conn, ANA, round_id, "well", None)
+        await participation.vote(conn, ANA, round_id, member_id="ben")
 
 
 async def test_the_machine_in_the_database_is_the_one_that_is_declared(town: Town) -> None:
@@ -123,7 +126,7 @@ async def test_before_opening_and_without_a_prompt_nothing_is_taken(town: Town) 
 async def test_who_is_in_the_middle_of_submitting_is_waited_for(town: Town) -> None:
     _, round_id = await town.opened_round()
     async with town.engine.client.for_tenant(TENANT, "ana").transaction() as conn:
-        await playing.submit(conn, ANA, round_id, "just in time")
+        await participation.submit(conn, ANA, round_id, "just in time")
         await town.at("2026-06-03T12:30:00Z")
         closing = asyncio.create_task(town.close())
         await asyncio.wait({closing}, timeout=0.2)
@@ -213,3 +216,20 @@ async def _say(conn: AsyncConnection[Any], who: Person, round_id: int) -> None:
             " values (%s, %s, %s, 'x')",
             [who.tenant_id, round_id, who.user_id],
         )
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: f"{row[0]}-{row[1]}")
+async def test_the_rules_and_the_engine_have_the_same_instants_on_days_with_a_moved_clock(
+    town: Town, row: tuple[str, str, str, str, int]
+) -> None:
+    """R2, R3: the rules compute with Python's zone data, the engine with PostgreSQL's."""
+    day, drop = date.fromisoformat(row[0]), time.fromisoformat(row[1])
+
+    found = [
+        await town.value(
+            "select ostinato.local_instant(%s, %s)", datetime.combine(each, drop), PARIS
+        )
+        for each in (day, day + timedelta(days=1))
+    ]
+
+    assert tuple(found) == round_instants(day, drop, PARIS)

@@ -152,7 +152,7 @@ async def test_a_round_is_played_and_then_only_read(api: Api) -> None:
 
 
 async def test_others_are_seen_after_taking_part_or_after_closing(api: Api) -> None:
-    """domain.md 9.5: visibility."""
+    """R40: who sees what."""
     _, round_id = await an_open_round(api)
     await api.member("PUT", f"/rounds/{round_id}/submission", json={"body": "secret"})
     place = f"/rounds/{round_id}/submissions"

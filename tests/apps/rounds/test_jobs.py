@@ -104,7 +104,7 @@ async def test_a_round_goes_scheduled_open_closed_at_its_instants(town: Town) ->
 async def test_on_days_with_a_moved_clock_rounds_open_at_the_exact_instant(
     town: Town, row: tuple[str, str, str, str, int]
 ) -> None:
-    """domain.md 9.4: the literal condition of the seed opens too early, twice, or a day late."""
+    """R28: the literal condition opens too early, twice, or a day late."""
     day, drop, opens, closes, _ = row
     group = await town.group(drop_time=drop, prompts=1, members=())
     await town.at(f"{date.fromisoformat(day) - timedelta(days=1)}T12:00Z")
@@ -220,7 +220,7 @@ async def test_a_group_that_failed_is_tried_again_by_a_job_of_its_own(town: Town
 
 
 async def test_after_an_outage_over_midnight_a_round_opens_at_once(town: Town) -> None:
-    """domain.md 9.4 (c): the literal condition would wait until its close_at."""
+    """R28: the literal condition would wait until its close_at."""
     group = await town.group()
     await town.create()
     await town.at("2026-06-02T22:05:00Z")  # 00:05 of the third, in Paris
@@ -400,7 +400,7 @@ async def test_few_prompts_are_used_again(town: Town) -> None:
 
 
 async def test_without_a_prompt_nobody_is_told_until_there_is_one(town: Town) -> None:
-    """domain.md 9.5."""
+    """R34: a round without a prompt."""
     group, round_id = await town.opened_round(prompts=0)
     assert (await town.rounds(group))[DAY] == "open"
     assert await town.events() == []
@@ -502,6 +502,6 @@ async def test_the_event_can_be_read_as_it_is_declared(town: Town) -> None:
     assert seen[0].recipients == ["ana", "ben"]
 
 
-def test_times_are_those_of_the_seed() -> None:
+def test_times_are_those_of_the_specification() -> None:
     assert [schedule.cron for schedule in APP.schedules] == ["*/5 * * * *"] * 3
     assert RoundsSettings().default_drop_time == time(14, 30)

@@ -31,7 +31,7 @@ from tests.apps.rounds.town import moment
 
 PARIS = "Europe/Paris"
 
-# facts/domain.md 9.4: the day, the drop time, when it opens and closes, and for how long it lasts
+# R2, R3: the day, the drop time, when the round opens and closes, and for how long it lasts
 TABLE = [
     ("2026-03-28", "14:30", "2026-03-28T13:30Z", "2026-03-29T12:30Z", 23),
     ("2026-03-29", "14:30", "2026-03-29T12:30Z", "2026-03-30T12:30Z", 24),

@@ -12,10 +12,10 @@ from ostinato import Worker
 from ostinato._core.base.errors import OstinatoError
 from ostinato._core.base.settings import Settings
 from ostinato.apps.rounds import APP
-from ostinato.apps.rounds.runs import MOST_ALONE
+from ostinato.apps.rounds.batches import MOST_ALONE
 from tests.apps.rounds.town import Town
-from tests.db.waiting import until_async
 from tests.runtime.lab import running
+from tests.waiting import until_async
 
 RUNS = "select groups, failed, worst_lateness, error from rounds.runs where job = %s order by id"
 

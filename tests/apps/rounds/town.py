@@ -12,14 +12,15 @@ from psycopg import AsyncConnection
 
 from ostinato._core.base.flow import flow
 from ostinato._core.base.log import FilteringBoundLogger, get_logger
+from ostinato._core.base.settings import Settings
 from ostinato._core.db.embedded import Urls
 from ostinato._core.db.pool import transaction
 from ostinato._core.engine import claims, keys, workers
 from ostinato._core.runtime.handlers.context import Context, Services
 from ostinato._faces.api.parts import Parts
 from ostinato.apps.rounds import APP
+from ostinato.apps.rounds.batches import Run, work_through
 from ostinato.apps.rounds.model import JobName
-from ostinato.apps.rounds.runs import Run, work_through
 from ostinato.apps.rounds.settings import RoundsSettings
 from ostinato.testing import Engine
 
@@ -68,6 +69,7 @@ class Lending:
 
     engine: Engine
     conn: AsyncConnection[Any] | None = None
+    settings: Settings = field(default_factory=Settings)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[AsyncConnection[Any]]:

@@ -8,8 +8,8 @@ from typing import Any
 from ostinato import Worker
 from ostinato.apps.watchfolder.folders import Folders
 from tests.api.conftest import Api
-from tests.db.waiting import until_async
 from tests.runtime.lab import Lab
+from tests.waiting import until_async
 
 PATH = "/api/v1/watchfolder/folders"
 

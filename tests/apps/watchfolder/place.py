@@ -8,16 +8,18 @@ fail. The real services have tests of their own.
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import requests
 
-from ostinato.apps.watchfolder import main
 from ostinato.apps.watchfolder.core import canonical_profile
 from ostinato.apps.watchfolder.folders import Folders
-from ostinato.apps.watchfolder.model import Config, Document, Index, InFlight
+from ostinato.apps.watchfolder.model import Document, Index, InFlight
+from ostinato.apps.watchfolder.tick.context import Hooks
+from ostinato.apps.watchfolder.tick.options import Options
+from ostinato.apps.watchfolder.tick.orchestrator import Orchestrator
 
 PROFILE = canonical_profile({"tools": {"p": "1"}}, {"tools": {"o": "1"}}, "fra+eng")
 
@@ -83,44 +85,51 @@ class Place:
     services: Services
     folders: Folders = field(init=False)
     now: float = 0.0
-    in_flight: InFlight = field(default_factory=dict)
-    index: Index = field(default_factory=dict)
-    config: Config = field(default_factory=dict)
+    orchestrator: Orchestrator = field(init=False)
     events: list[Document] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.folders = Folders.below(self.root)
         self.folders.make()
 
-    def start(self, **more: object) -> None:
+    @property
+    def in_flight(self) -> InFlight:
+        return self.orchestrator.in_flight
+
+    @property
+    def index(self) -> Index:
+        return self.orchestrator.index
+
+    @property
+    def metrics(self) -> Document:
+        return self.orchestrator.metrics
+
+    def start(self, **more: Any) -> None:  # noqa: ANN401 - as Options
         """As a new process: nothing is remembered but the files."""
-        self.config = {
+        given: dict[str, Any] = {
             "prep_url": "http://prep:1",
             "ocr_url": "http://ocr:1",
-            "work_dir": str(self.folders.work),
-            "max_jobs_in_flight": 10,
             "prep_concurrency": 4,
             "ocr_concurrency": 4,
-            "max_attempts_prep": 3,
-            "max_attempts_ocr": 3,
             "job_timeout_s": 60,
-            "index_dir": str(self.folders.index),
-            "folders": self.folders,
             "stable_s": 0.0,
+            "poll_s": 0.0,
             "retry_s": 0.0,
             "min_free_bytes": 0,
-            "clock": lambda: self.now,
-            "on_event": self.events.append,
-        } | more
-        self.in_flight, self.index, _ = main.begin(self.config, PROFILE)
+        }
+        hooks = Hooks(clock=lambda: self.now, on_event=self.events.append)
+        self.orchestrator = Orchestrator(self.folders, Options(**(given | more)), hooks)
+        self.orchestrator.begin(PROFILE)
+
+    def change(self, **options: Any) -> None:  # noqa: ANN401 - as Options
+        """Give the running orchestrator other options."""
+        self.orchestrator.options = replace(self.orchestrator.options, **options)
 
     def tick(self, times: int = 1) -> Document:
         done: Document = {}
         for _ in range(times):
             self.now += 1.0
-            done = main.process_tick(
-                self.in_flight, self.index, self.folders.index_file, PROFILE, self.config
-            )
+            done = self.orchestrator.tick(PROFILE)
         return done
 
     def drop(self, name: str, content: bytes) -> Path:

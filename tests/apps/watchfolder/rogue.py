@@ -1,4 +1,4 @@
-"""Work that misbehaves, as the file tells it to: what a cage and a service must withstand."""
+"""Work that misbehaves, as the file tells it to: what a sandbox and a service must withstand."""
 
 import errno
 import json
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ostinato.apps.watchfolder.station.child import Tell, outcome_name
+from ostinato.apps.watchfolder.station.worker import Progress, outcome_name
 
 
 def _tmp(task: dict[str, Any], order: list[str]) -> None:
@@ -85,15 +85,15 @@ TRICKS: dict[str, Callable[[dict[str, Any], list[str]], None]] = {
 }
 
 
-def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
+def run(task: dict[str, Any], report: Progress) -> dict[str, Any]:
     """Do what the input says."""
     order = Path(task["inputPath"]).read_text().split()
-    tell(1, 2)
+    report(1, 2)
     if order[0] in TRICKS:
         TRICKS[order[0]](task, order)
     if order[0] == "steps":
         for number in range(5):  # longer on one page than one may stand still
-            tell(1, 2, f"step {number}")
+            report(1, 2, f"step {number}")
             time.sleep(0.8)  # noqa: TID251 - that it takes long is the subject
     if order[0] not in {"lie", "symlink"}:
         Path(task["part"]).write_bytes(f"attempt {task['attempt']}".encode())

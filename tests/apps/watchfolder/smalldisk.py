@@ -18,8 +18,8 @@ from typing import Any
 import requests
 import structlog
 
-from ostinato.apps.watchfolder import memory
 from ostinato.apps.watchfolder.model import Document
+from ostinato.apps.watchfolder.tick import context
 from tests.apps.watchfolder.place import Place, Services, answer
 
 CLONE_NEWNS, CLONE_NEWUSER = 0x20000, 0x10000000
@@ -87,7 +87,7 @@ def fill(disk: Path) -> None:
 
 
 def new_place(root: Path) -> Place:
-    memory.SAVE_SHARE = 0  # the index is saved at the same points in every run, however slow
+    context.SAVE_SHARE = 0  # the index is saved at the same points in every run, however slow
     services = Crowded()
     requests.get, requests.post = services.get, services.post  # type: ignore[assignment]
     place = Place(root, services)
@@ -113,7 +113,7 @@ def through(place: Place, disk: Path) -> None:
     """Ticks on a full disk, then on one that has room again."""
     place.tick(20)
     (disk / ".filler").unlink(missing_ok=True)
-    place.config["on_event"] = place.events.append
+    place.orchestrator.hooks.on_event = place.events.append
     place.tick(40)
 
 
@@ -133,7 +133,7 @@ def full_after(state: str, *, restarted: bool) -> Callable[[Path], None]:
         place = new_place(root)
         for name, data in INPUTS.items():
             place.drop(name, data)
-        place.config["on_event"] = lambda event: _fill_at(root, event, state)
+        place.orchestrator.hooks.on_event = lambda event: _fill_at(root, event, state)
         if restarted:
             place.tick(3)
             place.start()

@@ -14,7 +14,7 @@ import httpx
 import uvicorn
 from fastapi import FastAPI
 
-from tests.db.waiting import until
+from tests.waiting import until
 
 
 @contextmanager

@@ -19,8 +19,9 @@ from typing import Any
 import pytest
 import structlog
 
-from ostinato.apps.watchfolder import memory, utils
+from ostinato.apps.watchfolder import utils
 from ostinato.apps.watchfolder.model import Document
+from ostinato.apps.watchfolder.tick import context
 from tests.apps.watchfolder.place import Place, Services
 
 CHANGES = ("_rename", "_replace", "_link", "_unlink", "_rmtree", "_write")
@@ -209,7 +210,7 @@ def check(place: Place) -> None:
         if entry["state"] == "DONE":
             assert Path(entry["resultPath"]).is_file()
             assert Path(entry["outPath"]).is_file()
-    metrics = place.config["metrics"]
+    metrics = place.metrics
     assert (metrics["done"], metrics["error"], metrics["running"]) == (4, 1, 0)
 
 
@@ -237,7 +238,7 @@ REST = 8
 @pytest.fixture
 def crasher(services: Services, monkeypatch: pytest.MonkeyPatch) -> Iterator[Crasher]:
     monkeypatch.setattr(utils.os, "fsync", lambda _: None)  # type: ignore[attr-defined]
-    monkeypatch.setattr(memory, "SAVE_SHARE", 0)  # the same points in every run, however slow
+    monkeypatch.setattr(context, "SAVE_SHARE", 0)  # the same points in every run, however slow
     with structlog.testing.capture_logs():  # thousands of lines that nobody reads
         yield Crasher(monkeypatch, services)
 

@@ -1,4 +1,4 @@
-"""Under the engine: tended by a worker, every state told, decided by API."""
+"""Under the engine: watched by a worker, every state emitted, decided by API."""
 
 import itertools
 import json
@@ -8,14 +8,13 @@ from pathlib import Path
 import pytest
 
 from ostinato._core.base.machine import Machine
-from ostinato.apps.watchfolder import queries
-from ostinato.apps.watchfolder.jobs import lease_of, start_tending
-from ostinato.apps.watchfolder.local import Local, running
+from ostinato.apps.watchfolder.jobs import lease_of, start_watching
 from ostinato.apps.watchfolder.machine import DUPLICATE, JOB
-from ostinato.apps.watchfolder.setup import locked
+from ostinato.apps.watchfolder.queries import QUERIES
+from ostinato.apps.watchfolder.station.processes import ServiceProcess, running
 from tests.apps.watchfolder.engine import PATH, Office
 from tests.apps.watchfolder.papers import text_pdf
-from tests.db.waiting import until_async
+from tests.waiting import until_async
 
 
 def put(folder: Path, name: str, data: bytes) -> None:
@@ -58,7 +57,7 @@ def near(office: Office, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """PREP and OCR that are there already, for the folder `courrier` of `acme`."""
     work = office.root / "acme" / "courrier" / "work"
     work.mkdir(parents=True)
-    prep, ocr = Local("prep", work), Local("ocr", work)
+    prep, ocr = ServiceProcess("prep", work), ServiceProcess("ocr", work)
     with running(prep, ocr):
         monkeypatch.setenv("OSTINATO_WATCHFOLDER_PREP_URL", prep.url)
         monkeypatch.setenv("OSTINATO_WATCHFOLDER_OCR_URL", ocr.url)
@@ -89,7 +88,7 @@ async def test_another_worker_goes_on_where_one_stopped_and_a_duplicate_is_decid
         )
         ended = await office.lab.becomes(row[0], "done")
 
-    with locked(folders):  # nobody has it any more
+    with folders.locked():  # nobody has it any more
         assert ended.result == "paused"
     assert (strange.status_code, first.status_code) == (404, 202)
     assert applied["decided_by"] == "tester"
@@ -128,8 +127,8 @@ async def test_every_active_folder_has_one_job_however_often_one_looks(office: O
 
     for _ in range(2):
         async with office.lab.client.transaction() as conn:
-            for row in await queries.rows(conn, "active_folders"):
-                await start_tending(conn, row["tenant_id"], row["id"])
+            for row in await QUERIES.rows(conn, "active_folders"):
+                await start_watching(conn, row["tenant_id"], row["id"])
 
     rows = await office.lab.rows(
         "select j.tenant_id from ostinato_data.job j where j.kind = 'watchfolder.tend' order by 1"

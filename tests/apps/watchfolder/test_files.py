@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from ostinato.apps.watchfolder import utils
-from ostinato.apps.watchfolder.arrivals import is_being_written
 from ostinato.apps.watchfolder.folders import Folders, is_local
 from ostinato.apps.watchfolder.names import (
     candidates,
@@ -26,6 +25,7 @@ from ostinato.apps.watchfolder.names import (
     safe_name,
     shown_name,
 )
+from ostinato.apps.watchfolder.tick.arrivals import is_being_written
 from ostinato.apps.watchfolder.utils import (
     atomic_write_json,
     copy_to,
@@ -122,7 +122,7 @@ def test_a_disk_that_is_full_stops_discovery_and_nothing_else(
     services.judge = lambda service, _: {"state": "RUNNING"} if service == "prep" else None
     place.drop("a.pdf", b"a")
     place.tick()
-    place.config["min_free_bytes"] = 1 << 60
+    place.change(min_free_bytes=1 << 60)
     place.drop("b.pdf", b"b")
     services.jobs.clear()
     services.judge = lambda _service, _body: None
@@ -132,7 +132,7 @@ def test_a_disk_that_is_full_stops_discovery_and_nothing_else(
     assert done["degraded"] == "disk"
     assert place.files(place.folders.incoming) == ["b.pdf"]
     assert place.files(place.folders.out) == ["a.pdf"]
-    place.config["min_free_bytes"] = 0
+    place.change(min_free_bytes=0)
     place.tick(2)
     assert place.files(place.folders.out) == ["a.pdf", "b.pdf"]
 
@@ -230,7 +230,7 @@ def test_a_file_that_is_open_for_writing_is_left_alone(place: Place, where: str)
 ASKING = """
 import sys
 from pathlib import Path
-from ostinato.apps.watchfolder.arrivals import is_being_written
+from ostinato.apps.watchfolder.tick.arrivals import is_being_written
 print("asking", flush=True)
 while not Path(sys.argv[2]).exists():
     is_being_written(Path(sys.argv[1]))
@@ -285,8 +285,8 @@ def test_on_a_share_nobody_is_asked_who_writes(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """NFS and SMB answer that somebody does, whoever asks, and nothing would ever be taken."""
-    monkeypatch.setattr("ostinato.apps.watchfolder.arrivals.is_local", lambda _: False)
-    monkeypatch.setattr("ostinato.apps.watchfolder.arrivals.is_being_written", lambda _: True)
+    monkeypatch.setattr("ostinato.apps.watchfolder.tick.arrivals.is_local", lambda _: False)
+    monkeypatch.setattr("ostinato.apps.watchfolder.tick.arrivals.is_being_written", lambda _: True)
     place.drop("a.pdf", b"a")
 
     place.tick(2)
@@ -391,7 +391,7 @@ def test_a_file_that_is_written_to_after_it_was_taken_goes_back(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writer = place.drop("a.pdf", b"part 1").open("ab")
-    monkeypatch.setattr("ostinato.apps.watchfolder.arrivals.is_being_written", lambda _: False)
+    monkeypatch.setattr("ostinato.apps.watchfolder.tick.arrivals.is_being_written", lambda _: False)
     original = utils.sha256_file
 
     def while_written(path: utils.PathLike) -> str:
@@ -399,13 +399,13 @@ def test_a_file_that_is_written_to_after_it_was_taken_goes_back(
         writer.flush()
         raise utils.Changed(os.fspath(path))
 
-    monkeypatch.setattr("ostinato.apps.watchfolder.arrivals.sha256_file", while_written)
+    monkeypatch.setattr("ostinato.apps.watchfolder.tick.arrivals.sha256_file", while_written)
     place.tick()
     assert place.files(place.folders.incoming) == ["a.pdf"]
     assert place.index["jobs"] == {}
 
     writer.close()
-    monkeypatch.setattr("ostinato.apps.watchfolder.arrivals.sha256_file", original)
+    monkeypatch.setattr("ostinato.apps.watchfolder.tick.arrivals.sha256_file", original)
     place.tick(2)
     assert (place.folders.out / "a.pdf").read_bytes() == b"part 1 part 2"
 
@@ -418,7 +418,7 @@ def test_large_files_are_hashed_beside_the_tick(place: Place) -> None:
         place.tick()
 
     assert place.files(place.folders.out) == ["large.pdf"]
-    place.config["memory"].close()
+    place.orchestrator.memory.close()
 
 
 def test_an_empty_file_is_given_time_to_be_filled_then_refused(place: Place) -> None:

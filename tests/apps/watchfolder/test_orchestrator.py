@@ -12,6 +12,7 @@ import pytest
 
 from ostinato.apps.watchfolder import main as orch
 from ostinato.apps.watchfolder.core import make_empty_metrics
+from ostinato.apps.watchfolder.tick.context import Hooks
 from tests.apps.watchfolder.place import PROFILE, Services
 
 KEY = f"{'ab' * 32}__{'0' * 16}"
@@ -128,7 +129,7 @@ def test_a_heartbeat_frozen_in_the_future_is_missed_all_the_same(data: Path) -> 
 
 
 def test_a_tick_needs_no_more_than_the_config_of_the_specification(
-    data: Path, services: Services
+    data: Path, services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (data / "in" / "scan.pdf").write_bytes(b"content")
     config: dict[str, Any] = {
@@ -145,7 +146,8 @@ def test_a_tick_needs_no_more_than_the_config_of_the_specification(
         "metrics": make_empty_metrics(),
     }
     clock = iter(range(0, 1000, 6))
-    config["clock"] = lambda: float(next(clock))  # the window of five seconds passes in the test
+    # The window of five seconds passes in the test.
+    monkeypatch.setattr(orch, "Hooks", lambda: Hooks(clock=lambda: float(next(clock))))
 
     in_flight: dict[str, Any] = {}
     index: dict[str, Any] = {}

@@ -19,7 +19,7 @@ from ostinato._core.base.errors import NotConfigured
 from ostinato.apps.watchfolder.prep import service, work
 from ostinato.apps.watchfolder.prep.kinds import kind_of
 from ostinato.apps.watchfolder.prep.limits import PrepLimits
-from ostinato.apps.watchfolder.station.jail import level
+from ostinato.apps.watchfolder.station.sandbox import level
 from tests.apps.watchfolder.papers import text_pdf, zipped
 from tests.apps.watchfolder.stations import Desk, desk
 
@@ -303,10 +303,10 @@ def test_every_page_of_a_long_file_is_told(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     told: list[tuple[int, int, str]] = []
 
-    def tell(page: int, pages: int, step: str = "", /) -> None:
+    def report(page: int, pages: int, step: str = "", /) -> None:
         told.append((page, pages, step))
 
-    work.run({"inputPath": str(tmp_path / "a.tiff"), "part": str(tmp_path / "part")}, tell)
+    work.run({"inputPath": str(tmp_path / "a.tiff"), "part": str(tmp_path / "part")}, report)
 
     assert [page for page, _, step in told if step == "read"] == list(range(1, 13))
     assert [page for page, _, step in told if step == "write"] == list(range(1, 13))

@@ -1,4 +1,4 @@
-"""A service whose work misbehaves: the child pays for it, the service answers on."""
+"""A service whose work misbehaves: the process pays for it, the service answers on."""
 
 import asyncio
 import dataclasses
@@ -16,14 +16,14 @@ import pytest
 from ostinato._core.base.errors import LeaseHeld
 from ostinato.apps.watchfolder import utils
 from ostinato.apps.watchfolder.station import jobs
-from ostinato.apps.watchfolder.station.jail import Limits, level
 from ostinato.apps.watchfolder.station.jobs import Station
 from ostinato.apps.watchfolder.station.records import Plan
+from ostinato.apps.watchfolder.station.sandbox import Limits, level
 from ostinato.apps.watchfolder.station.server import build
 from tests.apps.watchfolder.stations import Desk, desk
-from tests.db.waiting import until
+from tests.waiting import until
 
-CAGE = level()
+SANDBOX = level()
 
 
 def plan(**more: float) -> Plan:
@@ -46,7 +46,7 @@ def rogue(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
         yield made
 
 
-def child_of(here: Desk, job_key: str) -> int:
+def process_of(here: Desk, job_key: str) -> int:
     """The process that works on a job, once it does."""
     path = here.work / job_key / "prep.heartbeat"
 
@@ -58,10 +58,10 @@ def child_of(here: Desk, job_key: str) -> int:
     return int(json.loads(path.read_text())["pid"])
 
 
-def test_a_child_that_is_killed_is_an_error_that_may_be_tried_again(rogue: Desk) -> None:
+def test_a_process_that_is_killed_is_an_error_that_may_be_tried_again(rogue: Desk) -> None:
     body = rogue.place(b"hang 0")
     rogue.submit(body)
-    os.kill(child_of(rogue, body["jobKey"]), signal.SIGKILL)
+    os.kill(process_of(rogue, body["jobKey"]), signal.SIGKILL)
 
     ended = rogue.ended(body["jobKey"])
 
@@ -71,11 +71,11 @@ def test_a_child_that_is_killed_is_an_error_that_may_be_tried_again(rogue: Desk)
     assert rogue.done(b"fine 1")["state"] == "DONE"
 
 
-def test_a_child_that_says_nothing_has_crashed(rogue: Desk) -> None:
+def test_a_process_that_says_nothing_has_crashed(rogue: Desk) -> None:
     assert rogue.done(b"vanish")["error"]["code"] == "WORKER_CRASHED"
 
 
-def test_a_child_that_takes_too_much_memory_says_so(rogue: Desk) -> None:
+def test_a_process_that_takes_too_much_memory_says_so(rogue: Desk) -> None:
     ended = rogue.done(b"memory")
 
     assert ended["error"]["code"] == "MEMORY"
@@ -92,7 +92,7 @@ def test_a_page_that_never_ends_is_a_timeout(tmp_path: Path) -> None:
     with desk(build(station, dict), work) as here:
         body = here.place(b"hang")
         here.submit(body)
-        child_of(here, body["jobKey"])  # it stands at its page by now
+        process_of(here, body["jobKey"])  # it stands at its page by now
         station.plan = replace(station.plan, page_seconds=0.3)
         ended = here.ended(body["jobKey"])
 
@@ -123,7 +123,7 @@ def test_a_later_attempt_keeps_its_own_tmp(rogue: Desk) -> None:
     until(lambda: not (folder / "tmp-prep.a2").exists())
 
 
-def test_what_a_child_says_need_not_make_sense(rogue: Desk) -> None:
+def test_what_a_process_says_need_not_make_sense(rogue: Desk) -> None:
     assert rogue.done(b"list")["error"]["code"] == "WORKER_CRASHED"
     assert rogue.http.get("/healthz").json()["alive"]
     assert rogue.done(b"fine 2")["state"] == "DONE"
@@ -140,7 +140,7 @@ def test_an_output_that_is_a_link_is_not_taken(rogue: Desk, tmp_path: Path) -> N
     assert not (rogue.work / body["jobKey"] / "raw.pdf").exists()
 
 
-def test_a_child_knows_no_secret_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_knows_no_secret_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OSTINATO_DATABASE_URL", "postgresql://me:secret@localhost/x")
     work = tmp_path / "work"
     with desk(build(Station(plan(), work), dict), work) as here:
@@ -199,7 +199,7 @@ def test_a_folder_has_one_service_of_a_name(
 def test_a_later_attempt_ends_the_one_before(rogue: Desk) -> None:
     body = rogue.place(b"hang 1")
     rogue.submit(body)
-    child = child_of(rogue, body["jobKey"])
+    process = process_of(rogue, body["jobKey"])
     path = Path(body["inputPath"])
     path.write_text("fine")
 
@@ -208,20 +208,20 @@ def test_a_later_attempt_ends_the_one_before(rogue: Desk) -> None:
 
     assert (ended["attempt"], ended["state"]) == (2, "DONE")
     assert (rogue.work / body["jobKey"] / "raw.pdf").read_text() == "attempt 2"
-    until(lambda: not Path(f"/proc/{child}").exists())
+    until(lambda: not Path(f"/proc/{process}").exists())
 
 
 def test_a_job_that_is_cancelled_ends_and_stays_ended(rogue: Desk) -> None:
     body = rogue.place(b"hang 2")
     rogue.submit(body)
-    child = child_of(rogue, body["jobKey"])
+    process = process_of(rogue, body["jobKey"])
 
     first = rogue.http.delete(f"/jobs/{body['jobKey']}", params={"attempt": 1})
     again = rogue.http.delete(f"/jobs/{body['jobKey']}", params={"attempt": 1})
 
     assert (first.status_code, again.status_code) == (202, 202)
     assert rogue.poll(body["jobKey"])["error"]["code"] == "CANCELLED"
-    until(lambda: not Path(f"/proc/{child}").exists())
+    until(lambda: not Path(f"/proc/{process}").exists())
 
 
 def test_a_full_queue_says_when_to_come_again(tmp_path: Path) -> None:
@@ -250,31 +250,31 @@ def _next_beat(path: Path) -> None:
     until(lambda: path.stat().st_mtime_ns != seen)
 
 
-def test_children_die_with_their_service(tmp_path: Path) -> None:
+def test_processes_die_with_their_service(tmp_path: Path) -> None:
     work = tmp_path / "work"
     with desk(build(Station(plan(), work), dict), work) as here:
         body = here.place(b"hang")
         here.submit(body)
-        child = child_of(here, body["jobKey"])
+        process = process_of(here, body["jobKey"])
 
-    until(lambda: not Path(f"/proc/{child}").exists())
+    until(lambda: not Path(f"/proc/{process}").exists())
 
 
 def test_a_nursery_that_dies_is_replaced_and_its_jobs_may_be_tried_again(rogue: Desk) -> None:
     body = rogue.place(b"hang 3")
     rogue.submit(body)
-    child = child_of(rogue, body["jobKey"])
-    nursery = int(Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[1])
+    process = process_of(rogue, body["jobKey"])
+    forkserver = int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
 
-    os.kill(nursery, signal.SIGKILL)
+    os.kill(forkserver, signal.SIGKILL)
 
     assert rogue.ended(body["jobKey"])["error"]["code"] == "SERVICE_RESTARTED"
-    until(lambda: not Path(f"/proc/{child}").exists())
+    until(lambda: not Path(f"/proc/{process}").exists())
     assert rogue.done(b"fine")["state"] == "DONE"
 
 
-@pytest.mark.skipif("netns" not in CAGE, reason=f"this kernel gives no network namespace: {CAGE}")
-def test_a_child_has_no_network(rogue: Desk) -> None:
+@pytest.mark.skipif("netns" not in SANDBOX, reason=f"no network namespace here: {SANDBOX}")
+def test_a_process_has_no_network(rogue: Desk) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         ended = rogue.done(f"connect {listening.getsockname()[1]}".encode())
 
@@ -282,8 +282,8 @@ def test_a_child_has_no_network(rogue: Desk) -> None:
     assert "Network is unreachable" in ended["error"]["message"]
 
 
-@pytest.mark.skipif("landlock" not in CAGE, reason=f"this kernel has no Landlock: {CAGE}")
-def test_a_child_reads_and_writes_nothing_outside_of_its_folder(
+@pytest.mark.skipif("landlock" not in SANDBOX, reason=f"this kernel has no Landlock: {SANDBOX}")
+def test_a_process_reads_and_writes_nothing_outside_of_its_folder(
     rogue: Desk, tmp_path: Path
 ) -> None:
     secret = tmp_path / "secret"

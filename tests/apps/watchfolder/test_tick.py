@@ -7,6 +7,7 @@ import os
 import shutil
 import threading
 import time
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -15,10 +16,12 @@ import requests
 import structlog
 
 from ostinato._core.base.errors import InvalidInput, LeaseHeld
-from ostinato.apps.watchfolder import duplicates, main, utils
+from ostinato.apps.watchfolder import utils
 from ostinato.apps.watchfolder.machine import JOB
 from ostinato.apps.watchfolder.model import STAGES, STATES, Document, stage_of
-from ostinato.apps.watchfolder.setup import Profile, locked
+from ostinato.apps.watchfolder.tick import duplicates
+from ostinato.apps.watchfolder.tick.orchestrator import Orchestrator
+from ostinato.apps.watchfolder.tick.profile import Profile
 from tests.apps.watchfolder.place import Place, Services
 
 
@@ -79,7 +82,7 @@ def test_three_attempts_then_the_error_folder_with_a_report(
     assert report["cause"]["code"] == "WORKER_CRASHED"
     assert (place.folders.error / job_key / "a.pdf").read_bytes() == b"a"
     assert (place.folders.error / job_key / "raw.pdf").exists() is (service == "ocr")
-    assert place.config["metrics"]["error"] == 1
+    assert place.metrics["error"] == 1
 
 
 def test_a_cause_that_cannot_be_mended_is_tried_once(place: Place, services: Services) -> None:
@@ -103,7 +106,7 @@ def test_a_service_that_is_away_costs_no_attempt(place: Place, services: Service
     place.tick(3)
 
     assert [attempt for _, _, attempt in services.submits] == [1, 1]
-    assert place.config["metrics"]["done"] == 1
+    assert place.metrics["done"] == 1
 
 
 def test_a_service_that_never_comes_back_ends_the_job(place: Place, services: Services) -> None:
@@ -129,7 +132,7 @@ def test_a_service_that_was_restarted_is_asked_anew_without_counting(
 
     place.tick(8)
 
-    assert place.config["metrics"]["done"] == 1
+    assert place.metrics["done"] == 1
     assert place.index["jobs"][place.only_key()]["attemptOcr"] == 1
 
 
@@ -142,7 +145,7 @@ def test_a_service_that_forgot_the_job_is_given_it_again(place: Place, services:
 
     place.tick(4)
 
-    assert place.config["metrics"]["done"] == 1
+    assert place.metrics["done"] == 1
     assert place.index["jobs"][place.only_key()]["attemptPrep"] == 1
 
 
@@ -175,7 +178,7 @@ def test_an_answer_that_makes_no_sense_stops_nobody(
     assert meta["infra"] >= 1
     assert done["problems"][0]["what"] == "service_unreachable"
     place.tick(3)
-    assert place.config["metrics"]["done"] == 1
+    assert place.metrics["done"] == 1
     assert place.index["jobs"][place.only_key()]["attemptPrep"] == 1
 
 
@@ -270,24 +273,18 @@ def test_a_job_that_has_not_ended_is_asked_about_rarely(
 def test_services_that_are_away_for_long_get_nothing_new(place: Place, services: Services) -> None:
     for number in range(50):
         place.drop(f"{number:02}.pdf", str(number).encode())
-    profile = Profile(place.config, lambda: place.now)
+    profile = Profile(place.orchestrator.options, lambda: place.now)
     place.start(retry_s=1.0)
     assert profile.get() is not None
     services.away = {"prep", "ocr"}
 
     for _ in range(300):
         place.now += 60
-        main.process_tick(
-            place.in_flight,
-            place.index,
-            place.folders.index_file,
-            profile.get(),
-            place.config,
-        )
+        place.orchestrator.tick(profile.get())
 
     assert len(list(place.folders.error.iterdir())) == 10
     assert len(place.files(place.folders.incoming)) == 40
-    assert place.config["metrics"]["degraded"] == "services"
+    assert place.metrics["degraded"] == "services"
     services.away = set()
     place.now += 30
     assert profile.get() is not None
@@ -313,7 +310,7 @@ def test_an_input_that_is_written_to_after_it_was_read_has_no_result(
     assert (place.folders.error / job_key / "a.pdf").read_bytes() == b"part 1 part 2"
 
 
-def test_a_state_that_a_child_wrote_leads_nowhere_else(
+def test_a_state_that_a_process_wrote_leads_nowhere_else(
     place: Place, services: Services, tmp_path: Path
 ) -> None:
     """Children can write into the folder of their job; its paths are not believed."""
@@ -369,9 +366,9 @@ def test_a_problem_that_lasts_is_said_once(place: Place) -> None:
         for number in range(5):
             place.drop(f".fill{number}", b"x" * 8192)  # other numbers in each message
             place.tick()
-        place.config["min_free_bytes"] = 0
+        place.change(min_free_bytes=0)
         place.tick(400)
-        place.config["min_free_bytes"] = 1 << 60
+        place.change(min_free_bytes=1 << 60)
         place.drop("b.pdf", b"b")
         place.tick()
 
@@ -426,7 +423,7 @@ def test_a_stale_heartbeat_leads_to_a_new_attempt(place: Place, services: Servic
     services.judge = lambda _service, _body: None
     place.tick(2)
 
-    assert place.config["metrics"]["done"] == 1
+    assert place.metrics["done"] == 1
     assert place.index["jobs"][place.only_key()]["attemptPrep"] == 2
 
 
@@ -446,14 +443,14 @@ def test_no_more_jobs_than_there_is_room_for(place: Place, services: Services) -
         "1.pdf",
         "2.pdf",
     ]
-    metrics = place.config["metrics"]
+    metrics = place.metrics
     assert (metrics["running"], metrics["queued"]) == (2, 1)
 
 
 def test_nothing_is_taken_while_the_services_do_not_say_what_they_are(place: Place) -> None:
     place.drop("a.pdf", b"a")
 
-    main.process_tick(place.in_flight, place.index, place.folders.index_file, None, place.config)
+    place.orchestrator.tick(None)
 
     assert place.files(place.folders.incoming) == ["a.pdf"]
 
@@ -465,7 +462,7 @@ def test_fifty_twins_at_once_are_one_job_and_forty_nine_held(place: Place) -> No
     place.tick(60)
 
     (job_key,) = place.held()
-    assert place.config["metrics"]["done"] == 1
+    assert place.metrics["done"] == 1
     assert len(place.files(place.folders.hold)) == 49 + 1  # and status.json
     report = json.loads((place.folders.reports / f"{job_key}.json").read_text())
     assert report["count"] == 49
@@ -520,7 +517,7 @@ def test_force_processes_it_again_under_a_key_of_its_own(place: Place) -> None:
     place.tick(3)
 
     assert len(place.index["jobs"]) == 2
-    assert place.config["metrics"]["done"] == 2
+    assert place.metrics["done"] == 2
     assert place.index["forced"] == {}
     assert place.files(place.folders.out) == ["a.pdf", "b.pdf"]
 
@@ -611,18 +608,16 @@ def test_other_tools_make_other_jobs(place: Place) -> None:
     newer = {"prep": {"tools": {"p": "2"}}, "ocr": {"lang": "eng+fra"}}
 
     for _ in range(3):
-        main.process_tick(
-            place.in_flight, place.index, place.folders.index_file, newer, place.config
-        )
+        place.orchestrator.tick(newer)
 
     assert len(place.index["jobs"]) == 2
 
 
 def test_one_folder_has_one_orchestrator(place: Place) -> None:
     with (
-        locked(place.folders),
-        pytest.raises(LeaseHeld, match="tended by process"),
-        locked(place.folders),
+        place.folders.locked(),
+        pytest.raises(LeaseHeld, match="watched by process"),
+        place.folders.locked(),
     ):
         pass
 
@@ -640,13 +635,12 @@ def test_the_loop_ticks_until_it_is_stopped(place: Place) -> None:
     stop = threading.Event()
     place.drop("a.pdf", b"a")
 
-    def ticked(done: Document, in_flight: Document) -> None:
+    def ticked(_: Document) -> None:
         if (place.folders.out / "a.pdf").exists():
             stop.set()
 
-    config = place.config | {"on_tick": ticked, "clock": time.monotonic, "tick_s": 0.01}
-    config.pop("memory")
-    main.process_loop(config, stop)
+    options = replace(place.orchestrator.options, tick_s=0.01)
+    Orchestrator(place.folders, options).loop(stop, ticked)
 
     assert (place.folders.out / "a.pdf").exists()
 
@@ -684,5 +678,5 @@ def test_counters_are_counted_again_at_a_start(place: Place) -> None:
 
     place.start()
 
-    assert place.config["metrics"]["done"] == 1
+    assert place.metrics["done"] == 1
     assert Path(place.index["jobs"][place.only_key()]["resultPath"]).is_file()

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from ostinato._faces.cli.frame.output import Output
-from ostinato.apps.watchfolder.watchview import View
+from ostinato.apps.watchfolder.terminal import View
 from tests.apps.watchfolder.place import Place, Services
 
 
@@ -17,7 +17,7 @@ def test_what_keeps_a_tick_from_its_work_is_said_once_and_when_it_is_over(
     place.drop("a.pdf", b"a")
     for _ in range(3):
         view.trouble(place.tick())
-    place.config["min_free_bytes"] = 0
+    place.change(min_free_bytes=0)
     services.away = {"prep"}
     for _ in range(3):
         view.trouble(place.tick())

@@ -16,30 +16,27 @@ from typing import Any
 
 import pytest
 
-from ostinato.apps.watchfolder import main, scans
+from ostinato.apps.watchfolder import scans
 from ostinato.apps.watchfolder.folders import Folders
-from ostinato.apps.watchfolder.local import Local, running
 from ostinato.apps.watchfolder.ocr.work import text_of
+from ostinato.apps.watchfolder.station.processes import ServiceProcess, running
+from ostinato.apps.watchfolder.tick.options import Options
+from ostinato.apps.watchfolder.tick.orchestrator import Orchestrator
 from tests.apps.watchfolder.papers import text_pdf, zipped
-from tests.db.waiting import until
+from tests.waiting import until
 
 MANY = 1000
 OF_ONE = 10  # states that a document is counted for when it is done
 
 
 @contextmanager
-def stations(folders: Folders, ocr: int = 2) -> Iterator[dict[str, str]]:
+def stations(folders: Folders, ocr: int = 2) -> Iterator[dict[str, Any]]:
     """The real services, as processes of their own."""
     folders.make()
-    prep = Local("prep", folders.work, ["--concurrency=2"])
-    reader = Local("ocr", folders.work, [f"--concurrency={ocr}"])
+    prep = ServiceProcess("prep", folders.work, ["--concurrency=2"])
+    reader = ServiceProcess("ocr", folders.work, [f"--concurrency={ocr}"])
     with running(prep, reader):
         yield {"prep_url": prep.url, "ocr_url": reader.url}
-
-
-def config_for(folders: Folders, urls: dict[str, str], **more: object) -> dict[str, Any]:
-    quick = {"stable_s": 0.0, "tick_s": 0.05, "retry_s": 0.1, "min_free_bytes": 0}
-    return main.config_from({}, folders) | urls | quick | more
 
 
 @pytest.mark.slow
@@ -56,25 +53,29 @@ def test_a_thousand_files_at_once(memory_path: Path, capsys: pytest.CaptureFixtu
         stop = threading.Event()
         started = time.monotonic()
 
-        def ticked(done: dict[str, Any], in_flight: dict[str, Any]) -> None:
-            if not in_flight and sum(1 for _ in folders.out.iterdir()) == MANY:
-                stop.set()
-
-        config = config_for(
-            folders,
-            urls,
+        options = Options(
+            **urls,
+            stable_s=0.0,
+            tick_s=0.05,
+            retry_s=0.1,
+            min_free_bytes=0,
             max_jobs_in_flight=100,
             prep_concurrency=16,
             ocr_concurrency=16,
-            on_tick=ticked,
         )
-        main.process_loop(config, stop)
+        watched = Orchestrator(folders, options)
+
+        def ticked(_: dict[str, Any]) -> None:
+            if not watched.in_flight and sum(1 for _ in folders.out.iterdir()) == MANY:
+                stop.set()
+
+        watched.loop(stop, ticked)
         seconds = time.monotonic() - started
 
     with capsys.disabled():
         print(f"\n  watchfolder: {MANY} files in {seconds:.0f} s")  # noqa: T201 - asked for
-    assert config["metrics"]["done"] == MANY
-    assert config["metrics"]["error"] == 0
+    assert watched.metrics["done"] == MANY
+    assert watched.metrics["error"] == 0
     assert len(list(folders.archive.rglob("*.pdf"))) == MANY
     assert jobs_left(folders) == []
 

@@ -1,8 +1,8 @@
-"""Declared alerts as a file of rules for Prometheus.
+"""Writes declared alerts as a file of rules for Prometheus.
 
 A figure of the engine is a gauge that every API process exports, so its rule is the condition
-itself. What only a function in the database knows is exported as `ostinato_alerts_firing`, after
-the engine has judged it. The file is YAML whose texts are written as JSON, which YAML contains.
+itself. The engine evaluates an alert on a function and exports it as `ostinato_alerts_firing`.
+The file is YAML whose texts are written as JSON, which YAML contains.
 """
 
 import json
@@ -30,7 +30,7 @@ def rules(alerts: Iterable[Alert]) -> str:
 
 
 def rule_name(alert: Alert) -> str:
-    """The name that Prometheus knows it by: OstinatoDeadLetters."""
+    """The name of an alert in Prometheus, such as OstinatoDeadLetters."""
     return "".join(word.capitalize() for word in re.split(r"[._]", alert.name))
 
 
@@ -76,7 +76,7 @@ def _summary(alert: Alert) -> str:
 
 
 def _escaped(text: str) -> str:
-    """A text that is no template."""
+    """The text with the marks of templates escaped."""
     return text.replace("{{", "{ {").replace("}}", "} }")
 
 

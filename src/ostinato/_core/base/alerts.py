@@ -1,18 +1,18 @@
-"""Alerts: what is watched, from when on it is bad, and what to do then. Declared once, as values.
+"""Alerts declare a watched value, the threshold from which it is bad, and the remedy.
 
     FAILING = Alert(
-        "outbound.failing",
-        function="outbound.failure_rates",         # returns (label text, value double precision)
+        "billing.failing",
+        function="billing.failure_rates",         # returns (label text, value double precision)
         parameters={"window": "1 hour"},           # its arguments, by name
         above=0.1, clear=0.05, for_seconds=300,
         severity="critical",
-        message="{label}: {value} of the messages of the last {window} failed",
-        remedy="`ostinato alerts show outbound.failing`; see the provider's status page.",
+        message="{label}: {value} of the payments of the last {window} failed",
+        remedy="`ostinato alerts show billing.failing`; see the bank's status page.",
     )
-    APP = App("outbound", alerts=(FAILING,))
+    APP = App("billing", alerts=(FAILING,))
 
 A value comes from a figure of the engine (`ostinato.observe()`, declared in `base.metrics`) or from
-a function of the application in SQL. Each label that it tells is judged by itself. The engine
+a function of the application in SQL. Each label that it returns is evaluated by itself. The engine
 evaluates (`engine.alerts`); nothing here touches a database.
 """
 
@@ -46,14 +46,17 @@ __all__ = [
 ]
 
 Severity = Literal["info", "warning", "critical"]
+"""How bad it is when an alert fires."""
 Parameter = str | int | float | bool
+"""A value that an alert hands to its SQL function."""
 
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
+"""All severities, the mildest first."""
 FIRED, RESOLVED = "alert.fired", "alert.resolved"
-"""The types of the events that are told."""
+"""The type of the event that is emitted when an alert fires, or when it is resolved."""
 
 ENGINE_OWNER = "ostinato"
-"""Whose the engine's own alerts are."""
+"""The owner of the engine's own alerts."""
 LONGEST_NAME = 80
 LONGEST_TEXT = 500
 PREFIX = "ostinato_"
@@ -67,10 +70,10 @@ _OWN_PLACES = frozenset({"label", "value", "threshold"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alert:
-    """Something to be told of when a value is bad for a while, and again when it is good."""
+    """A watched value; events report when it was bad for a while, and when it is good again."""
 
     name: str = field(kw_only=False)
-    """Such as "outbound.failing": the app's name, a dot, and what is wrong."""
+    """Such as "billing.failing": the app's name, a dot, and what is wrong."""
     message: str
     """What is wrong, for people; {label}, {value}, {threshold} and parameters are filled in."""
     remedy: str
@@ -84,26 +87,26 @@ class Alert:
     parameters: Mapping[str, Parameter] = field(default_factory=dict, hash=False)
     """Arguments of the function, by name."""
     labels: tuple[str, ...] = ()
-    """Only these, such as the queues of the application; empty: all that are told."""
+    """Only these labels, such as the queues of the application; empty means all."""
     above: float | None = None
     """It is bad above this value (and not at it)."""
     below: float | None = None
     """Or it is bad below this value."""
     clear: float | None = None
-    """It is good again when the value is back at this one; None: at the threshold."""
+    """It is good again when the value is back at this one; None means at the threshold."""
     for_seconds: float = 0.0
-    """It fires when it has been bad for so long; 0: at once."""
+    """It fires when it has been bad for this long; 0 means at once."""
     clear_seconds: float = 0.0
-    """It is resolved when it has been good for so long; 0: at once."""
+    """It is resolved when it has been good for this long; 0 means at once."""
     tenant: str | None = "default"
-    """Whose events the alert is told by, and who sees it over HTTP. None: each label is the name
-    of a tenant, which is told of its own."""
+    """The tenant that gets the alert's events and sees it over HTTP. None means that each label is
+    the name of a tenant, which gets the events of its own label."""
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name) or len(self.name) > LONGEST_NAME:
             raise InvalidInput(
                 f"an alert cannot be named {self.name!r}",
-                hint="Use the app's name, a dot, and lower-case words: outbound.failing.",
+                hint="Use the app's name, a dot, and lower-case words: billing.failing.",
             )
         if self.severity not in SEVERITIES:
             raise self._wrong(f"severity {self.severity!r}", f"Use one of {', '.join(SEVERITIES)}.")
@@ -120,12 +123,12 @@ class Alert:
 
     @property
     def threshold(self) -> float:
-        """From where on it is bad."""
+        """The value beyond which it is bad."""
         return self.above if self.above is not None else self.below or 0.0
 
     @property
     def clears_at(self) -> float:
-        """Where it is good again."""
+        """The value at which it is good again."""
         return self.threshold if self.clear is None else self.clear
 
     @property
@@ -135,7 +138,7 @@ class Alert:
 
     @property
     def figure_name(self) -> str | None:
-        """The figure as `ostinato.observe()` tells it."""
+        """The name of the figure in `ostinato.observe()`."""
         return None if self.figure is None else self.figure.name.removeprefix(PREFIX)
 
     @property

@@ -1,4 +1,4 @@
-"""Answers that are kept to be given again."""
+"""Answers that are stored and returned again to a repeated request."""
 
 import base64
 from collections.abc import Mapping
@@ -15,14 +15,14 @@ MAX_ANSWER_BYTES = 262_144
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An HTTP answer, to be stored and given again byte by byte."""
+    """An HTTP answer that is stored and returned again byte by byte."""
 
     status: int
     body: bytes = b""
     headers: tuple[tuple[str, str], ...] = ()
 
     def to_json(self) -> dict[str, object]:
-        """The answer as it is stored: readable, unless its body is no text."""
+        """The answer as it is stored: readable, unless its body is not text."""
         try:
             text = None if b"\0" in self.body else self.body.decode()
         except UnicodeDecodeError:

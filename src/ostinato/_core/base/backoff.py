@@ -45,7 +45,7 @@ class Retry:
     max_attempts: int = 0
     """Attempts in all, the first included. 0 means: one more than there are `delays`, or 5."""
     permanent: tuple[type[BaseException] | str, ...] = ()
-    """Errors that no retry can mend, as classes or as (dotted) class names; subclasses count."""
+    """Errors that no retry can fix, as classes or as (dotted) class names; subclasses count."""
 
     def __post_init__(self) -> None:
         for field in ("delays", "permanent"):
@@ -65,7 +65,7 @@ class Retry:
 
 
 def next_delay(policy: Retry, failures: int, rng: Random) -> float | None:
-    """Seconds until the next attempt after `failures` failed ones, or None: no more attempts."""
+    """Seconds until the next attempt after `failures` failed ones; None means no more attempts."""
     if failures >= policy.max_attempts:
         return None
     delay = _plain_delay(policy, max(failures, 1))

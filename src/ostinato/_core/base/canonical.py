@@ -1,15 +1,15 @@
-"""One text for one value: canonical JSON (RFC 8785), and fingerprints of requests made from it.
+"""Writes canonical JSON (RFC 8785), one text for one value, and fingerprints requests with it.
 
 Two requests are the same when their declared fields have the same canonical JSON. Which fields
 those are is declared once, as an object, and the declaration has a hash of its own: it is stored
 beside a fingerprint, so that a changed declaration is seen and not mistaken for a changed request.
 
-    CAPTURE = Declaration(include=("capture_id", "content_hash"), exclude=("ocr_text",))
-    CAPTURE.fingerprint({"capture_id": "…", "content_hash": "…", "ocr_text": "…"}).value
+    INVOICE = Declaration(include=("number", "amount"), exclude=("remark",))
+    INVOICE.fingerprint({"number": "…", "amount": "…", "remark": "…"}).value
 
-What RFC 8785 does, and plain `json.dumps` does not: keys in the order of UTF-16, numbers as
-JavaScript writes them (1.0 is 1, -0.0 is 0), and nothing that other parties would read otherwise:
-NaN, integers beyond 2^53, lone surrogates. Unicode is not normalised.
+Unlike `json.dumps`, RFC 8785 sorts keys in the order of UTF-16, writes numbers as JavaScript does
+(1.0 is 1, -0.0 is 0), and refuses what other programs may read differently: NaN, integers beyond
+2^53, lone surrogates. Unicode is not normalised.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ import rfc8785
 
 from ostinato._core.base.errors import InvalidInput
 
-__all__ = ["Declaration", "Fingerprint", "canonical", "parse", "sha256"]
+__all__ = ["Declaration", "Fingerprint", "canonical", "differing", "parse", "sha256"]
 
 MAX_BYTES = 1_048_576
 MAX_DEPTH = 64
@@ -37,7 +37,7 @@ _BOM = "\ufeff"
 
 
 class Fingerprint(NamedTuple):
-    """What a request is recognised by. Nothing of the request can be read from it."""
+    """The hashes by which a request is recognised; nothing of the request can be read from them."""
 
     value: str
     """SHA-256 of the canonical JSON of the included fields, in hex."""
@@ -51,15 +51,15 @@ class Fingerprint(NamedTuple):
 class Declaration:
     """Which fields make two requests the same.
 
-    With `include`, exactly those, and a field that is neither included nor excluded is refused:
-    whoever adds a field to a request decides here what it means. Without, all but the excluded.
-    A field that is not there differs from one that is null.
+    With `include`, exactly those fields count, and a field that is neither included nor excluded
+    is refused, so that adding a field to a request needs a decision here. Without it, all fields
+    but the excluded count. A field that is absent differs from one that is null.
     """
 
     include: tuple[str, ...] | None = None
     exclude: tuple[str, ...] = ()
     version: int = 1
-    """To be raised when fields keep their names and change their meaning."""
+    """Raise it when fields keep their names and change their meaning."""
 
     def __post_init__(self) -> None:
         groups: tuple[object, ...] = (self.include or (), self.exclude)
@@ -67,7 +67,7 @@ class Declaration:
             if not isinstance(group, tuple) or not all(isinstance(name, str) for name in group):
                 raise InvalidInput(
                     f"fields are declared as a tuple of names, got {group!r}",
-                    hint='Write include=("capture_id", "content_hash").',
+                    hint='Write include=("number", "amount").',
                 )
         both = set(self.include or ()) & set(self.exclude)
         if both or self.include == () or len(self.include or ()) > MAX_FIELDS:
@@ -86,7 +86,7 @@ class Declaration:
         return sha256(rfc8785.dumps(said))
 
     def fingerprint(self, payload: Mapping[str, object]) -> Fingerprint:
-        """Recognise a request. Raises InvalidInput for what canonical JSON cannot say."""
+        """Compute the fingerprint of a request; InvalidInput if it has no canonical JSON."""
         chosen = self._chosen(payload)
         value = sha256(canonical(chosen))
         names = chosen if self.include is None else self.include
@@ -120,6 +120,11 @@ class Declaration:
         return chosen
 
 
+def differing(held: Mapping[str, str], asked: Mapping[str, str]) -> list[str]:
+    """Name the fields in which two requests differ, by the hashes of their fields."""
+    return sorted(name for name in {*held, *asked} if held.get(name) != asked.get(name))
+
+
 def canonical(value: object, *, max_bytes: int = MAX_BYTES) -> bytes:
     """The value as canonical JSON in UTF-8.
 
@@ -140,9 +145,9 @@ def canonical(value: object, *, max_bytes: int = MAX_BYTES) -> bytes:
 
 
 def parse(text: str | bytes, *, max_bytes: int = MAX_BYTES) -> Any:  # noqa: ANN401 - whatever it says
-    """A value from JSON text, strictly: what has no canonical form is refused.
+    """Read a value from JSON text strictly: what has no canonical form is refused.
 
-    Duplicate names are refused too: which one counts is decided differently everywhere.
+    Duplicate names are refused too, because programs differ in which of them counts.
     """
     size = len(text)
     if size > max_bytes:
@@ -187,7 +192,7 @@ def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _whole(text: str) -> float:
-    """A whole number. Large ones are what others make of them: kept if that is the same number."""
+    """Read a whole number; beyond 2^53 as a float, if that is exactly the same number."""
     value = int(text)
     if MOST_INTEGER < abs(value) < LEAST_EXPONENT and rfc8785.dumps(float(value)) == text.encode():
         return float(value)
@@ -199,7 +204,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _faults(value: object, path: str, levels: int) -> Iterator[InvalidInput]:
-    """What RFC 8785 has no text for, with its place."""
+    """Find the values that RFC 8785 cannot write, each with its place."""
     match value:
         case None:
             return

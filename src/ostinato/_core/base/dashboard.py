@@ -1,7 +1,7 @@
-"""The declared metrics as a dashboard for Grafana: a panel for each, in rows by their subject.
+"""Writes the declared metrics as a dashboard for Grafana: a panel for each, in rows by subject.
 
 A counter is shown as a rate, a gauge as it is, a histogram by its quantiles. The data source is
-chosen in Grafana; nothing else is to be set.
+chosen in Grafana; nothing else has to be set.
 """
 
 import json
@@ -13,7 +13,7 @@ from ostinato._core.base.metrics import METRICS, WORKER_METRICS, Counter, Histog
 __all__ = ["Row", "dashboard"]
 
 Row = tuple[str, tuple[str, ...]]
-"""A title, and how the names begin of what is shown below it."""
+"""A title, and the prefixes of the metrics that are shown below it."""
 
 ROWS: tuple[Row, ...] = (
     ("Alerts", ("ostinato_alert",)),
@@ -33,11 +33,16 @@ WIDTH, HEIGHT, ACROSS = 8, 8, 3
 SOURCE = {"type": "prometheus", "uid": "${source}"}
 
 
-def dashboard(metrics: Iterable[Metric] = METRICS, rows: Iterable[Row] = ()) -> str:
-    """The dashboard, as JSON to import; `rows`: of applications, by how their metrics begin."""
+def dashboard(
+    metrics: Iterable[Metric] = METRICS, rows: Iterable[Row] = (), *, of: str | None = None
+) -> str:
+    """The dashboard, as JSON to import; `rows`: of applications, by how their metrics begin.
+
+    `of` names the application that has this one to itself.
+    """
     made = {
-        "uid": "ostinato",
-        "title": "Ostinato",
+        "uid": "ostinato" if of is None else f"ostinato-{of}",
+        "title": "Ostinato" if of is None else f"Ostinato: {of}",
         "tags": ["ostinato"],
         "schemaVersion": 39,
         "editable": True,

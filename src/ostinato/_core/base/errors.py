@@ -5,19 +5,19 @@
     ├── NotFound              OS404   there is no such job, queue, worker, …
     ├── Conflict              OS409   it clashes with something that is already there
     │   ├── UniqueConflict    OS411   a live job already holds the unique key
-    │   ├── LeaseHeld         OS423   somebody else has the lease
+    │   ├── LeaseHeld         OS423   another holder has the lease
     │   ├── IdempotencyConflict       the key was used for another request
     │   └── RequestInFlight           the same request is being worked on
     ├── SignatureRefused              a webhook that came in is not what its sender signed
     │   ├── HeaderMissing             a header of the signature is not there
     │   ├── TimestampRefused          it is too old, or from the future
     │   ├── SignatureMismatch         no known secret signed it
-    │   └── WebhookReplayed           it came before
+    │   └── WebhookReplayed           a message with this id was accepted before
     ├── RequestRefused                an HTTP request cannot be read as it is
     │   ├── MethodRefused             the path knows other methods
     │   ├── BodyTooLarge              the body is larger than the limit
     │   └── MediaTypeRefused          the body is not JSON, or is compressed
-    ├── Unauthenticated               nobody knows who is asking
+    ├── Unauthenticated               the request does not identify its caller
     ├── Forbidden                     the caller's roles do not allow it
     ├── TooManyRequests               the caller asks faster than it may
     ├── UnsafeAddress                 a URL leads, or may lead, into an inner network
@@ -146,7 +146,7 @@ class UniqueConflict(Conflict):
 
 
 class LeaseHeld(Conflict):
-    """Somebody else has the lease; the values name the holder, its job and until when."""
+    """Another holder has the lease; the values name the holder, its job and until when."""
 
     code = "lease_held"
     sqlstate = "OS423"
@@ -173,7 +173,7 @@ class RequestInFlight(Conflict):
 
 
 class SignatureRefused(OstinatoError):
-    """A webhook that came in is not what its sender signed, or cannot be told to be."""
+    """A webhook that came in is not what its sender signed, or cannot be checked."""
 
     code = "signature_refused"
     status = 401
@@ -238,7 +238,7 @@ class MediaTypeRefused(RequestRefused):
 
 
 class Unauthenticated(OstinatoError):
-    """The request says not, or not credibly, who is asking."""
+    """The request does not identify its caller, or its key or token is not valid."""
 
     code = "unauthenticated"
     status = 401
@@ -306,7 +306,7 @@ class IllegalTransition(WrongState):
 
 
 class InvariantBroken(WrongState):
-    """The row would be in a state without what the machine says of rows in that state."""
+    """The row would break an invariant that the machine declares for its state."""
 
     code = "invariant_broken"
     sqlstate = "OS425"
@@ -359,7 +359,7 @@ class MigrationError(OstinatoError):
     """A migration could not be applied, or an applied one is not the one in this release."""
 
     code = "migration_failed"
-    hint = "Nothing was half applied; see `ostinato db status`, mend the cause, migrate again."
+    hint = "Nothing was half applied; see `ostinato db status`, fix the cause, migrate again."
 
 
 class SettingsError(OstinatoError):

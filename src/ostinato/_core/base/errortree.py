@@ -1,4 +1,4 @@
-"""The tree of errors as a whole: for those who list it, and for whoever gets an SQLSTATE."""
+"""Lists the tree of errors, and finds the class of an SQLSTATE."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ def tree() -> tuple[type[OstinatoError], ...]:
 
 
 def by_sqlstate(sqlstate: str | None) -> type[OstinatoError] | None:
-    """The class that the SQL functions mean by this SQLSTATE, or None if it is not one of ours."""
+    """The class of the error that has this SQLSTATE, or None if it is not one of ours."""
     if sqlstate is None:
         return None
     return next((cls for cls in tree() if cls.sqlstate == sqlstate), None)

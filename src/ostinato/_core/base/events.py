@@ -1,4 +1,4 @@
-"""Events as values: what a type of event is, what an event carries, and how it looks to the world.
+"""Events as values: the type of an event, the event itself, and its form as a CloudEvent.
 
 Nothing here touches a database: emitting events is `_core/engine/outbox.py`, declaring types and
 handlers is `App.event` and `App.on`.
@@ -16,9 +16,9 @@ __all__ = ["Event", "EventType", "OnPoison", "Start", "to_cloudevent"]
 P = TypeVar("P")
 
 OnPoison = Literal["skip", "block"]
-"""What a buried event means for those behind it with the same key: they go on, or they wait."""
+"""Whether the events behind a buried one with the same key go on ("skip") or wait ("block")."""
 Start = Literal["now", "beginning"] | int | datetime
-"""Where a new subscription begins: a word, behind a position, or with what was told at a time."""
+"""Where a new subscription begins: at a word, after a position, or at a time."""
 
 LONGEST_NAME = 200
 URI_MARKS = "/:?#[]@!$&'()*+,;=-._~%"
@@ -26,12 +26,12 @@ URI_MARKS = "/:?#[]@!$&'()*+,;=-._~%"
 
 @dataclass(frozen=True, slots=True)
 class EventType:
-    """What happened, in one word: `invoice.paid`. Its payload has one shape for each version."""
+    """The type of an event, such as `invoice.paid`; its payload has one shape for each version."""
 
     name: str
     version: int = 1
     payload: type[Any] | None = None
-    """What the payload is: a model, a dataclass, a TypedDict. None: any object of JSON."""
+    """The type of the payload: a model, a dataclass, a TypedDict. None means any JSON object."""
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.name) <= LONGEST_NAME:

@@ -1,12 +1,12 @@
-"""Whose work this is and what it belongs to: a tenant and a correlation id that travel along.
+"""The flow: the tenant and the correlation id that a block of code runs with.
 
     with flow(tenant="acme", correlation="req-42"):
         await send_invoice.enqueue(client, invoice_id=7)
 
-Whatever is enqueued or emitted inside has both, unless the call names others. The runtime opens a
-flow around every handler, with those of its job, so what a job enqueues belongs to what the job
-belongs to. They are context variables: they hold across awaits, in tasks started inside, and in
-threads that run in a copy of the context.
+What is enqueued or emitted inside gets both, unless the call gives others. The runtime opens a
+flow around every handler with the values of its job, and so the jobs that it adds get them too.
+They are context variables: they hold across awaits, in tasks started inside, and in threads that
+run in a copy of the context.
 """
 
 from collections.abc import Iterator
@@ -27,18 +27,18 @@ __all__ = [
 
 
 class Flow(NamedTuple):
-    """Whose work it is and what it belongs to; None: nobody said."""
+    """A tenant and a correlation id; None means not set."""
 
     tenant: str | None
     correlation: str | None
 
 
 class Carrier(Protocol):
-    """What has a flow and tells it when it is asked: most jobs never ask."""
+    """Something that makes its flow only when it is asked for: most jobs never ask."""
 
     @property
     def flow(self) -> Flow:
-        """Whose work it is and what it belongs to."""
+        """The flow."""
 
 
 NOTHING = Flow(None, None)
@@ -53,18 +53,18 @@ def current() -> Flow:
 
 
 def current_tenant() -> str | None:
-    """The tenant that this code works for, if somebody said."""
+    """The tenant that this code works for, if one is set."""
     return current().tenant
 
 
 def current_correlation() -> str | None:
-    """The correlation id of what this code is part of, if it has one."""
+    """The correlation id that this code runs with, if one is set."""
     return current().correlation
 
 
 @contextmanager
 def flow(*, tenant: str | None = None, correlation: str | None = None) -> Iterator[Flow]:
-    """Run a block for a tenant, as part of something; what is not given stays as it is."""
+    """Run a block with a tenant and a correlation id; what is not given stays as it is."""
     before = current()
     inside = Flow(
         before.tenant if tenant is None else tenant,

@@ -1,7 +1,7 @@
-"""Turning a job's arguments into JSON that PostgreSQL stores and every client reads back.
+"""Turns a job's arguments into JSON that PostgreSQL stores and every client reads back.
 
 Strict on purpose: what `json.dumps` lets through or silently changes (NaN, NUL, lone surrogates,
-keys that are not strings) would fail later, far from the caller who could mend it.
+keys that are not strings) would fail later, far from the caller that could fix it.
 
 The good case costs one `json.dumps` and a quick look; only when something is wrong is the value
 walked slowly, to name the place.
@@ -48,7 +48,7 @@ def dump_args(value: object, max_bytes: int) -> str:
     except (TypeError, ValueError, RecursionError) as error:
         raise _first_fault(value) or InvalidInput(f"args are not JSON: {error}") from None
     # NUL is always escaped in the text; an escaped backslash before u0000 looks the same,
-    # which the walk then tells apart
+    # which the walk then distinguishes
     if not _fits(value, MAX_DEPTH) or "\\u0000" in text:
         fault = _first_fault(value)
         if fault:
@@ -64,7 +64,7 @@ def dump_args(value: object, max_bytes: int) -> str:
 
 
 def _fits(value: object, levels: int) -> bool:
-    """Whether everything is right that `json.dumps` would not refuse by itself."""
+    """Whether a value holds nothing that `json.dumps` lets through or changes silently."""
     children: Iterable[object]
     if isinstance(value, dict):
         for key in value:

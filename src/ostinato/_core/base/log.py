@@ -8,18 +8,24 @@
 
 Libraries that log through `logging` come out in the same shape. As JSON, every line has all of
 `FIELDS`, null where it has nothing to say: whoever collects the lines can count on the columns.
+
+structlog is imported with the first line that is logged: it brings rich along, and is a third of
+what `import ostinato` would cost.
 """
 
 import logging
 import sys
 from contextlib import AbstractContextManager
-from typing import TextIO, cast
-
-import structlog
-from structlog.typing import EventDict, FilteringBoundLogger, Processor, WrappedLogger
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from ostinato._core.base import flow
 from ostinato._core.base.redact import redact_value
+
+if TYPE_CHECKING:
+    from structlog.typing import EventDict, FilteringBoundLogger, Processor, WrappedLogger
+else:
+    FilteringBoundLogger = Any  # for annotations only
 
 __all__ = ["FIELDS", "FilteringBoundLogger", "be_quiet", "bound", "configure", "get_logger"]
 
@@ -36,17 +42,45 @@ FIELDS = (
     "error_message",
     "duration_ms",
 )
-"""What every JSON line has, in this order, before what is its own."""
+"""The fields that every JSON line has, in this order, before the fields of its own event."""
+
+
+class _Logger:
+    """A logger that imports structlog when it has something to say."""
+
+    __slots__ = ("_made", "_values")
+
+    def __init__(self, values: dict[str, object]) -> None:
+        self._values = values
+        self._made: Any = None
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - as the logger has it
+        if self._made is None:
+            self._made = _structlog().get_logger(**self._values)
+        return getattr(self._made, name)
+
+
+def _structlog() -> ModuleType:
+    """The library. A program's own set-up of it, made before or after, wins over our quiet one."""
+    import structlog  # noqa: PLC0415 - see above
+
+    if not structlog.is_configured():
+        _configure_quietly(structlog)
+    return structlog
 
 
 def be_quiet() -> None:
-    """Warnings on stderr and nothing else: what a program gets that sets up no logging.
+    """Log warnings to stderr and nothing else, for programs that set up no logging.
 
     structlog by itself would print everything to stdout.
     """
+    _configure_quietly(_structlog())
+
+
+def _configure_quietly(structlog: ModuleType) -> None:
     structlog.configure(
         # with plain tracebacks: the default ones print local variables, secrets included
-        processors=[*_shared_processors(), *_renderer("console", sys.stderr)],
+        processors=[*_shared_processors(structlog), *_renderer(structlog, "console", sys.stderr)],
         wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
@@ -59,10 +93,11 @@ def configure(
 
     "auto" writes for people on a terminal and JSON anywhere else.
     """
+    structlog = _structlog()
     out = stream or sys.stderr
     threshold = logging.getLevelNamesMapping()[level.upper()]
-    shared = _shared_processors()
-    renderer = _renderer(log_format, out)
+    shared = _shared_processors(structlog)
+    renderer = _renderer(structlog, log_format, out)
     structlog.configure(
         processors=[*shared, *renderer],
         wrapper_class=structlog.make_filtering_bound_logger(threshold),
@@ -70,20 +105,25 @@ def configure(
         # cached loggers would keep writing to the old stream after a second configure()
         cache_logger_on_first_use=False,
     )
-    _route_stdlib(out, threshold, shared, renderer)
+    formatter = structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=[_name_source, *shared],
+        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *renderer],
+    )
+    _route_stdlib(out, threshold, formatter)
 
 
-def get_logger(name: str, **values: object) -> FilteringBoundLogger:
+def get_logger(name: str, **values: object) -> "FilteringBoundLogger":
     """A logger of the named part of Ostinato; `values` go with every line."""
-    return cast("FilteringBoundLogger", structlog.get_logger(source=name, **values))
+    return cast("FilteringBoundLogger", _Logger({"source": name, **values}))
 
 
 def bound(**values: object) -> AbstractContextManager[None]:
     """Everything logged in this block, in this task or thread, carries these values."""
-    return cast("AbstractContextManager[None]", structlog.contextvars.bound_contextvars(**values))
+    found: AbstractContextManager[None] = _structlog().contextvars.bound_contextvars(**values)
+    return found
 
 
-def _shared_processors() -> list[Processor]:
+def _shared_processors(structlog: ModuleType) -> "list[Processor]":
     return [
         structlog.contextvars.merge_contextvars,
         _flow_of,
@@ -96,7 +136,7 @@ def _shared_processors() -> list[Processor]:
     ]
 
 
-def _renderer(log_format: str, out: TextIO) -> list[Processor]:
+def _renderer(structlog: ModuleType, log_format: str, out: TextIO) -> "list[Processor]":
     for_people = log_format == "console" or (log_format == "auto" and out.isatty())
     if for_people:
         return [
@@ -109,7 +149,7 @@ def _renderer(log_format: str, out: TextIO) -> list[Processor]:
     return [_complete, structlog.processors.JSONRenderer()]
 
 
-def _flow_of(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+def _flow_of(_: "WrappedLogger", __: str, event: "EventDict") -> "EventDict":
     """Whose work it is, and what it belongs to, unless the line says so itself."""
     tenant_id, correlation_id = flow.current()
     if tenant_id is not None:
@@ -119,35 +159,24 @@ def _flow_of(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
     return event
 
 
-def _complete(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+def _complete(_: "WrappedLogger", __: str, event: "EventDict") -> "EventDict":
     event["event_type"] = event.pop("event", None)
     return {**dict.fromkeys(FIELDS), **event}
 
 
-def _name_source(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+def _name_source(_: "WrappedLogger", __: str, event: "EventDict") -> "EventDict":
     return {**event, "source": event["_record"].name}
 
 
-def _redact_event(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+def _redact_event(_: "WrappedLogger", __: str, event: "EventDict") -> "EventDict":
     return {name: redact_value(name, value) for name, value in event.items()}
 
 
-def _route_stdlib(
-    out: TextIO, threshold: int, shared: list[Processor], renderer: list[Processor]
-) -> None:
+def _route_stdlib(out: TextIO, threshold: int, formatter: logging.Formatter) -> None:
     handler = logging.StreamHandler(out)
-    handler.setFormatter(
-        structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=[_name_source, *shared],
-            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *renderer],
-        )
-    )
+    handler.setFormatter(formatter)
     root = logging.getLogger()
     root.handlers[:] = [handler]
     # other people's debug and info lines are noise unless someone asked for everything
     root.setLevel(threshold if threshold == logging.DEBUG else max(threshold, logging.WARNING))
-    logging.captureWarnings(capture=True)
-
-
-if not structlog.is_configured():  # a program's own set-up, made before or after, wins
-    be_quiet()
+    logging.captureWarnings(True)  # noqa: FBT003 - its only argument

@@ -1,4 +1,4 @@
-"""Machines: the states of a thing, what may lead from one to the next, and what holds in each.
+"""Machines declare the states of a row, the events between them, and invariants of each state.
 
     INVOICE = Machine(
         "invoice",
@@ -13,9 +13,8 @@
         invariants=(Invariant(("sent", "paid"), (filled("sent_at"),)),),
     )
 
-A machine is data and nothing else: the database enforces it (`engine.machines`), the page of the
-machine is drawn from it, and the tests walk it. What makes no sense is refused here, with every
-fault named at once.
+A machine is only data: the database enforces it (`engine.machines`), its page is drawn from it, and
+the tests walk it. A faulty declaration raises an error here that lists all its faults.
 """
 
 import json
@@ -40,6 +39,7 @@ __all__ = [
 ]
 
 Operator = Literal["filled", "empty", "=", "<>", "<", "<=", ">", ">="]
+"""How a `Check` compares a column with its value; the first two need none."""
 T = TypeVar("T", bound=Hashable)
 Value = bool | int | float | str
 
@@ -50,7 +50,7 @@ COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
 
 
 class Check(NamedTuple):
-    """Something that is true of a column, or not."""
+    """A condition on one column."""
 
     column: str
     operator: Operator
@@ -84,13 +84,13 @@ def above(column: str, value: float) -> Check:
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """What leads from one state to another. `source` may list several states."""
+    """An event that leads from one state to another. `source` may list several states."""
 
     source: str | tuple[str, ...]
     event: str
     target: str
     guard: str = ""
-    """When it is right, in words: for people, and for the page of the machine."""
+    """When it is allowed, in words: for people, and for the page of the machine."""
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -100,17 +100,17 @@ class Transition:
 
 @dataclass(frozen=True, slots=True)
 class Invariant:
-    """What holds of a row as long as it is in one of some states."""
+    """A condition that a row satisfies as long as it is in one of some states."""
 
     states: str | tuple[str, ...]
     checks: tuple[Check, ...]
     any: bool = False
-    """One of the checks is enough; else all of them have to hold."""
+    """Whether one of the checks is enough; otherwise all of them have to hold."""
     why: str = ""
 
     @property
     def named(self) -> tuple[str, ...]:
-        """The states that it speaks of."""
+        """The states that it applies to."""
         return (self.states,) if isinstance(self.states, str) else self.states
 
     def __str__(self) -> str:
@@ -119,7 +119,7 @@ class Invariant:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """A machine: states, transitions between them, and what holds in each."""
+    """A machine: states, transitions between them, and invariants of each."""
 
     name: str
     states: tuple[str, ...]
@@ -149,7 +149,7 @@ class Machine:
         return tuple(dict.fromkeys(transition.event for transition in self.transitions))
 
     def allowed(self, state: str) -> dict[str, str]:
-        """What may happen in a state: each event with the state that it leads to."""
+        """The events that a state allows, each with the state that it leads to."""
         return {
             event: target for (source, event), target in self._targets.items() if source == state
         }

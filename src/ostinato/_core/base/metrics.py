@@ -1,22 +1,13 @@
-"""Metrics: declared once as objects, counted in plain dictionaries, exported to Prometheus.
+"""Metrics: declared once as objects, counted in plain dictionaries (`prometheus` exports them).
 
 Counting happens for every job, so it costs one dictionary update and takes no lock: a `Recorder`
 belongs to one thread. A second thread (the heartbeat) has a recorder of its own, and the
-`Collector` adds them up when someone asks.
+`prometheus.Collector` adds them up when someone asks.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import accumulate
-
-import prometheus_client
-from prometheus_client.metrics_core import (
-    CounterMetricFamily,
-    GaugeMetricFamily,
-    HistogramMetricFamily,
-)
-from prometheus_client.registry import Collector as PrometheusCollector
 
 from ostinato._core.base.errors import InvalidInput
 
@@ -25,13 +16,11 @@ __all__ = [
     "ENGINE_GAUGES",
     "METRICS",
     "WORKER_METRICS",
-    "Collector",
     "Counter",
     "Gauge",
     "Histogram",
     "Metric",
     "Recorder",
-    "render",
 ]
 
 Labels = tuple[str, ...]
@@ -40,10 +29,10 @@ _FROM_A_MILLISECOND = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 
 _TO_AN_HOUR = (*_FROM_A_MILLISECOND, 30, 60, 300, 900, 3600)
 
 
-# eq=False: a metric is itself, and hashing it by identity is what makes recording cheap
+# eq=False: metrics are compared and hashed by identity, which makes recording cheap
 @dataclass(frozen=True, eq=False)
 class Metric:
-    """What is measured: its name for Prometheus, what it means, and by what it is split."""
+    """A declared metric: its name for Prometheus, its meaning, and its labels."""
 
     name: str
     help: str
@@ -152,13 +141,15 @@ FIGURE_FAILURES = Counter(
     ("app",),
 )
 
-# What only the database knows: `ostinato.observe()` tells, under these names without their prefix.
+# Read from the database: `ostinato.observe()` returns them by these names without their prefix.
 QUEUE_READY = Gauge("ostinato_queue_ready_jobs", "Jobs that could start now.", ("queue",))
+"""Jobs that could start now, by queue."""
 QUEUE_SCHEDULED = Gauge(
     "ostinato_queue_scheduled_jobs", "Jobs that wait for their time or a retry.", ("queue",)
 )
 QUEUE_RUNNING = Gauge("ostinato_queue_running_jobs", "Jobs in the hands of workers.", ("queue",))
 QUEUE_DEAD = Gauge("ostinato_queue_dead_letters", "Dead letters.", ("queue",))
+"""Dead letters, by queue."""
 QUEUE_OLDEST = Gauge(
     "ostinato_queue_oldest_ready_seconds", "How long the oldest ready job has waited.", ("queue",)
 )
@@ -224,6 +215,7 @@ ENGINE_GAUGES: tuple[Gauge, ...] = (
     LEASES_TAKEN_OVER,
     ALERTS_FIRING,
 )
+"""The gauges read from the database: an alert may watch each of them (`Alert(figure=…)`)."""
 
 METRICS: tuple[Metric, ...] = (
     JOBS_FINISHED,
@@ -255,13 +247,13 @@ METRICS: tuple[Metric, ...] = (
 )
 """Every declared metric of our own; applications have theirs, see `runtime.figures`."""
 API_METRICS = (HTTP_REQUESTS, HTTP_SECONDS, HTTP_REFUSED_KEYS, FIGURE_FAILURES)
-"""What a process of the API counts by itself."""
+"""The metrics that a process of the API counts by itself."""
 WORKER_METRICS = tuple(metric for metric in METRICS if metric not in (*ENGINE_GAUGES, *API_METRICS))
-"""What a worker counts by itself."""
+"""The metrics that a worker counts by itself."""
 
 
 class Recorder:
-    """Counts what happens in one thread."""
+    """Records the metrics of one thread."""
 
     __slots__ = ("_buckets", "_sums", "_values")
 
@@ -280,7 +272,7 @@ class Recorder:
             self._values[key] = by
 
     def set(self, metric: Gauge, value: float, *labels: str) -> None:
-        """Note the present value."""
+        """Set the present value."""
         key = (metric, labels)
         if key not in self._values:
             _check_labels(metric, labels)
@@ -314,52 +306,6 @@ class Recorder:
         for key, value in self._values.copy().items():
             if key[0] is metric:
                 yield key[1], [], value
-
-
-class Collector(PrometheusCollector):
-    """Hands the sum of some recorders to a Prometheus registry."""
-
-    def __init__(self, recorders: Iterable[Recorder], metrics: Iterable[Metric] = METRICS) -> None:
-        self._recorders = tuple(recorders)
-        self._metrics = tuple(metrics)
-
-    def collect(self) -> Iterator[prometheus_client.Metric]:
-        """One family per declared metric, those that nothing was recorded for included."""
-        for metric in self._metrics:
-            yield self._family(metric)
-
-    def _family(self, metric: Metric) -> prometheus_client.Metric:
-        if isinstance(metric, Histogram):
-            return self._histogram(metric)
-        cls = CounterMetricFamily if isinstance(metric, Counter) else GaugeMetricFamily
-        family = cls(metric.name, metric.help, labels=metric.labels)
-        for labels, (_, value) in self._summed(metric).items():
-            family.add_metric(labels, value)
-        return family
-
-    def _histogram(self, metric: Histogram) -> prometheus_client.Metric:
-        family = HistogramMetricFamily(metric.name, metric.help, labels=metric.labels)
-        bounds = [f"{bound:g}" for bound in metric.buckets] + ["+Inf"]
-        for labels, (counts, total) in self._summed(metric).items():
-            cumulative = zip(bounds, accumulate(counts), strict=True)
-            family.add_metric(labels, buckets=list(cumulative), sum_value=total)
-        return family
-
-    def _summed(self, metric: Metric) -> dict[Labels, tuple[list[int], float]]:
-        sums: dict[Labels, tuple[list[int], float]] = {}
-        for recorder in self._recorders:
-            for labels, counts, value in recorder.series(metric):
-                before, so_far = sums.get(labels, ([0] * len(counts), 0))
-                added = [old + new for old, new in zip(before, counts, strict=True)]
-                sums[labels] = (added, so_far + value)
-        return sums
-
-
-def render(recorders: Iterable[Recorder], more: Iterable[Metric] = ()) -> bytes:
-    """The recorders as a page for Prometheus to scrape; `more`: metrics of applications."""
-    registry = prometheus_client.CollectorRegistry(auto_describe=False)
-    registry.register(Collector(recorders, (*METRICS, *more)))
-    return prometheus_client.generate_latest(registry)
 
 
 def _check_labels(metric: Metric, labels: Labels) -> None:

@@ -1,9 +1,10 @@
-"""Removing secrets and personal data from text and named values before anyone can read them."""
+"""Masks secrets and personal data in text and named values before they are logged or shown."""
 
 import re
 from collections.abc import Mapping
 
 MASK = "***"
+"""The text that replaces a secret."""
 
 _SECRET_NAME = re.compile(
     r"passw(or)?d|passphrase|secret|token|api_?key|private_?key|authorization|cookie|credential",
@@ -37,7 +38,7 @@ _SECRET_TEXT = (
         r"(-----BEGIN [A-Z ]*PRIVATE KEY-----).*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
         re.DOTALL,
     ),
-    # somebody's address: its first letter and the host stay; user@host in a URL is no mail
+    # a mail address: its first letter and the host stay; user@host in a URL is not one
     re.compile(
         r"((?<![\w.+%/:-])[\w])[\w.+%-]*(?=@[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}\b)", re.IGNORECASE
     ),
@@ -46,7 +47,7 @@ _SECRET_TEXT = (
 )
 
 
-# One look that nearly every text passes: only what may hold something is searched by each pattern.
+# A quick check that nearly every text passes: only the others are searched by each pattern.
 _SUSPECT = re.compile(
     r"@|passw|secret|token|api[_-]?key|bearer|basic|whsec_|[sr]k_|gh[pousr]_|xox|akia|ost_|private|\+\d",
     re.IGNORECASE,

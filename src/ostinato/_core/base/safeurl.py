@@ -1,13 +1,13 @@
-"""Which addresses a request to somebody else's URL may go to.
+"""Decides which addresses a request to a caller's URL may go to.
 
-Whoever names a URL for us to call may name a machine that only we can reach. So a URL is read
-strictly (what two parsers could read in two ways is refused), and of the addresses that its host
-has, every one must be public:
+A caller that chooses a URL could choose a machine that only we can reach. So a URL is read
+strictly (what two parsers could read in two ways is refused), and every address of its host must
+be public:
 
     target = parse("https://hooks.example.com/in", allow)
     check_address(target, "93.184.216.34", allow)             # or an `UnsafeAddress`
 
-What an operator wants to reach all the same is listed in the setting `webhooks_allow_private`:
+An operator allows inner addresses in the setting `webhooks_allow_private`:
 
     10.1.0.0/16            these addresses, at ports 80 and 443
     127.0.0.1:8080         this address, at this port
@@ -47,7 +47,7 @@ _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 
 # Explicit, because what the standard library calls global changed between versions of Python, and
-# some of what is global to it is somebody's inside.
+# some of what it calls global is the inner network of a provider.
 _NOT_PUBLIC_4 = tuple(
     IPv4Network(text)
     for text in (
@@ -98,7 +98,7 @@ class Target:
     path: str
     """With the query."""
     address: Address | None
-    """The host, when it is one."""
+    """The host, when it is an address."""
 
     @property
     def authority(self) -> str:
@@ -117,19 +117,20 @@ class Rule:
     """One entry of the list: addresses or a name, and a port."""
 
     network: Network | None
-    """None: a name."""
+    """None means that the entry is a name."""
     name: str
     port: int | None
-    """None: as usual; 0: any."""
+    """None means ports 80 and 443; 0 means any port."""
 
 
 Allowed = tuple[Rule, ...]
+"""The inner addresses that may be called all the same; made by `parse_allowed`."""
 
 
 def parse(url: str, allowed: Allowed = ()) -> Target:
-    """The target of a URL, if it is one that may be called as far as the URL itself tells.
+    """The target of a URL; UnsafeAddress when the URL itself shows that it may not be called.
 
-    Its host, when it is a name, is still to be looked up: see `check_address`.
+    A host that is a name must still be looked up: see `check_address`.
     """
     if len(url) > MOST_URL_LENGTH:
         raise UnsafeAddress(f"the URL has {len(url)} characters, more than {MOST_URL_LENGTH}")
@@ -156,7 +157,7 @@ def parse(url: str, allowed: Allowed = ()) -> Target:
 
 
 def check_address(target: Target, address: Address | str, allowed: Allowed = ()) -> Address:
-    """The address, if a request for the target may go there."""
+    """Return the address if a request for the target may go there; else raise UnsafeAddress."""
     found = ip_address(address) if isinstance(address, str) else address
     if _is_named(target, allowed) or _is_listed(target, found, allowed):
         return found
@@ -196,7 +197,7 @@ def parse_allowed(text: str) -> Allowed:
 
 
 def _inner(address: Address) -> Address:
-    """The IPv4 address that an IPv6 one leads to, where that is meant by it."""
+    """The IPv4 address that an IPv6 address embeds, if it does."""
     if isinstance(address, IPv6Address) and (address in _MAPPED or address in _NAT64):
         return IPv4Address(int(address) & 0xFFFFFFFF)
     return address
@@ -212,7 +213,7 @@ def _host(url: str, text: str) -> tuple[str, Address | None]:
     name = text.removesuffix(".")
     labels = name.split(".")
     if _NUMBER.fullmatch(labels[-1]):
-        # 127.1, 0177.0.0.1, 0x7f000001 and 2130706433 are all 127.0.0.1 to somebody.
+        # 127.1, 0177.0.0.1, 0x7f000001 and 2130706433 are all 127.0.0.1 to some parser.
         try:
             four = IPv4Address(name)
         except ValueError:
@@ -231,7 +232,7 @@ def _check_name(target: Target, allowed: Allowed) -> None:
 
 
 def _check_port(target: Target, allowed: Allowed) -> None:
-    """Refuse early what no address could make right."""
+    """Refuse a port that is allowed at no address."""
     if not _is_usual(target) and not any(_fits(target, rule) for rule in allowed):
         raise _bad_port(target)
 

@@ -12,54 +12,37 @@ Nothing here is global: a command calls `load` once and hands the result down.
 """
 
 import dataclasses
-import difflib
 import os
-import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, Protocol, Self, TypeVar, get_type_hints
+from typing import Any, Final, TypeVar, get_type_hints
 
 from ostinato._core.base.errors import InvalidInput, SettingsError
+from ostinato._core.base.extras import app_names
 from ostinato._core.base.safeurl import parse_allowed
-from ostinato._core.base.setting import checked, parsed, setting, shown
-
-__all__ = [
-    "CONFIG",
-    "ENV_PREFIX",
-    "FILE_NAME",
-    "SECTIONS",
-    "Settings",
-    "declared",
-    "load",
-    "read_file",
-]
-
-ENV_PREFIX: Final = "OSTINATO_"
-FILE_NAME: Final = "ostinato.toml"
-CONFIG: Final = f"{ENV_PREFIX}CONFIG"
-"""The environment variable that names the file."""
-SECTIONS: Final = ("enrichment", "capture", "outbound", "watchfolder", "rounds")
-"""Applications whose settings are their own: OSTINATO_<SECTION>_… and [section]; see `sections`."""
-# the test suite and the benchmarks have switches of their own, which are no settings
-_RESERVED_PREFIXES = (
-    "OSTINATO_TEST_",
-    "OSTINATO_BENCH_",
+from ostinato._core.base.sections import (
     CONFIG,
-    *(f"{ENV_PREFIX}{name.upper()}_" for name in SECTIONS),
+    ENV_PREFIX,
+    FILE_NAME,
+    Section,
+    checked,
+    fields_of,
+    from_environ,
+    from_table,
+    read_file,
+    setting,
+    shown,
+    unknown,
 )
 
+__all__ = ["CONFIG", "ENV_PREFIX", "FILE_NAME", "Settings", "declared", "load"]
+
+S = TypeVar("S", bound=Section)
+
+# The test suite and the benchmarks have switches of their own, which are no settings.
+_RESERVED: Final = ("test_", "bench_")
+_CONFIG: Final = CONFIG.removeprefix(ENV_PREFIX).lower()
 _DAY = 86_400.0
-
-
-class Loadable(Protocol):
-    """The settings of an application, as `sections.Section` makes them."""
-
-    @classmethod
-    def load(cls) -> Self:
-        """Read them from the environment and the file."""
-
-
-L = TypeVar("L", bound=Loadable)
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -159,37 +142,66 @@ class Settings:
 
     _sections: dict[Any, Any] = dataclasses.field(default_factory=dict, compare=False)
     """What `section` has read: kept also by `dataclasses.replace`."""
+    _source: tuple[Mapping[str, str] | None, Path | None] = dataclasses.field(
+        default=(None, None), compare=False
+    )
+    """The environment and the file that `load` was given, for the settings of applications."""
 
     def __post_init__(self) -> None:
         types = get_type_hints(Settings)
-        for field in declared():
-            value = checked(field, types[field.name], getattr(self, field.name), field.name)
-            object.__setattr__(self, field.name, value)
+        for name, field in declared().items():
+            value = checked(field, types[name], getattr(self, name), name)
+            object.__setattr__(self, name, value)
         _check_pairs(self)
 
     def __repr__(self) -> str:
         values = ", ".join(
-            f"{field.name}={shown(value)}"
-            for field in declared()
-            if (value := getattr(self, field.name)) != field.default
+            f"{name}={shown(value)}"
+            for name, field in declared().items()
+            if (value := getattr(self, name)) != field.default
         )
         return f"Settings({values})"
 
-    def section(self, of: type[L]) -> L:
+    def section(self, of: type[S]) -> S:
         """The settings of an application: read when they are first asked for, then kept.
 
         Whoever has these settings hands them down, so that a process reads its own once:
         `ctx.settings(Billing)` in a handler, `caller.settings(Billing)` in a route.
         """
-        found: L | None = self._sections.get(of)
+        found: S | None = self._sections.get(of)
         if found is None:
-            found = self._sections[of] = of.load()
+            environ, file = self._source
+            found = self._sections[of] = of.load(environ=environ, file=file)
         return found
 
 
-def declared() -> "list[dataclasses.Field[Any]]":
-    """The settings as they are declared."""
-    return [field for field in dataclasses.fields(Settings) if not field.name.startswith("_")]
+class _Owners:
+    """The applications that may have settings here, looked up when a name is nobody else's."""
+
+    def __init__(self, apps: Callable[[], Iterable[str]]) -> None:
+        self._apps = apps
+        self._names: set[str] | None = None
+
+    def __iter__(self) -> Iterator[str]:
+        if self._names is None:
+            declaring = (getattr(cls, "name", None) for cls in Section.__subclasses__())
+            self._names = app_names() | set(filter(None, declaring)) | set(self._apps())
+        return iter(sorted(self._names))
+
+    def has(self, name: str) -> bool:
+        """Whether a table of the file is that of an application."""
+        return name in list(self)
+
+    def has_variable(self, name: str) -> bool:
+        """Whether a variable, without its prefix, is that of an application, or no setting."""
+        if name == _CONFIG or name.startswith(_RESERVED):
+            return True
+        return any(name.startswith(f"{owner}_") for owner in self)
+
+
+def declared() -> "dict[str, dataclasses.Field[Any]]":
+    """The settings as they are declared, by name."""
+    return fields_of(Settings)
 
 
 def load(
@@ -197,82 +209,31 @@ def load(
     *,
     environ: Mapping[str, str] | None = None,
     file: Path | None = None,
+    apps: Callable[[], Iterable[str]] = tuple,
 ) -> Settings:
     """The settings of this process, from file, environment and flags (None: flag not given).
 
     `file` must exist when it is named; otherwise `ostinato.toml` of the working directory is
-    read if there is one.
+    read if there is one. What belongs to an application is left to it: to one that is installed,
+    that declared its settings in this process, or that `apps` names; they are looked for only when
+    a name is not Ostinato's own.
     """
     given = {name: value for name, value in (flags or {}).items() if value is not None}
     for name in given:
-        _field(name, f"flag {name!r}")
+        if name not in declared():
+            raise unknown(Settings, name, f"flag {name!r}")
     around = os.environ if environ is None else environ
-    values = _from_file(file, around) | _from_environ(around) | given
-    return Settings(**values)  # type: ignore[arg-type]  # Settings checks every value
-
-
-def read_file(
-    file: Path | None = None, environ: Mapping[str, str] | None = None
-) -> tuple[Path, dict[str, Any]]:
-    """The settings file and what it says: the one named, OSTINATO_CONFIG's, or `ostinato.toml`."""
-    named = file or (os.environ if environ is None else environ).get(CONFIG)
-    path = Path(named or FILE_NAME)
-    if not named and not path.exists():
-        return path, {}
-    try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SettingsError(
-            f"cannot read the settings file {path}: {error.strerror}",
-            hint="Check the path and its permissions, or leave the option out.",
-            path=str(path),
-        ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(
-            f"{path} is not valid TOML: {error}",
-            hint="Each line reads name = value; text is quoted.",
-            path=str(path),
-        ) from error
-    return path, values
-
-
-def _from_file(file: Path | None, environ: Mapping[str, str]) -> dict[str, object]:
-    path, values = read_file(file, environ)
-    types = get_type_hints(Settings)
-    return {
-        name: checked(_field(name, f"{name!r} in {path}"), types[name], value, f"{name} in {path}")
-        for name, value in values.items()
-        if name not in SECTIONS
-    }
-
-
-def _from_environ(environ: Mapping[str, str]) -> dict[str, object]:
-    types = get_type_hints(Settings)
-    values: dict[str, object] = {}
-    for variable, text in environ.items():
-        if variable.startswith(ENV_PREFIX) and not variable.startswith(_RESERVED_PREFIXES):
-            name = variable.removeprefix(ENV_PREFIX).lower()
-            field = _field(name, f"environment variable {variable}", ENV_PREFIX)
-            # an empty variable is an unset one: shells and compose files have no other way
-            if text:
-                value = parsed(types[name], text)
-                values[name] = checked(field, types[name], value, variable)
-    return values
-
-
-def _field(name: str, what: str, prefix: str = "") -> "dataclasses.Field[Any]":
-    fields = {field.name: field for field in declared()}
-    if name in fields:
-        return fields[name]
-    near = difflib.get_close_matches(name, fields, n=1, cutoff=0.5)
-    nearest = near[0] if near else None
-    told = f"{prefix}{nearest}".upper() if prefix else nearest
-    raise SettingsError(
-        f"unknown setting: {what}",
-        hint=f"Did you mean {told}?" if nearest else f"Known: {', '.join(fields)}.",
-        name=name,
-        nearest=nearest,
+    path, table = read_file(file, around)
+    owners = _Owners(apps)
+    values = from_table(Settings, table, path, others=owners.has, near=owners)
+    values |= from_environ(
+        Settings,
+        around,
+        ENV_PREFIX,
+        others=owners.has_variable,
+        near=(f"{name}_…" for name in owners),
     )
+    return Settings(**values | given, _source=(environ, file))
 
 
 def _check_pairs(settings: Settings) -> None:

@@ -1,4 +1,4 @@
-"""What is kept of an exception: a bounded copy, and a signature to group it by.
+"""The stored form of an exception: a bounded copy, and a signature to group it by.
 
 Both always succeed, whatever the exception is: this code runs while a job is failing, and the
 place where failures are recorded must not add one.
@@ -16,8 +16,8 @@ __all__ = ["BoundedError", "bounded_error", "error_signature", "storable"]
 SIGNATURE_LENGTH = 200
 _READ_LENGTH = 4 * SIGNATURE_LENGTH  # more of the message cannot show in the signature
 
-# What differs between two occurrences of the same error, in the order it is taken out:
-# a uuid is full of numbers, so it must go before them.
+# Patterns of what differs between two occurrences of the same error, in the order in which it is
+# removed: a uuid is full of numbers, so it comes before them.
 _VARIABLE_PARTS = (
     (
         re.compile(r"\b[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}\b", re.IGNORECASE),

@@ -1,11 +1,11 @@
-"""Signing and verifying webhooks as Standard Webhooks 1.0 asks.
+"""Signs and verifies webhooks as Standard Webhooks 1.0 asks.
 
     sent = signed_headers(message_id, timestamp, body, secrets)      # the newest secret first
     came = verify(headers, raw_body, secrets, now=now)               # or a `SignatureRefused`
 
-What is signed is `id.timestamp.body`, over the very bytes of the body: a body that was parsed and
-written again is another one. During a rotation a message carries one signature per secret, and a
-receiver accepts any of them. Nothing here reads a clock, and no error says anything of a secret.
+The signature covers `id.timestamp.body`, with the exact bytes of the body: a body that was parsed
+and written again does not match. During a rotation a message carries one signature per secret, and
+a receiver accepts any of them. Nothing here reads a clock, and no error shows a secret.
 """
 
 import base64
@@ -47,11 +47,11 @@ LEAST_KEY_BYTES = 24
 MOST_KEY_BYTES = 64
 MOST_SECRETS = 10
 MOST_SIGNATURES = 32
-"""Each costs a comparison per secret, and whoever sends them need not be a friend."""
+"""The most that are compared: each costs a comparison per secret, and the sender may be hostile."""
 HINT_LENGTH = 4
 
-# A dot in an id would let the border between id, timestamp and body move without the signature
-# noticing.
+# A dot in an id would let the borders between id, timestamp and body move while the signature
+# stays valid.
 _ID = re.compile(r"[!-\-/-~]{1,256}")
 _TIMESTAMP = re.compile(r"[0-9]{1,12}")
 
@@ -60,7 +60,7 @@ class Verified(NamedTuple):
     """A message that is what its sender signed."""
 
     id: str
-    """The same at every attempt: keep it, and a message that comes twice has one effect."""
+    """The same at every attempt: store it to recognise a message that comes twice."""
     timestamp: int
     """When it was sent, in seconds since 1970."""
 
@@ -72,7 +72,7 @@ def make_secret(key: bytes) -> str:
 
 
 def hint_of(secret: str) -> str:
-    """The end of a secret: enough to tell two apart, too little to sign with."""
+    """The end of a secret: enough to distinguish two, too little to sign with."""
     return secret.rstrip("=")[-HINT_LENGTH:]
 
 
@@ -114,8 +114,8 @@ def verify(
 ) -> Verified:
     """The id and time of a message that one of the secrets signed, not too long ago.
 
-    Raises `HeaderMissing`, `TimestampRefused` or `SignatureMismatch`, all `SignatureRefused`. That
-    a message came before is not known here: see `engine.webhooks.receive`.
+    Raises `HeaderMissing`, `TimestampRefused` or `SignatureMismatch`, all `SignatureRefused`. To
+    refuse a message that came before, use `engine.webhooks.receive`.
     """
     if not secrets or len(secrets) > MOST_SECRETS:
         raise InvalidInput(
@@ -171,7 +171,7 @@ def _signatures(header: str) -> list[bytes]:
 
 
 def _any_equal(expected: Sequence[bytes], given: Sequence[bytes]) -> bool:
-    """Whether any two are equal; all are compared, so that time tells nothing."""
+    """Whether any two are equal; all are compared, so that the time reveals nothing."""
     equal = False
     for ours in expected:
         for theirs in given:

@@ -1,7 +1,7 @@
-"""Long lists as array literals, built in a few calls instead of one per element.
+"""Builds the array literals of long lists, in a few calls instead of one per element.
 
 The driver can send lists by itself, but spends more on each element than the database does on the
-whole job. Used where thousands of values go out at once; short lists are left to the driver.
+whole job. Use it where thousands of values are sent at once; short lists are left to the driver.
 """
 
 from collections.abc import Iterable

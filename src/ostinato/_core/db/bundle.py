@@ -1,9 +1,9 @@
-"""What a component brings to the database, as files.
+"""The SQL files that a component brings to the database.
 
     sql/tables/NNNN_name.sql   applied once, in order, never changed afterwards
     sql/functions/*.sql        functions, replaced whenever they change
-    sql/views.sql              views, replaced with them
-    sql/grants.sql             who may use what, given again after each replacement
+    sql/views.sql              views, replaced together with the functions
+    sql/grants.sql             grants, given again after each replacement
 
 The checksum of a file does not depend on its line ends.
 """
@@ -31,7 +31,7 @@ CREATE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """One step of the tables."""
+    """One migration of the tables."""
 
     version: int
     name: str
@@ -56,7 +56,7 @@ class Component:
     folder: Traversable
     """Its folder `sql`."""
     schemas: tuple[str, ...] = field(default=("ostinato",))
-    """Where its functions and views live; those of an application are its own, and are made."""
+    """Where its functions and views live; the schemas of an application are created."""
 
     @classmethod
     def of(cls, name: str, package: str, *schemas: str) -> "Component":
@@ -65,7 +65,7 @@ class Component:
 
     @cached_property
     def tables(self) -> tuple[Migration, ...]:
-        """The steps of its tables, in order."""
+        """The migrations of its tables, in order."""
         found: dict[int, Migration] = {}
         for file in self._listed("tables"):
             match = FILE_NAME.fullmatch(file.name)
@@ -97,7 +97,7 @@ class Component:
 
     @cached_property
     def grants(self) -> str:
-        """Who may use what."""
+        """Its grants."""
         return self._optional("grants.sql")
 
     @cached_property
@@ -106,7 +106,7 @@ class Component:
         return _sha256([self.functions, self.views, self.grants])
 
     def statements(self) -> list[str]:
-        """The statements that make the functions, each replacing what it finds."""
+        """The statements that create the functions, each as `create or replace`."""
         return [replacing(text) for text in split(self.functions)]
 
     def script(self) -> str:
@@ -134,7 +134,7 @@ def replacing(text: str) -> str:
 
 
 def function_name(text: str) -> str | None:
-    """The name of the function that a statement makes, None when it makes none."""
+    """The name of the function that a statement creates, None when it creates none."""
     match = CREATE.match(text)
     return match["name"] if match else None
 

@@ -1,4 +1,4 @@
-"""Calls of the SQL functions. This is the one place where the text of a call is built.
+"""Calls the SQL functions. This is the one place where the text of a call is built.
 
     jobs = await call(conn, "claim_jobs", worker_id=worker, queues=["default"], n=100)
 
@@ -8,7 +8,7 @@ application timeout; a call whose time is up, or whose connection breaks, raises
     CommitUnknown         when it was its own transaction and may have been committed
     DatabaseUnavailable   when it only read, or when the caller's transaction is lost with it
 
-and the connection is closed, because nobody knows what state it is in.
+and the connection is closed, because its state is unknown.
 """
 
 import re
@@ -31,7 +31,7 @@ __all__ = ["Loads", "call", "call_as", "call_now", "call_one", "call_value", "te
 
 R = TypeVar("R")
 Loads = Callable[[str | bytes], Any]
-"""How JSON is read that anybody may have written."""
+"""A function that reads JSON, such as a stricter one for JSON from outside."""
 
 KEPT_ROWS = 16
 IDENTIFIER = re.compile(r"[a-z_][a-z0-9_]{0,62}")
@@ -48,7 +48,7 @@ async def call(
 ) -> list[TupleRow]:
     """Call `ostinato.<function>` and return all its rows.
 
-    `_read` says that it changes nothing, so a broken connection leaves no doubt behind.
+    `_read` promises that it changes nothing, so a broken connection raises no `CommitUnknown`.
     """
     return await call_as(
         conn, tuple_row, function, _read=_read, _seconds=_seconds, _loads=None, **params
@@ -68,7 +68,7 @@ async def call_as(
 ) -> list[R]:
     """As `call`, with each row made by a row factory of psycopg, such as `class_row(Job)`.
 
-    `_loads` reads the JSON in them; None: as the connection does.
+    `_loads` reads the JSON in them; None means the connection's own loader.
     """
     text = text_of(function, tuple(params))
     alone = conn.pgconn.transaction_status == TransactionStatus.IDLE and conn.autocommit
@@ -97,10 +97,10 @@ async def _executed(
     params: dict[str, object],
     loads: Loads | None,
 ) -> list[R]:
-    """Run a statement. A cursor learns how to write parameters, so a connection of ours keeps one.
+    """Run a statement. A cursor caches how it writes parameters, so our connections keep one.
 
-    Two calls at once on one connection have a cursor each; one that failed, that holds a large
-    result, or that reads JSON in its own way, is not kept.
+    Two calls at once on one connection have a cursor each. A cursor that failed, holds a large
+    result, or has a JSON loader of its own is not kept.
     """
     spare: list[AsyncCursor[Any]] = getattr(conn, "spare_cursors", [])
     if loads is not None:
@@ -151,9 +151,9 @@ async def call_value(
 
 
 def call_now(conn: psycopg.Connection[Any], function: str, /, **params: object) -> list[TupleRow]:
-    """Call a function on a synchronous connection, as threads of their own do.
+    """Call a function on a synchronous connection, in a thread.
 
-    A server that does not answer in time is left: the connection is lost, and what it wrote.
+    When the server does not answer in time, the connection is closed and its transaction lost.
     """
     with ThreadGuard(conn), conn.cursor(binary=True, row_factory=tuple_row) as cursor:
         return cursor.execute(text_of(function, tuple(params)), params).fetchall()

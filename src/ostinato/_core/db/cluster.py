@@ -1,14 +1,14 @@
 """The files and processes of one embedded PostgreSQL cluster.
 
-    <data_dir>/lock           held while somebody initialises, starts or stops the server
-    <data_dir>/users          held, shared, by every process that uses the server
-    <data_dir>/keep           there when the server is to outlive its users
+    <data_dir>/lock           locked while a process initialises, starts or stops the server
+    <data_dir>/users          locked, shared, by every process that uses the server
+    <data_dir>/keep           exists when the server is to outlive its users
     <data_dir>/postgres/      the cluster; it gets this name only once it is complete
-    <data_dir>/postgres.new/  a cluster in the making; thrown away when its maker died
-    <data_dir>/postgres.log   what the server says
+    <data_dir>/postgres.new/  a cluster in the making; deleted when its process died
+    <data_dir>/postgres.log   the log of the server
     <data_dir>/run/           its socket, unless the path is too long for one
 
-`embedded.py` decides when; this module knows how.
+`embedded.py` decides when to start and stop it; this module does it.
 """
 
 import hashlib
@@ -40,7 +40,7 @@ STOP_SECONDS = 60
 
 
 class CommandFailed(Exception):
-    """A program of PostgreSQL ended with an error; the text is what it said."""
+    """A program of PostgreSQL ended with an error; the text is its output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class Cluster:
 
     @classmethod
     def at(cls, data_dir: Path, folder_of_binaries: Path | None = None) -> "Cluster":
-        """The cluster of a data folder; the folder is made if need be, the cluster is not."""
+        """The cluster of a data folder; creates the folder if it is missing, not the cluster."""
         data_dir = usable_folder(data_dir)
         folder = folder_of_binaries or binaries.embedded()
         user = server_user(data_dir / "postgres")
@@ -134,7 +134,7 @@ class Cluster:
             )
 
     def init(self) -> None:
-        """Make the cluster. It appears under its name complete or not at all."""
+        """Create the cluster. It appears under its name complete or not at all."""
         self.check_room(ROOM_TO_INIT, "A new database needs")
         fresh = self.data_dir / "postgres.new"
         shutil.rmtree(fresh, ignore_errors=True)
@@ -157,7 +157,7 @@ class Cluster:
         _sync(self.data_dir)
 
     def configure(self) -> None:
-        """Write what this release wants the server to run with; done before every start."""
+        """Write the settings that this release needs; called before every start."""
         files = {
             serverconf.FILE: serverconf.settings(self.major, self._socket_dir(), _lz4(self)),
             "pg_hba.conf": serverconf.HBA,
@@ -212,14 +212,14 @@ class Cluster:
         except psutil.NoSuchProcess:
             return None
         except psutil.AccessDenied:
-            # Somebody else's process now has the number: ours would let us look.
+            # Another user's process has the number now: we could look at a process of ours.
             return None
         return pid if same else None
 
     def answers(self) -> bool:
         """Whether something accepts connections on the socket named in postmaster.pid.
 
-        Asked beside `pid()` because a server in another container, on a shared folder, has a
+        Used beside `pid()` because a server in another container, on a shared folder, has a
         process id that means nothing here.
         """
         folder = self.socket_dir()
@@ -238,7 +238,7 @@ class Cluster:
         return Path(lines[4]) if len(lines) > 4 and lines[4] else None  # noqa: PLR2004 - fifth line
 
     def forget_dead(self) -> None:
-        """Remove what a dead server left in the way of a new one.
+        """Remove the files of a dead server that would keep a new one from starting.
 
         The zombie of a killed server, or a process that got its number since, would make
         PostgreSQL refuse to start. Its own lock on shared memory still guards against backends
@@ -247,7 +247,7 @@ class Cluster:
         (self.pgdata / "postmaster.pid").unlink(missing_ok=True)
 
     def log_size(self) -> int:
-        """How much the server has logged: what it says later stands behind."""
+        """The size of the server's log; later messages are written behind it."""
         return self.log_path.stat().st_size if self.log_path.exists() else 0
 
     def log_tail(self, since: int = 0, lines: int = 12) -> str:
@@ -261,7 +261,7 @@ class Cluster:
         return "\n".join(text.splitlines()[-lines:])
 
     def check_room(self, least: int, who: str) -> None:
-        """Refuse to begin what a full disk would break halfway."""
+        """Raise an error when the disk has too little room for what is to begin."""
         free = shutil.disk_usage(self.data_dir).free
         if free < least:
             raise EmbeddedError(
@@ -274,7 +274,7 @@ class Cluster:
             )
 
     def explain(self, what: str, said: str) -> EmbeddedError:
-        """The error for a program that failed, by what it and the server's log said."""
+        """The error for a program that failed, from its output and the server's log."""
         values = {"folder": str(self.data_dir), "log": str(self.log_path)}
         if "No space left on device" in said or "Disk quota exceeded" in said:
             free = shutil.disk_usage(self.data_dir).free
@@ -332,7 +332,7 @@ class Cluster:
         try:
             folder.mkdir(mode=0o700, exist_ok=True)
             info = folder.lstat()
-            # In a folder that all may write to, somebody else may have taken the name first.
+            # In a folder that all may write to, another user may have taken the name first.
             if not stat.S_ISDIR(info.st_mode) or info.st_uid not in (self.user.uid, os.geteuid()):
                 return False
             folder.chmod(0o700)
@@ -350,7 +350,7 @@ class Cluster:
 
 
 def usable_folder(data_dir: Path) -> Path:
-    """The data folder, made if it is not there, absolute and known to be writable."""
+    """The absolute path of the data folder: created if missing, and checked to be writable."""
     try:
         data_dir = data_dir.expanduser().resolve()
         if len(os.fsencode(data_dir)) > LONGEST_FOLDER:

@@ -1,12 +1,12 @@
 """The embedded PostgreSQL: started by the first process that needs it, stopped by the last.
 
-Who still needs it is known from locks, never from a list of process ids: every process that uses
+Locks show which processes still need it, never a list of process ids: every process that uses
 the server holds a shared lock on `<data_dir>/users`, and the kernel drops the lock of a process
-that dies, however it dies. Whoever leaves and then gets that lock for itself alone was the last.
+that dies, however it dies. A process that leaves and then gets that lock exclusively was the last.
 Starting, attaching and stopping happen one at a time, under `<data_dir>/lock`.
 
 A server whose only user was killed goes on running; the next process attaches to it, and stops
-it when it leaves. A killed server is started anew and recovers by itself.
+it when it leaves. A killed server is started again and recovers by itself.
 """
 
 import atexit
@@ -59,7 +59,7 @@ class Server:
     def __init__(self, cluster: Cluster, users: io.BufferedRandom, *, owned: bool) -> None:
         self.cluster = cluster
         self.owned = owned
-        """Whether this call started the server; False: it was running."""
+        """Whether this call started the server; False means that it was running already."""
         self._users = users
         self._pid = os.getpid()
         atexit.register(self.stop)
@@ -110,23 +110,23 @@ class Server:
         return Urls(*(_url(self.cluster, role, database) for role in roles))
 
     def create_database(self, name: str, *, template: str = "template1") -> Urls:
-        """Make one more database, empty or as a copy of another that nobody is connected to."""
+        """Create a database, empty or as a copy of another that has no connections."""
         with _admin(self.cluster) as conn:
             _create_database(conn, name, template)
         return self.urls(name)
 
     def drop_database(self, name: str) -> None:
-        """Remove a database, whoever is connected to it."""
+        """Drop a database, and end the connections to it."""
         with _admin(self.cluster) as conn:
             conn.execute(_named("drop_database", name=sql.Identifier(name)))
 
     def has_database(self, name: str) -> bool:
-        """Whether there is one of that name."""
+        """Whether a database of that name exists."""
         with _admin(self.cluster) as conn:
             return _exists(conn, name)
 
     def rename_database(self, name: str, to: str) -> bool:
-        """Give a database that nobody is connected to a name; False if that one is taken."""
+        """Rename a database that has no connections; False if the new name is taken."""
         parts = {"name": sql.Identifier(name), "to": sql.Identifier(to)}
         with _admin(self.cluster) as conn:
             try:
@@ -147,14 +147,14 @@ class Server:
             _ensure_running(self.cluster)
 
     def revive(self) -> None:
-        """Start the server if nobody else has started it meanwhile."""
+        """Start the server if no other process has started it meanwhile."""
         with _locked(self.cluster.data_dir):
             _ensure_running(self.cluster)
 
     def stop(self, *, force: bool = False) -> None:
-        """Give up this process's share; the last one out stops the server.
+        """Give up this process's share; the last process to do so stops the server.
 
-        A server that was started with `keep` stays; `force` stops it under whoever is left.
+        A server that was started with `keep` stays; `force` stops it even if others use it.
         """
         atexit.unregister(self.stop)
         if self._users.closed or os.getpid() != self._pid:
@@ -176,9 +176,10 @@ class Server:
 
 
 def start(data_dir: str | Path, *, keep: bool = False, binaries: Path | None = None) -> Server:
-    """Run the embedded server of a folder, or attach to it when it runs.
+    """Start the embedded server of a folder, or attach to it when it runs.
 
-    With `keep` it goes on when everybody has left. `binaries` are those of another PostgreSQL.
+    With `keep` it runs on when the last process has left. `binaries` is the folder of another
+    PostgreSQL.
     """
     folder = clusters.usable_folder(Path(data_dir))
     with _locked(folder):
@@ -202,7 +203,7 @@ def start(data_dir: str | Path, *, keep: bool = False, binaries: Path | None = N
 
 
 def attach(data_dir: str | Path) -> Server:
-    """Attach to the running server of a folder; an error when none runs."""
+    """Attach to the running server of a folder; raise EmbeddedError when none runs."""
     folder = Path(data_dir).expanduser().resolve()
     if (folder / "postgres" / "postmaster.pid").exists():
         server = start(folder)
@@ -217,7 +218,7 @@ def attach(data_dir: str | Path) -> Server:
 
 
 def _ensure_running(cluster: Cluster) -> bool:
-    """Have a server that accepts connections. True: it was started, False: it was running."""
+    """Start the server unless it runs, and wait for it. Returns whether it was started."""
     give_up = time.monotonic() + LEFTOVER_SECONDS
     while True:
         if (cluster.answers() or cluster.pid() is not None) and _comes_up(cluster):
@@ -238,7 +239,7 @@ def _ensure_running(cluster: Cluster) -> bool:
 
 
 def _comes_up(cluster: Cluster) -> bool:
-    """Wait for a living server to accept connections. False: it ended instead."""
+    """Wait for a running server to accept connections. False means that it ended instead."""
     give_up = time.monotonic() + clusters.START_SECONDS
     last_sign = time.monotonic()
     while True:
@@ -269,7 +270,7 @@ def _comes_up(cluster: Cluster) -> bool:
 
 
 def _prepare(cluster: Cluster) -> None:
-    """Make what the server needs: roles and the database. Nothing to do but the first time."""
+    """Create the roles and the database that the server needs; later calls find them."""
     with _admin(cluster) as conn:
         conn.execute(statement("ostinato._core.db", "sql/roles.sql", "create_roles"))
         if not _exists(conn, DATABASE):
@@ -316,7 +317,7 @@ def _url(cluster: Cluster, role: str, database: str) -> str:
     if folder is None:
         raise EmbeddedError(
             f"The server in {cluster.data_dir} is not running.",
-            hint="Start it again; a crash leaves nothing to mend.",
+            hint="Start it again; it recovers from a crash by itself.",
             folder=str(cluster.data_dir),
         )
     return f"postgresql://{role}@/{quote(database, safe='')}?host={quote(str(folder), safe='')}"

@@ -1,8 +1,8 @@
-"""A watch over one round trip: it ends in time, and a commit that was not replicated is noticed.
+"""Guards one round trip: it ends in time, and a commit that was not replicated is noticed.
 
 A frozen server keeps its kernel answering, so neither keepalives nor `tcp_user_timeout` notice
 it, and server-side timeouts cannot fire. Only a timeout in the client does. When it expires the
-socket is shut down: whoever waits on it gets an error at once. Nothing is sent to the server,
+socket is shut down: a caller that waits on it gets an error at once. Nothing is sent to the server,
 because cancelling a COMMIT that waits for a standby makes it report success.
 """
 
@@ -24,8 +24,8 @@ CALL_SECONDS = 10.0
 LATE_SECONDS = 0.25
 SECOND_CHANCE_SECONDS = 1.0
 
-# Raised by the server, as a mere warning, when somebody cancels the wait for a standby. Found by
-# the function that raises it, because the text depends on the server's language.
+# The server raises it, as a mere warning, when the wait for a standby is cancelled. We know it by
+# the C function that raises it, because the text depends on the server's language.
 UNREPLICATED = "SyncRepWaitForLSN"
 
 
@@ -119,10 +119,10 @@ class ThreadGuard(_Seen):
 
 
 def is_open(conn: BaseConnection[Any]) -> bool:
-    """Whether an idle connection still stands, as far as this side knows. Costs no round trip.
+    """Whether an idle connection is still open, as far as this side knows. Costs no round trip.
 
-    Asked before something is sent, so that a server that went away earlier is told apart from
-    one that went away in the middle of a commit.
+    Called before something is sent, to distinguish a server that went away earlier from one
+    that went away in the middle of a commit.
     """
     poll = select.poll()
     try:

@@ -5,17 +5,17 @@ first process on a host (it holds a lock on a file) listens and passes each ring
 others, or keeps it, in turn; they are connected to its Unix socket. When it dies the kernel frees
 the lock, and one of the others takes its place.
 
-Processes take turns among their like. Those that run other kinds are of another sort, and one of
-each sort is rung: a ring says which queue has work, not who of them can do it.
+Processes that run the same kinds are of one sort and take turns. One process of each sort is rung,
+because a ring names the queue that has work, not the kinds of its jobs.
 
 Messages are lines of JSON, [what, value]:
 
-    to the listener      ["names", [queue, …] or null]   whom to ring for what; null: everything
-                         ["sort", text]                  who can do the same; one of each is rung
-                         ["waiting", true or false]      busy processes are rung only when all are
-    from the listener    ["ring", queue]                 "" means: something may have been missed
+    to the listener      ["names", [queue, …] or null]   the queues of a process; null: all
+                         ["sort", text]                  its sort; one process of each is rung
+                         ["waiting", true or false]      whether it is idle; busy ones come last
+    from the listener    ["ring", queue]                 "" means that rings may be missing
 
-Nothing here is needed for correctness: a ring that is lost is a late poll. Used by one thread.
+Correctness does not depend on it: after a lost ring a job waits for the poll. Used by one thread.
 """
 
 import contextlib
@@ -43,7 +43,7 @@ LONGEST_LINE = 65_536
 
 @dataclass(slots=True, eq=False)
 class Member:
-    """A process that may be rung; the one without a socket is this one."""
+    """A process that can be rung; the member without a socket is this process."""
 
     sock: socket.socket | None
     names: frozenset[str] | None
@@ -59,7 +59,7 @@ class Member:
             self.sock.sendall(json.dumps([what, value]).encode() + b"\n")
 
     def receive(self) -> list[tuple[str, object]]:
-        """The messages that arrived; OSError when the other side is gone or talks nonsense."""
+        """The messages that arrived; OSError when the other side is gone or sent garbage."""
         assert self.sock is not None  # noqa: S101 - only sockets are read
         data = self.sock.recv(LONGEST_LINE)
         if not data:
@@ -104,17 +104,17 @@ class HostBell:
 
     @property
     def alone(self) -> bool:
-        """Whether it has no place yet: it neither listens nor is it connected to who does."""
+        """Whether it neither listens nor is connected to the process that does."""
         return self._server is None and self._leader is None
 
     def filenos(self) -> list[int]:
-        """What to wait on; pass what became readable to `handle`."""
+        """The sockets to wait on; pass the readable ones to `handle`."""
         sockets = [self._server, *(member.sock for member in self._members)]
         sockets.append(self._leader.sock if self._leader else None)
         return [sock.fileno() for sock in sockets if sock is not None]
 
     def tend(self) -> list[str]:
-        """Find a place if there is none. Returns the rings for this process."""
+        """Listen, or connect to the listener, if alone. Returns the rings for this process."""
         if not self.alone or not (self._try_to_lead() or self._try_to_follow()):
             return []
         return [POLL_NOW]
@@ -133,7 +133,7 @@ class HostBell:
         return []
 
     def ring(self, name: str) -> bool:
-        """Wake one process of each sort for this name. True: it is this one's turn."""
+        """Wake one process of each sort for this queue; returns whether this process is one."""
         fit = [m for m in self._members if m.wants(name)]
         rung: set[str] = set()
         mine = False

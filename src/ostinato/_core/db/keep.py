@@ -1,7 +1,7 @@
-"""One connection of a pool, kept by a loop that uses it all the time.
+"""Keeps one connection of a pool for a loop that uses it all the time.
 
-Borrowing and giving back for every call costs more than many a call. The connection is given back,
-and another one borrowed next time, whenever something goes wrong on it.
+Borrowing and returning a connection costs more than many calls do. After an error on the
+connection it is returned, and the next call borrows another one.
 """
 
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""A thread with a connection of its own that beats, and hears the doorbell in between.
+"""A thread with a connection of its own that sends heartbeats and listens to the doorbell.
 
 It knows nothing of jobs: every `beat_seconds` it calls `beat(conn)`, and for every notification it
 calls `on_ring(payload)`. It has its own OS thread so that a program that blocks its event loop
@@ -65,7 +65,7 @@ class Listener:
         self._on_idle = on_idle
         """Called about once a second, whatever happens to the database."""
         self._listening = listening
-        """False: no LISTEN, the caller polls."""
+        """False means no LISTEN: the caller polls."""
         self._channel = channel
         self._bell = self._join_host(url, names, sort) if listening and shared else None
         self._stopping = False
@@ -89,7 +89,7 @@ class Listener:
             self._thread.join(timeout=2 * CALL_SECONDS)
 
     def set_waiting(self, waiting: bool) -> None:  # noqa: FBT001 - a state, not a mode
-        """Say whether this process could take work now: busy ones are rung last. Any thread."""
+        """Set whether this process is idle: busy ones are rung last. Safe from any thread."""
         if waiting != self._waiting:
             self._waiting = waiting
             self._rouse()
@@ -149,12 +149,12 @@ class Listener:
             if conn.closed or isinstance(error, OSError):
                 raise psycopg.OperationalError(f"no beat: {error}") from error
             log.warning("beat_failed", error=str(error))
-        except Exception:  # whatever it is, the next beat may succeed, and a dead heart beats never
+        except Exception:  # the next beat may succeed; a thread that ended never beats
             log.exception("beat_failed")
         self._hear(conn)
 
     def _wait(self, seconds: float, conn: psycopg.Connection[Any] | None = None) -> None:
-        """Wait for something to happen, a second at most; deal with it."""
+        """Wait for a notification or a message, a second at most, and handle it."""
         bell = self._bell
         if bell is not None:
             bell.set_waiting(self._waiting)

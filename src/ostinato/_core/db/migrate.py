@@ -1,7 +1,7 @@
 """Migrations: tables go forward only, functions are replaced, and workers keep running meanwhile.
 
-Each step of the tables is its own transaction, and waits 300 ms at most for a lock: whoever
-queues behind it, a claim for example, never waits longer. It then steps back and tries again.
+Each migration of the tables is its own transaction and waits 300 ms at most for a lock, so a claim
+that queues behind it never waits longer. It then rolls back and tries again.
 The code of a component is replaced in one transaction when its checksum has changed. All of it
 happens under one transaction-level advisory lock, so any number of migrators may start at once.
 """
@@ -48,7 +48,7 @@ WAIT_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class ComponentStatus:
-    """How far a component has come in a database."""
+    """The migrations of a component: what a database has, and what is pending."""
 
     name: str
     applied: list[Applied]
@@ -61,7 +61,7 @@ class ComponentStatus:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """How far a database has come."""
+    """The migrations of a database: what it has, and what is pending."""
 
     components: list[ComponentStatus]
     contract: tuple[int, int] | None
@@ -215,7 +215,7 @@ async def _as_owner(conn: AsyncConnection[Any]) -> AsyncIterator[None]:
 async def _patiently(
     conn: AsyncConnection[Any], give_up: float, what: str, work: Callable[[], Awaitable[None]]
 ) -> None:
-    """Do it; step back and try again while somebody else holds a lock that it needs."""
+    """Run `work`, and retry it while another session holds a lock that it needs."""
     while True:
         try:
             return await work()

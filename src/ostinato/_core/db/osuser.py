@@ -1,9 +1,9 @@
 """The operating-system user that the embedded server runs as.
 
 PostgreSQL refuses to run as root. When we are root (a container, mostly) the server runs as
-another user, and that user needs to get at its folder and at the binaries. It is let through one
-folder at a time with an access control list that names it, because opening a folder such as
-/root to everybody would be too high a price for a database.
+another user, and that user needs access to its folder and to the binaries. An access control list
+on each folder of the path lets this one user through, because opening a folder such as /root to
+everybody would be too much.
 """
 
 import errno
@@ -99,7 +99,7 @@ def _made_for_the_purpose() -> OsUser:
         if made := _by_name(PREFERRED):
             return made
         # No home, no shell, no password: nobody logs in as this user. It fails while another
-        # process holds the lock of /etc/passwd, perhaps to add the same user.
+        # process holds the lock of /etc/passwd, perhaps because it adds the same user.
         subprocess.run(  # noqa: S603 - found on the PATH of root, with fixed arguments
             [
                 str(useradd),

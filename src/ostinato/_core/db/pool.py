@@ -1,8 +1,8 @@
-"""Connections with sane defaults, a pool of them, and transactions whose end is known.
+"""Connections with safe defaults, a pool of them, and transactions whose outcome is reported.
 
 The defaults notice a dead server in seconds instead of hours (`connect_timeout`, keepalives,
-`tcp_user_timeout`); whatever the URL itself sets, wins. A frozen server is noticed by the
-application timeout around every round trip (`guard.py`).
+`tcp_user_timeout`); what the URL sets takes precedence. The application timeout around every round
+trip (`guard.py`) notices a frozen server.
 """
 
 import asyncio
@@ -11,8 +11,8 @@ import logging
 import random
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, Self, TypeVar
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from typing import Any, Protocol, Self, TypeVar
 
 import psycopg
 from psycopg import AsyncConnection, AsyncCursor
@@ -33,8 +33,11 @@ from ostinato._core.db.sqlstate import belongs_to_us, is_lost, is_transient, tra
 
 __all__ = [
     "Connection",
+    "Lender",
     "Pool",
+    "Target",
     "connect",
+    "connection_of",
     "conninfo",
     "retrying",
     "transaction",
@@ -52,9 +55,9 @@ DEFAULTS: dict[str, Any] = {
     "keepalives_interval": 2,
     "keepalives_count": 3,
 }
-IDLE_SECONDS = 5.0  # a connection that rested longer is asked whether it is still there
+IDLE_SECONDS = 5.0  # a connection that was idle for longer is checked before it is used
 PING_SECONDS = 3.0
-# The pool doubles its pauses without bound. It is told to give up early instead, and asked again.
+# The pool doubles its pauses without bound. We let it give up early instead, and reconnect it.
 RECONNECT_SECONDS = 2.5
 
 
@@ -67,11 +70,27 @@ class Connection(AsyncConnection[TupleRow]):
     def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401 - as psycopg
         super().__init__(*args, **options)
         self.spare_cursors: list[AsyncCursor[Any]] = []
-        """At most one, for the next call: see `call`."""
+        """At most one cursor, kept for the next call: see `call`."""
+
+
+class Lender(Protocol):
+    """Something that lends connections: a `Client`, a tenant's client, or a pool."""
+
+    def connection(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
+        """A connection on which each call is committed at once."""
+
+
+Target = Lender | AsyncConnection[Any]
+"""Where a verb writes: a connection, in its transaction, or a lender of one for this call."""
+
+
+def connection_of(to: Target) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
+    """The connection itself, or one that is lent."""
+    return nullcontext(to) if isinstance(to, AsyncConnection) else to.connection()
 
 
 def conninfo(url: str, role: str = "client") -> str:
-    """The connection string for a URL: our defaults where it says nothing."""
+    """The connection string for a URL, with our defaults for what it does not set."""
     try:
         given = conninfo_to_dict(url)
     except psycopg.ProgrammingError as error:
@@ -88,7 +107,7 @@ def conninfo(url: str, role: str = "client") -> str:
 async def connect(
     url: str, *, role: str = "client", pooled: bool = False, autocommit: bool = True
 ) -> Connection:
-    """Open one connection. `pooled`: a transaction pooler such as PgBouncer is in between."""
+    """Open one connection. `pooled` means through a transaction pooler such as PgBouncer."""
     with translated():
         return await Connection.connect(
             conninfo(url, role), autocommit=autocommit, **_session(pooled=pooled)
@@ -108,7 +127,7 @@ class Pool:
         max_size: int = 10,
         seconds: float = CALL_SECONDS,
     ) -> None:
-        # The pool reports every failed attempt; here an outage is said once, and its end.
+        # The pool logs every failed attempt; we log only the beginning and the end of an outage.
         logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
         self.url = url
         self.seconds = seconds
@@ -135,7 +154,7 @@ class Pool:
         )
 
     async def open(self) -> Self:
-        """Start connecting. Returns at once: an unreachable database is reported by the use."""
+        """Start connecting. Returns at once: an unreachable database is reported on first use."""
         await self._pool.open()
         return self
 
@@ -160,7 +179,7 @@ class Pool:
         return await self._spare() or await self._take(seconds)
 
     async def _spare(self) -> Connection | None:
-        """A connection that was given back just now: the way through the pool costs more."""
+        """A connection that was returned just now, if any: cheaper than going through the pool."""
         while self._spares:
             conn = self._spares.pop()
             try:
@@ -172,7 +191,7 @@ class Pool:
         return None
 
     async def give_back(self, conn: Connection) -> None:
-        """Take a connection back that was lent."""
+        """Take back a connection that was lent."""
         idle = conn.pgconn.transaction_status == TransactionStatus.IDLE
         if idle and not self._waiting and len(self._spares) < self._most_spares:
             await self._rest(conn)
@@ -219,7 +238,7 @@ class Pool:
         conn.rested_since = time.monotonic()
 
     def _last_good_first(self) -> str:
-        """The host that answered last goes first: a dead one costs a timeout per connection."""
+        """Put the host that answered last first: a dead one costs a timeout per connection."""
         given = conninfo_to_dict(self._conninfo)
         hosts = _hosts(given)
         if self._last_good not in hosts:
@@ -230,7 +249,7 @@ class Pool:
 
 
 class Loan(AbstractAsyncContextManager[Connection]):
-    """A connection for the length of a block. A class, because single calls are all overhead."""
+    """Lends a connection for a block. A class: a generator would cost a single call more."""
 
     __slots__ = ("_conn", "_pool", "_seconds")
 
@@ -262,7 +281,7 @@ async def transaction(
             yield conn
         return
     if source.pgconn.transaction_status == TransactionStatus.INTRANS:
-        async with source.transaction():  # a savepoint: what is outside decides
+        async with source.transaction():  # a savepoint: the outer transaction decides
             yield source
         return
     block = source.transaction()
@@ -275,7 +294,7 @@ async def transaction(
             handled = await block.__aexit__(type(error), error, error.__traceback__)
         if isinstance(error, psycopg.Error) and belongs_to_us(error):
             raise translate(error) from error
-        if not handled:  # psycopg.Rollback ends the block, and that is all
+        if not handled:  # psycopg.Rollback only ends the block
             raise
     else:
         await _commit(source, block, seconds)
@@ -314,10 +333,10 @@ async def retrying(
     cap_seconds: float = 1.0,
     rng: random.Random | None = None,
 ) -> T:
-    """Run a whole transaction, again if another one was in its way.
+    """Run a whole transaction, and retry it if it conflicted with another one.
 
-    Serialization failures, deadlocks, locks that were not to be had in time and functions that a
-    migration just replaced are tried again after a random pause that grows. Nothing else is.
+    Serialization failures, deadlocks, lock timeouts and functions that a migration has just
+    replaced are retried after a random pause that grows. Nothing else is.
     """
     rng = rng or random.Random()  # noqa: S311 - spreads attempts, guards nothing
     for attempt in range(1, attempts + 1):
@@ -331,7 +350,7 @@ async def retrying(
 
 
 def _session(*, pooled: bool) -> dict[str, Any]:
-    # A prepared statement lives on a server connection that the pooler gives to somebody else.
+    # A prepared statement lives on a server connection, which the pooler gives to another client.
     return {"prepare_threshold": None} if pooled else {}
 
 

@@ -31,7 +31,7 @@ CODE = 0  # the version under which the code of a component is recorded
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """One line of the record: a step of the tables, or the code of a component."""
+    """One row of the record: a migration of the tables, or the code of a component."""
 
     component: str
     version: int
@@ -42,14 +42,14 @@ class Applied:
 
 
 async def is_there(conn: AsyncConnection[Any]) -> bool:
-    """Whether the database has a record at all."""
+    """Whether the database has a record of migrations at all."""
     with translated():
         row = await (await conn.execute(sql_of("is_bootstrapped"))).fetchone()
     return bool(row and row[0])
 
 
 async def read(conn: AsyncConnection[Any], component: str) -> dict[int, Applied]:
-    """What was applied of a component, by version; nothing when there is no record yet."""
+    """The applied migrations of a component, by version; empty when there is no record yet."""
     if not await is_there(conn):
         return {}
     with translated():
@@ -59,13 +59,13 @@ async def read(conn: AsyncConnection[Any], component: str) -> dict[int, Applied]
 
 
 async def note(conn: AsyncConnection[Any], component: Component, step: Migration) -> None:
-    """Write down that a step of the tables was applied."""
+    """Record that a migration of the tables was applied."""
     values = {"version": step.version, "name": step.name, "checksum": step.checksum}
     await conn.execute(sql_of("record"), {"component": component.name, "objects": [], **values})
 
 
 async def note_code(conn: AsyncConnection[Any], component: Component, objects: list[str]) -> None:
-    """Write down that the code of a component is in place, and what it consists of."""
+    """Record the installed code of a component, and the objects that it consists of."""
     values = {"version": CODE, "name": "code", "checksum": component.checksum}
     await conn.execute(
         sql_of("record"), {"component": component.name, "objects": objects, **values}
@@ -73,7 +73,7 @@ async def note_code(conn: AsyncConnection[Any], component: Component, objects: l
 
 
 def check(component: Component, record: dict[int, Applied]) -> None:
-    """Refuse to go on when what was applied is not what this release would have applied."""
+    """Raise an error when the applied migrations are not those of this release."""
     steps = {step.version: step for step in component.tables}
     for version, was in record.items():
         step = steps.get(version)

@@ -1,4 +1,4 @@
-"""The three roles and the two schemas that everything else stands on.
+"""The three roles and the two schemas that everything else needs.
 
     ostinato_owner    owns the schema and migrates it
     ostinato_worker   runs jobs of all tenants, and may act as one of them
@@ -25,9 +25,9 @@ FILE = ("ostinato._core.db", "sql/roles.sql")
 
 
 async def ensure_roles(conn: AsyncConnection[Any]) -> None:
-    """Have the roles and schemas, making what is missing if the connected role may.
+    """Create the roles and schemas that are missing, if the connected role may.
 
-    When everything is there nothing is done, so any role that may migrate can call it.
+    When none is missing this does nothing, so any role that may migrate can call it.
     """
     if not await role_problems(conn, to_migrate=True):
         return
@@ -46,7 +46,7 @@ async def _make(conn: AsyncConnection[Any]) -> None:
                 for block in ("lock", "create_roles", "create_schemas"):
                     await conn.execute(statement(*FILE, block))
         except (psycopg.errors.InternalError_, psycopg.errors.UniqueViolation):
-            # Roles are shared by all databases of a server, and somebody is busy in another one.
+            # Roles are shared by all databases of a server; a migrator of another one is at work.
             if last_time:
                 raise
             await asyncio.sleep(random.uniform(0, 0.1))  # noqa: S311 - spreads attempts
@@ -55,7 +55,7 @@ async def _make(conn: AsyncConnection[Any]) -> None:
 
 
 async def ensure_schemas(conn: AsyncConnection[Any], names: Sequence[str]) -> None:
-    """Have the schemas of an application, making those that are missing."""
+    """Create the schemas of an application that are missing."""
     with translated():
         cursor = await conn.execute(statement(*FILE, "missing_schemas"), {"names": list(names)})
         missing = [name for (name,) in await cursor.fetchall()]
@@ -76,7 +76,7 @@ async def ensure_schemas(conn: AsyncConnection[Any], names: Sequence[str]) -> No
 async def role_problems(conn: AsyncConnection[Any], *, to_migrate: bool = False) -> list[str]:
     """What is wrong with the roles and schemas, one sentence each.
 
-    `to_migrate` asks in addition whether the connected role can act as the owner.
+    `to_migrate` also checks that the connected role can act as the owner.
     """
     with translated():
         rows = await (await conn.execute(statement(*FILE, "inspect"))).fetchall()

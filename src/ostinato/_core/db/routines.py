@@ -1,8 +1,8 @@
 """Replaces the functions and views of a component, inside the caller's transaction.
 
 A function is replaced in place, so that it keeps its identity: a caller that planned its call a
-moment ago still finds it. Dropped are only the functions that the component no longer has, and
-those that now return something else or name their parameters otherwise.
+moment ago still finds it. Only functions that the component no longer has are dropped, and those
+whose return type or parameter names changed.
 """
 
 from typing import Any
@@ -18,19 +18,19 @@ __all__ = ["replace_code"]
 
 FUNCTION, VIEW = "function ", "view "
 
-# By identity (name and argument types): a mark that changes when the function is written.
+# Maps an identity (name and argument types) to a mark that changes when the function is replaced.
 Routines = dict[str, str]
 
 
 async def replace_code(
     conn: AsyncConnection[Any], component: Component, old: list[str]
 ) -> list[str]:
-    """Put the component's code in the place of the `old` objects; returns the new ones."""
+    """Replace the `old` objects by the component's code; returns the new objects."""
     await _drop_views(conn, [name.removeprefix(VIEW) for name in old if name.startswith(VIEW)])
     before = await _routines(conn, component)
     try:
         async with conn.transaction():
-            await conn.execute(component.script())  # at once: half the time
+            await conn.execute(component.script())  # sent as one script: takes half the time
     except psycopg.Error:
         for text in component.statements():
             await _replace(conn, component, text, before)
@@ -53,8 +53,8 @@ async def _replace(
         async with conn.transaction():
             await conn.execute(text)
     except psycopg.errors.InvalidFunctionDefinition:
-        # It has another shape now: make way for it. One of the same name that was already made
-        # in this transaction stays.
+        # Its return type or parameter names changed: drop it first. An overload that was already
+        # created in this transaction stays.
         for identity, state in (await _routines(conn, component)).items():
             if identity.startswith(f"{name}(") and before.get(identity) == state:
                 await _drop(conn, identity)
@@ -88,7 +88,7 @@ async def _make_views(conn: AsyncConnection[Any], component: Component) -> list[
 
 
 async def _check_bodies(conn: AsyncConnection[Any], component: Component) -> None:
-    # Made once more, with a look at the bodies: only now is everything there that they call.
+    # Create them again, with bodies checked: only now does everything exist that they call.
     await conn.execute(sql_of("check_bodies"))
     for text in component.statements():
         await run(conn, text, function_name(text) or "functions")

@@ -1,7 +1,7 @@
 """The settings that the embedded server runs with, derived from the machine.
 
 Durability is never traded: fsync, full_page_writes and synchronous_commit keep their defaults.
-Whoever needs another value sets it with ALTER SYSTEM, which wins over this file.
+Set another value with ALTER SYSTEM, which takes precedence over this file.
 """
 
 import os
@@ -23,7 +23,7 @@ MB = 2**20
 
 
 def ident(server_user: str) -> str:
-    """Who may log in: the user that started the server, and the one that it runs as."""
+    """The map of users that may log in: the one that started the server, and its own."""
     users = dict.fromkeys((myself().name, server_user))
     lines = [f'ostinato "{user}" {role}' for user in users for role in ROLES]
     return "\n".join(["# Written by Ostinato at every start.", *lines, ""])
@@ -58,7 +58,7 @@ def settings(major: int, socket_dir: Path, lz4: bool) -> str:  # noqa: FBT001 - 
         "log_timezone": "UTC",
         "cluster_name": "ostinato",
         "log_checkpoints": "off",
-        # The log holds no statement and no value of a row: those may be somebody's data.
+        # The log holds no statement and no value of a row: those may be personal data.
         "log_error_verbosity": "terse",
         "log_min_error_statement": "panic",
         "log_line_prefix": "%m [%p] %q%u@%d ",

@@ -17,7 +17,7 @@ __all__ = ["Block", "blocks", "read", "split", "statement"]
 
 NAME = re.compile(r"^-- name: (\w+)[ \t]*$", re.MULTILINE)
 
-# What may hide a semicolon: quoted names, strings, comments, dollar-quoted bodies.
+# Text in which a semicolon ends nothing: quoted names, strings, comments, dollar-quoted bodies.
 TOKEN = re.compile(
     r"""
       "(?:[^"]|"")*"

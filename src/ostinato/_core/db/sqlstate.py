@@ -1,8 +1,8 @@
-"""What an error of the driver means, as one of ours.
+"""Translates errors of the driver into errors of ours.
 
 The SQL functions raise our own errors by SQLSTATE (`OSxxx`), with the values as JSON in the detail
-and the remedy as the hint. Everything else is sorted by what the caller can do about it: try
-again, wait for the database, mend the set-up, or mend the input.
+and the remedy as the hint. Everything else is sorted by what the caller can do about it: retry,
+wait for the database, fix the set-up, or fix the input.
 """
 
 import json
@@ -35,7 +35,7 @@ TRANSIENT = {"40001", "40P01", "55P03"}
 # The function or result shape changed under a statement that was planned before.
 STALE_PLAN = {"0A000": "cached plan", "XX000": "cache lookup failed"}
 
-# The server is going, coming, full, or a standby. Beside class 08, the connection itself.
+# The server is stopping, starting, full, or a standby. Class 08 (the connection) belongs here too.
 UNAVAILABLE = {
     "25006": "the server is read-only (a standby, or a failover under way)",
     "25P03": "the transaction was idle for too long and the server ended it",
@@ -50,8 +50,8 @@ UNAVAILABLE = {
     "57P05": "the connection was idle for too long and the server ended it",
     "58030": "the server has an input or output error",
 }
-# After one of these during a commit nobody knows whether it took effect. A backend can be told
-# to die between writing the commit and answering, so its farewell proves nothing.
+# After one of these during a commit it is unknown whether it took effect. A backend can be
+# terminated between writing the commit and answering, so its last message proves nothing.
 LOST = {"57P01", "57P02", "58030"}
 
 NOT_MIGRATED = {"3F000", "42883", "42P01"}
@@ -74,12 +74,12 @@ def sqlstate_of(error: BaseException) -> str | None:
 
 
 def is_transient(error: BaseException) -> bool:
-    """Whether the same transaction, run again, may succeed: it was in another one's way."""
+    """Whether the same transaction, run again, may succeed: it conflicted with another one."""
     return sqlstate_of(error) in TRANSIENT or is_stale_plan(error)
 
 
 def is_stale_plan(error: BaseException) -> bool:
-    """Whether a migration replaced a function, or upkeep a partition, just under this statement."""
+    """Whether a migration replaced a function, or upkeep a partition, during this statement."""
     if isinstance(error, psycopg.errors.CheckViolation):
         # The bounds of a partition are the only rule without a name: the row was on its way into
         # the default partition when the right one was added.
@@ -89,7 +89,7 @@ def is_stale_plan(error: BaseException) -> bool:
 
 
 def is_lost(error: BaseException) -> bool:
-    """Whether the connection is gone without a word on what the last statement did."""
+    """Whether the connection was lost and the effect of the last statement is unknown."""
     if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
         return False
     state = error.sqlstate
@@ -99,7 +99,7 @@ def is_lost(error: BaseException) -> bool:
 def belongs_to_us(error: psycopg.Error) -> bool:
     """Whether an error raised inside a caller's transaction is ours to translate.
 
-    A broken rule of the caller's own tables is not: the caller knows best what it means.
+    A violated constraint of the caller's own tables is not: the caller knows what it means.
     """
     state = error.sqlstate
     ours = state in UNAVAILABLE or by_sqlstate(state) is not None
@@ -107,7 +107,7 @@ def belongs_to_us(error: psycopg.Error) -> bool:
 
 
 def translate(error: BaseException) -> OstinatoError:
-    """The error of ours that an error of the driver, the pool or the network means."""
+    """Return our error for an error of the driver, the pool or the network."""
     if isinstance(error, OstinatoError):
         return error
     if isinstance(error, PoolTimeout | TooManyRequests):
@@ -126,7 +126,7 @@ def translate(error: BaseException) -> OstinatoError:
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Turn what the driver, the pool or the network raises inside into errors of ours."""
+    """Translate what the driver, the pool or the network raises inside the block."""
     try:
         yield
     except (psycopg.Error, OSError) as error:  # a timeout and a pool's errors are among them

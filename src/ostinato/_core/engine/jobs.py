@@ -30,17 +30,19 @@ __all__ = [
     "hasten",
     "redrive",
     "retry",
+    "wake_after_commit",
 ]
 
 Connection = AsyncConnection[Any]
 State = Literal["scheduled", "ready", "running", "done", "cancelled", "dead"]
+"""Where a job is; its place is its state."""
 LIVE: tuple[State, ...] = ("scheduled", "ready", "running")
 
 ANY_QUEUE = "@any"
-"""Rung for a job whose queue only the database knows: its kind's. Everybody looks."""
+"""Rung for a job whose queue is that of its kind, known to the database only: all workers look."""
 
-# The queues that the transaction of this task has added to; whoever commits it rings their
-# doorbells.
+# The queues to which the transaction of this task has added jobs; the code that commits it rings
+# them.
 added_queues: ContextVar[set[str] | None] = ContextVar("added_queues", default=None)
 
 
@@ -50,9 +52,9 @@ class Unique:
 
     key: str
     policy: Literal["return", "refuse", "replace"] = "return"
-    """What a second one gets.
+    """What happens when a second job is added.
 
-    The id of the first, a `UniqueConflict`, or the first one's place while that one waits.
+    It returns the id of the first, raises `UniqueConflict`, or replaces the first while that waits.
     """
     states: tuple[State, ...] = LIVE
     """The states in which a job holds its key.
@@ -63,7 +65,7 @@ class Unique:
 
 @dataclass(frozen=True, slots=True)
 class NewJob:
-    """A job to be enqueued. None means: as the flow or the kind says, or the engine's default."""
+    """A job to be enqueued. None means the default of the flow, the kind or the engine."""
 
     kind: str
     args: str = "{}"
@@ -79,18 +81,18 @@ class NewJob:
 
 @dataclass(frozen=True, slots=True)
 class Redrive:
-    """What a redrive found and did."""
+    """The result of a redrive."""
 
     matching: int
     redriven: int
     conflicts: int
-    """Those whose unique key another job holds by now: they stay dead."""
+    """Dead letters whose unique key another job holds by now: they stay dead."""
 
 
 async def enqueue(conn: Connection, job: NewJob) -> int:
     """Add one job and return its id, or that of the job that holds its unique key."""
     check_time(job)
-    _note_queue(job.queue)
+    wake_after_commit(job.queue or ANY_QUEUE)
     tenant, correlation = flow.current()
     options: dict[str, Any] = {
         "queue": job.queue,
@@ -118,7 +120,7 @@ async def enqueue_many(conn: Connection, jobs: Sequence[NewJob]) -> list[int]:
         return []
     for job in jobs:
         check_time(job)
-        _note_queue(job.queue)
+        wake_after_commit(job.queue or ANY_QUEUE)
         if job.unique is not None and (job.unique.policy != "return" or job.unique.states != LIVE):
             raise InvalidInput(
                 f"job {job.kind} has a unique key with policy {job.unique.policy!r} and states "
@@ -152,7 +154,7 @@ async def check_open_kind(conn: Connection, kind: str) -> None:
 async def cancel(conn: Connection, job_id: int, reason: str = "cancelled by request") -> State:
     """Cancel a job and return the state it was in.
 
-    Waiting ones end at once, running ones are asked to.
+    A waiting job ends at once, a running one is asked to stop.
     """
     was: State = await call_value(conn, "cancel_job", job_id=job_id, reason=reason)
     return was
@@ -161,19 +163,17 @@ async def cancel(conn: Connection, job_id: int, reason: str = "cancelled by requ
 async def retry(conn: Connection, job_id: int) -> State:
     """Run a waiting, dead or cancelled job now and return the state it was in."""
     was: State = await call_value(conn, "retry_job", job_id=job_id)
-    _note_queue(None)
+    wake_after_commit(ANY_QUEUE)
     return was
 
 
 async def hasten(conn: Connection, job_ids: Sequence[int]) -> list[int]:
-    """Run those of the jobs now that wait for their time, and return their ids.
+    """Run the jobs now that are scheduled for later, and return their ids.
 
-    The others are left alone: what runs, is ready or has ended needs no haste.
+    Jobs that run, are ready or have ended do not change.
     """
     rows = await call(conn, "hasten_jobs", job_ids=list(job_ids))
-    added = added_queues.get()
-    if added is not None:
-        added.update(queue for _, queue in rows)
+    wake_after_commit(*(queue for _, queue in rows))
     return [job_id for job_id, _ in rows]
 
 
@@ -188,9 +188,9 @@ async def redrive(
     most: int | None = None,
     preview: bool = False,
 ) -> Redrive:
-    """Run the dead letters that match every given filter again, oldest first and at most `most`.
+    """Retry the dead letters that match every given filter, oldest first and at most `most`.
 
-    Preview only counts.
+    `preview` only counts them.
     """
     row = await call_one(
         conn,
@@ -205,7 +205,7 @@ async def redrive(
     )
     found = Redrive(*row)
     if found.redriven:
-        _note_queue(queue)
+        wake_after_commit(queue or ANY_QUEUE)
     return found
 
 
@@ -218,7 +218,7 @@ def _column(values: list[Any]) -> list[Any] | None:
 
 
 def _first(given: str | None, flowing: str | None) -> str | None:
-    """What the caller gave, else what the flow says."""
+    """The caller's value, or the value of the flow."""
     return flowing if given is None else given
 
 
@@ -232,8 +232,11 @@ def check_time(job: NewJob) -> None:
         )
 
 
-def _note_queue(queue: str | None) -> None:
-    """Have idle workers woken after the commit."""
-    queues = added_queues.get()
-    if queues is not None:
-        queues.add(queue or ANY_QUEUE)
+def wake_after_commit(*queues: str) -> None:
+    """Wake idle workers of these queues when the transaction of a `Client` has committed.
+
+    The verbs of this module do it; call it where an SQL function of your own adds jobs.
+    """
+    added = added_queues.get()
+    if added is not None:
+        added.update(queues)

@@ -50,7 +50,7 @@ RELAY = "@relay"
 
 @dataclass(frozen=True, slots=True)
 class NewEvent:
-    """An event to be told. None means: as the flow says; the time is the database's."""
+    """An event to be emitted. None means: as the flow says; the time is the database's."""
 
     type: str
     payload: str
@@ -98,13 +98,13 @@ class EventDetails(EventSummary):
 
 
 async def emit(conn: Connection, event: NewEvent) -> int:
-    """Tell one event in the transaction of the connection, and return its id."""
+    """Emit one event in the transaction of the connection, and return its id."""
     (told,) = await emit_many(conn, [event])
     return told
 
 
 async def emit_many(conn: Connection, events: Sequence[NewEvent]) -> list[int]:
-    """Tell many events in one statement, and return their ids in order."""
+    """Emit many events in one statement, and return their ids in order."""
     if not events:
         return []
     rows = await call(conn, "emit_events", **_columns(events))

@@ -11,7 +11,7 @@ connections of one client, and of one pooler behind it.
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, Protocol, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from psycopg import AsyncConnection
 
@@ -21,20 +21,16 @@ from ostinato._core.engine import jobs, tenants
 from ostinato._core.engine.jobs import NewJob
 from ostinato._core.runtime.handlers.kinds import MAX_ARGS_BYTES, Options, new_job
 
+if TYPE_CHECKING:
+    from ostinato._core.runtime.client import Client
+
 __all__ = ["TenantClient"]
-
-
-class Lender(Protocol):
-    """What lends transactions: a `Client`."""
-
-    def transaction(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
-        """A transaction that rings for the jobs that it added."""
 
 
 class TenantClient:
     """A client that acts as one tenant. Made by `Client.for_tenant`."""
 
-    def __init__(self, client: Lender, tenant_id: str, user_id: str | None = None) -> None:
+    def __init__(self, client: "Client", tenant_id: str, user_id: str | None = None) -> None:
         self.tenant_id = tenant_id
         self.user_id = user_id
         """Who acts for the tenant, if somebody: `app.current_user_id`."""

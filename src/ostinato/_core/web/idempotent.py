@@ -1,24 +1,40 @@
-"""The header `Idempotency-Key`, for any POST: the same request twice has one effect and one answer.
+"""Implements the header `Idempotency-Key`: a POST that is repeated has one effect and one answer.
 
     @router.post("/payments", needs=PAY, status_code=201, raises=IDEMPOTENT)
     async def pay(caller: Who, key: Key, body: Payment) -> Response:
         async with key.once(caller) as once:           # one transaction, as the tenant
             if once.is_new:
                 number = await payments.add(once.conn, body)
-                once.reply(201, Paid(number=number))   # stored with what was written
+                once.reply(201, Paid(number=number))   # stored with the writes
         return once.response()
 
 The first answer is stored in the transaction of the effect, so there is never one without the
-other. The same key again: that answer, byte by byte, with `Idempotency-Replayed: true`. While the
-first one is at it: 409 with Retry-After. For another request: a conflict that names the fields that
-differ. Without the header nothing is stored, and every request is new.
+other. The same request with the same key gets that answer, byte by byte, with
+`Idempotency-Replayed: true`; while the first one runs, it gets a 409 with Retry-After. Another
+request under the key gets a conflict that names the fields that differ. Without the header nothing
+is stored, and every request is new.
+
+A route that has to commit before it knows its answer, because it waits for a worker, takes two
+transactions:
+
+        async with key.begin(caller) as once:          # the key, and the writes under it
+            if once.is_new:
+                number = await payments.add(once.conn, body)
+        if once.is_new:
+            await settled(number)
+            async with once.finish(caller) as conn:    # the answer
+                once.reply(201, await payments.show(conn, number))
+        return once.response()
+
+Until it is answered the key is in flight, until its lease ends; then the next call takes over with
+`once.attempt` 2, and looks for what the first one made.
 """
 
 import json
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 from fastapi import Depends, Header, Request, Response
 from psycopg import AsyncConnection
@@ -26,31 +42,56 @@ from pydantic import BaseModel
 
 from ostinato._core.base.answers import Answer
 from ostinato._core.base.canonical import Declaration
-from ostinato._core.base.errors import IdempotencyConflict, RequestInFlight
+from ostinato._core.base.errors import IdempotencyConflict, LeaseLost, RequestInFlight
 from ostinato._core.engine import idempotency
+from ostinato._core.engine.idempotency import Differs, InFlight, New, Replay
 from ostinato._core.web.caller import Caller
 from ostinato._core.web.problems import Answered, problem
 
 __all__ = ["IDEMPOTENT", "IdempotencyKey", "Key", "OnceHere"]
 
 IDEMPOTENT = (IdempotencyConflict, RequestInFlight)
+"""The errors of a route with an `Idempotency-Key`: `@router.post(…, raises=IDEMPOTENT)`."""
 CONFLICT_STATUS = 422  # as the draft of the IETF says; a contract may say another
 REPLAYED = "Idempotency-Replayed"
 MAX_KEY = 200
 
+Refuse = Callable[[AsyncConnection[Any], InFlight | Differs], Awaitable[NoReturn]]
+"""Answers a key that is in flight or taken, with the error body of a contract."""
+
 
 @dataclass(slots=True)
 class OnceHere:
-    """A request in hand, in a transaction: new, or answered before."""
+    """A request in a transaction: new, or answered before."""
 
     conn: AsyncConnection[Any]
     answer: Answer | None = None
     replayed: bool = False
+    held: New | None = None
+    """The key, while this request holds it; None means answered before, or no key."""
 
     @property
     def is_new(self) -> bool:
-        """Whether it is ours to do."""
+        """Whether this request has to do the work."""
         return not self.replayed
+
+    @property
+    def attempt(self) -> int:
+        """More than 1 means that an earlier request did not answer: look at what it made."""
+        return 1 if self.held is None else self.held.attempt
+
+    @asynccontextmanager
+    async def finish(self, caller: Caller) -> AsyncIterator[AsyncConnection[Any]]:
+        """Open the transaction in which a request that `begin` left open is answered.
+
+        If another request took the key over meanwhile, its answer is stored and this one only sent.
+        """
+        async with caller.transaction() as conn:
+            yield conn
+            if self.held is not None:
+                with suppress(LeaseLost):
+                    async with conn.transaction():  # a savepoint: earlier writes stay
+                        await idempotency.finish(conn, self.held, self.answer)
 
     def reply(
         self,
@@ -58,7 +99,7 @@ class OnceHere:
         body: BaseModel | Mapping[str, object],
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        """Answer it; stored under the key, in this transaction."""
+        """Set the answer, which is stored under the key in this transaction."""
         text = (
             body.model_dump_json(by_alias=True)
             if isinstance(body, BaseModel)
@@ -76,7 +117,7 @@ class OnceHere:
 
 @dataclass(frozen=True, slots=True)
 class IdempotencyKey:
-    """The key of a request, if it has one, and what the request is recognised by."""
+    """The key of a request, if it has one, and the fields that identify the request."""
 
     value: str | None
     scope: str
@@ -90,8 +131,36 @@ class IdempotencyKey:
         declaration: Declaration | None = None,
         conflict_status: int = CONFLICT_STATUS,
         ttl_seconds: float = idempotency.TTL_SECONDS,
+        refuse: Refuse | None = None,
     ) -> AsyncIterator[OnceHere]:
-        """A transaction as the caller, in which the request is new or answered before."""
+        """Open a transaction as the caller, in which the request is new or answered before."""
+        async with self.begin(
+            caller,
+            declaration=declaration,
+            conflict_status=conflict_status,
+            ttl_seconds=ttl_seconds,
+            refuse=refuse,
+        ) as made:
+            yield made
+            if made.held is not None:
+                await idempotency.finish(made.conn, made.held, made.answer)
+
+    @asynccontextmanager
+    async def begin(
+        self,
+        caller: Caller,
+        *,
+        declaration: Declaration | None = None,
+        conflict_status: int = CONFLICT_STATUS,
+        lease_seconds: float = idempotency.LEASE_SECONDS,
+        ttl_seconds: float = idempotency.TTL_SECONDS,
+        refuse: Refuse | None = None,
+    ) -> AsyncIterator[OnceHere]:
+        """Open a transaction as the caller; the key stays held after it, until `once.finish`.
+
+        `refuse` raises the answer for a key that is in flight or belongs to another request, where
+        a contract fixes its body; by default the answer is a problem document.
+        """
         async with caller.transaction() as conn:
             if self.value is None:
                 yield OnceHere(conn)
@@ -102,20 +171,21 @@ class IdempotencyKey:
                 self.value,
                 self.payload,
                 declaration or Declaration(),
+                lease_seconds=lease_seconds,
                 ttl_seconds=ttl_seconds,
                 wait=False,
             )
             match decision:
-                case idempotency.Replay():
+                case Replay():
                     yield OnceHere(conn, decision.http(), replayed=True)
-                case idempotency.New():
-                    made = OnceHere(conn)
-                    yield made
-                    await idempotency.finish(conn, decision, made.answer)
-                case idempotency.Differs():
+                case New():
+                    yield OnceHere(conn, held=decision)
+                case _ if refuse is not None:
+                    await refuse(conn, decision)
+                case Differs():
                     refused = idempotency.refuse(decision)
                     raise Answered(problem(refused, status=conflict_status))
-                case _:
+                case InFlight():
                     raise idempotency.refuse(decision)
 
 
@@ -143,3 +213,4 @@ async def _key(
 
 
 Key = Annotated[IdempotencyKey, Depends(_key)]
+"""A parameter of a route: the idempotency key of the request."""

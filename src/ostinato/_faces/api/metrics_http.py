@@ -2,8 +2,8 @@
 
 from fastapi import Request, Response
 
-from ostinato._core.base import metrics
 from ostinato._core.base.errors import DatabaseUnavailable
+from ostinato._core.base.prometheus import render
 from ostinato._core.engine import observe
 from ostinato._core.runtime.observe import figures
 from ostinato._core.web.routes import Router
@@ -24,10 +24,10 @@ router = Router(tags=["operations"])
     responses={200: {"content": {MEDIA_TYPE: {"schema": {"type": "string"}}}}},
 )
 async def show_metrics(request: Request) -> Response:
-    """The page that Prometheus reads: no label holds what belongs to a tenant."""
+    """The page that Prometheus reads; no label names what belongs to a tenant."""
     parts = parts_of(request)
     async with parts.client.connection() as conn:
         engine = await observe.record(conn)
         theirs = await figures.ask(conn, parts.apps, parts.recorder)
-    page = metrics.render([engine, *theirs.recorders, parts.recorder], theirs.metrics)
+    page = render([engine, *theirs.recorders, parts.recorder], theirs.metrics)
     return Response(page, media_type=MEDIA_TYPE)

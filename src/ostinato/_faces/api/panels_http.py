@@ -1,4 +1,4 @@
-"""`/api/v1/engine/panels`: what the console shows of each application, as the tenant may see it."""
+"""`/api/v1/engine/panels`: the panels of each application, as the tenant may see them."""
 
 from typing import Annotated, Literal
 
@@ -24,7 +24,7 @@ AppName = Annotated[
         min_length=1,
         max_length=MAX_NAME,
         description="The name of an application.",
-        examples=["enrichment"],
+        examples=["billing"],
     ),
 ]
 
@@ -43,27 +43,27 @@ class TableView(View):
     type: Literal["table"] = "table"
     title: str = Field(examples=["Sources"])
     columns: list[str] = Field(examples=[["source", "state"]])
-    rows: list[list[Cell]] = Field(examples=[[["INPI_RNE", "ok"]]])
+    rows: list[list[Cell]] = Field(examples=[[["bank", "ok"]]])
 
 
 class PanelView(View):
-    """A panel: its title, and what is in it, from top to bottom."""
+    """A panel: its title and its blocks, from top to bottom."""
 
-    title: str = Field(examples=["Enrichment"])
+    title: str = Field(examples=["Billing"])
     blocks: list[Annotated[CountsView | TableView, Field(discriminator="type")]]
 
 
 class AppPanels(View):
     """The panels of an application."""
 
-    app: str = Field(examples=["enrichment"])
+    app: str = Field(examples=["billing"])
     panels: list[PanelView]
 
 
 class PanelApps(View):
     """The applications that have panels."""
 
-    items: list[str] = Field(examples=[["enrichment"]])
+    items: list[str] = Field(examples=[["billing"]])
 
 
 @router.get("/panels", needs=ENGINE_READ)
@@ -74,7 +74,7 @@ async def list_panels(request: Request) -> PanelApps:
 
 @router.get("/panels/{app}", needs=ENGINE_READ, raises=(NotFound,))
 async def show_panels(request: Request, caller: Who, app: AppName) -> AppPanels:
-    """The panels of one application, read as the tenant: what belongs to others is not in them."""
+    """The panels of one application, with the rows of the tenant only."""
     panels = panels_of(parts_of(request).apps, app)
     async with caller.transaction() as conn:
         read = [(each.title, await each.read(conn)) for each in panels]

@@ -1,4 +1,4 @@
-"""The API watches too: an alert that no worker is alive is for somebody else to raise."""
+"""The API evaluates alerts as workers do, because no worker can raise "no worker is alive"."""
 
 import asyncio
 import random
@@ -14,7 +14,7 @@ __all__ = ["watching"]
 
 @asynccontextmanager
 async def watching(parts: Parts) -> AsyncIterator[None]:
-    """Evaluate alerts while the block runs, if the parts say so."""
+    """Evaluate alerts while the block runs, if `parts.watches`."""
     if not parts.watches:
         yield
         return

@@ -1,15 +1,15 @@
 """The command `ostinato`: all commands in one place."""
 
 import sys
-from collections.abc import Sequence
-from importlib import import_module
-from importlib.util import find_spec
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from ostinato._faces.cli.frame.command import callback, command, group, own_version
+from ostinato._faces.cli.brought import bring
+from ostinato._faces.cli.frame.command import callback, group, own_version
 from ostinato._faces.cli.frame.document import to_json
 from ostinato._faces.cli.operate import (
     alerts,
@@ -29,11 +29,6 @@ from ostinato._faces.cli.operate import (
     workers,
 )
 from ostinato._faces.cli.serve import api, serve
-from ostinato.apps.capture import commands as capture
-from ostinato.apps.rounds import commands as rounds
-from ostinato.apps.watchfolder import commands as watch
-from ostinato.lab.demo import command as demo
-from ostinato.lab.sandbox import command as sandbox
 
 __all__ = ["app", "main"]
 
@@ -41,9 +36,28 @@ __all__ = ["app", "main"]
 class Root(TyperGroup):
     """The program. With --json even a command that makes no sense is answered in JSON."""
 
+    _given: Sequence[str] = ()
+    _is_whole = False
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401 - as Typer has it
+        """All commands, those that applications bring included."""
+        self._complete()
+        return super().list_commands(ctx)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401 - as Typer has it
+        """One command; applications are asked only for a name that the engine has not."""
+        if cmd_name not in self.commands:
+            self._complete()
+        return super().get_command(ctx, cmd_name)
+
+    def _complete(self) -> None:
+        if not self._is_whole:
+            self._is_whole = True
+            bring(self.commands, list(_apps_in(self._given)), json="--json" in self._given)
+
     def main(self, args: Sequence[str] | None = None, *more: Any, **options: Any) -> Any:  # noqa: ANN401
         """Run it; see `TyperGroup`."""
-        given = list(sys.argv[1:] if args is None else args)
+        self._given = given = list(sys.argv[1:] if args is None else args)
         if "--json" not in given or not options.get("standalone_mode", True):
             return super().main(given, *more, **options)
         try:
@@ -56,6 +70,15 @@ class Root(TyperGroup):
         except typer.Abort:
             code = 1
         sys.exit(code or 0)
+
+
+def _apps_in(given: Sequence[str]) -> Iterator[str]:
+    """The values of --app, wherever they stand: before or after the name of the command."""
+    for word, following in zip_longest(given, given[1:], fillvalue=""):
+        if word == "--app" and following:
+            yield following
+        elif word.startswith("--app="):
+            yield word.removeprefix("--app=")
 
 
 app = typer.Typer(
@@ -89,20 +112,15 @@ def ostinato(
 callback(app, ostinato)
 serve.register(app)
 api.register(app)
-sandbox.register(app)
-demo.register(app)
-watch.register(app)
 enqueue.register(app)
 _jobs = group(app, "jobs", "Look at jobs, and retry, cancel or redrive them.")
 jobs.register(_jobs)
 dead.register(_jobs)
-capture.register(group(app, "capture", "Verify and sign the audit log of captures, and make keys."))
 queues.register(group(app, "queues", "Look at queues, and pause, resume or limit them."))
 events.register(group(app, "events", "What happened, who was told, and what is buried."))
 alerts.register(group(app, "alerts", "What is watched, what is wrong now, and what to do."))
 keys.register(group(app, "keys", "Who may ask the API: make, list, rotate and revoke keys."))
 leases.register(group(app, "leases", "Look at leases, and take one away."))
-rounds.register(group(app, "rounds", "When the rounds of a group open."))
 schedules.register(group(app, "schedules", "What happens when: look at schedules, and write them."))
 webhooks.register(group(app, "webhooks", "Who is told of events by HTTP, and what became of it."))
 workers.register(app)
@@ -110,8 +128,6 @@ trail.register(app)
 metrics.register(app)
 doctor.register(app)
 db.register(group(app, "db", "The schema, and a way into the database."))
-if find_spec("ostinato.lab.torture.command") is not None:
-    command(app)(import_module("ostinato.lab.torture.command").torture)
 
 
 def main() -> None:

@@ -1,22 +1,38 @@
 """Captures: the same capture twice is one, another under its id is a conflict, all of it on record.
 
-A device sends what it captured as nine fields (M10); the content comes encrypted into an object
+A device sends what it captured as nine fields; the content comes encrypted into an object
 store. The intake answers at once, and behind it the content is checked and sealed.
 """
 
+from typing import TYPE_CHECKING
+
 from ostinato import App
+
+if TYPE_CHECKING:
+    from ostinato.apps.capture.service import acquire_lock_and_check_idempotence
 
 __all__ = ["APP", "acquire_lock_and_check_idempotence"]
 
 APP: App = App(
     "capture",
+    jobs="ostinato.apps.capture.jobs",
+    settings="ostinato.apps.capture.settings:CaptureSettings",
+    commands="ostinato.apps.capture.commands:register",
     http="ostinato.apps.capture.http:router",
     sql="ostinato.apps.capture.schema:COMPONENT",
     sandbox="ostinato.apps.capture.sandbox:CaptureWorld",
     demo="ostinato.apps.capture.demo:SCENARIO",
     doctor="ostinato.apps.capture.setup:CHECKUP",
+    machines=("ostinato.apps.capture.machine:CAPTURE",),
 )
 
-# At the end, because they declare what belongs to APP.
-from ostinato.apps.capture import jobs as _jobs  # noqa: E402, F401
-from ostinato.apps.capture.service import acquire_lock_and_check_idempotence  # noqa: E402
+
+if not TYPE_CHECKING:  # a type checker would take any name for one that is there
+
+    def __getattr__(name: str) -> object:
+        """The verb that the specification names here, imported when somebody asks for it."""
+        if name != "acquire_lock_and_check_idempotence":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from ostinato.apps.capture import service  # noqa: PLC0415 - not with every command
+
+        return service.acquire_lock_and_check_idempotence

@@ -13,7 +13,7 @@ from ostinato import tenants
 from ostinato.apps.capture.chain import Break, Entry, Follower, chain_of, moment
 from ostinato.apps.capture.heads import Head
 from ostinato.apps.capture.model import AuditEvent
-from ostinato.apps.capture.queries import Connection, Row, one, rows
+from ostinato.apps.capture.queries import QUERIES, Connection, Row
 from ostinato.errors import NotFound
 from ostinato.idempotency import canonical
 
@@ -55,14 +55,13 @@ async def append(
     **more: Told,
 ) -> Appended:
     """Append an entry to the chain of a user."""
-    found = await one(
+    found = await QUERIES.one(
         conn,
         "append_audit",
         user_id=user_id,
         event_type=event.value,
         payload=_payload(capture_id, tenant_id, more),
     )
-    assert found is not None  # noqa: S101 - the function returns a row or raises
     return Appended(**found)
 
 
@@ -76,7 +75,7 @@ async def append_many(
     **more: Told,
 ) -> list[Appended]:
     """Append an entry for each of some captures, in their order and in one statement."""
-    found = await rows(
+    found = await QUERIES.rows(
         conn,
         "append_audits",
         user_id=user_id,
@@ -90,7 +89,7 @@ async def events_of(
     conn: Connection, tenant_id: str, user_id: str, capture_id: str
 ) -> list[AuditEvent]:
     """What the log tells of a capture, in order."""
-    found = await rows(
+    found = await QUERIES.rows(
         conn, "events_of", tenant_id=tenant_id, user_id=user_id, capture_id=capture_id.lower()
     )
     return [AuditEvent(row["event_type"]) for row in found]
@@ -112,7 +111,7 @@ async def verify(
     no chain: nothing was verified then.
     """
     chain_id = None if user_id is None else chain_of(user_id)
-    found = await rows(conn, "chains", tenant_id=tenant_id, chain_id=chain_id)
+    found = await QUERIES.rows(conn, "chains", tenant_id=tenant_id, chain_id=chain_id)
     places: dict[tuple[str, str], list[Head]] = {
         (row["tenant_id"], row["chain_id"]): [] for row in found
     }
@@ -155,7 +154,7 @@ def _payload(capture_id: str, tenant_id: str, more: dict[str, Told]) -> str:
 
 
 async def _heads(conn: Connection, tenant_id: str, chain_id: str) -> list[dict[str, Any]]:
-    found = await rows(conn, "heads", tenant_id=tenant_id, chain_id=chain_id)
+    found = await QUERIES.rows(conn, "heads", tenant_id=tenant_id, chain_id=chain_id)
     names = ("tenant_id", "chain_id", "seq", "entry_hash", "public_key", "signature")
     return [
         {name: row[name] for name in names} | {"signed_at": moment(row["signed_at"])}
@@ -169,7 +168,7 @@ def _entry(row: Row) -> Entry:
 
 async def _follow(conn: Connection, follower: Follower) -> Break | None:
     while True:
-        page = await rows(
+        page = await QUERIES.rows(
             conn,
             "entries",
             tenant_id=follower.tenant_id,

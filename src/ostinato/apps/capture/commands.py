@@ -11,7 +11,7 @@ from psycopg import AsyncConnection
 from rich.text import Text
 
 from ostinato import commands
-from ostinato.commands import Cli, command
+from ostinato.commands import Cli, command, group
 from ostinato.database import transaction
 from ostinato.errors import InvalidInput, NotConfigured
 
@@ -162,7 +162,7 @@ def new_kek(
     from ostinato.apps.capture import keyring
     from ostinato.apps.capture.settings import CaptureSettings
 
-    path = Path(CaptureSettings.load(file=cli.config).keyring_file).expanduser()
+    path = Path(cli.settings.section(CaptureSettings).keyring_file).expanduser()
     try:
         keyring.add_key(path, name)
     except keyring.KeyringUnavailable as error:
@@ -172,8 +172,9 @@ def new_kek(
     cli.out.note(f"{path} has the key {name}")
 
 
-def register(app: typer.Typer) -> None:
+def register(root: typer.Typer) -> None:
     """Add the commands."""
+    app = group(root, "capture", "Verify and sign the audit log of captures, and make keys.")
     command(app, "verify-audit")(verify_audit)
     command(app, "sign-head")(sign_head)
     command(app, "new-signing-key")(new_signing_key)

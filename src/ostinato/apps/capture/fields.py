@@ -1,7 +1,8 @@
 """How the fields of a request are written: one way only, everything else is refused.
 
-M10 takes the fields as they are (the wrapped key of the seed's own test data has 13 bytes, which no
-wrapping gives); these rules stand in front of it, at the door.
+The decision (docs/specs/capture.md) takes the fields as they are: the wrapped key of the
+specification's own test data has 13 bytes, which no wrapping gives. These rules stand in front of
+it, at the door.
 """
 
 import base64

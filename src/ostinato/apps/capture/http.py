@@ -1,11 +1,13 @@
-"""Captures over HTTP (M9): `POST /documents/capture`, and what became of one.
+"""Captures over HTTP: `POST /documents/capture`, and what became of one.
 
 The capture's own id is the key of the request: the same capture again is answered 200 with what is
 there, a different one under the same id 409. So the header `Idempotency-Key` is not needed here.
 """
 
 import re
+from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from ipaddress import ip_address
 from typing import Annotated, Any, Self
 
@@ -47,29 +49,19 @@ def _fits(fault: str | None) -> None:
         raise PydanticCustomError("malformed", "{fault}", {"fault": fault})
 
 
-def _base64(text: str) -> str:
-    _fits(checks.base64_fault(text))
-    return text
+def _without(fault: Callable[[str], str | None]) -> AfterValidator:
+    """Refuse a text that has a fault, and say which."""
+
+    def check(text: str) -> str:
+        _fits(fault(text))
+        return text
+
+    return AfterValidator(check)
 
 
-def _nonce(text: str) -> str:
-    _fits(checks.base64_fault(text, checks.NONCE_BYTES))
-    return text
-
-
-def _tag(text: str) -> str:
-    _fits(checks.base64_fault(text, checks.TAG_BYTES))
-    return text
-
-
-def _name(text: str) -> str:
-    _fits(checks.text_fault(text))
-    return text
-
-
-def _object_key(text: str) -> str:
-    _fits(rules.object_key_fault(text))
-    return text
+_BASE64 = _without(checks.base64_fault)
+_NONCE = _without(partial(checks.base64_fault, length=checks.NONCE_BYTES))
+_TAG = _without(partial(checks.base64_fault, length=checks.TAG_BYTES))
 
 
 def _written(value: object) -> object:
@@ -106,13 +98,13 @@ class CaptureRequest(BaseModel):
         " content_hash, which is taken as well).",
         examples=["3a985da74fe225b2045c172d6bd390bd855f086e3e9d525b46bfe24511431532"],
     )
-    aes_gcm_nonce_b64: Annotated[str, AfterValidator(_nonce)] = Field(
+    aes_gcm_nonce_b64: Annotated[str, _NONCE] = Field(
         pattern=checks.BASE64, min_length=16, max_length=16, examples=["dGVzdG5vbmNlMTIz"]
     )
-    aes_gcm_tag_b64: Annotated[str, AfterValidator(_tag)] = Field(
+    aes_gcm_tag_b64: Annotated[str, _TAG] = Field(
         pattern=checks.BASE64, min_length=24, max_length=24, examples=["dGVzdHRhZzEyMzQ1Njc4OQ=="]
     )
-    dek_wrapped_b64: Annotated[str, AfterValidator(_base64)] = Field(
+    dek_wrapped_b64: Annotated[str, _BASE64] = Field(
         pattern=checks.BASE64,
         min_length=4,
         max_length=LONGEST_WRAPPED,
@@ -120,12 +112,12 @@ class CaptureRequest(BaseModel):
         " nonce, key, tag) or AES-KW (40 bytes).",
         examples=["ZGVrd3JhcHBlZGI2NA=="],
     )
-    kek_id: Annotated[str, AfterValidator(_name)] = Field(
+    kek_id: Annotated[str, _without(checks.text_fault)] = Field(
         min_length=1, max_length=checks.LONGEST_NAME, examples=["kek-2026-04-01"]
     )
     mime_type: str = Field(pattern=checks.MIME_TYPE, examples=["image/png"])
     size_bytes: int = Field(ge=0, le=checks.MOST_SIZE, examples=[524288])
-    upload_object_key: Annotated[str, AfterValidator(_object_key)] = Field(
+    upload_object_key: Annotated[str, _without(rules.object_key_fault)] = Field(
         min_length=1,
         max_length=rules.LONGEST_KEY_BYTES,
         examples=["captures/a1b2c3d4-e5f6-4a7b-8c9d-0e1f2a3b4c5d.enc"],
@@ -228,7 +220,7 @@ async def take_capture(caller: Who, request: Request, body: CaptureRequest) -> R
     202 when it is new, 200 when it came before: then with the id and the state that it has, and
     without looking at its OCR and its clock, for the first ones count.
     """
-    settings = CaptureSettings.load()
+    settings = caller.settings(CaptureSettings)
     try:
         taken = await service.receive(
             caller.transaction,

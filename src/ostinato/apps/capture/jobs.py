@@ -29,7 +29,7 @@ from ostinato.apps.capture import (
 from ostinato.apps.capture.keyring import Keyring, KeyringUnavailable
 from ostinato.apps.capture.model import Material, Reason, State
 from ostinato.apps.capture.objects import ObjectMissing, Objects, StoreUnavailable
-from ostinato.apps.capture.queries import Connection, Row, rows
+from ostinato.apps.capture.queries import QUERIES, Connection, Row
 from ostinato.apps.capture.settings import CaptureSettings
 from ostinato.errors import NotConfigured, NotFound, UniqueConflict
 from ostinato.jobs import enqueue
@@ -71,9 +71,8 @@ class _Unset:
 
 
 @asynccontextmanager
-async def world() -> AsyncIterator[World]:
-    """The keyring and the store that this process is set up with."""
-    settings = CaptureSettings.load()
+async def world(settings: CaptureSettings) -> AsyncIterator[World]:
+    """Open the keyring and the store that the settings name."""
     for trouble in await asyncio.to_thread(setup.troubles, settings):
         log.warning("capture_setup", problem=trouble.problem, hint=trouble.hint)
     ring: Keyring
@@ -92,7 +91,7 @@ async def world() -> AsyncIterator[World]:
 @APP.job(name=service.VERIFY, queue=service.QUEUE, retry=RETRY, timeout=CHECK_SECONDS)
 async def verify(ctx: Context, capture_event_id: str) -> Snooze | None:
     """Wait for the object, check it, and seal or reject the capture."""
-    here = await ctx.shared(world)
+    here = await ctx.shared(world, ctx.settings(CaptureSettings))
     async with ctx.fenced() as conn:
         material = await service.load_material(conn, ctx.job.tenant_id, capture_event_id)
         waited = await database.now(conn) - material.received_at
@@ -128,14 +127,14 @@ async def verify(ctx: Context, capture_event_id: str) -> Snooze | None:
 @APP.job(queue=service.QUEUE)
 async def reconcile(ctx: Context) -> dict[str, int]:
     """Look after captures that should be settled by now and whose job has come to its end."""
-    settings = CaptureSettings.load()
+    settings = ctx.settings(CaptureSettings)
     counted = {"alive": 0, "started": 0, "failed": 0}
     async with ctx.fenced() as conn:
         before = await database.now(conn) - timedelta(minutes=settings.reconcile_after_minutes)
     more = True
     while more and not ctx.stopping:
         async with ctx.fenced() as conn:
-            found = await rows(conn, "unsettled", before=before, most=PAGE)
+            found = await QUERIES.rows(conn, "unsettled", before=before, most=PAGE)
         for row in found:
             async with ctx.fenced() as conn:
                 counted[await _reconcile(conn, row, settings.reconcile_attempts)] += 1
@@ -151,7 +150,7 @@ async def sign_heads(ctx: Context) -> dict[str, int] | Snooze:
 
     Nothing happens without the setting `signing_key_file`.
     """
-    settings = CaptureSettings.load()
+    settings = ctx.settings(CaptureSettings)
     counted = {"signed": 0, "anchored": 0}
     if settings.signing_key_file is None:
         return counted
@@ -199,12 +198,12 @@ async def _reconcile(conn: Connection, row: Row, most: int) -> str:
             if row["attempts"] >= most:
                 raise Rollback
     except UniqueConflict:
-        await rows(conn, "note_reconciled", **named, started=0)
+        await QUERIES.run(conn, "note_reconciled", **named, started=0)
         return "alive"
     if row["attempts"] >= most:
         material = await service.load_material(conn, row["tenant_id"], row["capture_event_id"])
         if material.state in OPEN:
             await service.settle(conn, material, "fail", Reason.ABANDONED, by="capture.reconcile")
         return "failed"
-    await rows(conn, "note_reconciled", **named, started=1)
+    await QUERIES.run(conn, "note_reconciled", **named, started=1)
     return "started"

@@ -24,7 +24,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class CanonicalPayloadFields:
-    """The nine fields that make two captures the same (§5.12). OCR is not among them."""
+    """The nine fields that make two captures the same (INV-103-37). OCR is not among them."""
 
     capture_id: str
     content_hash: str

@@ -1,15 +1,17 @@
-"""What is decided about captures, from plain values alone.
+"""This module decides about captures, from plain values alone.
 
-The canonical payload (§5.12): nine fields, `capture_id` and `content_hash` in lower case, keys in
-order, no spaces, UTF-8, as RFC 8785 writes JSON. Its SHA-256 is what two captures are compared by.
-Nothing else is normalised: what a client may write in two ways is refused at the door (`fields`),
-so that a fingerprint never depends on somebody's taste.
+Two captures are compared by the SHA-256 of their canonical payload (docs/specs/capture.md, "The
+canonical payload"): nine fields, `capture_id` and `content_hash` in lower case, keys in order, no
+spaces, UTF-8, as RFC 8785 writes JSON. Nothing else is normalised: what a client may write in two
+ways is refused at the door (`fields`), so that a fingerprint never depends on somebody's taste.
 """
 
+import dataclasses
 import hmac
 import re
 from dataclasses import asdict, replace
 from datetime import datetime, timedelta
+from typing import Final
 
 from ostinato.apps.capture.model import (
     CanonicalPayloadFields,
@@ -19,10 +21,11 @@ from ostinato.apps.capture.model import (
     Idempotent,
 )
 from ostinato.errors import IdempotencyConflict, InvalidInput
-from ostinato.idempotency import canonical, sha256
+from ostinato.idempotency import Declaration, canonical
 
 __all__ = [
     "CONFLICT_MESSAGE",
+    "PAYLOAD",
     "build_canonical_json",
     "check_new",
     "compute_canonical_fingerprint",
@@ -36,6 +39,11 @@ __all__ = [
     "trouble_delay",
 ]
 
+PAYLOAD: Final = Declaration(
+    include=tuple(each.name for each in dataclasses.fields(CanonicalPayloadFields)),
+    exclude=("ocr_text", "ocr_confidence", "ocr_language"),
+)
+"""Which fields make two captures the same, as the engine compares requests (INV-103-37)."""
 CONFLICT_MESSAGE = "capture_id already used with different payload"
 SHOWN_DIGITS = 16
 LONGEST_KEY_BYTES = 1024  # of an object, in S3
@@ -44,31 +52,31 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def normalised(fields: CanonicalPayloadFields) -> CanonicalPayloadFields:
-    """The fields with `capture_id` and `content_hash` in lower case (INV-103-31)."""
+    """Put `capture_id` and `content_hash` into lower case (INV-103-31)."""
     return replace(
-        fields,
-        capture_id=fields.capture_id.lower(),
-        content_hash=fields.content_hash.lower(),
+        fields, capture_id=fields.capture_id.lower(), content_hash=fields.content_hash.lower()
     )
 
 
 def build_canonical_json(fields: CanonicalPayloadFields) -> str:
-    """The canonical payload: what RFC 8785, and the seed's `JSON.stringify`, make of the fields."""
-    size: object = fields.size_bytes
-    if isinstance(size, bool) or not isinstance(size, int | float):
-        raise InvalidInput(
-            f"size_bytes is a number, got {type(size).__name__}", hint="Send it without quotes."
-        )
-    return canonical(asdict(normalised(fields))).decode()
+    """Write the canonical payload, as RFC 8785 and the specification's `JSON.stringify` do."""
+    return canonical(_payload(fields)).decode()
 
 
 def compute_canonical_fingerprint(fields: CanonicalPayloadFields) -> str:
-    """`payload_canonical_sha256`: the SHA-256 of the canonical payload, in lower-case hex."""
-    return sha256(build_canonical_json(fields).encode())
+    """Compute `payload_canonical_sha256`: the SHA-256 of the canonical payload, in lower-case hex.
+
+    It is the engine's fingerprint of the nine fields: the same function that compares requests
+    under an Idempotency-Key.
+    """
+    return PAYLOAD.fingerprint(_payload(fields)).value
 
 
 def decide(fingerprint: str, existing: Existing | None) -> Decision:
-    """New, the same again, or `IdempotencyConflict` (INV-103-37)."""
+    """Decide whether a capture is new or the same again; raise `IdempotencyConflict` otherwise.
+
+    INV-103-37. Only the beginning of either fingerprint is in the error.
+    """
     if existing is None:
         return Create(fingerprint)
     stored = existing.payload_canonical_sha256
@@ -159,6 +167,15 @@ def object_key_fault(key: str) -> str | None:
     if any(part in ("", ".", "..") for part in key.split("/")):
         return "must be names with single slashes between them, none of them . or .."
     return None
+
+
+def _payload(fields: CanonicalPayloadFields) -> dict[str, object]:
+    size: object = fields.size_bytes
+    if isinstance(size, bool) or not isinstance(size, int | float):
+        raise InvalidInput(
+            f"size_bytes is a number, got {type(size).__name__}", hint="Send it without quotes."
+        )
+    return asdict(normalised(fields))
 
 
 def has_control(text: str) -> bool:

@@ -68,11 +68,11 @@ class CaptureWorld:
             include_in_schema=False,
         )
         self.router.post("/_sandbox/capture/device")(self._device)
+        self._chosen: CaptureSettings | None = None
 
     def reset(self) -> None:
         """Forget all objects."""
-        settings = CaptureSettings.load()
-        shutil.rmtree(_bucket(settings), ignore_errors=True)
+        shutil.rmtree(self._bucket(), ignore_errors=True)
 
     def settings(self, url: str) -> dict[str, str]:
         """The environment that leads captures here: a store, and a keyring made just now.
@@ -82,7 +82,7 @@ class CaptureWorld:
         home = Path(tempfile.mkdtemp(prefix="ostinato-capture-"))
         atexit.register(shutil.rmtree, home, ignore_errors=True)
         keyring.add_key(home / "keyring.json", KEK_ID)
-        return {
+        found = {
             "OSTINATO_CAPTURE_KEYRING_FILE": str(home / "keyring.json"),
             "OSTINATO_CAPTURE_FOLDER": str(home / "objects"),
             # Without the library for S3 the demo reads the folder behind it.
@@ -92,9 +92,20 @@ class CaptureWorld:
             "OSTINATO_CAPTURE_S3_SECRET_ACCESS_KEY": base64.b64encode(home.name.encode()).decode(),
             "OSTINATO_CAPTURE_UPLOAD_POLL_SECONDS": "0.5",
         }
+        self._chosen = CaptureSettings.load(environ=found)
+        return found
+
+    def _settings(self) -> CaptureSettings:
+        """Return what `settings` chose here, or in the process that started this one."""
+        if self._chosen is None:
+            self._chosen = CaptureSettings.load()
+        return self._chosen
+
+    def _bucket(self) -> Path:
+        return Path(self._settings().folder)
 
     async def _device(self, order: DeviceOrder) -> Response:
-        settings = CaptureSettings.load()
+        settings = self._settings()
         try:
             known = keyring.read_keys(Path(settings.keyring_file))
         except keyring.KeyringUnavailable as error:
@@ -113,14 +124,14 @@ class CaptureWorld:
         blob = _uploaded(prepared.blob, order.upload)
         if blob is not None:
             # As a presigned upload would: the device has no credentials of the store.
-            place = _bucket(settings) / prepared.fields.upload_object_key
+            place = self._bucket() / prepared.fields.upload_object_key
             await run_in_threadpool(_write, place, blob)
         body = asdict(prepared.fields)
         body["hash_sha3_256"] = body.pop("content_hash")
         return JSONResponse(body | {"timestamp_device": order.timestamp_device.isoformat()})
 
     async def _object(self, request: Request, bucket: str, key: str) -> Response:
-        settings = CaptureSettings.load()
+        settings = self._settings()
         credentials = (settings.s3_access_key_id or "", settings.s3_secret_access_key or "")
         raw: bytes = request.scope["raw_path"]
         signed = sigv4.is_signed(
@@ -140,11 +151,7 @@ class CaptureWorld:
             return _fault(404, "NoSuchBucket", "The specified bucket does not exist.")
         if object_key_fault(key) is not None:
             return _fault(400, "InvalidArgument", "This stand-in takes plain names only.")
-        return await run_in_threadpool(_serve, request.method, _bucket(settings) / key, body)
-
-
-def _bucket(settings: CaptureSettings) -> Path:
-    return Path(settings.folder)
+        return await run_in_threadpool(_serve, request.method, self._bucket() / key, body)
 
 
 def _serve(method: str, place: Path, body: bytes) -> Response:

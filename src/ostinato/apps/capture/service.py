@@ -30,7 +30,7 @@ from ostinato.apps.capture.model import (
     Reason,
     State,
 )
-from ostinato.apps.capture.queries import Connection, one
+from ostinato.apps.capture.queries import QUERIES, Connection
 from ostinato.errors import DatabaseUnavailable, IdempotencyConflict, InvalidInput, NotFound
 from ostinato.jobs import NewJob, enqueue
 from ostinato.observe import get_logger
@@ -96,7 +96,7 @@ _SETTLED = {
 async def acquire_lock_and_check_idempotence(
     conn: Connection, user_id: str, fields: CanonicalPayloadFields
 ) -> Decision:
-    """Decide about a capture, in the caller's transaction (M10).
+    """Decide about a capture, in the caller's transaction (docs/specs/capture.md, "The decision").
 
     Waits for others who have the same capture of the same user in hand, until they commit. Returns
     `Create` with the fingerprint to store, or `Idempotent` with the id and state of what is there;
@@ -193,7 +193,7 @@ async def receive(
 
 async def show(conn: Connection, user_id: str, capture_id: str) -> Capture:
     """A capture of a user; raises `NotFound`."""
-    row = await one(
+    row = await QUERIES.first(
         conn,
         "show_capture",
         user_id=user_id,
@@ -207,7 +207,7 @@ async def show(conn: Connection, user_id: str, capture_id: str) -> Capture:
 
 async def load_material(conn: Connection, tenant_id: str, capture_event_id: str) -> Material:
     """What the check of a capture needs; raises `NotFound`."""
-    row = await one(conn, "material", tenant_id=tenant_id, id=capture_event_id)
+    row = await QUERIES.first(conn, "material", tenant_id=tenant_id, id=capture_event_id)
     if row is None:
         raise NotFound(f"there is no capture {capture_event_id}", capture=capture_event_id)
     named = {each.name: row.pop(each.name) for each in fields(CanonicalPayloadFields)}
@@ -235,7 +235,7 @@ async def settle(
     """End the check of a capture: seal, reject or fail it, with its audit entry and its event."""
     state, entry = _SETTLED[event]
     # The row first, then what is told of it, then the chain: the order of all who take them.
-    await one(conn, "hold", tenant_id=material.tenant_id, id=material.capture_event_id)
+    await QUERIES.run(conn, "hold", tenant_id=material.tenant_id, id=material.capture_event_id)
     await tell(
         conn,
         state,
@@ -284,14 +284,13 @@ def job_of(capture_event_id: str, tenant_id: str | None = None) -> NewJob:
 
 async def _decided(conn: Connection, user_id: str, fields: CanonicalPayloadFields) -> _Decided:
     fingerprint = rules.compute_canonical_fingerprint(fields)
-    row = await one(
+    row = await QUERIES.one(
         conn,
         "find_capture",
         user_id=user_id,
         capture_id=fields.capture_id.lower(),
         tenant_id=tenants.current_tenant(),
     )
-    assert row is not None  # noqa: S101 - there is always one
     tenant_id, now = row.pop("tenant_id"), row.pop("now")
     existing = None if row["id"] is None else Existing(**row)
     return _Decided(tenant_id, now, rules.decide(fingerprint, existing))
@@ -335,8 +334,8 @@ async def _insert(
     tenant_id: str,
     skew_ms: int,
 ) -> str | None:
-    """The id of the new row; None: it is there already."""
-    row = await one(
+    """Insert the row of a capture and return its id; None if it is there already."""
+    created: str | None = await QUERIES.value(
         conn,
         "insert_capture",
         tenant_id=tenant_id,
@@ -350,16 +349,15 @@ async def _insert(
         ocr_confidence=wanted.ocr.confidence,
         ocr_language=wanted.ocr.language,
     )
-    return None if row is None else str(row["id"])
+    return created
 
 
 async def _refused(
     opening: Opening, user_id: str, wanted: Wanted, event: AuditEvent, **told: str | int
 ) -> None:
     async with opening() as conn:
-        here = await one(conn, "here", tenant_id=tenants.current_tenant())
-        assert here is not None  # noqa: S101 - there is always one
-        await _audit(conn, user_id, wanted, event, tenant_id=here["tenant_id"], **told)
+        tenant_id = await QUERIES.value(conn, "here", tenant_id=tenants.current_tenant())
+        await _audit(conn, user_id, wanted, event, tenant_id=tenant_id, **told)
 
 
 async def _audit(

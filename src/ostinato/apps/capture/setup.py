@@ -59,4 +59,4 @@ def _signing_key(settings: CaptureSettings) -> Trouble | None:
     return None
 
 
-CHECKUP = Checkup(lambda: troubles(CaptureSettings.load()))
+CHECKUP = Checkup(lambda settings: troubles(settings.section(CaptureSettings)))

@@ -21,7 +21,7 @@ from ostinato.apps.capture.events import tell_many
 from ostinato.apps.capture.heads import Head
 from ostinato.apps.capture.machine import CAPTURE, ENTITY
 from ostinato.apps.capture.model import AuditEvent, State
-from ostinato.apps.capture.queries import Connection, Row, one, rows
+from ostinato.apps.capture.queries import QUERIES, Connection, Row
 from ostinato.errors import NotFound
 
 __all__ = ["chains_to_sign", "sign_head"]
@@ -40,7 +40,7 @@ async def chains_to_sign(
     Also of those that have captures which a signed head covers and which are not anchored yet.
     """
     public_key = heads.public_text(key)
-    found = await rows(conn, "chains_to_sign", public_key=public_key, tenant_id=tenant_id)
+    found = await QUERIES.rows(conn, "chains_to_sign", public_key=public_key, tenant_id=tenant_id)
     return [(row["tenant_id"], row["user_id"]) for row in found]
 
 
@@ -64,7 +64,7 @@ async def sign_head(
         named = head.document()
         del named["algorithm"]
         text = head.canonical().decode()
-        await rows(conn, "keep_head", **named, user_id=user_id, canonical=text)
+        await QUERIES.run(conn, "keep_head", **named, user_id=user_id, canonical=text)
     anchored = 0
     while True:
         async with opening() as conn:
@@ -75,7 +75,7 @@ async def sign_head(
 
 
 async def _sign(conn: Connection, tenant_id: str, user_id: str, key: Ed25519PrivateKey) -> Head:
-    end = await one(conn, "head", tenant_id=tenant_id, user_id=user_id)
+    end = await QUERIES.first(conn, "head", tenant_id=tenant_id, user_id=user_id)
     if end is None:
         raise NotFound(
             f"the audit log has no entry of user {user_id!r} of tenant {tenant_id!r}",
@@ -87,7 +87,7 @@ async def _sign(conn: Connection, tenant_id: str, user_id: str, key: Ed25519Priv
 async def _anchor_page(conn: Connection, user_id: str, head: Head) -> tuple[int, int]:
     """Anchor the next captures: how many were found, and how many were not anchored meanwhile."""
     tenant_id = head.tenant_id
-    found = await rows(
+    found = await QUERIES.rows(
         conn, "to_anchor", tenant_id=tenant_id, user_id=user_id, seq=head.seq, most=PAGE
     )
     if not found:

@@ -1,18 +1,18 @@
-"""Enrichment: what three official sources say about a French company, merged and kept (M3)."""
+"""Enrichment: what official sources say about a French company, merged and kept."""
 
 from ostinato import App
-from ostinato.apps.enrichment.alerts import ALERTS
 
 __all__ = ["APP"]
 
 APP = App(
     "enrichment",
+    jobs="ostinato.apps.enrichment.jobs",
+    settings="ostinato.apps.enrichment.settings:EnrichmentSettings",
     http="ostinato.apps.enrichment.http:router",
     sql="ostinato.apps.enrichment.schema:COMPONENT",
     demo="ostinato.apps.enrichment.demo:SCENARIO",
     sandbox="ostinato.apps.enrichment.sandbox:Registers",
     panels=("ostinato.apps.enrichment.panel:PANEL",),
-    alerts=ALERTS,
+    alerts="ostinato.apps.enrichment.alerts:ALERTS",
+    machines=("ostinato.apps.enrichment.machine:COMPANY",),
 )
-
-from ostinato.apps.enrichment import jobs  # noqa: E402, F401 - registers kinds and schedules

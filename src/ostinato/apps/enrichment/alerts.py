@@ -1,10 +1,15 @@
-"""What is watched: sources that refuse us, are paused, or whose quota ends (domain.md 2, 3)."""
+"""The alerts of enrichment: sources that refuse us, are left out, paused, or near their quota."""
 
 from typing import Final
 
 from ostinato.alerts import Alert
+from ostinato.apps.enrichment.sources import SOURCES
 
 __all__ = ["ALERTS"]
+
+_CREDENTIALS: Final = ", ".join(
+    " and ".join(source.credentials) for source in SOURCES.values() if source.credentials
+)
 
 ALERTS: Final = (
     Alert(
@@ -21,7 +26,7 @@ ALERTS: Final = (
         above=0,
         severity="info",
         message="{label} has no credentials and is left out: companies lack what only it knows",
-        remedy="Set inpi_username and inpi_password, rcs_token and rcs_recipient in [enrichment].",
+        remedy=f"Set {_CREDENTIALS} in [enrichment].",
     ),
     Alert(
         "enrichment.source_paused",

@@ -1,20 +1,17 @@
-"""The error bodies that M3B fixes, for all that a caller can do wrong with a request."""
+"""The error bodies that the specification fixes (M3C-api-1), for all that a caller can do wrong."""
 
 from typing import Any, Final, NoReturn
 
 from fastapi.responses import JSONResponse
-from psycopg import AsyncConnection
 
-from ostinato import database, idempotency, tenants
+from ostinato import database, tenants
+from ostinato.apps.enrichment.queries import Connection
 from ostinato.apps.enrichment.views import Detail, ErrorBody
-from ostinato.idempotency import Declaration, Differs, InFlight, New, Replay
-from ostinato.web import MEDIA_TYPE, Answered, IdempotencyKey
+from ostinato.idempotency import Differs, InFlight
+from ostinato.web import MEDIA_TYPE, Answered
 
-__all__ = ["begun", "fixed", "missing", "refuse"]
+__all__ = ["fixed", "missing", "refuse", "refuse_key"]
 
-Connection = AsyncConnection[Any]
-
-IN_FLIGHT_SECONDS: Final = 30.0
 RETRY_SECONDS: Final = "1"
 SERVERS_TOO: Final = (400, 422)
 
@@ -51,7 +48,7 @@ async def refuse(  # noqa: PLR0917 - as the body has them
     request_id: str | None = None,
     headers: dict[str, str] | None = None,
 ) -> NoReturn:
-    """Answer with the error body that M3B fixes."""
+    """Answer with the error body that the specification fixes."""
     body = ErrorBody(
         error=error,
         code=code,
@@ -65,41 +62,27 @@ async def refuse(  # noqa: PLR0917 - as the body has them
 
 
 async def missing(conn: Connection, request_id: str) -> NoReturn:
-    """There is no such request, or it is somebody else's."""
+    """Answer that there is no such request, or that it is somebody else's."""
     said = "Cette demande n'existe pas."
     await refuse(conn, 404, "not_found", "NOT_FOUND", said, request_id=request_id[:100])
 
 
-async def begun(conn: Connection, key: IdempotencyKey) -> New | Replay | None:
-    """What is to be done under the key of a request; None: it has none, and is new."""
-    if key.value is None:
-        return None
-    found = await idempotency.begin(
+async def refuse_key(conn: Connection, decision: InFlight | Differs) -> NoReturn:
+    """Answer a key that is in flight, or that was used for another request (M3C-api-2)."""
+    if isinstance(decision, InFlight):
+        await refuse(
+            conn,
+            409,
+            "conflict",
+            "IDEMPOTENCY_IN_FLIGHT",
+            "La même demande est en cours de traitement.",
+            headers={"Retry-After": RETRY_SECONDS},
+        )
+    await refuse(
         conn,
-        key.scope,
-        key.value,
-        key.payload,
-        Declaration(),
-        lease_seconds=IN_FLIGHT_SECONDS,
-        wait=False,
+        422,
+        "business_rule_failed",
+        "IDEMPOTENCY_CONFLICT",
+        "Cette clé a servi à une autre demande.",
+        [Detail(field=name, reason="differs_from_first_request") for name in decision.fields],
     )
-    match found:
-        case InFlight():
-            await refuse(
-                conn,
-                409,
-                "conflict",
-                "IDEMPOTENCY_IN_FLIGHT",
-                "La même demande est en cours de traitement.",
-                headers={"Retry-After": RETRY_SECONDS},
-            )
-        case Differs(fields=fields):
-            await refuse(
-                conn,
-                422,
-                "business_rule_failed",
-                "IDEMPOTENCY_CONFLICT",
-                "Cette clé a servi à une autre demande.",
-                [Detail(field=name, reason="differs_from_first_request") for name in fields],
-            )
-    return found

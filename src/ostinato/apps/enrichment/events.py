@@ -1,4 +1,4 @@
-"""The four events of M3C, with exactly their minimum payloads, told by the producer `M3`."""
+"""The four events of enrichment, with exactly their minimum payloads, emitted by `M3`."""
 
 import dataclasses
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from ostinato.apps.enrichment import APP
 from ostinato.apps.enrichment.model import ErrorCode, SourceApi
 from ostinato.outbox import EventKind
 
-__all__ = ["COMPLETED", "FETCHED", "REQUESTED", "STARTED", "tell", "tell_each"]
+__all__ = ["COMPLETED", "FETCHED", "REQUESTED", "STARTED", "emit", "emit_each"]
 
 M = TypeVar("M")
 PRODUCER: Final = "M3"
@@ -70,7 +70,7 @@ FETCHED: Final = APP.event("CompanyEnrichmentSourceFetched", payload=SourceFetch
 COMPLETED: Final = APP.event("CompanyEnrichmentCompleted", payload=Completed)
 
 
-async def tell(  # noqa: PLR0917 - an envelope
+async def emit(  # noqa: PLR0917 - an envelope
     conn: AsyncConnection[Any],
     kind: EventKind[M],
     payload: M,
@@ -78,17 +78,17 @@ async def tell(  # noqa: PLR0917 - an envelope
     tenant: str | None = None,
     correlation_id: str | None = None,
 ) -> None:
-    """Tell an event in the transaction of a connection, in the order of its company."""
-    await tell_each(conn, kind, siren, [(tenant, correlation_id, payload)])
+    """Emit an event in the transaction of a connection, in the order of its company."""
+    await emit_each(conn, kind, siren, [(tenant, correlation_id, payload)])
 
 
-async def tell_each(
+async def emit_each(
     conn: AsyncConnection[Any],
     kind: EventKind[M],
     siren: str,
     to: Iterable[tuple[str | None, str | None, M]],
 ) -> None:
-    """Tell several tenants, each its own payload as part of what it asked for."""
+    """Emit an event to several tenants, to each its own payload as part of what it asked for."""
     await outbox.emit_many(
         conn,
         [

@@ -1,18 +1,20 @@
-"""The routes of enrichment (M3B), with the error bodies and roles (M3D) that are fixed there."""
+"""The routes of enrichment, with the error bodies and roles that the specification fixes.
+
+docs/specs/enrichment.md has its rules: M3C-api-1 to 4.
+"""
 
 import math
 import uuid
-from contextlib import suppress
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from fastapi import Query, Request, Response
 
-from ostinato import idempotency
-from ostinato.apps.enrichment import queries, service
-from ostinato.apps.enrichment.answers import begun, fixed, missing, refuse
+from ostinato.apps.enrichment import service
+from ostinato.apps.enrichment.answers import fixed, missing, refuse, refuse_key
 from ostinato.apps.enrichment.identifiers import Refused, fails_luhn, read
 from ostinato.apps.enrichment.model import ErrorCode, Identifiers, Trigger
 from ostinato.apps.enrichment.panel import Panel, panel
+from ostinato.apps.enrichment.queries import QUERIES, Connection
 from ostinato.apps.enrichment.rules import opens_again
 from ostinato.apps.enrichment.service import Cooling
 from ostinato.apps.enrichment.settings import EnrichmentSettings
@@ -28,10 +30,9 @@ from ostinato.apps.enrichment.views import (
     whole_view,
 )
 from ostinato.apps.enrichment.watch import Watch
-from ostinato.errors import Forbidden, LeaseLost
-from ostinato.idempotency import New, Replay
+from ostinato.errors import Forbidden
 from ostinato.observe import get_logger
-from ostinato.web import Answer, Caller, IdempotencyKey, Key, Permission, Router, Who
+from ostinato.web import Caller, Key, OnceHere, Permission, Router, Who
 
 __all__ = ["router"]
 
@@ -64,6 +65,9 @@ MALFORMED: Final = {
     ErrorCode.SIREN_SIRET_MISMATCH: (422, "business_rule_failed"),
 }
 
+IN_FLIGHT_SECONDS: Final = 30.0
+"""How long the key of a request that was not answered is waited for."""
+
 router = Router(prefix="/v1", tags=["enrichment"])
 log = get_logger("enrichment")
 
@@ -80,29 +84,31 @@ log = get_logger("enrichment")
 )
 async def create_request(request: Request, caller: Who, key: Key, body: Body) -> Response:
     """Ask for a company: answered from the cache, within 1.2 s, or by a run that goes on."""
-    settings = EnrichmentSettings.load()
+    settings = caller.settings(EnrichmentSettings)
     found = await _identified(caller, body, settings)
-    request_id, held, replay = await _made(caller, key, body, found, settings)
-    if replay is not None:
-        return _response(replay, replayed=True)
-    watch: Watch | None = getattr(request.app.state, "enrichment_watch", None)
-    if watch is None:
-        watch = request.app.state.enrichment_watch = Watch(caller.client)
-    await watch.ended(caller.tenant_id, request_id, settings.sync_ms / 1000)
-    async with caller.transaction() as conn:
-        seen = await look(conn, request_id, settings.freshness_ttl_days)
-        if seen is None:
-            await missing(conn, request_id)
-        made = Created(
-            request=request_view(seen),
-            company=await company_view(conn, seen),
-            enrichment_running=seen.running,
-        )
-        answer = Answer(202 if seen.running else 201, made.model_dump_json().encode())
-        if held is not None:
-            with suppress(LeaseLost):  # somebody thought that we were gone; the request is the same
-                await idempotency.finish(conn, held, answer, request_id)
-    return _response(answer)
+    # Two transactions: a worker sees the request only when it is committed, and the answer tells
+    # what came of it. Whoever dies in between has made the request: the next call with the key
+    # answers for that one.
+    async with key.begin(caller, lease_seconds=IN_FLIGHT_SECONDS, refuse=refuse_key) as once:
+        request_id = await _made(once, caller, key.value, body, found) if once.is_new else None
+    if request_id is not None:
+        watch = _watch(request, caller)
+        await watch.ended(caller.tenant_id, request_id, settings.sync_ms / 1000)
+        async with once.finish(caller) as conn:
+            seen = await look(conn, request_id, settings.freshness_ttl_days)
+            if seen is None:
+                await missing(conn, request_id)
+            once.reply(202 if seen.running else 201, await _created(conn, seen))
+    return once.response()
+
+
+def _watch(request: Request, caller: Caller) -> Watch:
+    """The one watch of this process."""
+    state = request.app.state
+    if not hasattr(state, "enrichment_watch"):
+        state.enrichment_watch = Watch(caller.client)
+    found: Watch = state.enrichment_watch
+    return found
 
 
 async def _identified(caller: Caller, body: Body, settings: EnrichmentSettings) -> Identifiers:
@@ -122,35 +128,24 @@ async def _identified(caller: Caller, body: Body, settings: EnrichmentSettings) 
 
 
 async def _made(
-    caller: Caller,
-    key: IdempotencyKey,
-    body: Body,
-    found: Identifiers,
-    settings: EnrichmentSettings,
-) -> tuple[str, New | None, Answer | None]:
-    """A new request and who answers for it; or the answer that was given before.
-
-    The answer is stored after the wait, in a transaction of its own. Whoever died in between made
-    the request: the next call with the key goes on with that one.
-    """
-    async with caller.transaction() as conn:
-        held = await begun(conn, key)
-        if isinstance(held, Replay):
-            return "", None, held.http()
-        if held is not None and held.attempt > 1:
-            known = await queries.rows(conn, "request_of_key", idempotency_key=key.value)
-            if known:
-                return str(known[0][0]), held, None
-        request_id = await service.create(
-            conn,
-            found,
-            metadata=body.metadata or {},
-            created_by=caller.subject,
-            key=key.value,
-            settings=settings,
-        )
-        await service.ask(conn, request_id, found.siret, Trigger.REQUEST_CREATED, settings)
-    return request_id, held, None
+    once: OnceHere, caller: Caller, key: str | None, body: Body, found: Identifiers
+) -> str:
+    """Make a request and ask for its company; the id, also of one that an interrupted call made."""
+    settings = caller.settings(EnrichmentSettings)
+    if once.attempt > 1:
+        known = await QUERIES.value(once.conn, "request_of_key", idempotency_key=key)
+        if known is not None:
+            return str(known)
+    request_id = await service.create(
+        once.conn,
+        found,
+        metadata=body.metadata or {},
+        created_by=caller.subject,
+        key=key,
+        settings=settings,
+    )
+    await service.ask(once.conn, request_id, found.siret, Trigger.REQUEST_CREATED, settings)
+    return request_id
 
 
 @router.get(
@@ -167,7 +162,7 @@ async def show_request(
     ] = None,
 ) -> Opened:
     """A request and its company; one that is stale is shown, and looked up again behind."""
-    settings = EnrichmentSettings.load()
+    settings = caller.settings(EnrichmentSettings)
     days = settings.freshness_ttl_days
     with_directors = include is not None and "dirigeants" in include.split(",")
     if with_directors and caller.roles.isdisjoint(DIRECTORS):
@@ -198,36 +193,28 @@ async def show_request(
 )
 async def refresh_company(caller: Who, key: Key, request_id: str) -> Response:
     """Have the company of a request looked up again, fresh or not; not twice in a minute."""
-    settings = EnrichmentSettings.load()
+    settings = caller.settings(EnrichmentSettings)
     days = settings.freshness_ttl_days
-    async with caller.transaction() as conn:
-        held = await begun(conn, key)
-        if isinstance(held, Replay):
-            return _response(held.http(), replayed=True)
-        seen = await _mine(conn, caller, request_id, days)
-        siret = seen.row["siret"]
-        try:
-            await service.ask(conn, seen.row["id"], siret, Trigger.MANUAL_REFRESH, settings)
-        except Cooling as cooling:
-            await refuse(
-                conn,
-                409,
-                "conflict",
-                "REFRESH_COOLDOWN",
-                "Cette entreprise vient d'être actualisée.",
-                request_id=request_id,
-                headers={"Retry-After": str(math.ceil(cooling.seconds))},
-            )
-        seen = await _mine(conn, caller, request_id, days)
-        made = Created(
-            request=request_view(seen),
-            company=await company_view(conn, seen),
-            enrichment_running=seen.running,
-        )
-        answer = Answer(202, made.model_dump_json().encode())
-        if held is not None:
-            await idempotency.finish(conn, held, answer)
-    return _response(answer)
+    async with key.once(caller, refuse=refuse_key) as once:
+        if once.is_new:
+            conn = once.conn
+            seen = await _mine(conn, caller, request_id, days)
+            siret = seen.row["siret"]
+            try:
+                await service.ask(conn, seen.row["id"], siret, Trigger.MANUAL_REFRESH, settings)
+            except Cooling as cooling:
+                await refuse(
+                    conn,
+                    409,
+                    "conflict",
+                    "REFRESH_COOLDOWN",
+                    "Cette entreprise vient d'être actualisée.",
+                    request_id=request_id,
+                    headers={"Retry-After": str(math.ceil(cooling.seconds))},
+                )
+            seen = await _mine(conn, caller, request_id, days)
+            once.reply(202, await _created(conn, seen))
+    return once.response()
 
 
 @router.get("/enrichment/overview", needs=OVERVIEW)
@@ -237,7 +224,15 @@ async def show_overview(caller: Who) -> Panel:
         return await panel(conn)
 
 
-async def _mine(conn: Any, caller: Caller, request_id: str, days: int) -> Seen:  # noqa: ANN401 - a connection
+async def _created(conn: Connection, seen: Seen) -> Created:
+    return Created(
+        request=request_view(seen),
+        company=await company_view(conn, seen),
+        enrichment_running=seen.running,
+    )
+
+
+async def _mine(conn: Connection, caller: Caller, request_id: str, days: int) -> Seen:
     """A request that the caller may see; any other is not there."""
     try:
         known = str(uuid.UUID(request_id))
@@ -248,8 +243,3 @@ async def _mine(conn: Any, caller: Caller, request_id: str, days: int) -> Seen: 
     if seen is None or (hidden and seen.created_by != caller.subject):
         await missing(conn, request_id)
     return seen
-
-
-def _response(answer: Answer, *, replayed: bool = False) -> Response:
-    headers = {"Idempotency-Replayed": "true"} if replayed else {}
-    return Response(answer.body, answer.status, headers, "application/json")

@@ -1,4 +1,4 @@
-"""SIREN and SIRET as people type them, and the order in which they are refused (domain.md 4).
+"""SIREN and SIRET as people type them, and the order in which they are refused (M3C-api-3).
 
 Presence, then digits and length, then whether the two agree, and only then the check digit: the
 acceptance scenario S04 uses numbers that fail Luhn and expects the mismatch to be named.

@@ -1,13 +1,13 @@
-"""The jobs of enrichment: the pipeline of M3C in its canonical order, and what schedules do.
+"""The jobs of enrichment: the pipeline in its canonical order, and what schedules do.
 
-    validation, request        http, service.ask          steps 1 to 3
-    lock, Started              lock, service.begin_run    steps 4 and 5
-    the three sources          two steps each             step 6: the call, what is kept
-    merge to requests          service.end_run            steps 7 to 10, one transaction
+    validation, request        http, service.ask          M3C-pipeline-1 to 3
+    lock, Started              lock, service.begin_run    M3C-pipeline-4 and 5
+    each of the sources        two steps of the engine    M3C-pipeline-6: the call, what is kept
+    merge to requests          service.end_run            M3C-pipeline-7 to 10, one transaction
 
 A call that was committed is never made again, whatever dies: it is a step of the engine. What a
-source answered is kept, and told, in a second step, so that no transaction is open during a call.
-A source without credentials is not part of the pipeline: neither counted nor told of.
+source answered is kept, and emitted, in a second step, so that no transaction is open during a
+call. A source without credentials is not part of the pipeline: neither counted nor told of.
 """
 
 import dataclasses
@@ -15,12 +15,14 @@ from typing import Any, Final
 
 from ostinato import Context, Retry, Snooze
 from ostinato.apps.enrichment import APP, service, upkeep
+from ostinato.apps.enrichment.fetch import Fetcher, pooled
 from ostinato.apps.enrichment.lock import locked
-from ostinato.apps.enrichment.model import SOURCES, ErrorCode, Fetched, SourceApi, Trigger
+from ostinato.apps.enrichment.model import ErrorCode, Fetched, SourceApi, Trigger
 from ostinato.apps.enrichment.rules import lock_name
 from ostinato.apps.enrichment.service import QUEUE, Run
 from ostinato.apps.enrichment.settings import EnrichmentSettings
-from ostinato.apps.enrichment.sources import Sources, pooled
+from ostinato.apps.enrichment.sources import SOURCES, Source
+from ostinato.apps.enrichment.wire import Wire
 from ostinato.errors import LeaseHeld, LeaseLost
 from ostinato.observe import FilteringBoundLogger, bound, get_logger
 
@@ -35,14 +37,15 @@ Fields = dict[str, Any]
 
 @APP.job(queue=QUEUE, retry=Retry(delays=(1, 5, 15, 30)))
 async def enrich(ctx: Context, siren: str, request_id: str, trigger: Trigger) -> Snooze | None:
-    """Find out about a company, and tell everybody who waits for it."""
+    """Enrich a company, and emit that to everybody who waits for it."""
     fields = _fields(ctx, siren, request_id)
-    settings = EnrichmentSettings.load()
+    settings = ctx.settings(EnrichmentSettings)
     log = get_logger("enrichment", **fields)
     with bound(**fields):
         try:
-            sources = Sources(await ctx.shared(pooled), settings, ctx.fenced, log, ctx.job.id)
-            wait = await sources.wait_of_search()
+            wire = Wire(await ctx.shared(pooled), settings, ctx.fenced)
+            fetcher = Fetcher(wire, log, ctx.job.id)
+            wait = await fetcher.wait_of(SOURCES[SourceApi.SEARCH])
             if wait > LONGEST_TURN:
                 return Snooze(wait)
             async with locked(ctx, siren, settings, log) as lock:
@@ -56,7 +59,7 @@ async def enrich(ctx: Context, siren: str, request_id: str, trigger: Trigger) ->
                     lock,
                     settings,
                 )
-                await _pipeline(ctx, run, sources, log)
+                await _pipeline(ctx, run, fetcher, log)
         except LeaseHeld as held:
             log.warning("lock_held", lease=held.values.get("name"))
             return Snooze(HELD_SECONDS)
@@ -77,7 +80,7 @@ async def enrich(ctx: Context, siren: str, request_id: str, trigger: Trigger) ->
 
 
 def _fields(ctx: Context, siren: str | None = None, request_id: str | None = None) -> Fields:
-    """What every line of a job has beside time, level and what happened (M3C, E)."""
+    """The fields of every line of a job beside time, level and what happened (M3C-logs-1)."""
     return {
         "correlation_id": ctx.correlation_id,
         "tenant_id": ctx.job.tenant_id,
@@ -92,7 +95,7 @@ def _fields(ctx: Context, siren: str | None = None, request_id: str | None = Non
     }
 
 
-async def _pipeline(ctx: Context, run: Run, sources: Sources, log: FilteringBoundLogger) -> None:
+async def _pipeline(ctx: Context, run: Run, fetcher: Fetcher, log: FilteringBoundLogger) -> None:
     async with ctx.fenced() as conn:
         attempt = await service.begin_run(conn, run)
     if attempt is None:
@@ -101,21 +104,21 @@ async def _pipeline(ctx: Context, run: Run, sources: Sources, log: FilteringBoun
     log.info("enrichment_started", attempt=attempt, token=run.lock.lease.token)
     fetched: list[Fetched] = []
     documents: dict[SourceApi, str] = {}
-    for source in SOURCES:
+    for api, source in SOURCES.items():
         run.lock.check()
-        kept = await ctx.step(f"call {source}", _call, sources, source, run)
+        kept = await ctx.step(f"call {api}", _call, fetcher, source, run)
         one = Fetched.from_json(kept)
         if not one.configured:
-            log.info("source_not_configured", source_api=str(source))
+            log.info("source_not_configured", source_api=str(api))
             continue
         # As the step says, not as the settings do: those may have changed since.
         if kept.get("directors"):
-            added = await ctx.step(f"call {source} directors", sources.add_directors, run.siren)
+            added = await ctx.step(f"call {api} directors", fetcher.fetch_more, source, run.siren)
             one = dataclasses.replace(one, checksum=added or one.checksum)
-        document = await ctx.step_in_transaction(f"keep {source}", service.keep_fetch, run, one)
+        document = await ctx.step_in_transaction(f"keep {api}", service.keep_fetch, run, one)
         fetched.append(one)
         if document is not None:
-            documents[source] = document
+            documents[api] = document
         _log_fetch(log, one)
     run.lock.check()
     async with ctx.transaction() as conn:
@@ -129,9 +132,9 @@ async def _pipeline(ctx: Context, run: Run, sources: Sources, log: FilteringBoun
     )
 
 
-async def _call(sources: Sources, source: SourceApi, run: Run) -> Fields:
-    fetched = await sources.fetch(source, run.siren)
-    also = source is SourceApi.SEARCH and run.settings.search_directors and fetched.error is None
+async def _call(fetcher: Fetcher, source: Source, run: Run) -> Fields:
+    fetched = await fetcher.fetch(source, run.siren)
+    also = fetched.error is None and source.asks_more(run.settings)
     return fetched.to_json() | ({"directors": True} if also else {})
 
 
@@ -150,14 +153,18 @@ def _log_fetch(log: FilteringBoundLogger, one: Fetched) -> None:
 @APP.job(queue=QUEUE, priority=100)
 async def catch_up(ctx: Context) -> int:
     """Run again what is stale; how many runs were added."""
-    settings = EnrichmentSettings.load()
+    settings = ctx.settings(EnrichmentSettings)
     with bound(**_fields(ctx)):
         async with ctx.fenced() as conn:
             found = await upkeep.stale(conn, settings)
         purged = await _purge(ctx, settings)
         added = 0
-        for siren, tenant_id, request_id, correlation_id in found:
-            with bound(company_siren=siren, tenant_id=tenant_id, correlation_id=correlation_id):
+        for row in found:
+            tenant_id, request_id = row["tenant_id"], row["request_id"]
+            correlation_id = row["correlation_id"]
+            with bound(
+                company_siren=row["siren"], tenant_id=tenant_id, correlation_id=correlation_id
+            ):
                 async with ctx.fenced() as conn:
                     added += await upkeep.ask_again(conn, tenant_id, request_id, settings)
         ctx.log.info(

@@ -1,4 +1,4 @@
-"""Nomenclatures: legal forms, roles, countries. A code that is not here has no label (M3G)."""
+"""Nomenclatures: legal forms, roles, countries. A code that is not here has no label."""
 
 from collections.abc import Mapping
 from typing import Final

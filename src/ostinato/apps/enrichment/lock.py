@@ -1,4 +1,4 @@
-"""The lock of a company: `company_enrichment:{siren}`, 120 seconds, renewed every 30 (M3C, D).
+"""The lock of a company: `company_enrichment:{siren}`, 120 s, renewed every 30 (M3C-lock-1 to 3).
 
 It is a lease of all tenants together, because a company is. Whoever takes it over after it expired
 has a greater token, and the one before can write nothing any more: every transaction of a run

@@ -1,9 +1,9 @@
-"""The state machine of a company's enrichment: six states, and what holds in each (M3C, C).
+"""The state machine of a company's enrichment: six states, and what holds in each.
 
-Two transitions are not in the seed's table and are added as facts/domain.md 5.8 resolves it:
-`refresh` (a manual refresh of a fresh SUCCESS; 1) and `take_over` (a lock that expired, attempt
-+ 1; 2). What no plain comparison can say stands in triggers of the table: RUNNING has a live lease,
-STALE is past its time to live, and only a manual refresh leads out of a SUCCESS.
+Two transitions are not in the specification's table: `refresh` (a manual refresh of a fresh
+SUCCESS, M3C-gap-1) and `take_over` (a lock that expired, attempt + 1; M3C-gap-2). What no plain
+comparison can say stands in triggers of the table: RUNNING has a live lease, STALE is past its time
+to live, and only a manual refresh leads out of a SUCCESS.
 """
 
 from ostinato.machines import Check, Invariant, Machine, Transition, above, equals, filled

@@ -1,4 +1,4 @@
-"""The merge matrix of M3A (B): which source is believed for which field, and what is never lost.
+"""The merge matrix (M3C-merge-1): which source is believed for which field, what is never lost.
 
 For each field the first source in its order of priority that says something is taken. Nothing empty
 ever replaces something. A value of a source that did not answer this time stands where that source

@@ -1,4 +1,7 @@
-"""The words of enrichment: the canonical enumerations of M3A, and what passes between the parts."""
+"""The words of enrichment: the canonical enumerations, and what passes between the parts.
+
+docs/specs/enrichment.md names the rules that are cited here.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,11 +9,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 __all__ = [
-    "DOC_TYPES",
-    "OPTIONAL",
     "REQUIRED",
-    "SOURCES",
-    "DocType",
     "ErrorCode",
     "Fetched",
     "Identifiers",
@@ -34,7 +33,7 @@ class Status(StrEnum):
 
 
 class SourceApi(StrEnum):
-    """`source_api`, in the order in which they are called (M3C, pipeline 6)."""
+    """`source_api`: the sources that the specification names; `sources/` has a file for each."""
 
     SEARCH = "API_RECHERCHE_ENTREPRISES"
     INPI = "INPI_RNE"
@@ -58,16 +57,8 @@ class ErrorCode(StrEnum):
     INTERNAL_ERROR = "INTERNAL_ERROR"
 
 
-class DocType(StrEnum):
-    """`doc_type`."""
-
-    ENTERPRISE_SEARCH = "ENTERPRISE_SEARCH"
-    RNE_FORMALITY = "RNE_FORMALITY"
-    RCS_EXTRACT = "RCS_EXTRACT"
-
-
 class Trigger(StrEnum):
-    """What asked for an enrichment; the last one is ours, and tells no event."""
+    """What asked for an enrichment; the last one is ours, and emits no event."""
 
     REQUEST_CREATED = "REQUEST_CREATED"
     REQUEST_OPENED = "REQUEST_OPENED"
@@ -75,14 +66,8 @@ class Trigger(StrEnum):
     CATCH_UP = "CATCH_UP"
 
 
-SOURCES: Final = (SourceApi.SEARCH, SourceApi.INPI, SourceApi.RCS)
-REQUIRED: Final = (SourceApi.SEARCH,)
-OPTIONAL: Final = (SourceApi.INPI, SourceApi.RCS)
-DOC_TYPES: Final[Mapping[SourceApi, DocType]] = {
-    SourceApi.SEARCH: DocType.ENTERPRISE_SEARCH,
-    SourceApi.INPI: DocType.RNE_FORMALITY,
-    SourceApi.RCS: DocType.RCS_EXTRACT,
-}
+REQUIRED: Final = frozenset({SourceApi.SEARCH})
+"""The sources without which a run has failed; any other is optional (M3C-sources-1, 2)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +83,7 @@ class Identifiers:
 
 @dataclass(frozen=True, slots=True)
 class SourceError:
-    """What went wrong with a source: the internal error format of M3C (E)."""
+    """What went wrong with a source, in the internal error format of the specification."""
 
     error_code: ErrorCode
     source_api: SourceApi
@@ -190,5 +175,5 @@ class Verdict:
 
     @property
     def sources_failed_count(self) -> int:
-        """Of all sources (M3C, required and optional sources, 3)."""
+        """How many sources failed, required and optional ones (M3C-sources-3)."""
         return self.required_sources_failed_count + self.optional_sources_failed_count

@@ -1,4 +1,4 @@
-"""What the console shows of enrichment: counts by status, how the sources are, the last errors."""
+"""Enrichment at a glance: counts by status, how the sources are, the last errors."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,8 +7,8 @@ from psycopg import AsyncConnection
 from pydantic import BaseModel
 
 from ostinato import observe
-from ostinato.apps.enrichment import queries
 from ostinato.apps.enrichment.model import Status
+from ostinato.apps.enrichment.queries import QUERIES
 from ostinato.observe import Block, Counts, Table
 
 __all__ = ["PANEL", "Panel", "panel"]
@@ -38,16 +38,17 @@ class Panel(BaseModel):
 async def panel(conn: AsyncConnection[Any]) -> Panel:
     """The figures of the transaction's tenant; a worker's connection sees those of all."""
     counts = {str(status): 0 for status in Status}
-    counts |= dict(await queries.rows(conn, "count_by_status"))
+    found = await QUERIES.rows(conn, "count_by_status")
+    counts |= {row["status"]: row["requests"] for row in found}
     return Panel(
         requests=counts,
-        sources=await queries.named_rows(conn, "source_health"),
-        last_errors=await queries.named_rows(conn, "last_errors"),
+        sources=await QUERIES.rows(conn, "source_health"),
+        last_errors=await QUERIES.rows(conn, "last_errors"),
     )
 
 
 async def blocks(conn: AsyncConnection[Any]) -> Sequence[Block]:
-    """The same figures, in the shapes of the console."""
+    """Show the same figures as a panel of the engine (`GET /api/v1/engine/panels/enrichment`)."""
     seen = await panel(conn)
     errors = [[each[name] for name in _ERROR] for each in seen.last_errors]
     return [

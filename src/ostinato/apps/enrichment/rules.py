@@ -1,17 +1,17 @@
-"""The decisions of M3C, from plain values: retries, how a run ended, what is fresh, which key."""
+"""This module decides, from plain values: retries, how a run ended, what is fresh, which key.
 
-from collections.abc import Mapping, Sequence
+The rules that it cites stand in docs/specs/enrichment.md.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
 from ostinato.apps.enrichment.merge import FIELD_DAYS
 from ostinato.apps.enrichment.model import (
-    OPTIONAL,
     REQUIRED,
     ErrorCode,
     Fetched,
-    SourceApi,
     SourceError,
     Status,
     Trigger,
@@ -26,19 +26,17 @@ __all__ = [
     "error_of_status",
     "evaluate",
     "idempotency_key",
-    "is_fresh",
     "key_is_free",
     "lock_name",
     "next_pause",
     "opens_again",
-    "retry_after",
     "stable_checksum",
     "stale_fields",
 ]
 
 LONGEST_ERROR: Final = 2000
 MOST_BYTES: Final = 1_000_000
-"""Of a payload that is kept (M3G)."""
+"""Of a payload that is kept."""
 MOST_RECEIVED: Final = 4 * MOST_BYTES
 """Of an answer that is read at all."""
 PASSING: Final = frozenset(
@@ -52,25 +50,25 @@ PASSING: Final = frozenset(
 """What is over in a minute, and says nothing about the company."""
 _VOLATILE: Final = frozenset({"score", "meta", "execution_time"})
 
-UNAUTHORIZED, FORBIDDEN, NOT_FOUND, CONFLICT = 401, 403, 404, 409
-TOO_MANY, LEGAL, SERVER_ERROR, UNAVAILABLE = 429, 451, 500, 503
-PROVIDER_TIMEOUT: Final = "02002"
+TOO_MANY, SERVER_ERROR = 429, 500
+_CODES: Final = {
+    401: ErrorCode.AUTH_ERROR,
+    403: ErrorCode.FORBIDDEN,
+    404: ErrorCode.NOT_FOUND,
+    TOO_MANY: ErrorCode.RATE_LIMIT,
+    451: ErrorCode.FORBIDDEN,
+}
 
 
 def lock_name(siren: str) -> str:
-    """The lock of a company (M3C-lock-1)."""
+    """Name the lock of a company (M3C-lock-1)."""
     return f"company_enrichment:{siren}"
-
-
-def is_fresh(updated_at: datetime, now: datetime, days: int) -> bool:
-    """Whether a snapshot is young enough; a company that was never consolidated never is."""
-    return updated_at > now - timedelta(days=days)
 
 
 def idempotency_key(siren: str, trigger: Trigger, now: datetime) -> str:
     """`company_siren + trigger + date_bucket`; the tenant is the engine's part of every key.
 
-    The bucket is the UTC day, the minute for what somebody asked for by hand (domain.md 5.8, 9).
+    The bucket is the UTC day, the minute for what somebody asked for by hand (M3C-gap-9).
     """
     style = "%Y-%m-%dT%H:%M" if trigger is Trigger.MANUAL_REFRESH else "%Y-%m-%d"
     return f"{siren}:{trigger}:{now.astimezone(UTC).strftime(style)}"
@@ -122,46 +120,23 @@ def cooldown_left(refreshed_at: datetime | None, now: datetime, seconds: float) 
     return max(0.0, seconds - (now - refreshed_at).total_seconds())
 
 
-def error_of_status(source: SourceApi, status: int, code: str | None = None) -> ErrorCode:
-    """The canonical code of an HTTP status that is no success (domain.md 1.4, 2.5, 3.4)."""
-    known = {
-        UNAUTHORIZED: ErrorCode.AUTH_ERROR,
-        FORBIDDEN: ErrorCode.FORBIDDEN,
-        LEGAL: ErrorCode.FORBIDDEN,
-        NOT_FOUND: ErrorCode.NOT_FOUND,
-        TOO_MANY: ErrorCode.RATE_LIMIT,
-    }
-    if source is SourceApi.SEARCH:
-        known[NOT_FOUND] = ErrorCode.INTERNAL_ERROR  # it has no 404 for companies: a wrong route
-    if source is SourceApi.RCS:
-        known |= dict.fromkeys((CONFLICT, UNAVAILABLE), ErrorCode.SOURCE_UNAVAILABLE)
-        if code == PROVIDER_TIMEOUT:
-            return ErrorCode.TIMEOUT
+def error_of_status(status: int, own: Mapping[int, ErrorCode]) -> ErrorCode:
+    """Give an HTTP status that is no success its canonical code (M3C-retry-6).
+
+    `own`: statuses that mean something else at this source.
+    """
     usual = ErrorCode.UPSTREAM_5XX if status >= SERVER_ERROR else ErrorCode.INTERNAL_ERROR
-    return known.get(status, usual)
+    return {**_CODES, **own}.get(status, usual)
 
 
 def is_retryable(code: ErrorCode, status: int | None) -> bool:
-    """Timeouts, 429 and 5xx; nothing else, refused connections included (M3C-retry-4, 5)."""
+    """Tell whether a call is worth another try: timeouts, 429 and 5xx (M3C-retry-4, 5).
+
+    Nothing else is, refused connections included.
+    """
     if status is not None:
         return status == TOO_MANY or status >= SERVER_ERROR
     return code is ErrorCode.TIMEOUT
-
-
-def retry_after(header: str | None, now: datetime) -> float | None:
-    """The seconds of a Retry-After: a number, or an HTTP date; None: it says nothing."""
-    if header is None:
-        return None
-    text = header.strip()
-    if text.isascii() and text.isdigit():
-        return float(min(int(text[:9]), 10**8))
-    try:
-        at = parsedate_to_datetime(text)
-    except (ValueError, TypeError):
-        return None
-    if at.tzinfo is None:
-        at = at.replace(tzinfo=UTC)
-    return max(0.0, (at - now).total_seconds())
 
 
 def next_pause(
@@ -169,8 +144,8 @@ def next_pause(
 ) -> float | None:
     """Seconds until the next try of a source; None: give it up.
 
-    A Retry-After wins over the backoff, unless it is longer than a run should wait (domain.md 5.8,
-    6): then the source is left alone until another run.
+    A Retry-After wins over the backoff, unless it is longer than a run should wait (M3C-gap-6):
+    then the source is left alone until another run.
     """
     if not error.retryable or tries > len(backoff):
         return None
@@ -180,7 +155,10 @@ def next_pause(
 
 
 def core_identity(siren: str, values: Mapping[str, object], masked: Sequence[str] = ()) -> bool:
-    """SIREN, a legal name and one of the address fields (M3A, D); what is masked is there too."""
+    """Tell whether a SIREN, a legal name and an address field are known (M3C-merge-3).
+
+    What is masked is known, too.
+    """
     known = {name for name, value in values.items() if value} | set(masked)
     place = known & {"address_line1", "postal_code", "city"}
     return bool(siren and "legal_name" in known and place)
@@ -189,7 +167,7 @@ def core_identity(siren: str, values: Mapping[str, object], masked: Sequence[str
 def evaluate(
     fetched: Sequence[Fetched], *, core: bool, optional_not_found_fails: bool = True
 ) -> Verdict:
-    """The state that a run leads to (M3C, C), with its counters."""
+    """Evaluate the state that a run leads to, with its counters (M3C-sources-1 to 3)."""
     failed = [one for one in fetched if one.error is not None]
     required = sum(one.source_api in REQUIRED for one in failed)
     counted = [
@@ -197,12 +175,13 @@ def evaluate(
         for one in failed
         if optional_not_found_fails or one.error is None or not _is_not_found(one.error)
     ]
-    optional = sum(one.source_api in OPTIONAL for one in counted)
+    optional = sum(one.source_api not in REQUIRED for one in counted)
     error = enrichment_error([one.error for one in failed if one.error is not None])
     if required or not core:
         status = Status.FAILED
         # Every source may have answered and still have said nothing: that, too, has a reason.
-        error = error if required else _joined([error, f"{SourceApi.SEARCH}:200:NOT_FOUND"])
+        if not required:
+            error = _joined([error, *(f"{source}:200:NOT_FOUND" for source in REQUIRED)])
     elif optional:
         status = Status.PARTIAL
     else:
@@ -216,15 +195,18 @@ def enrichment_error(errors: Sequence[SourceError]) -> str | None:
 
 
 def stale_fields(observed: Mapping[str, datetime], now: datetime) -> list[str]:
-    """The fields whose own time to live is over (domain.md 5.8, 10): 7 days for active_status."""
+    """List the fields whose own time to live is over: 7 days for active_status (M3C-gap-10)."""
     return sorted(
         field for field, at in observed.items() if now - at > timedelta(days=FIELD_DAYS[field])
     )
 
 
-def stable_checksum(source: SourceApi, payload: object) -> str:
-    """SHA-256 of the canonical JSON (RFC 8785) without what changes from call to call."""
-    dropped = _VOLATILE | ({"date_extrait"} if source is SourceApi.RCS else set())
+def stable_checksum(payload: object, volatile: Collection[str] = ()) -> str:
+    """Hash the canonical JSON (RFC 8785) without what changes from call to call (M3C-gap-12).
+
+    `volatile`: fields of this source that do, beside those of all.
+    """
+    dropped = _VOLATILE.union(volatile)
     return sha256(canonical(_without(payload, dropped), max_bytes=2 * MOST_RECEIVED))
 
 
@@ -241,7 +223,7 @@ def _is_not_found(error: SourceError) -> bool:
     return error.error_code is ErrorCode.NOT_FOUND
 
 
-def _without(value: Any, dropped: frozenset[str] | set[str]) -> Any:  # noqa: ANN401 - JSON
+def _without(value: Any, dropped: frozenset[str]) -> Any:  # noqa: ANN401 - JSON
     if isinstance(value, dict):
         return {
             name: _without(item, dropped) for name, item in value.items() if name not in dropped

@@ -11,11 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, cast
 
-from psycopg import AsyncConnection
 from psycopg.types.json import Jsonb
 
 from ostinato import database, idempotency, machines
-from ostinato.apps.enrichment import queries
 from ostinato.apps.enrichment.events import (
     COMPLETED,
     FETCHED,
@@ -25,14 +23,13 @@ from ostinato.apps.enrichment.events import (
     Requested,
     SourceFetched,
     Started,
-    tell,
-    tell_each,
+    emit,
+    emit_each,
 )
 from ostinato.apps.enrichment.lock import Lock
 from ostinato.apps.enrichment.machine import COMPANY, ENTITY
 from ostinato.apps.enrichment.merge import Merged, Stored, merge
 from ostinato.apps.enrichment.model import (
-    DOC_TYPES,
     Fetched,
     Identifiers,
     SourceApi,
@@ -40,6 +37,7 @@ from ostinato.apps.enrichment.model import (
     Trigger,
     Verdict,
 )
+from ostinato.apps.enrichment.queries import QUERIES, Connection
 from ostinato.apps.enrichment.rules import (
     cooldown_left,
     core_identity,
@@ -48,8 +46,9 @@ from ostinato.apps.enrichment.rules import (
     key_is_free,
 )
 from ostinato.apps.enrichment.settings import EnrichmentSettings
+from ostinato.apps.enrichment.sources import SOURCES
 from ostinato.idempotency import Declaration
-from ostinato.jobs import added_queues
+from ostinato.jobs import wake_after_commit
 from ostinato.tenants import current
 
 __all__ = [
@@ -59,12 +58,12 @@ __all__ = [
     "Run",
     "ask",
     "begin_run",
+    "counters",
     "create",
+    "emit_completed",
     "end_run",
     "keep_fetch",
 ]
-
-Connection = AsyncConnection[Any]
 
 QUEUE: Final = "enrichment"
 ACTOR: Final = "enrichment"
@@ -80,7 +79,7 @@ ENDINGS: Final = {
 class Asked:
     """What came of asking for a company."""
 
-    decision: Literal["cached", "attached", "started", "repeated"]
+    decision: Literal["cached", "attached", "needed", "started", "repeated"]
     """`repeated`: the same was asked for, and run, in this day or minute already."""
     job_id: int | None = None
 
@@ -119,13 +118,13 @@ async def create(
     """Add a request of the transaction's tenant; its id."""
     tenant, correlation = current()
     request_id = str(uuid.uuid4())
-    await queries.run(
+    await QUERIES.run(
         conn,
         "open_company",
         siren=found.company_siren,
         freshness_days=settings.freshness_ttl_days,
     )
-    await queries.run(
+    await QUERIES.run(
         conn,
         "add_request",
         tenant_id=tenant,
@@ -135,7 +134,7 @@ async def create(
         siren_raw=found.siren_raw,
         siret_raw=found.siret_raw,
         company_siren=found.company_siren,
-        metadata=Jsonb(dict(metadata)),
+        metadata=dict(metadata),
         created_by=created_by,
         correlation_id=correlation or f"request-{request_id}",
         idempotency_key=key,
@@ -152,66 +151,74 @@ async def ask(
 ) -> Asked:
     """Ask for the company of a request: from the cache, with the job that is at it, or a new one.
 
-    Told as `CompanyEnrichmentRequested`, except what the schedule asks for, and a request that is
-    opened again in the same bucket. Raises `Cooling`.
+    Emits `CompanyEnrichmentRequested`, except for what the schedule asks for and for a request that
+    is opened again in the same bucket. Raises `Cooling`.
     """
     again = trigger is Trigger.MANUAL_REFRESH
     days = settings.freshness_ttl_days
     # The company first, then the key of the events: as runs do.
-    decision, siren, status, refreshed_at, now, last_run_at, failed_for = await queries.one(
+    seen = await QUERIES.one(
         conn, "look_at", request_id=request_id, again=again, freshness_days=days
     )
-    asked = Asked(decision)
-    if decision == "needed":
-        if again and (left := cooldown_left(refreshed_at, now, settings.cooldown_seconds)) > 0:
+    siren, now = seen["siren"], seen["at"]
+    asked = Asked(seen["decision"])
+    if asked.decision == "needed":
+        left = cooldown_left(seen["refreshed_at"], now, settings.cooldown_seconds)
+        if again and left > 0:
             raise Cooling(left)
-        free = key_is_free(trigger, status, failed_for, last_run_at, now, settings.breaker_seconds)
+        free = key_is_free(
+            trigger,
+            seen["status"],
+            seen["failed_for"],
+            seen["last_run_at"],
+            now,
+            settings.breaker_seconds,
+        )
         key = idempotency_key(siren, trigger, now)
         asked = await _start_once(conn, request_id, trigger, key, free=free)
     if trigger is Trigger.CATCH_UP or (trigger is Trigger.REQUEST_OPENED and not asked.job_id):
         return asked
     payload = Requested(request_id, siren, siret, cast("Any", str(trigger)))
-    await tell(conn, REQUESTED, payload, siren)
+    await emit(conn, REQUESTED, payload, siren)
     return asked
 
 
 async def _start_once(
     conn: Connection, request_id: str, trigger: Trigger, key: str, *, free: bool
 ) -> Asked:
-    """Start a run, once for each key (domain.md 5.8, 9 and 11)."""
+    """Start a run, once for each key (M3C-gap-9, M3C-gap-11)."""
     asked = {"key": key}
     begun = await idempotency.begin(conn, RUN_SCOPE, key, asked, Declaration())
     if not isinstance(begun, idempotency.New) and not free:
         return Asked("repeated")
-    (job_id,) = await queries.one(conn, "start_run", request_id=request_id, trigger=str(trigger))
+    job_id = await QUERIES.value(conn, "start_run", request_id=request_id, trigger=str(trigger))
     if isinstance(begun, idempotency.New):
         await idempotency.finish(conn, begun, {"job_id": job_id})
-    queues = added_queues.get()
-    if queues is not None:
-        queues.add(QUEUE)
+    wake_after_commit(QUEUE)
     return Asked("started", job_id)
 
 
 async def begin_run(conn: Connection, run: Run) -> int | None:
-    """Make the company RUNNING under the lock and tell it; the attempt.
+    """Make the company RUNNING under the lock and emit that; the attempt.
 
     None: nothing is to do, and the lock is given back. The company is fresh; or it waits for
     another job by now, because this one was dead and is run again: what its steps kept is old.
     """
     await run.lock.guard(conn)
-    status, job_id, attempt, _, fresh = await queries.one(
+    company = await QUERIES.one(
         conn, "company_for_run", siren=run.siren, days=run.settings.freshness_ttl_days
     )
-    if job_id != run.job_id:
+    status = company["status"]
+    if company["job_id"] != run.job_id:
         await run.lock.give_back(conn)
         return None
     event, number = "start", max(1, run.lock.lease.attempt)
     if status == Status.RUNNING:  # its holder before us is gone: M3C-lock-5
-        event, number = "take_over", attempt + 1
+        event, number = "take_over", company["attempt"] + 1
     elif status == Status.SUCCESS and run.trigger is Trigger.MANUAL_REFRESH:
         event = "refresh"
-    elif status == Status.SUCCESS and fresh:
-        await queries.run(conn, "end_run", siren=run.siren, job_id=run.job_id)
+    elif status == Status.SUCCESS and company["fresh"]:
+        await QUERIES.run(conn, "end_run", siren=run.siren, job_id=run.job_id)
         await run.lock.give_back(conn)
         return None
     elif status == Status.SUCCESS:
@@ -225,12 +232,12 @@ async def begin_run(conn: Connection, run: Run) -> int | None:
         "enrichment_error": None,
     }
     await _move(conn, run, event, changes)
-    await tell(conn, STARTED, Started(run.job_id, run.siren, number), run.siren)
+    await emit(conn, STARTED, Started(run.job_id, run.siren, number), run.siren)
     return number
 
 
 async def keep_fetch(conn: Connection, run: Run, fetched: Fetched) -> str | None:
-    """Keep what a source answered, and tell that it did; the id of the document.
+    """Keep what a source answered, and emit that it did; the id of the document.
 
     The answer is in the stash of the run, or in a step of an earlier release.
     """
@@ -238,17 +245,17 @@ async def keep_fetch(conn: Connection, run: Run, fetched: Fetched) -> str | None
     error = fetched.error
     document = None
     if error is None:
-        (document,) = await queries.one(
+        document = await QUERIES.value(
             conn,
             "keep_document",
             siren=run.siren,
-            doc_type=str(DOC_TYPES[fetched.source_api]),
+            doc_type=SOURCES[fetched.source_api].doc_type,
             source_api=str(fetched.source_api),
             job_id=run.job_id,
             payload=None if fetched.payload is None else Jsonb(fetched.payload),
             checksum=fetched.checksum,
         )
-    await queries.run(
+    await QUERIES.run(
         conn,
         "note_retrieval",
         siren=run.siren,
@@ -266,21 +273,21 @@ async def keep_fetch(conn: Connection, run: Run, fetched: Fetched) -> str | None
         None if error is None else error.error_code,
         fetched.duration_ms,
     )
-    await tell(conn, FETCHED, payload, run.siren)
+    await emit(conn, FETCHED, payload, run.siren)
     return None if document is None else str(document)
 
 
 async def end_run(
     conn: Connection, run: Run, fetched: Sequence[Fetched], documents: Mapping[SourceApi, str]
 ) -> Verdict:
-    """Merge, evaluate, tell, and give the lock back: steps 7 to 10 of the pipeline, at once."""
+    """Merge, evaluate, emit, and release the lock: M3C-pipeline-7 to 10, in one transaction."""
     await run.lock.guard(conn)
     fetched = await _with_answers(conn, run, fetched)
-    before, sources = await queries.one(conn, "company_fields", siren=run.siren)
+    before = await QUERIES.one(conn, "company_fields", siren=run.siren)
     stored = {
-        field: Stored(str(before[field]), SourceApi(source))
-        for field, source in sources.items()
-        if before.get(field) is not None
+        field: Stored(str(before["fields"][field]), SourceApi(source))
+        for field, source in before["sources"].items()
+        if before["fields"].get(field) is not None
     }
     merged = merge(stored, fetched)
     core = core_identity(run.siren, merged.values, merged.masked)
@@ -290,10 +297,8 @@ async def end_run(
         optional_not_found_fails=run.settings.optional_not_found_counts_as_failure,
     )
     now = (await database.now(conn)).isoformat()
-    changes = _counters(verdict) | {"enrichment_last_run_at": now}
-    if (
-        verdict.status is not Status.FAILED
-    ):  # a failed run takes nothing away, and makes nothing new
+    changes = counters(verdict) | {"enrichment_last_run_at": now}
+    if verdict.status is not Status.FAILED:  # a failed run takes nothing away, nor makes it new
         changes |= dict(merged.values) | {
             "masked_fields": list(merged.masked),
             "updated_at": now,
@@ -301,24 +306,24 @@ async def end_run(
         }
         await _note_provenance(conn, run.siren, merged, documents)
     await _move(conn, run, ENDINGS[verdict.status], changes)
-    await tell_completed(conn, run.siren, run.job_id, verdict, (run.tenant_id, run.correlation_id))
+    await emit_completed(conn, run.siren, run.job_id, verdict, (run.tenant_id, run.correlation_id))
     await run.lock.give_back(conn)
     return verdict
 
 
-async def tell_completed(
+async def emit_completed(
     conn: Connection,
     siren: str,
     job_id: int,
     verdict: Verdict,
     by: tuple[str, str] | None = None,
 ) -> None:
-    """Tell each tenant that waits for a job that it ended, once, and nothing of the others.
+    """Emit to each tenant that waits for a job that it ended, once, and nothing of the others.
 
     The tenant that started it knows it by its id, any other by a number of its own.
     """
-    found = await queries.rows(conn, "attached_tenants", siren=siren, job_id=job_id)
-    waiting = {tenant: (correlation, ticket) for tenant, correlation, ticket in found}
+    found = await QUERIES.rows(conn, "attached_tenants", siren=siren, job_id=job_id)
+    waiting = {row["tenant_id"]: (row["correlation_id"], row["ticket"]) for row in found}
     if by is not None:
         waiting[by[0]] = (by[1], job_id)
     payload = Completed(
@@ -335,20 +340,21 @@ async def tell_completed(
         (tenant, correlation, dataclasses.replace(payload, job_id=ticket))
         for tenant, (correlation, ticket) in sorted(waiting.items())
     ]
-    await tell_each(conn, COMPLETED, siren, told)
-    await queries.run(conn, "forget_attachments", job_id=job_id)
+    await emit_each(conn, COMPLETED, siren, told)
+    await QUERIES.run(conn, "forget_attachments", job_id=job_id)
 
 
 async def _with_answers(conn: Connection, run: Run, fetched: Sequence[Fetched]) -> list[Fetched]:
     """What the sources said, with how their calls went."""
     stash: dict[str, dict[str, Any]] = {
-        source: {"values": found, "masked": tuple(masked)}
-        for source, found, masked in await queries.rows(conn, "take_fetched", job_id=run.job_id)
+        row["source_api"]: {"values": row["found"], "masked": tuple(row["masked"])}
+        for row in await QUERIES.rows(conn, "take_fetched", job_id=run.job_id)
     }
     return [dataclasses.replace(one, **stash.get(one.source_api, {})) for one in fetched]
 
 
-def _counters(verdict: Verdict) -> dict[str, object]:
+def counters(verdict: Verdict) -> dict[str, object]:
+    """Return what the end of a run writes into its company, but for the fields."""
     return {
         "enrichment_error": verdict.error,
         "core_identity_present": verdict.core_identity_present,
@@ -379,7 +385,7 @@ async def _note_provenance(
 ) -> None:
     fields = list(merged.sources)
     values = [merged.values[field] or "" for field in fields]
-    await queries.run(
+    await QUERIES.run(
         conn,
         "note_provenance",
         siren=siren,

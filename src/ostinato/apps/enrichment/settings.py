@@ -1,55 +1,21 @@
-"""The settings of enrichment: where the sources are, with which keys, and how patient we are."""
+"""The settings of enrichment: how patient we are, and what each source adds (`sources/`)."""
 
-import re
 from typing import Final
 
-from ostinato.errors import SettingsError
-from ostinato.settings import Section, section, setting
+from ostinato.apps.enrichment.sources import SourceSettings
+from ostinato.settings import section, setting
 
 __all__ = ["EnrichmentSettings"]
 
 _DAY: Final = 86_400.0
-_SIRET: Final = re.compile(r"[0-9]{14}", re.ASCII)
-LONGEST_OBJECT: Final = 49
 
 
 @section("enrichment")
-class EnrichmentSettings(Section):
+class EnrichmentSettings(SourceSettings):
     """How enrichment runs."""
 
-    search_url: str = setting(
-        "https://recherche-entreprises.api.gouv.fr", "API Recherche d'entreprises."
-    )
-    search_api_key: str = setting("", "A key of API Recherche d'entreprises; it needs none today.")
-    search_per_second: float = setting(
-        6.0, "Calls to it, at most; it allows 7 for an address.", low=0.01, high=100_000
-    )
-    search_directors: bool = setting(
-        default=False,
-        description="Whether a second call asks the search for directors, too.",
-    )
     user_agent: str = setting(
         "ostinato-enrichment/1.0", "How we introduce ourselves; the operator asks for it."
-    )
-    inpi_url: str = setting(
-        "https://registre-national-entreprises.inpi.fr/api", "INPI, Registre national."
-    )
-    inpi_username: str = setting("", "The account at INPI; without one it is not called.")
-    inpi_password: str = setting("", "Its password.")
-    inpi_per_second: float = setting(5.0, "Calls to INPI, at most.", low=0.01, high=100_000)
-    inpi_per_day: int = setting(
-        10_000, "Files of INPI in a day, at most: its quota.", low=1, high=1_000_000_000
-    )
-    rcs_url: str = setting("https://entreprise.api.gouv.fr", "API Entreprise.")
-    rcs_token: str = setting("", "The token of API Entreprise; without one it is not called.")
-    rcs_context: str = setting("Enrichissement de dossier", "Its parameter context.")
-    rcs_object: str = setting("M3 enrichissement", "Its parameter object, under 50 characters.")
-    rcs_recipient: str = setting(
-        "",
-        "Its parameter recipient: the SIRET of the public body that asks; without it no call.",
-    )
-    rcs_per_second: float = setting(
-        4.0, "Calls to it, at most; it allows 250 a minute.", low=0.01, high=100_000
     )
     timeout_ms: int = setting(5000, "How long one call to a source may take.", low=1, high=60_000)
     backoff_ms: str = setting("250,500", "Pauses before the retries of a call; none: no retries.")
@@ -85,22 +51,7 @@ class EnrichmentSettings(Section):
     )  # fmt: skip
     catch_up_most: int = setting(500, "Stale companies of one night.", low=1, high=100_000)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.rcs_recipient and not _SIRET.fullmatch(self.rcs_recipient):
-            raise SettingsError(
-                "enrichment.rcs_recipient is no SIRET",
-                hint="Write the 14 digits of the public body, or nothing.",
-                name="rcs_recipient",
-            )
-        if len(self.rcs_object) > LONGEST_OBJECT:
-            raise SettingsError(
-                f"enrichment.rcs_object is longer than {LONGEST_OBJECT} characters",
-                hint="API Entreprise refuses it: shorten it.",
-                name="rcs_object",
-            )
-
     @property
     def backoff_seconds(self) -> tuple[float, ...]:
-        """The pauses before the retries (M3C, retry 2 and 3)."""
+        """The pauses before the retries (M3C-retry-2, M3C-retry-3)."""
         return tuple(float(word) / 1000 for word in self.backoff_ms.split(",") if word.strip())

@@ -2,25 +2,22 @@
 
 from typing import Any, Final
 
-from psycopg import AsyncConnection
-
 from ostinato import database, machines, tenants
-from ostinato.apps.enrichment import queries, service
+from ostinato.apps.enrichment import service
 from ostinato.apps.enrichment.machine import COMPANY, ENTITY
-from ostinato.apps.enrichment.model import SourceApi, Status, Trigger, Verdict
+from ostinato.apps.enrichment.model import REQUIRED, Status, Trigger, Verdict
+from ostinato.apps.enrichment.queries import QUERIES, Connection
 from ostinato.apps.enrichment.settings import EnrichmentSettings
 from ostinato.tenants import flow
 
 __all__ = ["ask_again", "end_abandoned", "purge", "stale"]
 
-Connection = AsyncConnection[Any]
-
-LOST: Final = f"{SourceApi.SEARCH}:-:INTERNAL_ERROR"
+LOST: Final = "|".join(f"{source}:-:INTERNAL_ERROR" for source in REQUIRED)
 
 
-async def stale(conn: Connection, settings: EnrichmentSettings) -> list[tuple[Any, ...]]:
+async def stale(conn: Connection, settings: EnrichmentSettings) -> list[dict[str, Any]]:
     """Companies to be run again tonight: siren, and tenant, id and correlation of a request."""
-    return await queries.rows(
+    return await QUERIES.rows(
         conn,
         "stale_companies",
         days=settings.freshness_ttl_days,
@@ -41,36 +38,28 @@ async def ask_again(
 async def end_abandoned(conn: Connection) -> list[str]:
     """End the runs whose job is over (dead, or cancelled) without having ended them.
 
-    RUNNING must not outlive its lock (M3A): such a run has failed, for a reason of ours.
+    RUNNING must not outlive its lock (M3C-invariant-1): such a run failed for a reason of ours.
     """
-    found = await queries.rows(conn, "abandoned_companies")
-    for siren, job_id, status in found:
-        if status == Status.RUNNING:
-            await _fail(conn, siren, job_id)
+    found = await QUERIES.rows(conn, "abandoned_companies")
+    for row in found:
+        if row["status"] == Status.RUNNING:
+            await _fail(conn, row["siren"], row["job_id"])
         else:
-            await queries.run(conn, "end_run", siren=siren, job_id=job_id)
-    await queries.run(conn, "forget_ended")
-    return [siren for siren, _, _ in found]
+            await QUERIES.run(conn, "end_run", siren=row["siren"], job_id=row["job_id"])
+    await QUERIES.run(conn, "forget_ended")
+    return [row["siren"] for row in found]
 
 
 async def purge(conn: Connection, settings: EnrichmentSettings, most: int) -> int:
     """Let go of the content of documents past their retention, so many at most; how many."""
-    return await queries.run(conn, "purge_documents", days=settings.document_days, most=most)
+    return await QUERIES.run(conn, "purge_documents", days=settings.document_days, most=most)
 
 
 async def _fail(conn: Connection, siren: str, job_id: int) -> None:
     verdict = Verdict(Status.FAILED, False, 0, 1, 0, LOST)  # noqa: FBT003 - no core identity
-    changes: dict[str, object] = {
-        "enrichment_error": LOST,
-        "enrichment_last_run_at": (await database.now(conn)).isoformat(),
-        "required_sources_failed_count": 1,
-        "optional_sources_failed_count": 0,
-        "sources_success_count": 0,
-        "core_identity_present": False,
-        "job_id": None,
-        "lock_token": None,
-    }
+    now = (await database.now(conn)).isoformat()
+    changes = service.counters(verdict) | {"enrichment_last_run_at": now}
     await machines.transition(
         conn, COMPANY, ENTITY, siren, "fail", by="enrichment.sweep", changes=changes
     )
-    await service.tell_completed(conn, siren, job_id, verdict)
+    await service.emit_completed(conn, siren, job_id, verdict)

@@ -1,4 +1,4 @@
-"""What the routes of enrichment take and show (M3B)."""
+"""What the routes of enrichment take and show."""
 
 from datetime import datetime
 from typing import Any, Final
@@ -6,10 +6,10 @@ from typing import Any, Final
 from psycopg import AsyncConnection
 from pydantic import BaseModel, ConfigDict, Field
 
-from ostinato.apps.enrichment import queries
 from ostinato.apps.enrichment.extract import directors
 from ostinato.apps.enrichment.merge import FIELDS
 from ostinato.apps.enrichment.model import SourceApi, Status
+from ostinato.apps.enrichment.queries import QUERIES
 from ostinato.apps.enrichment.rules import stale_fields
 
 __all__ = [
@@ -167,7 +167,7 @@ class Detail(BaseModel):
 
 
 class ErrorBody(BaseModel):
-    """The error body that M3B fixes."""
+    """The error body that the specification fixes (docs/specs/enrichment.md, M3C-api-1)."""
 
     error: str = Field(examples=["validation_error"])
     code: str = Field(examples=["INVALID_SIRET_FORMAT"])
@@ -194,10 +194,9 @@ class Seen(BaseModel):
 
 async def look(conn: AsyncConnection[Any], request_id: str, days: int) -> Seen | None:
     """A request of the transaction's tenant; None: it has none of this id."""
-    found = await queries.named_rows(conn, "show_request", request_id=request_id, days=days)
-    if not found:
+    row = await QUERIES.first(conn, "show_request", request_id=request_id, days=days)
+    if row is None:
         return None
-    (row,) = found
     return Seen(row=row, fresh=row["fresh"], running=row["running"], created_by=row["created_by"])
 
 
@@ -210,7 +209,7 @@ async def company_view(conn: AsyncConnection[Any], seen: Seen) -> Company | None
     """The company; None before its first consolidation. What is masked is not shown."""
     if seen.row["updated_at"] is None:
         return None
-    rows = await queries.named_rows(conn, "show_provenance", siren=seen.siren)
+    rows = await QUERIES.rows(conn, "show_provenance", siren=seen.siren)
     told: dict[str, Any] = seen.row["company"]
     masked: list[str] = seen.row["masked_fields"]
     known = [row for row in rows if row["field"] in FIELDS]
@@ -239,13 +238,13 @@ async def whole_view(
     documents: list[dict[str, Any]] = []
     retrievals: list[dict[str, Any]] = []
     if not limited:
-        documents = await queries.named_rows(conn, "show_documents", siren=seen.siren)
-        retrievals = await queries.named_rows(conn, "show_retrievals", siren=seen.siren)
+        documents = await QUERIES.rows(conn, "show_documents", siren=seen.siren)
+        retrievals = await QUERIES.rows(conn, "show_retrievals", siren=seen.siren)
     named = None
     if with_directors:
-        payloads = await queries.rows(conn, "newest_payloads", siren=seen.siren)
+        answers = await QUERIES.rows(conn, "newest_payloads", siren=seen.siren)
         found = directors(
-            {SourceApi(source): payload for source, payload in payloads},
+            {SourceApi(row["source_api"]): row["payload"] for row in answers},
             hidden=bool(seen.row["masked_fields"]),
         )
         named = [Director.model_validate(one) for one in found]

@@ -1,8 +1,8 @@
-"""Waiting for runs to end: one look at the database for all requests that wait in this process.
+"""A watch waits for runs to end: one look at the database for all requests of this process.
 
-The short synchronous attempt of M3C: a request that was just made waits up to 1,200 ms. Nobody
-listens for a notification of each row; as long as somebody waits, one statement every 20 ms asks
-for all of them together.
+It is the short synchronous attempt (M3C-gap-8): a request that was just made waits up to 1,200 ms.
+Nobody listens for a notification of each row; as long as somebody waits, one statement every 20 ms
+asks for all of them together.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ import contextlib
 from typing import Final
 
 from ostinato import Client
-from ostinato.apps.enrichment import queries
+from ostinato.apps.enrichment.queries import QUERIES
 from ostinato.errors import OstinatoError
 
 __all__ = ["Watch"]
@@ -54,12 +54,12 @@ class Watch:
     async def _look_once(self) -> None:
         waiting = list(self._waiting)
         async with self._client.connection() as conn:
-            found = await queries.rows(
+            found = await QUERIES.rows(
                 conn,
                 "ended",
                 tenants=[tenant for tenant, _ in waiting],
                 ids=[request for _, request in waiting],
             )
-        for place in found:
-            if (event := self._waiting.get((place[0], place[1]))) is not None:
+        for row in found:
+            if (event := self._waiting.get((row["tenant_id"], row["id"]))) is not None:
                 event.set()

@@ -1,16 +1,33 @@
-"""One exchange with a source over HTTP: in time, no larger than is good, and never raising."""
+"""A wire sends one request to a source over HTTP: in time, no larger than is good, never raising.
+
+What goes wrong is no exception but a `SourceError` with its canonical code.
+"""
 
 import asyncio
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import httpx
 
-from ostinato import idempotency
+from ostinato import database, idempotency
 from ostinato.apps.enrichment.model import ErrorCode, SourceApi, SourceError
+from ostinato.apps.enrichment.queries import Connection
 from ostinato.apps.enrichment.rules import MOST_RECEIVED
 from ostinato.errors import InvalidInput
+from ostinato.jobs import retry_after_seconds
 
-__all__ = ["Reply", "exchange"]
+if TYPE_CHECKING:
+    from ostinato.apps.enrichment.settings import EnrichmentSettings
+
+__all__ = ["Lend", "Reply", "Wire"]
+
+Lend = Callable[[], AbstractAsyncContextManager[Connection]]
+"""Lends a connection in a transaction."""
+
+LONGEST_PAUSE: Final = 1e8
+"""Seconds of Retry-After, not cut to a day: whoever calls a source before that is banned."""
 
 
 class Reply(NamedTuple):
@@ -19,40 +36,71 @@ class Reply(NamedTuple):
     status: int | None = None
     payload: Any = None
     """JSON; None for what is not, as the bodies of a front that throttles."""
-    retry_after: str | None = None
+    retry_after: float | None = None
     size: int = 0
     error: SourceError | None = None
     called: bool = True
     duration_ms: int = 0
 
 
-async def exchange(
-    http: httpx.AsyncClient, request: httpx.Request, source: SourceApi, timeout_ms: int
-) -> Reply:
-    """Send a request and read the answer."""
-    request.headers["Accept"] = "application/json"
-    try:
-        async with asyncio.timeout(timeout_ms / 1000):
-            answer = await http.send(request, stream=True)
-            try:
-                body = await _read(answer)
-            finally:
-                await answer.aclose()
-    except (TimeoutError, httpx.TimeoutException):
-        error = SourceError(ErrorCode.TIMEOUT, source, None, "request timed out", retryable=True)
-        return Reply(error=error)
-    except (httpx.HTTPError, OSError) as failed:
-        said = f"no connection: {type(failed).__name__}"
-        unavailable = ErrorCode.SOURCE_UNAVAILABLE
-        return Reply(error=SourceError(unavailable, source, None, said, retryable=False))
-    payload = None if body is None else _parsed(body)
-    if answer.status_code == httpx.codes.OK and payload is None:
-        said = "the answer is not JSON that can be kept"
-        unavailable = ErrorCode.SOURCE_UNAVAILABLE
-        wrong = SourceError(unavailable, source, answer.status_code, said, retryable=False)
-        return Reply(answer.status_code, error=wrong)
-    waits = answer.headers.get("retry-after")
-    return Reply(answer.status_code, payload, waits, len(body or b""))
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """What a source is asked with: a pool of HTTP connections, the settings, the database."""
+
+    http: httpx.AsyncClient
+    settings: "EnrichmentSettings"
+    lend: Lend
+
+    async def get(
+        self,
+        source: SourceApi,
+        url: str,
+        headers: Mapping[str, str] | None = None,
+        params: Mapping[str, str] | None = None,
+    ) -> Reply:
+        """Send a GET and read the answer."""
+        request = self.http.build_request("GET", url, params=params, headers=headers)
+        return await self._exchange(source, request)
+
+    async def post(self, source: SourceApi, url: str, body: Mapping[str, str]) -> Reply:
+        """Send a POST with a JSON body and read the answer."""
+        return await self._exchange(source, self.http.build_request("POST", url, json=body))
+
+    async def _exchange(self, source: SourceApi, request: httpx.Request) -> Reply:
+        request.headers["Accept"] = "application/json"
+        request.headers["User-Agent"] = self.settings.user_agent
+        try:
+            async with asyncio.timeout(self.settings.timeout_ms / 1000):
+                answer = await self.http.send(request, stream=True)
+                try:
+                    body = await _read(answer)
+                finally:
+                    await answer.aclose()
+        except (TimeoutError, httpx.TimeoutException):
+            timeout = ErrorCode.TIMEOUT
+            return Reply(
+                error=SourceError(timeout, source, None, "request timed out", retryable=True)
+            )
+        except (httpx.HTTPError, OSError) as failed:
+            return _unavailable(source, None, f"no connection: {type(failed).__name__}")
+        payload = None if body is None else _parsed(body)
+        status = answer.status_code
+        if status == httpx.codes.OK and payload is None:
+            return _unavailable(source, status, "the answer is not JSON that can be kept")
+        wait = await self._wait(answer.headers.get("retry-after"))
+        return Reply(status, payload, wait, len(body or b""))
+
+    async def _wait(self, header: str | None) -> float | None:
+        if header is None:
+            return None
+        async with self.lend() as conn:
+            now = await database.now(conn)
+        return retry_after_seconds(header, now, longest=LONGEST_PAUSE)
+
+
+def _unavailable(source: SourceApi, status: int | None, said: str) -> Reply:
+    error = SourceError(ErrorCode.SOURCE_UNAVAILABLE, source, status, said, retryable=False)
+    return Reply(status, error=error)
 
 
 async def _read(answer: httpx.Response) -> bytes | None:

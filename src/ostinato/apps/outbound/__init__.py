@@ -1,7 +1,9 @@
-"""Consented messages by WhatsApp, SMS and mail: accepted once, sent if allowed, accounted for.
+"""Sends consented messages by WhatsApp, SMS and mail: once, if allowed, and accounted for.
 
-Seed 002. `rules` and `policy` hold the decisions, `sending` what is asked before an attempt,
-`settling` and `failing` what follows from it, `callbacks` what providers tell later.
+The way of a message is `accept` (checked and queued), `send` (asked again, sent, settled) and what
+`providers` tell later; `consent` is what people allowed. `rules` and `policy` hold the decisions,
+`http` the routes; `coop` is an application of its own on the `surface`. The rules with their
+numbers are in docs/specs/outbound.md.
 """
 
 from typing import Final
@@ -13,12 +15,18 @@ __all__ = ["APP"]
 
 APP: Final = App(
     "outbound",
-    # 80 a second for one business number (6.2), a long number of Twilio, a polite mail server.
+    # 80 a second for one business number, a long number of Twilio, a polite mail server.
     queues=(
         Queue("outbound_whatsapp", key_rate=Rate(80, 1)),
         Queue("outbound_sms", key_rate=Rate(10, 1)),
         Queue("outbound_email", key_rate=Rate(20, 1)),
     ),
+    jobs=(
+        "ostinato.apps.outbound.coop.jobs",
+        "ostinato.apps.outbound.jobs",
+        "ostinato.apps.outbound.round_notices",
+    ),
+    settings="ostinato.apps.outbound.settings:OutboundSettings",
     http="ostinato.apps.outbound.http:router",
     sql="ostinato.apps.outbound.schema:COMPONENT",
     sandbox="ostinato.apps.outbound.sandbox:Providers",
@@ -27,7 +35,8 @@ APP: Final = App(
     panels=("ostinato.apps.outbound.panel:PANEL",),
     doctor="ostinato.apps.outbound.checkup:CHECKUP",
     alerts=ALERTS,
+    machines=(
+        "ostinato.apps.outbound.machine:MESSAGE",
+        "ostinato.apps.outbound.machine:CONSENT",
+    ),
 )
-
-from ostinato.apps.outbound import coop_jobs as _coop  # noqa: E402, F401 - declares the kinds
-from ostinato.apps.outbound import jobs as _jobs  # noqa: E402, F401 - as above

@@ -1,4 +1,4 @@
-"""What is watched (seed 7.3): dead letters, failure rate, signatures; and what policy asks for."""
+"""Declares what is watched (rule 7.3): dead letters, failure rate, signatures, and more."""
 
 from typing import Final
 
@@ -51,7 +51,7 @@ ALERTS: Final = (
         above=0,
         tenant=None,
         message="{value} senders of {label} are held because of an error of their provider",
-        remedy="Mend it at the provider (token, payment, account), then POST …/release.",
+        remedy="Fix it at the provider (token, payment, account), then POST …/release.",
     ),
     Alert(
         "outbound.stuck_callbacks",

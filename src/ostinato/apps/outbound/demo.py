@@ -1,4 +1,4 @@
-"""The scenario "outbound": a dossier's journey by WhatsApp, and what may come in its way."""
+"""Plays the scenario "outbound": a dossier's journey by WhatsApp, and what may come in its way."""
 
 from typing import Any
 

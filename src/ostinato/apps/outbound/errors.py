@@ -1,4 +1,4 @@
-"""What the outbound application refuses, in one place."""
+"""Defines what the outbound application refuses, in one place."""
 
 from ostinato.errors import OstinatoError
 

@@ -1,40 +1,49 @@
-"""What the outbound application tells in the outbox."""
+"""Declares the event that outbound emits, and emits it."""
 
-import json
+from dataclasses import dataclass
 from typing import Final
 
-from ostinato import outbox
+from ostinato.apps.outbound import APP
 from ostinato.apps.outbound.model import Message, Status
 from ostinato.apps.outbound.store import Connection
-from ostinato.outbox import NewEvent
 
-__all__ = ["MESSAGE_STATUS", "PRODUCER", "tell"]
-
-PRODUCER: Final = "outbound"
-MESSAGE_STATUS: Final = "outbound.message_status"
-"""A message reached a status; in order for each message."""
+__all__ = ["MESSAGE_STATUS", "MessageStatus", "emit_status"]
 
 
-async def tell(
+@dataclass(frozen=True)
+class MessageStatus:
+    """A message reached a status."""
+
+    message_id: str
+    status: str
+    channel: str
+    dossier_id: str | None = None
+    template_code: str | None = None
+    reason: str | None = None
+
+
+MESSAGE_STATUS: Final = APP.event("outbound.message_status", payload=MessageStatus)
+
+
+async def emit_status(
     conn: Connection, message: Message, status: Status, reason: str | None = None
 ) -> None:
-    """Tell that a message reached a status: ids and codes only, no recipient and no text."""
-    payload = {
-        "message_id": str(message.id),
-        "status": status.value,
-        "channel": message.channel.value,
-        "dossier_id": message.dossier_id,
-        "template_code": message.template_code,
-        "reason": reason,
-    }
-    await outbox.emit(
+    """Emit that a message reached a status: ids and codes, no recipient and no text.
+
+    The events of a message are delivered in order.
+    """
+    payload = MessageStatus(
+        str(message.id),
+        status.value,
+        message.channel.value,
+        message.dossier_id,
+        message.template_code,
+        reason,
+    )
+    await MESSAGE_STATUS.emit(
         conn,
-        NewEvent(
-            MESSAGE_STATUS,
-            json.dumps(payload),
-            PRODUCER,
-            ordering_key=f"outbound:{message.id}",
-            tenant_id=message.tenant_id,
-            correlation_id=message.correlation_id or f"outbound-{message.id}",
-        ),
+        payload,
+        key=f"outbound:{message.id}",
+        tenant=message.tenant_id,
+        correlation_id=message.correlation_id or f"outbound-{message.id}",
     )

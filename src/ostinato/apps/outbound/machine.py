@@ -1,4 +1,4 @@
-"""The states of a message (seed 3.1) and of a consent, and what leads from one to the next.
+"""Declares the states of a message (rule 3.1) and of a consent, and what leads to the next.
 
 `sql/tables/0001_outbound.sql` installs the same; a test compares them.
 """

@@ -1,4 +1,4 @@
-"""The figures of seed 7.2 for Prometheus: queue, latencies, failures, retries, dead letters.
+"""Records the figures of rule 7.2 for Prometheus: queue, latencies, failures, dead letters.
 
 They are the database's (`outbound.figures`), over the last hour, so that every process tells the
 same: on `/metrics` of all tenants together, on a page of the tenant of its own. The dashboard
@@ -11,9 +11,9 @@ from typing import Any, Final
 import prometheus_client
 
 from ostinato.apps.outbound import store
-from ostinato.observe import Collector, Figures, Gauge, Recorder, dashboard
+from ostinato.observe import Collector, Figures, Gauge, Recorder
 
-__all__ = ["FIGURES", "METRICS", "board", "record", "render"]
+__all__ = ["FIGURES", "METRICS", "record", "render"]
 
 PREFIX: Final = "ostinato_outbound_"
 
@@ -55,7 +55,7 @@ OF_ALL: Final = (
 
 async def record(conn: store.Connection) -> Recorder:
     """The figures of all tenants together."""
-    return _recorded(await store.fetch(conn, "observe"))
+    return _recorded(await store.rows(conn, "observe"))
 
 
 FIGURES: Final = Figures(OF_ALL, record)
@@ -76,10 +76,3 @@ def _recorded(figures: Iterable[dict[str, Any]]) -> Recorder:
         gauge = known[each["name"]]
         recorder.set(gauge, each["value"] or 0.0, *((each["label"] or "",) if gauge.labels else ()))
     return recorder
-
-
-def board() -> str:
-    """The dashboard for Grafana."""
-    made = dashboard(OF_ALL)
-    named = made.replace('"uid": "ostinato"', '"uid": "ostinato-outbound"', 1)
-    return named.replace('"title": "Ostinato"', '"title": "Ostinato: outbound messages"', 1)

@@ -1,4 +1,4 @@
-"""What outbound messages are made of: plain values, no database, no network."""
+"""Defines what outbound messages are made of: plain values, no database, no network."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,7 +19,6 @@ __all__ = [
     "Mode",
     "NewMessage",
     "Organisation",
-    "Provider",
     "Purpose",
     "Sender",
     "Status",
@@ -36,23 +35,8 @@ class Channel(StrEnum):
     EMAIL = "EMAIL"
 
 
-class Provider(StrEnum):
-    """Who carries it."""
-
-    WHATSAPP = "whatsapp"
-    TWILIO = "twilio"
-    SMTP = "smtp"
-
-
-PROVIDER_OF = {
-    Channel.WHATSAPP: Provider.WHATSAPP,
-    Channel.SMS: Provider.TWILIO,
-    Channel.EMAIL: Provider.SMTP,
-}
-
-
 class Status(StrEnum):
-    """Where a message stands (seed 3.1)."""
+    """Where a message stands (rule 3.1)."""
 
     QUEUED = "QUEUED"
     SENDING = "SENDING"
@@ -63,7 +47,7 @@ class Status(StrEnum):
 
 
 class AttemptStatus(StrEnum):
-    """Where an attempt stands (seed 3.2). One whose answer was lost stays TRYING."""
+    """Where an attempt stands (rule 3.2). One whose answer was lost stays TRYING."""
 
     TRYING = "TRYING"
     FAILED = "FAILED"
@@ -141,7 +125,8 @@ class Sender:
 
     id: int
     channel: Channel
-    provider: Provider
+    provider: str
+    """Who carries what it sends, by name."""
     provider_key: str
     """The phone_number_id, the number, or the mail address."""
     display: str
@@ -151,7 +136,7 @@ class Sender:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A text with variables that the provider knows by a name (seed 3.3)."""
+    """A text with variables that the provider knows by a name (rule 3.3)."""
 
     code: str
     language: str
@@ -190,7 +175,7 @@ class Consent:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message to one recipient (seed 3.1)."""
+    """One message to one recipient (rule 3.1)."""
 
     tenant_id: str
     id: UUID
@@ -230,9 +215,15 @@ class Message:
     created_at: datetime
 
     @property
-    def provider(self) -> Provider:
-        """Who carries it."""
-        return PROVIDER_OF[self.channel]
+    def key(self) -> dict[str, Any]:
+        """How statements name it."""
+        return {"tenant_id": self.tenant_id, "id": self.id}
+
+    @property
+    def pair(self) -> dict[str, Any]:
+        """How statements name the pair of its sender and its recipient."""
+        whose = {"tenant_id": self.tenant_id, "sender_id": self.sender_id}
+        return {**whose, "address": self.to_address}
 
     @property
     def mode(self) -> Mode:
@@ -253,8 +244,8 @@ class Content:
     """The text as the recipient reads it; of a WhatsApp template, for the log only."""
     subject: str | None = None
     template: Template | None = None
-    parameters: tuple[tuple[str, Any], ...] = ()
-    """Names and values of the template's variables, in order."""
+    components: tuple[Mapping[str, Any], ...] = ()
+    """The parts of a WhatsApp template, with its variables filled in."""
     unsubscribe: str | None = None
     """The one-click address, for bulk mail."""
     reply_to: str | None = None

@@ -1,4 +1,4 @@
-"""What the console shows of outbound: messages by status, what waits for what, held senders."""
+"""Gives the panel of outbound: messages by status, what waits for what, held senders."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,7 +19,7 @@ _FAILED = ("error_code", "error_class", "messages", "dead_letters")
 async def blocks(conn: AsyncConnection[Any]) -> Sequence[Block]:
     """Of the tenant who looks; no recipients, no texts."""
     counts = {str(status): 0 for status in Status}
-    counts |= {row["status"]: row["messages"] for row in await store.fetch(conn, "panel_counts")}
+    counts |= {row["status"]: row["messages"] for row in await store.rows(conn, "panel_counts")}
     return [
         Counts("Messages of the last day, by status", counts),
         await _table(conn, "What messages wait for", "panel_waits", _WAITS),
@@ -31,7 +31,7 @@ async def blocks(conn: AsyncConnection[Any]) -> Sequence[Block]:
 async def _table(
     conn: AsyncConnection[Any], title: str, name: str, columns: tuple[str, ...]
 ) -> Table:
-    rows = await store.fetch(conn, name)
+    rows = await store.rows(conn, name)
     return Table(title, columns, [[row[column] for column in columns] for row in rows])
 
 

@@ -1,4 +1,4 @@
-"""Who may do what with outbound messages."""
+"""Declares who may do what with outbound messages."""
 
 from ostinato.web import Permission
 

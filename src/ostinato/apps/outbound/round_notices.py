@@ -1,4 +1,4 @@
-"""Rounds tell that one is open; whoever wants to be told gets a message, if he allowed one.
+"""Notifies whoever wants it that a round is open, if he allowed it.
 
 The event is all that is known of rounds here: `rounds.opened` names the recipients. A recipient is
 reached by the first channel for which he granted a consent, at the address that he granted.
@@ -8,31 +8,50 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from ostinato.apps.outbound import coop_rules, service, store
-from ostinato.apps.outbound.model import Channel, ConsentStatus, NewMessage, Purpose
-from ostinato.apps.outbound.service import Blocked
-from ostinato.apps.outbound.settings import OutboundSettings
-from ostinato.apps.outbound.store import Connection, Row
+from ostinato import Context
+from ostinato.apps.outbound import APP, store
+from ostinato.apps.outbound.model import ConsentStatus
+from ostinato.apps.outbound.surface import (
+    Blocked,
+    Channel,
+    Connection,
+    NewMessage,
+    OutboundSettings,
+    Purpose,
+    Row,
+    accept,
+    composed_key,
+    note_audit,
+)
 from ostinato.errors import OstinatoError
+from ostinato.outbox import Event
 
-__all__ = ["OPENED", "TEMPLATE", "tell_opened"]
+__all__ = ["OPENED", "TEMPLATE", "notify", "round_opened"]
 
 OPENED: Final = "rounds.opened"
 TEMPLATE: Final = "ROUND_OPENED"
 ACTOR: Final = "outbound.round_opened"
 
 
-async def tell_opened(
+@APP.on(OPENED, name="outbound.round_opened", queue="outbound_events", start="beginning")
+async def round_opened(ctx: Context, event: Event[Any]) -> None:
+    """Notify the members who want it that a round is open."""
+    settings = ctx.settings(OutboundSettings)
+    async with ctx.transaction() as conn:
+        await notify(conn, event.tenant_id, event.payload, settings)
+
+
+async def notify(
     conn: Connection, tenant_id: str, opened: Mapping[str, Any], settings: OutboundSettings
 ) -> list[str]:
-    """One message for each recipient; what became of each."""
+    """Accept one message for each recipient, and say what became of each."""
     return [
-        await _tell(conn, tenant_id, str(recipient), opened, settings)
+        await _notify(conn, tenant_id, str(recipient), opened, settings)
         for recipient in opened.get("recipients") or ()
     ]
 
 
-async def _tell(
+async def _notify(
     conn: Connection,
     tenant_id: str,
     recipient: str,
@@ -42,14 +61,14 @@ async def _tell(
     consent = await _granted(conn, tenant_id, recipient)
     if consent is None:
         details = {"reason": "CONSENT_MISSING", "template_code": TEMPLATE}
-        await store.note_audit(
+        await note_audit(
             conn, tenant_id, "BLOCKED_BY_POLICY", ACTOR, subject_id=recipient, details=details
         )
         return "CONSENT_MISSING"
     channel = Channel(consent["channel"])
     about = ("ROUND", str(opened["round_id"]), "OPENED")
     new = NewMessage(
-        idempotency_key=coop_rules.composed_key(tenant_id, TEMPLATE, *about, channel, recipient),
+        idempotency_key=composed_key(tenant_id, TEMPLATE, *about, channel, recipient),
         subject_id=recipient,
         channel=channel,
         to=consent["address"],
@@ -64,10 +83,10 @@ async def _tell(
     )
     try:
         async with conn.transaction():  # one recipient's trouble is not that of the others
-            made = await service.accept(conn, tenant_id, ACTOR, new, settings, lenient=True)
+            made = await accept(conn, tenant_id, ACTOR, new, settings, lenient=True)
     except OstinatoError as error:
         details = {"error_code": type(error).code, "template_code": TEMPLATE}
-        await store.note_audit(
+        await note_audit(
             conn, tenant_id, "NOTIFICATION_FAILED", ACTOR, subject_id=recipient, details=details
         )
         return type(error).code
@@ -76,7 +95,7 @@ async def _tell(
 
 async def _granted(conn: Connection, tenant_id: str, subject_id: str) -> Row | None:
     """A consent that lets a notice go: by WhatsApp, else by SMS, else by mail."""
-    rows = await store.fetch(conn, "consents", tenant_id=tenant_id, subject_id=subject_id)
+    rows = await store.rows(conn, "consents", tenant_id=tenant_id, subject_id=subject_id)
     granted = {
         Channel(row["channel"]): row
         for row in rows

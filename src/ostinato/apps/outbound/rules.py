@@ -1,6 +1,6 @@
-"""The decisions: may it go, what does an answer mean, when is it tried again. Nothing but values.
+"""Decides: may it go, what does an answer mean, when is it tried again. Nothing but values.
 
-Rules of seed 002 by their section: 1.1 consent, 4.2 retry, 4.3 callbacks, 5 window.
+Rules by their numbers in docs/specs/outbound.md: 1.1 consent, 4.2 retry, 4.3 callbacks, 5 window.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,8 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import Final, Literal
 
-from ostinato.apps.outbound.model import AttemptStatus, Consent, ConsentStatus, Status
+from ostinato import idempotency
+from ostinato.apps.outbound.model import AttemptStatus, Channel, Consent, ConsentStatus, Status
 from ostinato.apps.outbound.policy import DEFAULT_DELAYS, Kind, Ruling
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Retry",
     "Verdict",
     "callback_event",
+    "composed_key",
     "consent_refusal",
     "judge",
     "pair_wait",
@@ -141,7 +143,7 @@ def _again(ruling: Ruling, budget: Budget, rng: Random, retry_after: float | Non
 def consent_refusal(
     consent: Consent | None, to: str, now: datetime, *, suppressed: bool = False
 ) -> str | None:
-    """Why a message may not go, in one word; None: it may. Deny by default (1.1).
+    """Why a message may not go, in one word; None: it may. Deny by default (rule 1.1).
 
     `suppressed` says that somebody refused everything at this address, and nobody lifted it since.
     """
@@ -212,8 +214,24 @@ def pair_wait(tokens: float) -> float:
 def reply_allowed(
     asked: str | None, from_address: str, to: str, received_at: datetime, now: datetime
 ) -> bool:
-    """Whether an answer to STOP, HELP or START may go without a consent (7.4).
+    """Whether an answer to STOP, HELP or START may go without a consent.
 
     Somebody asked for it, from there, and just now: nothing else is.
     """
     return asked is not None and from_address == to and now < received_at + REPLY_WITHIN
+
+
+def composed_key(  # noqa: PLR0917 - the parts of the key, in their order
+    org_id: str,
+    template_code: str,
+    entity_type: str,
+    entity_id: str,
+    logical_event_id: str,
+    channel: Channel | None = None,
+    recipient_ref: str | None = None,
+) -> str:
+    """Compose the key of a message about an event (rule 6.2), with its recipient."""
+    parts = [org_id, template_code, entity_type, entity_id, logical_event_id]
+    if channel is not None and recipient_ref is not None:
+        parts += [channel.value, recipient_ref]
+    return idempotency.sha256(idempotency.canonical(parts))

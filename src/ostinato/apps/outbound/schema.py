@@ -1,4 +1,4 @@
-"""The part of the database schema that outbound messages have."""
+"""Declares the part of the database schema that outbound messages have."""
 
 from ostinato.database import Component
 

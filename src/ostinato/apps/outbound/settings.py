@@ -1,4 +1,4 @@
-"""Settings of the outbound application: OSTINATO_OUTBOUND_… or the table [outbound]."""
+"""Declares the settings of outbound: OSTINATO_OUTBOUND_… or the table [outbound]."""
 
 from ostinato.apps.outbound.model import Validation
 from ostinato.settings import Section, section, setting

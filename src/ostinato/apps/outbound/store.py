@@ -1,35 +1,25 @@
-"""Rows to values and back: the named statements of `sql/queries.sql`, and nothing that decides."""
+"""Turns rows into values and back by the statements of `sql/queries.sql`; nothing decides here."""
 
-from collections.abc import Mapping
-from dataclasses import fields
+from collections.abc import Callable, Mapping
 from datetime import datetime, time
-from typing import Any, Final
+from enum import StrEnum
+from functools import cache
+from typing import Any, Final, TypeVar, get_args, get_origin, get_type_hints
 from uuid import UUID
 
 from psycopg import AsyncConnection
-from psycopg.rows import dict_row
-from psycopg.types.json import Jsonb
 
-from ostinato.apps.outbound.model import (
-    Category,
-    Channel,
-    Consent,
-    ConsentStatus,
-    Message,
-    Organisation,
-    Provider,
-    Purpose,
-    Sender,
-    Status,
-    Template,
-)
-from ostinato.database import statement
+from ostinato.apps.outbound.model import Consent, Message, Organisation, Sender, Template
+from ostinato.database import Queries
+from ostinato.errors import NotFound
 
 __all__ = [
     "Connection",
     "Row",
     "consent_from",
-    "fetch",
+    "find_message",
+    "find_row",
+    "first",
     "message_from",
     "moment",
     "note_audit",
@@ -37,6 +27,8 @@ __all__ = [
     "one",
     "organisation",
     "organisation_from",
+    "put_template",
+    "rows",
     "run",
     "sender_from",
     "template_from",
@@ -45,32 +37,26 @@ __all__ = [
 Connection = AsyncConnection[Any]
 Row = dict[str, Any]
 
-_MESSAGE: Final = tuple(field.name for field in fields(Message))
+T = TypeVar("T")
 
-
-async def fetch(conn: Connection, name: str, /, **values: object) -> list[Row]:
-    """The rows of a named statement."""
-    text = statement("ostinato.apps.outbound", "sql/queries.sql", name)
-    bound = {key: Jsonb(value) if key in _JSON else value for key, value in values.items()}
-    async with conn.cursor(row_factory=dict_row) as cursor:
-        await cursor.execute(text, bound)
-        return await cursor.fetchall() if cursor.description else []
-
-
-_JSON: Final = frozenset(
-    {"payload", "proof", "details", "provider_response", "variables", "components"}
+_QUERIES: Final = Queries(
+    "ostinato.apps.outbound",
+    json={"payload", "proof", "details", "provider_response", "variables", "components"},
 )
+run, rows, one, first = _QUERIES.run, _QUERIES.rows, _QUERIES.one, _QUERIES.first
 
 
-async def one(conn: Connection, name: str, /, **values: object) -> Row | None:
-    """The first row of a named statement, if there is one."""
-    rows = await fetch(conn, name, **values)
-    return rows[0] if rows else None
+async def find_message(conn: Connection, tenant_id: str, message_id: UUID) -> Message:
+    """Return a message; raises `NotFound`, for one of another tenant too."""
+    return message_from(await find_row(conn, tenant_id, message_id))
 
 
-async def run(conn: Connection, name: str, /, **values: object) -> None:
-    """A named statement whose rows do not matter."""
-    await fetch(conn, name, **values)
+async def find_row(conn: Connection, tenant_id: str, message_id: UUID) -> Row:
+    """Return the row of a message, with all that a view of it shows."""
+    row = await first(conn, "message", tenant_id=tenant_id, id=message_id)
+    if row is None:
+        raise NotFound(f"there is no message {message_id}", message_id=str(message_id))
+    return row
 
 
 async def note_message(
@@ -130,86 +116,64 @@ async def note_audit(
     )
 
 
+async def put_template(conn: Connection, tenant_id: str, **template: object) -> None:
+    """Write a template, as `put_template` names its columns."""
+    await run(conn, "put_template", tenant_id=tenant_id, **template)
+
+
 async def organisation(conn: Connection, tenant_id: str) -> Organisation:
-    """What a tenant has chosen, or the defaults."""
-    row = await one(conn, "organisation", tenant_id=tenant_id)
-    return Organisation() if row is None else Organisation(**row)
+    """Return what a tenant has chosen, or the defaults."""
+    return organisation_from(await first(conn, "organisation", tenant_id=tenant_id))
 
 
 def organisation_from(row: Row | None) -> Organisation:
-    """From JSON, as a join brings it."""
-    if row is None:
-        return Organisation()
-    return Organisation(
-        zone=row["zone"],
-        region=row["region"],
-        language=row["language"],
-        notice_time=time.fromisoformat(row["notice_time"]),
-        holidays=row["holidays"],
-        stop_covers_all=row["stop_covers_all"],
-        stop_reply=row["stop_reply"],
-        help_reply=row["help_reply"],
-        start_reply=row["start_reply"],
-    )
+    """Make the choices of a tenant from a row, or from JSON as a join brings it."""
+    return Organisation() if row is None else _made(Organisation, row)
 
 
 def sender_from(row: Row) -> Sender:
-    """A sender."""
-    return Sender(
-        id=row["id"],
-        channel=Channel(row["channel"]),
-        provider=Provider(row["provider"]),
-        provider_key=row["provider_key"],
-        display=row["display"],
-        held_until=moment(row["held_until"]),
-        hold_reason=row["hold_reason"],
-    )
+    """Make a sender from its row."""
+    return _made(Sender, row)
 
 
 def template_from(row: Row) -> Template:
-    """A template."""
-    return Template(
-        code=row["template_code"],
-        language=row["language"],
-        category=Category(row["category"]),
-        provider_name=row["provider_name"],
-        body=row["body"],
-        subject=row["subject"],
-        variables=tuple(row["variables_schema"]),
-        is_active=row["is_active"],
-        held_until=moment(row["held_until"]),
-        components=tuple(row["components"]),
-        parameter_format=row["parameter_format"],
-        provider_status=row["provider_status"],
-    )
+    """Make a template from its row."""
+    named = {"code": row["template_code"], "variables": row["variables_schema"]}
+    return _made(Template, {**row, **named})
 
 
 def consent_from(row: Row) -> Consent:
-    """A consent."""
-    return Consent(
-        id=row["id"],
-        subject_id=row["subject_id"],
-        channel=Channel(row["channel"]),
-        purpose=Purpose(row["purpose"]),
-        status=ConsentStatus(row["status"]),
-        address=row["address"],
-        expires_at=row["expires_at"],
-    )
+    """Make a consent from its row."""
+    return _made(Consent, row)
 
 
 def message_from(row: Row) -> Message:
-    """A message."""
-    values = {name: row[name] for name in _MESSAGE}
-    return Message(
-        **{
-            **values,
-            "channel": Channel(row["channel"]),
-            "purpose": Purpose(row["purpose"]),
-            "status": Status(row["status"]),
-        }
-    )
+    """Make a message from its row."""
+    return _made(Message, row)
 
 
 def moment(value: str | datetime | None) -> datetime | None:
-    """A time as a join brings it: JSON has only text."""
+    """Read a time as a join brings it: JSON has only text."""
     return datetime.fromisoformat(value) if isinstance(value, str) else value
+
+
+def _made(kind: type[T], row: Row) -> T:
+    """Make a value of a row that has a column, in JSON or not, for each of its fields."""
+    readers = _readers(kind)  # type: ignore[arg-type]  # classes are hashable
+    return kind(**{name: read(row[name]) if read else row[name] for name, read in readers})
+
+
+@cache
+def _readers(kind: type[Any]) -> list[tuple[str, Callable[[Any], Any] | None]]:
+    """Find what turns the columns of a kind into its fields; None: they are as they are."""
+    found: list[tuple[str, Callable[[Any], Any] | None]] = []
+    for name, hint in get_type_hints(kind).items():
+        if isinstance(hint, type) and issubclass(hint, StrEnum):
+            found.append((name, hint))
+        elif get_origin(hint) is tuple:
+            found.append((name, tuple))
+        elif hint is time:
+            found.append((name, lambda at: time.fromisoformat(at) if isinstance(at, str) else at))
+        else:
+            found.append((name, moment if datetime in get_args(hint) else None))
+    return found

@@ -1,6 +1,19 @@
 """Rounds: one round per group and local day, opened and closed at the right local time."""
 
-from ostinato.apps.rounds import jobs  # registers kinds, events and schedules
-from ostinato.apps.rounds.app import APP
+from ostinato import App
+from ostinato.apps.rounds.alerts import ALERTS
 
-__all__ = ["APP", "jobs"]
+__all__ = ["APP"]
+
+APP = App(
+    "rounds",
+    jobs="ostinato.apps.rounds.jobs",
+    settings="ostinato.apps.rounds.settings:RoundsSettings",
+    commands="ostinato.apps.rounds.commands:register",
+    http="ostinato.apps.rounds.http:router",
+    sql="ostinato.apps.rounds.schema:COMPONENT",
+    demo="ostinato.apps.rounds.demo:SCENARIO",
+    metrics="ostinato.apps.rounds.metrics:FIGURES",
+    alerts=ALERTS,
+    machines=("ostinato.apps.rounds.machine:ROUND",),
+)

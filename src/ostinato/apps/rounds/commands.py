@@ -10,6 +10,7 @@ from rich.text import Text
 
 from ostinato import commands
 from ostinato.commands import Cli, command, table
+from ostinato.commands import group as group_of
 
 __all__ = ["register"]
 
@@ -39,7 +40,7 @@ def next_(
         return found, await database.now(conn) if start is None else start
 
     found, now = commands.ask(cli, look)
-    timing = groups.timing_of(found, RoundsSettings.load())
+    timing = groups.timing_of(found, cli.settings.section(RoundsSettings))
     openings = rules.openings(now, timing, number)
     shown = table("day", "local", "UTC", "lasts", "")
     for opening in openings:
@@ -52,7 +53,7 @@ def next_(
         )
     rests = "" if found.is_active else " It is not active: no rounds are created."
     head = Text(f"{found.name}: {timing.drop_time:%H:%M} in {timing.zone}.{rests}")
-    told = {
+    document = {
         "group": {"id": found.id, "tenant_id": found.tenant_id, "name": found.name},
         "drop_time": timing.drop_time.isoformat(),
         "zone": timing.zone,
@@ -68,9 +69,9 @@ def next_(
             for each in openings
         ],
     }
-    cli.out.show(told, Group(head, "", shown))
+    cli.out.show(document, Group(head, "", shown))
 
 
-def register(app: typer.Typer) -> None:
+def register(root: typer.Typer) -> None:
     """Add the commands."""
-    command(app, "next")(next_)
+    command(group_of(root, "rounds", "When the rounds of a group open."), "next")(next_)

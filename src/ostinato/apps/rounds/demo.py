@@ -12,8 +12,9 @@ from typing import Any
 from psycopg import AsyncConnection
 
 from ostinato import database
-from ostinato.apps.rounds import playing, service
+from ostinato.apps.rounds import participation, service
 from ostinato.apps.rounds.groups import Person
+from ostinato.apps.rounds.queries import QUERIES
 from ostinato.apps.rounds.rules import next_local_date, round_instants
 from ostinato.apps.rounds.service import Days
 from ostinato.apps.rounds.settings import RoundsSettings
@@ -69,7 +70,7 @@ async def _week(conn: AsyncConnection[Any], system: System, group: int, change: 
         day = first + number * DAY
         opens, closes = round_instants(day, DROP, ZONE)
         await _at(conn, datetime.combine(day - DAY, time(12), tzinfo=UTC))
-        await _create(conn, group, rng)
+        await _create(conn, group, rng, system.client().settings.section(RoundsSettings))
         if number == len(LENGTHS) - 2:
             await _outage(conn, group, closes, rng)
             continue
@@ -96,9 +97,9 @@ async def _outage(
 
 async def _take_part(conn: AsyncConnection[Any], system: System, round_id: int) -> None:
     who = Person(system.tenant_id, system.tenant_id, manages=True)
-    await conn.execute(service.query("as_tenant"), {"tenant_id": system.tenant_id})
-    await playing.submit(conn, who, round_id, "An answer in the hour that came twice.")
-    await conn.execute(service.query("as_before"))
+    await QUERIES.run(conn, "as_tenant", tenant_id=system.tenant_id)
+    await participation.submit(conn, who, round_id, "An answer in the hour that came twice.")
+    await QUERIES.run(conn, "as_before")
 
 
 async def _look(system: System, group: int, change: date) -> None:
@@ -123,9 +124,9 @@ async def _look(system: System, group: int, change: date) -> None:
     )
     titles = [each["resolved_title"] for each in week]
     system.check("no prompt comes twice in the week", len(set(titles)) == len(titles), titles)
-    opened = [await _tellings(system, each["id"]) for each in week]
+    opened = [await _openings_emitted(system, each["id"]) for each in week]
     system.check(
-        "each opening is told once, and that of the missed round is not",
+        "each opening is emitted once, and that of the missed round is not",
         opened == [1] * 5 + [0, 1],
         opened,
     )
@@ -140,8 +141,8 @@ async def _look(system: System, group: int, change: date) -> None:
     system.check("what was submitted in time can still be read", len(kept) == 1, kept)
 
 
-async def _tellings(system: System, round_id: int) -> int:
-    """How often it was told that a round is open, by its trail."""
+async def _openings_emitted(system: System, round_id: int) -> int:
+    """Count the events of an opening in the trail of a round."""
     found = await system.call("GET", f"/api/v1/engine/trail/round-{round_id}")
     return sum("rounds.opened" in str(item) for item in found.json()["items"])
 
@@ -156,12 +157,14 @@ def _instant(text: str) -> datetime:
 
 async def _at(conn: AsyncConnection[Any], at: datetime) -> None:
     """Let this transaction, and no other, have another time."""
-    await conn.execute(service.query("own_clock"), {"at": at.isoformat()})
+    await QUERIES.run(conn, "own_clock", at=at.isoformat())
 
 
-async def _create(conn: AsyncConnection[Any], group: int, rng: random.Random) -> None:
+async def _create(
+    conn: AsyncConnection[Any], group: int, rng: random.Random, settings: RoundsSettings
+) -> None:
     days = Days([ZONE], [next_local_date(await database.now(conn), ZONE)])
-    await service.create_set(conn, [group], days, RoundsSettings.load(), rng, wait=True)
+    await service.create_set(conn, [group], days, settings, rng, wait=True)
 
 
 async def _open(conn: AsyncConnection[Any], group: int, rng: random.Random) -> list[service.Opened]:
@@ -174,8 +177,7 @@ async def _close(conn: AsyncConnection[Any], group: int) -> dict[int, float]:
 
 
 async def _ids(conn: AsyncConnection[Any], group: int) -> list[int]:
-    cursor = await conn.execute(service.query("round_ids"), {"group_id": group})
-    return [row[0] for row in await cursor.fetchall()]
+    return [row["id"] for row in await QUERIES.rows(conn, "round_ids", group_id=group)]
 
 
 SCENARIO = Scenario(

@@ -1,14 +1,14 @@
-"""What rounds tell, in the outbox, in the order of each group (key `group-<id>`).
+"""The events that rounds emits, in the order of each group (key `group-<id>`).
 
-Whoever wants to notify members subscribes to `rounds.opened`: it names those who want to be told,
-and no others. It is told once for each round, when members can take part in it.
+An application that notifies members subscribes to `rounds.opened`: it names the members who want
+to be notified, and no others. It is emitted once for each round, when members can take part.
 """
 
 from datetime import date, datetime
 
 from pydantic import BaseModel, Field
 
-from ostinato.apps.rounds.app import APP
+from ostinato.apps.rounds import APP
 
 __all__ = ["CLOSED", "OPENED", "RoundClosed", "RoundOpened"]
 
@@ -26,7 +26,7 @@ class RoundOpened(BaseModel):
     type: str
     title: str
     body: str
-    recipients: list[str] = Field(description="The members who want to be told; may be empty.")
+    recipients: list[str] = Field(description="The members who want to be notified; may be empty.")
 
 
 class RoundClosed(BaseModel):

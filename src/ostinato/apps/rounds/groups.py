@@ -10,17 +10,16 @@ from psycopg import AsyncConnection
 from psycopg.types.json import Jsonb
 
 from ostinato.apps.rounds.model import Timing
+from ostinato.apps.rounds.queries import QUERIES
 from ostinato.apps.rounds.rules import parse_drop_time, zone_of
-from ostinato.apps.rounds.service import query, retime_set, rows, value
+from ostinato.apps.rounds.service import retime_set
 from ostinato.apps.rounds.settings import RoundsSettings
+from ostinato.apps.rounds.views import MemberView, PromptView, SettingsView
 from ostinato.errors import Conflict, Forbidden, NotFound
 
 __all__ = [
     "Group",
-    "Member",
     "Person",
-    "Prompt",
-    "Settings",
     "add",
     "add_prompt",
     "change",
@@ -44,7 +43,7 @@ PAGE = 100
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Who acts, for which tenant, and whether over all groups of it."""
+    """A person who acts for a tenant; `manages` means over all groups of it."""
 
     tenant_id: str
     user_id: str
@@ -53,7 +52,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group with its settings; None: as the installation says."""
+    """A group with its settings; None means the installation's default."""
 
     id: int
     name: str
@@ -64,41 +63,6 @@ class Group:
     notifications_enabled: bool | None
     members: int
     is_member: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """The settings of a group, None: as the installation says; and what is so in the end."""
-
-    drop_time: time | None
-    zone: str | None
-    notifications_enabled: bool
-    effective_drop_time: time
-    effective_zone: str
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """A member and its preferences."""
-
-    user_id: str
-    mute: bool
-    push: bool
-    joined_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    """A prompt of a group."""
-
-    id: int
-    type: str
-    title: str
-    body: str
-    metadata: dict[str, Any]
-    tags: list[str]
-    is_active: bool
-    created_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,25 +78,27 @@ class Found:
 
 
 def timing_of(group: Group | Found, settings: RoundsSettings) -> Timing:
-    """What the rounds of a group are timed by."""
+    """Return the drop time and zone of a group, its own or the installation's."""
     return Timing(group.drop_time or settings.default_drop_time, group.zone or settings.zone)
 
 
-def settings_of(group: Group, settings: RoundsSettings) -> Settings:
-    """The settings of a group, its own and those that follow from the installation's."""
+def settings_of(group: Group, settings: RoundsSettings) -> SettingsView:
+    """Return the settings of a group and what they resolve to."""
     timing = timing_of(group, settings)
-    return Settings(
-        group.drop_time,
-        group.zone,
-        group.notifications_enabled is not False,
-        timing.drop_time,
-        timing.zone,
+    return SettingsView.model_validate(
+        {
+            "drop_time": group.drop_time,
+            "zone": group.zone,
+            "notifications_enabled": group.notifications_enabled is not False,
+            "effective_drop_time": timing.drop_time,
+            "effective_zone": timing.zone,
+        }
     )
 
 
 async def find(conn: Connection, group: str, tenant_id: str | None = None) -> Found:
-    """A group by its id or name, for operators."""
-    found = await rows(conn, Found, "find_group", group=group, tenant_id=tenant_id)
+    """Find a group by its id or name, for operators."""
+    found = await QUERIES.rows_as(Found, conn, "find_group", group=group, tenant_id=tenant_id)
     if not found:
         raise NotFound(f"there is no group {group[:100]!r}", hint="Give its id or its whole name.")
     if len(found) > 1 and str(found[0].id) != group:
@@ -144,17 +110,19 @@ async def find(conn: Connection, group: str, tenant_id: str | None = None) -> Fo
 
 async def add(conn: Connection, who: Person, name: str, settings: Mapping[str, object]) -> Group:
     """Add a group; whoever does becomes its first member."""
-    group_id = await value(conn, "add_group", tenant_id=who.tenant_id, name=name, by=who.user_id)
+    group_id = await QUERIES.value(
+        conn, "add_group", tenant_id=who.tenant_id, name=name, by=who.user_id
+    )
     await _write_settings(conn, who, group_id, {"notifications_enabled": True} | dict(settings))
     await _put(conn, who, group_id, who.user_id)
     return await show(conn, who, group_id)
 
 
 async def list_(conn: Connection, who: Person, after: int = 0, most: int = PAGE) -> list[Group]:
-    """The groups of the tenant, or those that the person is a member of."""
-    return await rows(
-        conn,
+    """List the groups of the tenant, or those that the person is a member of."""
+    return await QUERIES.rows_as(
         Group,
+        conn,
         "groups",
         group_id=None,
         user_id=who.user_id,
@@ -165,10 +133,10 @@ async def list_(conn: Connection, who: Person, after: int = 0, most: int = PAGE)
 
 
 async def show(conn: Connection, who: Person, group_id: int) -> Group:
-    """One group; one that the person has nothing to do with is not there."""
-    found = await rows(
-        conn,
+    """Return one group; a group that the person has nothing to do with raises `NotFound`."""
+    found = await QUERIES.rows_as(
         Group,
+        conn,
         "groups",
         group_id=group_id,
         user_id=who.user_id,
@@ -190,7 +158,7 @@ async def change(
 ) -> Group:
     """Give a group another name, or let it rest; what is None stays."""
     await show(conn, who, group_id)
-    await value(conn, "change_group", group_id=group_id, name=name, is_active=is_active)
+    await QUERIES.value(conn, "change_group", group_id=group_id, name=name, is_active=is_active)
     return await show(conn, who, group_id)
 
 
@@ -205,7 +173,9 @@ async def change_settings(
 
     A round that is open keeps its times.
     """
-    await value(conn, "lock_group", group_id=group_id)  # as the jobs, before any of its rounds
+    await QUERIES.value(
+        conn, "lock_group", group_id=group_id
+    )  # as the jobs, before any of its rounds
     group = await show(conn, who, group_id)
     now: dict[str, object] = {
         "drop_time": group.drop_time,
@@ -213,15 +183,15 @@ async def change_settings(
         "notifications_enabled": group.notifications_enabled is not False,
     }
     await _write_settings(conn, who, group_id, now | dict(changes))
-    stale = await conn.execute(query("stale_of_group"), {"group_id": group_id})
-    await retime_set(conn, [row[0] for row in await stale.fetchall()], settings, wait=True)
+    stale = await QUERIES.rows(conn, "stale_of_group", group_id=group_id)
+    await retime_set(conn, [row["id"] for row in stale], settings, wait=True)
     return await show(conn, who, group_id)
 
 
-async def members(conn: Connection, who: Person, group_id: int) -> list[Member]:
+async def members(conn: Connection, who: Person, group_id: int) -> list[MemberView]:
     """The members of a group."""
     await show(conn, who, group_id)
-    return await rows(conn, Member, "members", group_id=group_id)
+    return await QUERIES.rows_as(MemberView, conn, "members", group_id=group_id)
 
 
 async def put_member(
@@ -233,12 +203,12 @@ async def put_member(
     mute: bool | None = None,
     push: bool | None = None,
     most: int = 2000,
-) -> Member:
+) -> MemberView:
     """Add a member, or change its preferences: those of others only as somebody who manages."""
     group = await show(conn, who, group_id)
     if not who.manages and (user_id != who.user_id or not group.is_member):
         raise Forbidden("members change their own preferences only", needs=["organizer", "admin"])
-    await value(conn, "lock_group", group_id=group_id)
+    await QUERIES.value(conn, "lock_group", group_id=group_id)
     known = {member.user_id for member in await members(conn, who, group_id)}
     if user_id not in known and len(known) >= most:
         raise Conflict(
@@ -253,24 +223,24 @@ async def remove_member(conn: Connection, who: Person, group_id: int, user_id: s
     await show(conn, who, group_id)
     if not who.manages and user_id != who.user_id:
         raise Forbidden("members remove themselves only", needs=["organizer", "admin"])
-    if await value(conn, "remove_member", group_id=group_id, user_id=user_id) is None:
+    if await QUERIES.value(conn, "remove_member", group_id=group_id, user_id=user_id) is None:
         raise NotFound(f"group {group_id} has no such member", group_id=group_id)
 
 
 async def list_prompts(
     conn: Connection, who: Person, group_id: int, after: int = 0, most: int = PAGE
-) -> list[Prompt]:
+) -> list[PromptView]:
     """The prompts of a group."""
     await show(conn, who, group_id)
-    return await rows(
-        conn, Prompt, "prompts", group_id=group_id, prompt_id=None, after=after, most=most
+    return await QUERIES.rows_as(
+        PromptView, conn, "prompts", group_id=group_id, prompt_id=None, after=after, most=most
     )
 
 
-async def show_prompt(conn: Connection, group_id: int, prompt_id: int) -> Prompt:
+async def show_prompt(conn: Connection, group_id: int, prompt_id: int) -> PromptView:
     """One prompt."""
-    found = await rows(
-        conn, Prompt, "prompts", group_id=group_id, prompt_id=prompt_id, after=0, most=1
+    found = await QUERIES.rows_as(
+        PromptView, conn, "prompts", group_id=group_id, prompt_id=prompt_id, after=0, most=1
     )
     if not found:
         raise NotFound(f"group {group_id} has no prompt {prompt_id}", prompt_id=prompt_id)
@@ -279,24 +249,26 @@ async def show_prompt(conn: Connection, group_id: int, prompt_id: int) -> Prompt
 
 async def add_prompt(
     conn: Connection, who: Person, group_id: int, given: Mapping[str, Any]
-) -> Prompt:
+) -> PromptView:
     """Add a prompt; it may be chosen from now on."""
     await show(conn, who, group_id)
     values = dict(given) | {"metadata": Jsonb(given["metadata"], _dump)}
-    made = await value(conn, "add_prompt", tenant_id=who.tenant_id, group_id=group_id, **values)
+    made = await QUERIES.value(
+        conn, "add_prompt", tenant_id=who.tenant_id, group_id=group_id, **values
+    )
     return await show_prompt(conn, group_id, made)
 
 
 async def change_prompt(
     conn: Connection, who: Person, group_id: int, prompt_id: int, given: Mapping[str, Any]
-) -> Prompt:
+) -> PromptView:
     """Change a prompt; rounds that were opened with it stay as they are."""
     await show(conn, who, group_id)
     names = ("type", "title", "body", "metadata", "tags", "is_active")
     values = {name: given.get(name) for name in names}
     if values["metadata"] is not None:
         values["metadata"] = Jsonb(values["metadata"], _dump)
-    await value(conn, "change_prompt", group_id=group_id, prompt_id=prompt_id, **values)
+    await QUERIES.value(conn, "change_prompt", group_id=group_id, prompt_id=prompt_id, **values)
     return await show_prompt(conn, group_id, prompt_id)
 
 
@@ -315,7 +287,7 @@ async def _write_settings(
         "zone": zone,
         "notifications_enabled": wanted["notifications_enabled"],
     }
-    await conn.execute(query("write_settings"), params)
+    await QUERIES.run(conn, "write_settings", **params)
 
 
 async def _put(
@@ -326,9 +298,9 @@ async def _put(
     *,
     mute: bool | None = None,
     push: bool | None = None,
-) -> Member:
+) -> MemberView:
     params = {"tenant_id": who.tenant_id, "group_id": group_id, "user_id": user_id}
-    found = await rows(conn, Member, "put_member", **params, mute=mute, push=push)
+    found = await QUERIES.rows_as(MemberView, conn, "put_member", **params, mute=mute, push=push)
     return found[0]
 
 

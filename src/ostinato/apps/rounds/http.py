@@ -16,7 +16,7 @@ from pydantic import BeforeValidator
 from pydantic_core import PydanticCustomError
 
 from ostinato import database
-from ostinato.apps.rounds import groups, playing, rules, service, shapes
+from ostinato.apps.rounds import groups, participation, rules, service, views
 from ostinato.apps.rounds.groups import Person
 from ostinato.apps.rounds.settings import RoundsSettings
 from ostinato.errors import Conflict, NotFound
@@ -67,26 +67,26 @@ async def _acting(caller: Caller) -> AsyncIterator[tuple[AsyncConnection[Any], P
     needs=MANAGE,
     status_code=201,
     raises=IDEMPOTENT,
-    responses={201: {"model": shapes.GroupView}},
+    responses={201: {"model": views.GroupView}},
 )
-async def add_group(caller: Who, key: Key, body: shapes.NewGroup) -> Response:
+async def add_group(caller: Who, key: Key, body: views.NewGroup) -> Response:
     """Make a group. Its first round is that of the next local day."""
     async with key.once(caller) as once:
         if once.is_new:
             wanted = body.model_dump(exclude={"name"})
             made = await groups.add(once.conn, _person(caller), body.name, wanted)
-            once.reply(201, shapes.GroupView.model_validate(made))
+            once.reply(201, views.GroupView.model_validate(made))
     return once.response()
 
 
-@router.get("/groups", needs=READ, response_model=list[shapes.GroupView])
+@router.get("/groups", needs=READ, response_model=list[views.GroupView])
 async def list_groups(caller: Who, after: After = 0, most: Most = 100) -> Any:  # noqa: ANN401 - see the model
     """The groups of the tenant; for a member, those that it is in."""
     async with _acting(caller) as (conn, who):
         return await groups.list_(conn, who, after, most)
 
 
-@router.get("/groups/{group_id}", needs=READ, raises=(NotFound,), response_model=shapes.GroupView)
+@router.get("/groups/{group_id}", needs=READ, raises=(NotFound,), response_model=views.GroupView)
 async def show_group(caller: Who, group_id: Id) -> Any:  # noqa: ANN401 - see the model
     """One group with its settings."""
     async with _acting(caller) as (conn, who):
@@ -94,72 +94,61 @@ async def show_group(caller: Who, group_id: Id) -> Any:  # noqa: ANN401 - see th
 
 
 @router.patch(
-    "/groups/{group_id}", needs=MANAGE, raises=(NotFound,), response_model=shapes.GroupView
+    "/groups/{group_id}", needs=MANAGE, raises=(NotFound,), response_model=views.GroupView
 )
-async def change_group(caller: Who, group_id: Id, body: shapes.GroupChange) -> Any:  # noqa: ANN401 - see the model
+async def change_group(caller: Who, group_id: Id, body: views.GroupChange) -> Any:  # noqa: ANN401 - see the model
     """Rename a group, or let it rest: one that is not active gets no more rounds."""
     async with _acting(caller) as (conn, who):
         return await groups.change(conn, who, group_id, name=body.name, is_active=body.is_active)
 
 
-@router.get(
-    "/groups/{group_id}/settings",
-    needs=READ,
-    raises=(NotFound,),
-    response_model=shapes.SettingsView,
-)
-async def show_settings(caller: Who, group_id: Id) -> Any:  # noqa: ANN401 - see the model
+@router.get("/groups/{group_id}/settings", needs=READ, raises=(NotFound,))
+async def show_settings(caller: Who, group_id: Id) -> views.SettingsView:
     """The settings of a group, and what follows from them and the installation's."""
     async with _acting(caller) as (conn, who):
         group = await groups.show(conn, who, group_id)
-    return groups.settings_of(group, RoundsSettings.load())
+    return groups.settings_of(group, caller.settings(RoundsSettings))
 
 
 @router.patch(
-    "/groups/{group_id}/settings", needs=MANAGE, raises=(NotFound,), response_model=shapes.GroupView
+    "/groups/{group_id}/settings", needs=MANAGE, raises=(NotFound,), response_model=views.GroupView
 )
-async def change_settings(caller: Who, group_id: Id, body: shapes.SettingsChange) -> Any:  # noqa: ANN401 - see the model
+async def change_settings(caller: Who, group_id: Id, body: views.SettingsChange) -> Any:  # noqa: ANN401 - see the model
     """Change drop time, zone and notifications; scheduled rounds are timed anew, open ones stay."""
     changes = body.model_dump(exclude_unset=True)
     async with _acting(caller) as (conn, who):
-        return await groups.change_settings(conn, who, group_id, changes, RoundsSettings.load())
+        settings = caller.settings(RoundsSettings)
+        return await groups.change_settings(conn, who, group_id, changes, settings)
 
 
 @router.get(
     "/groups/{group_id}/openings",
     needs=READ,
     raises=(NotFound,),
-    response_model=list[shapes.OpeningView],
+    response_model=list[views.OpeningView],
 )
 async def list_openings(caller: Who, group_id: Id, count: Count = 14) -> Any:  # noqa: ANN401 - see the model
     """When the next rounds open, in local time and UTC, with what is unusual about the days."""
     async with _acting(caller) as (conn, who):
         group = await groups.show(conn, who, group_id)
         now = await database.now(conn)
-    return rules.openings(now, groups.timing_of(group, RoundsSettings.load()), count)
+    timing = groups.timing_of(group, caller.settings(RoundsSettings))
+    return rules.openings(now, timing, count)
 
 
-@router.get(
-    "/groups/{group_id}/members",
-    needs=READ,
-    raises=(NotFound,),
-    response_model=list[shapes.MemberView],
-)
-async def list_members(caller: Who, group_id: Id) -> Any:  # noqa: ANN401 - see the model
+@router.get("/groups/{group_id}/members", needs=READ, raises=(NotFound,))
+async def list_members(caller: Who, group_id: Id) -> list[views.MemberView]:
     """The members of a group."""
     async with _acting(caller) as (conn, who):
         return await groups.members(conn, who, group_id)
 
 
-@router.put(
-    "/groups/{group_id}/members/{user_id}",
-    needs=TAKE_PART,
-    raises=(NotFound, Conflict),
-    response_model=shapes.MemberView,
-)
-async def put_member(caller: Who, group_id: Id, user_id: UserId, body: shapes.Preferences) -> Any:  # noqa: ANN401 - see the model
+@router.put("/groups/{group_id}/members/{user_id}", needs=TAKE_PART, raises=(NotFound, Conflict))
+async def put_member(
+    caller: Who, group_id: Id, user_id: UserId, body: views.Preferences
+) -> views.MemberView:
     """Add a member (organizers), or change preferences (members: their own)."""
-    most = RoundsSettings.load().max_members
+    most = caller.settings(RoundsSettings).max_members
     async with _acting(caller) as (conn, who):
         return await groups.put_member(
             conn, who, group_id, user_id, mute=body.mute, push=body.push, most=most
@@ -175,13 +164,10 @@ async def remove_member(caller: Who, group_id: Id, user_id: UserId) -> None:
         await groups.remove_member(conn, who, group_id, user_id)
 
 
-@router.get(
-    "/groups/{group_id}/prompts",
-    needs=MANAGE,
-    raises=(NotFound,),
-    response_model=list[shapes.PromptView],
-)
-async def list_prompts(caller: Who, group_id: Id, after: After = 0, most: Most = 100) -> Any:  # noqa: ANN401 - see the model
+@router.get("/groups/{group_id}/prompts", needs=MANAGE, raises=(NotFound,))
+async def list_prompts(
+    caller: Who, group_id: Id, after: After = 0, most: Most = 100
+) -> list[views.PromptView]:
     """The prompts of a group: for those who keep it, members see each in its time."""
     async with _acting(caller) as (conn, who):
         return await groups.list_prompts(conn, who, group_id, after, most)
@@ -192,108 +178,81 @@ async def list_prompts(caller: Who, group_id: Id, after: After = 0, most: Most =
     needs=MANAGE,
     status_code=201,
     raises=(NotFound, *IDEMPOTENT),
-    responses={201: {"model": shapes.PromptView}},
+    responses={201: {"model": views.PromptView}},
 )
-async def add_prompt(caller: Who, key: Key, group_id: Id, body: shapes.NewPrompt) -> Response:
+async def add_prompt(caller: Who, key: Key, group_id: Id, body: views.NewPrompt) -> Response:
     """Add a prompt to a group; it may be chosen from now on."""
     async with key.once(caller) as once:
         if once.is_new:
             given = body.model_dump()
             made = await groups.add_prompt(once.conn, _person(caller), group_id, given)
-            once.reply(201, shapes.PromptView.model_validate(made))
+            once.reply(201, made)
     return once.response()
 
 
-@router.get(
-    "/groups/{group_id}/prompts/{prompt_id}",
-    needs=MANAGE,
-    raises=(NotFound,),
-    response_model=shapes.PromptView,
-)
-async def show_prompt(caller: Who, group_id: Id, prompt_id: Id) -> Any:  # noqa: ANN401 - see the model
+@router.get("/groups/{group_id}/prompts/{prompt_id}", needs=MANAGE, raises=(NotFound,))
+async def show_prompt(caller: Who, group_id: Id, prompt_id: Id) -> views.PromptView:
     """One prompt of a group."""
     async with _acting(caller) as (conn, who):
         await groups.show(conn, who, group_id)
         return await groups.show_prompt(conn, group_id, prompt_id)
 
 
-@router.patch(
-    "/groups/{group_id}/prompts/{prompt_id}",
-    needs=MANAGE,
-    raises=(NotFound,),
-    response_model=shapes.PromptView,
-)
-async def change_prompt(caller: Who, group_id: Id, prompt_id: Id, body: shapes.PromptChange) -> Any:  # noqa: ANN401 - see the model
+@router.patch("/groups/{group_id}/prompts/{prompt_id}", needs=MANAGE, raises=(NotFound,))
+async def change_prompt(
+    caller: Who, group_id: Id, prompt_id: Id, body: views.PromptChange
+) -> views.PromptView:
     """Change or retire a prompt; rounds that were opened with it stay as they are."""
     async with _acting(caller) as (conn, who):
         return await groups.change_prompt(conn, who, group_id, prompt_id, body.model_dump())
 
 
-@router.get(
-    "/groups/{group_id}/rounds/current",
-    needs=READ,
-    raises=(NotFound,),
-    response_model=shapes.RoundView,
-)
-async def show_current(caller: Who, group_id: Id) -> Any:  # noqa: ANN401 - see the model
+@router.get("/groups/{group_id}/rounds/current", needs=READ, raises=(NotFound,))
+async def show_current(caller: Who, group_id: Id) -> views.RoundView:
     """The round that is open."""
     async with _acting(caller) as (conn, who):
-        return await playing.current(conn, who, group_id)
+        return await participation.current(conn, who, group_id)
 
 
-@router.get(
-    "/groups/{group_id}/rounds",
-    needs=READ,
-    raises=(NotFound,),
-    response_model=list[shapes.RoundView],
-)
-async def list_rounds(caller: Who, group_id: Id, before: Before = None, most: Most = 100) -> Any:  # noqa: ANN401 - see the model
+@router.get("/groups/{group_id}/rounds", needs=READ, raises=(NotFound,))
+async def list_rounds(
+    caller: Who, group_id: Id, before: Before = None, most: Most = 100
+) -> list[views.RoundView]:
     """The rounds of a group, newest first; closed ones can only be read."""
     async with _acting(caller) as (conn, who):
-        return await playing.history(conn, who, group_id, before, most)
+        return await participation.history(conn, who, group_id, before, most)
 
 
-@router.get("/rounds/{round_id}", needs=READ, raises=(NotFound,), response_model=shapes.RoundView)
-async def show_round(caller: Who, round_id: Id) -> Any:  # noqa: ANN401 - see the model
+@router.get("/rounds/{round_id}", needs=READ, raises=(NotFound,))
+async def show_round(caller: Who, round_id: Id) -> views.RoundView:
     """One round."""
     async with _acting(caller) as (conn, who):
-        return await playing.show(conn, who, round_id)
+        return await participation.show(conn, who, round_id)
 
 
-@router.get(
-    "/rounds/{round_id}/submissions",
-    needs=READ,
-    raises=(NotFound,),
-    response_model=list[shapes.SubmissionView],
-)
-async def list_submissions(caller: Who, round_id: Id, after: After = 0, most: Most = 100) -> Any:  # noqa: ANN401 - see the model
+@router.get("/rounds/{round_id}/submissions", needs=READ, raises=(NotFound,))
+async def list_submissions(
+    caller: Who, round_id: Id, after: After = 0, most: Most = 100
+) -> list[views.SubmissionView]:
     """What was submitted: one's own, and that of others after taking part or closing."""
     async with _acting(caller) as (conn, who):
-        return await playing.submissions(conn, who, round_id, after, most)
+        return await participation.submissions(conn, who, round_id, after, most)
 
 
-@router.put(
-    "/rounds/{round_id}/submission",
-    needs=TAKE_PART,
-    raises=(NotFound, Conflict),
-    response_model=shapes.SubmissionView,
-)
-async def submit(caller: Who, round_id: Id, body: shapes.NewSubmission) -> Any:  # noqa: ANN401 - see the model
+@router.put("/rounds/{round_id}/submission", needs=TAKE_PART, raises=(NotFound, Conflict))
+async def submit(caller: Who, round_id: Id, body: views.NewSubmission) -> views.SubmissionView:
     """Submit, or change what was submitted, while the round is open."""
     async with _acting(caller) as (conn, who):
-        return await playing.submit(conn, who, round_id, body.body)
+        return await participation.submit(conn, who, round_id, body.body)
 
 
-@router.get(
-    "/rounds/{round_id}/comments",
-    needs=READ,
-    raises=(NotFound,),
-    response_model=list[shapes.CommentView],
-)
-async def list_comments(caller: Who, round_id: Id, after: After = 0, most: Most = 100) -> Any:  # noqa: ANN401 - see the model
+@router.get("/rounds/{round_id}/comments", needs=READ, raises=(NotFound,))
+async def list_comments(
+    caller: Who, round_id: Id, after: After = 0, most: Most = 100
+) -> list[views.CommentView]:
     """What was commented, as far as the caller may see it."""
     async with _acting(caller) as (conn, who):
-        return await playing.comments(conn, who, round_id, after, most)
+        return await participation.comments(conn, who, round_id, after, most)
 
 
 @router.post(
@@ -301,44 +260,39 @@ async def list_comments(caller: Who, round_id: Id, after: After = 0, most: Most 
     needs=TAKE_PART,
     status_code=201,
     raises=(NotFound, Conflict, *IDEMPOTENT),
-    responses={201: {"model": shapes.CommentView}},
+    responses={201: {"model": views.CommentView}},
 )
-async def add_comment(caller: Who, key: Key, round_id: Id, body: shapes.NewComment) -> Response:
+async def add_comment(caller: Who, key: Key, round_id: Id, body: views.NewComment) -> Response:
     """Comment on a round, or on a submission in it, while it is open."""
     async with key.once(caller) as once:
         if once.is_new:
-            made = await playing.comment(
+            made = await participation.comment(
                 once.conn, _person(caller), round_id, body.body, body.submission_id
             )
-            once.reply(201, shapes.CommentView.model_validate(made))
+            once.reply(201, made)
     return once.response()
 
 
-@router.get(
-    "/rounds/{round_id}/votes",
-    needs=READ,
-    raises=(NotFound,),
-    response_model=list[shapes.TallyView],
-)
-async def list_votes(caller: Who, round_id: Id) -> Any:  # noqa: ANN401 - see the model
+@router.get("/rounds/{round_id}/votes", needs=READ, raises=(NotFound,))
+async def list_votes(caller: Who, round_id: Id) -> list[views.TallyView]:
     """How the votes stand, as far as the caller may see it."""
     async with _acting(caller) as (conn, who):
-        return await playing.votes(conn, who, round_id)
+        return await participation.votes(conn, who, round_id)
 
 
 @router.put(
     "/rounds/{round_id}/vote", needs=TAKE_PART, status_code=204, raises=(NotFound, Conflict)
 )
-async def vote(caller: Who, round_id: Id, body: shapes.Vote) -> None:
+async def vote(caller: Who, round_id: Id, body: views.Vote) -> None:
     """Vote for a submission or a member, or change the vote, while the round is open."""
     async with _acting(caller) as (conn, who):
-        await playing.vote(
+        await participation.vote(
             conn, who, round_id, submission_id=body.submission_id, member_id=body.member_id
         )
 
 
-@router.get("/figures", needs=FIGURES, response_model=list[shapes.FiguresView])
-async def show_figures(caller: Who) -> Any:  # noqa: ANN401 - see the model
+@router.get("/figures", needs=FIGURES)
+async def show_figures(caller: Who) -> list[views.FiguresView]:
     """What the jobs did in the last hour, for all tenants together."""
     async with caller.client.transaction() as conn:
         return await service.figures(conn, LAST_HOUR)

@@ -1,7 +1,7 @@
 """The three jobs, every five minutes: create, open, close.
 
-A run (`runs.py`) works through what is due, and only the owner of the job commits. A group that
-fails is logged, noted, and tried again by a job of its own (`rounds.mend`); all others are done. A
+A run (`batches.py`) works through what is due, and only the owner of the job commits. A group that
+fails is logged, noted, and retried by a job of its own (`rounds.mend`); all others are done. A
 run that dies leaves whole sets behind it, and the next attempt, or the next run, does the rest.
 
 Times between two runs are not left waiting: a run that sees a round due within the next five
@@ -15,12 +15,12 @@ from typing import Any
 from psycopg import AsyncConnection
 
 from ostinato import Context, Retry, Unique, database
-from ostinato.apps.rounds import service
-from ostinato.apps.rounds.app import APP
+from ostinato.apps.rounds import APP, service
+from ostinato.apps.rounds.batches import Run, next_days, work_through
 from ostinato.apps.rounds.events import CLOSED, OPENED
 from ostinato.apps.rounds.model import JobName
-from ostinato.apps.rounds.runs import Run, next_days, work_through
 from ostinato.apps.rounds.service import Due
+from ostinato.apps.rounds.settings import RoundsSettings
 from ostinato.database import translate
 
 __all__ = ["CLOSED", "OPENED", "close", "create", "mend", "open_"]
@@ -54,9 +54,9 @@ async def close(ctx: Context) -> None:
 
 @APP.job(queue=QUEUE, retry=PATIENTLY)
 async def mend(ctx: Context, job: JobName, due_id: int) -> None:
-    """Do for one group what a run could not, again and again for a while."""
+    """Retry for one group what a run could not do, for a while."""
     started_at = await _now(ctx)
-    run = Run(job, ctx)
+    run = Run(job, ctx, ctx.settings(RoundsSettings))
     match job:
         case JobName.CREATE:
             days = await next_days(run)
@@ -78,7 +78,7 @@ APP.schedule(close, cron=CRON)
 
 async def _run(ctx: Context, job: JobName) -> None:
     started_at = await _now(ctx)
-    run = Run(job, ctx)
+    run = Run(job, ctx, ctx.settings(RoundsSettings))
     try:
         await work_through(run)
         ctx.result = {"groups": run.done, "failed": len(run.failed), "late": run.worst_lateness}
@@ -89,13 +89,13 @@ async def _run(ctx: Context, job: JobName) -> None:
             await _note(conn, run, started_at, keep=timedelta(days=run.settings.keep_days))
     except Exception as error:
         code = translate(error).code
-        ctx.log.warning("run_failed", error=code, **_told(run))
+        ctx.log.warning("run_failed", error=code, **_summary(run))
         # What it did counts, as far as it can be written down: the next attempt finds it done.
         with contextlib.suppress(Exception):
             async with ctx.fenced() as conn:
                 await _note(conn, run, started_at, error=code)
         raise
-    ctx.log.info("run_ended", **_told(run))
+    ctx.log.info("run_ended", **_summary(run))
 
 
 async def _now(ctx: Context) -> datetime:
@@ -103,7 +103,7 @@ async def _now(ctx: Context) -> datetime:
         return await database.now(conn)
 
 
-def _told(run: Run) -> dict[str, object]:
+def _summary(run: Run) -> dict[str, object]:
     return {
         "job": run.job.value,
         "groups": run.done,
@@ -135,7 +135,7 @@ async def _note(
 
 
 async def _mend(conn: Connection, job: JobName, due: Due) -> None:
-    """Add a job for one group, unless an earlier run did and it is still at it."""
+    """Add a retry job for one group, unless an earlier run added one that has not ended."""
     unique = Unique(f"rounds-{job.value}-{due.id}")
     await mend.options(tenant=due.tenant_id, unique=unique).enqueue(conn, job=job, due_id=due.id)
 

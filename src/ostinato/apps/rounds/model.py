@@ -62,7 +62,7 @@ class Plan:
     """What becomes of a round that is due."""
 
     missed: bool
-    """Its whole time has passed: opened and closed at once, and nobody is told."""
+    """Its whole time has passed: opened and closed at once, and nobody is notified."""
     prompt_id: int | None
 
 

@@ -1,8 +1,9 @@
-"""What is decided about rounds, from plain values alone.
+"""The decisions about rounds: pure functions of plain values.
 
-Instants are computed here and nowhere else, with Python's zone data: a wall-clock time that does
-not exist is shifted later by the length of the gap, one that comes twice means its first instant,
-as `ZonedDateTime.of` of Java does, which the seed names. What is stored was computed here.
+The instants of rounds are computed here and nowhere else, with Python's zone data: a wall-clock
+time that does not exist is shifted later by the length of the gap, one that comes twice means its
+first instant, as Java's `ZonedDateTime.of` does, which the specification names (R2). The engine
+computes its own zones in SQL (`zones.sql`); a test compares both. What is stored was computed here.
 """
 
 import random
@@ -34,7 +35,7 @@ LAST_PROMPTS = 7
 DAY = timedelta(days=1)
 USUAL_HOURS = 24.0
 FIRST_DAY, LAST_DAY = date.min + 3 * DAY, date.max - 3 * DAY
-"""Beyond them some zone has no day before or after."""
+"""Outside of these days, the day before or after cannot be represented in some zone."""
 WALL_TIME = re.compile(r"\d\d:\d\d(:\d\d)?", re.ASCII)
 NO_PLACE = {"Factory", "localtime"}
 """Names in the zone data that are no zone."""

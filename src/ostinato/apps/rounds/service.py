@@ -1,4 +1,4 @@
-"""The verbs of the jobs: sets of rounds created, timed anew, opened and closed, a transaction each.
+"""The verbs of the jobs: they create, retime, open and close sets of rounds, a transaction each.
 
 The caller brings the transaction. Every verb looks again, under the locks of the groups, at what is
 to be done, so it may be repeated at any time; it returns what it did. `sql/functions/opening.sql`
@@ -6,16 +6,16 @@ has the lock order and what may go wrong.
 """
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any, LiteralString, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from psycopg import AsyncConnection
-from psycopg.rows import class_row, tuple_row
 
 from ostinato import database
 from ostinato.apps.rounds.model import Choice, JobName
+from ostinato.apps.rounds.queries import QUERIES
 from ostinato.apps.rounds.rules import (
     LAST_PROMPTS,
     choose_prompt,
@@ -24,14 +24,13 @@ from ostinato.apps.rounds.rules import (
     round_instants,
 )
 from ostinato.apps.rounds.settings import RoundsSettings
-from ostinato.database import statement, translated
+from ostinato.apps.rounds.views import FiguresView
 from ostinato.errors import InvalidInput
 from ostinato.tenants import current_correlation
 
 __all__ = [
     "Days",
     "Due",
-    "Figures",
     "Opened",
     "close_set",
     "create_set",
@@ -42,15 +41,11 @@ __all__ = [
     "note_run",
     "open_set",
     "page",
-    "query",
     "retime_set",
-    "rows",
     "soonest",
-    "value",
 ]
 
 Connection = AsyncConnection[Any]
-T = TypeVar("T")
 
 BEGINNING = datetime(1900, 1, 1, tzinfo=UTC)
 
@@ -88,23 +83,6 @@ class Opened(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
-    """What a job did of late."""
-
-    job: str
-    runs: int
-    groups: int
-    failed: int
-    seconds: float
-    """How long a run took, on average."""
-    worst_seconds: float
-    worst_lateness: float
-    """Between when something was due and when it was done, at worst."""
-    groups_per_minute: float
-    last_ended_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
 class _ToCreate:
     tenant_id: str
     group_id: int
@@ -135,32 +113,11 @@ class _ToOpen:
     recently: list[int]
 
 
-def query(name: str) -> LiteralString:
-    """A statement of `sql/queries.sql`."""
-    return statement("ostinato.apps.rounds", "sql/queries.sql", name)
-
-
-async def rows(conn: Connection, kind: type[T], name: str, /, **params: object) -> list[T]:
-    """The rows of a statement, each as a value of a type."""
-    async with conn.cursor(row_factory=class_row(kind)) as cursor:
-        await cursor.execute(query(name), params)
-        return await cursor.fetchall()
-
-
-async def value(conn: Connection, name: str, /, **params: object) -> Any:  # noqa: ANN401 - what SQL returns
-    """The first value of the first row of a statement; None when there is no row."""
-    async with conn.cursor(row_factory=tuple_row) as cursor:
-        await cursor.execute(query(name), params)
-        found = await cursor.fetchone()
-        return None if found is None else found[0]
-
-
 async def days(conn: Connection, settings: RoundsSettings) -> Days:
     """Which day comes next in the zones of all active groups."""
     now = await database.now(conn)
-    async with conn.cursor(row_factory=tuple_row) as cursor:
-        await cursor.execute(query("zones"), {"default_zone": settings.zone})
-        zones = [str(zone) for (zone,) in await cursor.fetchall()]
+    found = await QUERIES.rows(conn, "zones", default_zone=settings.zone)
+    zones = [str(row["zone"]) for row in found]
     return Days(zones, [_next_day(now, zone) for zone in zones])
 
 
@@ -181,8 +138,7 @@ async def page(
         "after_at": BEGINNING if after is None or after.at is None else after.at,
         "most": most,
     }
-    with translated():
-        return await rows(conn, Due, name, **place, **params)
+    return await QUERIES.rows_as(Due, conn, name, **place, **params)
 
 
 async def create_set(
@@ -195,9 +151,9 @@ async def create_set(
     wait: bool,
 ) -> list[int]:
     """Create the rounds of the next day for groups that have none; the groups that got one."""
-    found = await rows(
-        conn,
+    found = await QUERIES.rows_as(
         _ToCreate,
+        conn,
         "begin_creation",
         ids=list(group_ids),
         zones=next_days.zones,
@@ -211,9 +167,8 @@ async def create_set(
         return []
     instants = [round_instants(each.local_date, each.drop_time, each.zone) for each in found]
     choices = [Choice(tuple(each.prompts), tuple(each.recently)) for each in found]
-    made = await rows(
+    made = await QUERIES.rows(
         conn,
-        _Id,
         "apply_creation",
         tenant_ids=[each.tenant_id for each in found],
         group_ids=[each.group_id for each in found],
@@ -224,16 +179,16 @@ async def create_set(
         close_ats=[close_at for _, close_at in instants],
         prompt_ids=[choose_prompt(choice, rng) for choice in choices],
     )
-    return [each.group_id for each in made]
+    return [row["group_id"] for row in made]
 
 
 async def retime_set(
     conn: Connection, round_ids: Sequence[int], settings: RoundsSettings, *, wait: bool
 ) -> list[int]:
     """Time scheduled rounds anew whose group has other settings now; which these were."""
-    found = await rows(
-        conn,
+    found = await QUERIES.rows_as(
         _ToRetime,
+        conn,
         "begin_retiming",
         ids=list(round_ids),
         default_zone=settings.zone,
@@ -243,9 +198,8 @@ async def retime_set(
     if not found:
         return []
     instants = [round_instants(each.local_date, each.drop_time, each.zone) for each in found]
-    await rows(
+    await QUERIES.run(
         conn,
-        _Round,
         "apply_retiming",
         round_ids=[each.round_id for each in found],
         drop_times=[each.drop_time for each in found],
@@ -259,9 +213,9 @@ async def retime_set(
 async def open_set(
     conn: Connection, round_ids: Sequence[int], rng: random.Random, *, by: str, wait: bool
 ) -> list[Opened]:
-    """Open rounds whose time has come, give open ones the prompt that they wait for, and tell."""
-    found = await rows(
-        conn, _ToOpen, "begin_opening", ids=list(round_ids), recent=LAST_PROMPTS, wait=wait
+    """Open rounds whose time has come, give open ones their missing prompt, and emit it."""
+    found = await QUERIES.rows_as(
+        _ToOpen, conn, "begin_opening", ids=list(round_ids), recent=LAST_PROMPTS, wait=wait
     )
     if not found:
         return []
@@ -276,9 +230,9 @@ async def open_set(
         )
         for each in found
     ]
-    return await rows(
-        conn,
+    return await QUERIES.rows_as(
         Opened,
+        conn,
         "apply_opening",
         round_ids=[each.round_id for each in found],
         prompt_ids=[plan.prompt_id for plan in plans],
@@ -292,21 +246,21 @@ async def close_set(
     conn: Connection, round_ids: Sequence[int], *, by: str, wait: bool
 ) -> dict[int, float]:
     """Close rounds whose time is over; each with how late that was, in seconds."""
-    async with conn.cursor(row_factory=tuple_row) as cursor:
-        params = {
-            "ids": list(round_ids),
-            "wait": wait,
-            "by": by,
-            "correlation_id": current_correlation() or by,
-        }
-        await cursor.execute(query("close_rounds"), params)
-        return dict(await cursor.fetchall())
+    found = await QUERIES.rows(
+        conn,
+        "close_rounds",
+        ids=list(round_ids),
+        wait=wait,
+        by=by,
+        correlation_id=current_correlation() or by,
+    )
+    return {row["round_id"]: row["lateness"] for row in found}
 
 
 async def soonest(conn: Connection, job: JobName, within: timedelta) -> datetime | None:
     """When the next round is due, if that is within some time."""
     name = "next_opening" if job is JobName.OPEN else "next_closing"
-    found: datetime | None = await value(conn, name, within=within)
+    found: datetime | None = await QUERIES.value(conn, name, within=within)
     return found
 
 
@@ -323,7 +277,7 @@ async def note_run(
     mended: bool = False,
 ) -> None:
     """Note what a run did, and with what it failed; at the end of a whole one forget old ones."""
-    await value(
+    await QUERIES.value(
         conn,
         "note_run",
         job=job.value,
@@ -339,7 +293,7 @@ async def note_run(
 
 async def note_failure(conn: Connection, job: JobName, due: Due, error: str) -> bool:
     """Note that a group failed, and with what; whether it is the first time of late."""
-    found = await value(
+    found = await QUERIES.value(
         conn,
         "note_failure",
         tenant_id=due.tenant_id,
@@ -351,22 +305,11 @@ async def note_failure(conn: Connection, job: JobName, due: Due, error: str) -> 
     return bool(found)
 
 
-async def figures(conn: Connection, period: timedelta) -> list[Figures]:
+async def figures(conn: Connection, period: timedelta) -> list[FiguresView]:
     """What the jobs did within a period."""
-    return await rows(conn, Figures, "figures", period=period)
+    return await QUERIES.rows_as(FiguresView, conn, "figures", period=period)
 
 
-async def failures_by_type(conn: Connection, period: timedelta) -> list[Mapping[str, Any]]:
+async def failures_by_type(conn: Connection, period: timedelta) -> list[dict[str, Any]]:
     """Which errors the jobs met within a period, and how often."""
-    async with conn.cursor(row_factory=tuple_row) as cursor:
-        await cursor.execute(query("failures_by_type"), {"period": period})
-        found = await cursor.fetchall()
-    return [{"job": job, "error": error, "count": count} for job, error, count in found]
-
-
-class _Id(NamedTuple):
-    group_id: int
-
-
-class _Round(NamedTuple):
-    round_id: int
+    return await QUERIES.rows(conn, "failures_by_type", period=period)

@@ -9,9 +9,14 @@ __all__ = ["APP"]
 
 APP = App(
     "watchfolder",
+    jobs="ostinato.apps.watchfolder.jobs",
+    settings="ostinato.apps.watchfolder.settings:WatchfolderSettings",
+    commands="ostinato.apps.watchfolder.commands:register",
     http="ostinato.apps.watchfolder.http:router",
     sql="ostinato.apps.watchfolder.schema:COMPONENT",
     demo="ostinato.apps.watchfolder.demo:SCENARIO",
+    machines=(
+        "ostinato.apps.watchfolder.machine:DUPLICATE",
+        "ostinato.apps.watchfolder.machine:JOB",
+    ),
 )
-
-from ostinato.apps.watchfolder import jobs  # noqa: E402, F401 - registers kinds and schedules

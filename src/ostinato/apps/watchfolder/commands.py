@@ -17,6 +17,10 @@ from ostinato.commands import Cli, command
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+    from ostinato.apps.watchfolder.station.processes import ServiceProcess
+    from ostinato.apps.watchfolder.terminal import View
+    from ostinato.apps.watchfolder.tick.orchestrator import Orchestrator
+
 __all__ = ["register"]
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder that holds in/ and out/.")]
@@ -47,7 +51,7 @@ def prep(
 ) -> None:
     """Run PREP: whatever was scanned (PDF, JPEG, PNG, TIFF, WebP, HEIC, CBZ, ZIP) becomes a PDF.
 
-    Each job runs in a child of its own, with limits on memory, time, pages and pixels, without
+    Each job runs in a process of its own, with limits on memory, time, pages and pixels, without
     network, and with its own folder as the only place to write.
 
     Example: `ostinato prep --work-dir scans/work`
@@ -117,40 +121,54 @@ def watch(
     Example: `ostinato watch scans`
     """
     from ostinato import observe
-    from ostinato.apps.watchfolder import local, main
     from ostinato.apps.watchfolder.folders import Folders
-    from ostinato.apps.watchfolder.watchview import View
+    from ostinato.apps.watchfolder.station.processes import ServiceProcess, running
+    from ostinato.apps.watchfolder.terminal import View
+    from ostinato.apps.watchfolder.tick.context import Hooks
+    from ostinato.apps.watchfolder.tick.options import Options
+    from ostinato.apps.watchfolder.tick.orchestrator import Orchestrator
 
     folders = Folders.below(folder)
     observe.configure(level="error" if cli.out.for_people else "warning")
     folders.make()
-    config = main.config_from({}, folders) | {"ocr_lang": lang, "stable_s": stable_seconds}
-    config |= {"min_free_bytes": min_free, "tick_s": min(1.0, max(0.05, stable_seconds / 2))}
     ours = []
     if prep_url is None:
-        ours.append(local.Local("prep", folders.work))
+        ours.append(ServiceProcess("prep", folders.work))
     if ocr_url is None:
-        ours.append(local.Local("ocr", folders.work, [f"--engine={engine}", f"--lang={lang}"]))
-    stop = threading.Event()
+        ours.append(ServiceProcess("ocr", folders.work, [f"--engine={engine}", f"--lang={lang}"]))
     with ExitStack() as stack:
         with cli.out.working("Starting PREP and OCR"):
-            stack.enter_context(local.running(*ours))
+            stack.enter_context(running(*ours))
         urls = {service.name: service.url for service in ours}
-        config |= {"prep_url": prep_url or urls["prep"], "ocr_url": ocr_url or urls["ocr"]}
         view = stack.enter_context(View(cli.out, folders))
-        config["on_event"] = view.hear
-
-        def ticked(done: dict[str, Any], in_flight: dict[str, Any]) -> None:
-            view.trouble(done)
-            view.refresh()
-            for service in ours:
-                service.mend()
-            if once and view.is_idle(config["memory"], in_flight):
-                stop.set()
-
-        config["on_tick"] = ticked
-        main.process_loop(config, _stopped_by_signals(stop))
+        options = Options(
+            prep_url=prep_url or urls["prep"],
+            ocr_url=ocr_url or urls["ocr"],
+            ocr_lang=lang,
+            stable_s=stable_seconds,
+            min_free_bytes=min_free,
+            tick_s=min(1.0, max(0.05, stable_seconds / 2)),
+        )
+        orchestrator = Orchestrator(folders, options, Hooks(on_event=view.hear))
+        _loop(orchestrator, view, ours, once=once)
     view.sum_up()
+
+
+def _loop(
+    orchestrator: "Orchestrator", view: "View", ours: "list[ServiceProcess]", *, once: bool
+) -> None:
+    """Tick until a signal stops it, or, with `once`, until nothing is left to do."""
+    stop = threading.Event()
+
+    def ticked(summary: dict[str, Any]) -> None:
+        view.trouble(summary)
+        view.refresh()
+        for service in ours:
+            service.restart_if_dead()
+        if once and view.is_idle(orchestrator.memory, orchestrator.in_flight):
+            stop.set()
+
+    orchestrator.loop(_stopped_by_signals(stop), ticked)
 
 
 def held(cli: Cli, folder: Folder) -> None:
@@ -160,8 +178,8 @@ def held(cli: Cli, folder: Folder) -> None:
     """
     from dataclasses import asdict
 
-    from ostinato.apps.watchfolder import duplicates
     from ostinato.apps.watchfolder.folders import Folders
+    from ostinato.apps.watchfolder.tick import duplicates
     from ostinato.commands import table
 
     found = duplicates.held(Folders.below(folder))
@@ -190,9 +208,9 @@ def decide(
 
     Example: `ostinato decide scans 3f6c use`
     """
-    from ostinato.apps.watchfolder import duplicates
     from ostinato.apps.watchfolder.folders import Folders
     from ostinato.apps.watchfolder.model import ACTIONS
+    from ostinato.apps.watchfolder.tick import duplicates
     from ostinato.errors import InvalidInput, NotFound
 
     folders = Folders.below(folder)
@@ -204,8 +222,8 @@ def decide(
     if len(wanted) != 1:
         raise InvalidInput(f"there is no action {action!r}", hint="Say use, discard or force.")
     duplicates.decide(folders, fits[0].job_key, wanted[0], getpass.getuser(), file or None)
-    told = {"jobKey": fits[0].job_key, "action": wanted[0]}
-    cli.out.show(told, f"{wanted[0]} at the next tick")
+    decided = {"jobKey": fits[0].job_key, "action": wanted[0]}
+    cli.out.show(decided, f"{wanted[0]} at the next tick")
 
 
 def register(app: typer.Typer) -> None:

@@ -20,7 +20,7 @@ async def run(system: System) -> None:
     name = f"demo-{system.run}"
     made = await system.call("POST", PATH, status=CREATED, json={"name": name})
     root = Path(made.json()["path"])
-    await system.until("the folder is tended", lambda: _exists(root / "in"), PATIENCE)
+    await system.until("the folder is watched", lambda: _exists(root / "in"), PATIENCE)
     pages = {"acte été.jpg": scans.ACTE, "compte-rendu.jpg": scans.COMPTE_RENDU}
     drawn = {
         file: await asyncio.to_thread(scans.render, text, dpi=150, noise=0.1, seed=len(system.run))

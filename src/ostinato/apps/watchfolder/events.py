@@ -1,4 +1,4 @@
-"""What is told: every state of every job, and what becomes of duplicates."""
+"""The events that are emitted: every state of every job, and what becomes of duplicates."""
 
 from typing import Final
 

@@ -1,5 +1,7 @@
 """The folders of one watched place, and what must hold for them."""
 
+import contextlib
+import fcntl
 import os
 import re
 import shutil
@@ -7,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from ostinato.errors import InvalidInput, NotConfigured
+from ostinato.errors import InvalidInput, LeaseHeld
 
 __all__ = ["LAYOUT", "Folders", "is_local"]
 
@@ -58,7 +60,7 @@ class Folders:
 
     @property
     def lock_file(self) -> Path:
-        """Held by the one process that tends this place."""
+        """Held by the one process that watches this place."""
         return self.index / "orchestrator.lock"
 
     def all(self) -> Iterator[Path]:
@@ -97,13 +99,24 @@ class Folders:
         """The folder of a job in hand."""
         return self.work / job_key
 
-    def require(self) -> None:
-        """Say so when the place is not there at all, such as a share that is not mounted."""
-        if not self.incoming.is_dir():
-            raise NotConfigured(
-                f"there is no folder {self.incoming}",
-                hint="Is the share mounted? `ostinato watch` makes the folders.",
-            )
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Be the only process that watches these folders, or raise `LeaseHeld`."""
+        self.index.mkdir(parents=True, exist_ok=True)
+        with self.lock_file.open("a+") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                file.seek(0)
+                holder = file.read(100).strip() or "another process"
+                raise LeaseHeld(
+                    f"{self.index.parent} is watched by {holder} already",
+                    hint="Stop that one first; one folder has one orchestrator.",
+                ) from None
+            file.truncate(0)
+            file.write(f"process {os.getpid()}")
+            file.flush()
+            yield
 
 
 ESCAPED = re.compile(r"\\([0-7]{3})")

@@ -7,8 +7,9 @@ from typing import Annotated, Any, Literal
 from fastapi import Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from ostinato.apps.watchfolder import queries, service
-from ostinato.apps.watchfolder.jobs import start_tending
+from ostinato.apps.watchfolder import service
+from ostinato.apps.watchfolder.jobs import start_watching
+from ostinato.apps.watchfolder.queries import QUERIES
 from ostinato.apps.watchfolder.service import Place
 from ostinato.apps.watchfolder.settings import WatchfolderSettings
 from ostinato.errors import Conflict, NotFound, UniqueConflict, WrongState
@@ -43,7 +44,7 @@ class FolderView(BaseModel):
     """A folder, and what its last tick said."""
 
     name: str
-    path: str = Field(description="Where it is, on the machine of the worker that tends it.")
+    path: str = Field(description="Where it is, on the machine of the worker that watches it.")
     lang: str
     active: bool
     created_at: datetime
@@ -122,7 +123,7 @@ class Decision(BaseModel):
 async def list_folders(caller: Who) -> Folders:
     """The folders of the tenant."""
     async with caller.transaction() as conn:
-        found = await queries.rows(conn, "list_folders", tenant_id=caller.tenant_id)
+        found = await QUERIES.rows(conn, "list_folders", tenant_id=caller.tenant_id)
     return Folders(folders=[FolderView(**_without(row, "id")) for row in found])
 
 
@@ -135,8 +136,9 @@ async def list_folders(caller: Who) -> Folders:
 )
 async def make_folder(caller: Who, key: Key, body: FolderRequest) -> Response:
     """Have a folder watched; it is made below the root of the tenant."""
-    chosen = WatchfolderSettings.load()
-    path = chosen.folders(caller.tenant_id, body.name).incoming.parent
+    chosen = caller.settings(WatchfolderSettings)
+    data_dir = caller.client.settings.data_dir
+    path = chosen.folders(data_dir, caller.tenant_id, body.name).incoming.parent
     async with key.once(caller) as once:
         if once.is_new:
             made = await service.make_folder(
@@ -150,7 +152,7 @@ async def make_folder(caller: Who, key: Key, body: FolderRequest) -> Response:
             )
             if made is None:
                 raise UniqueConflict(f"There is a folder {body.name!r} already.", name=body.name)
-            await start_tending(once.conn, caller.tenant_id, made)
+            await start_watching(once.conn, caller.tenant_id, made)
             row = await service.find_folder(once.conn, caller.tenant_id, body.name)
             once.reply(201, FolderView(**_without(row, "id")))
     return once.response()
@@ -166,24 +168,24 @@ async def show_folder(caller: Who, name: Name) -> FolderView:
 
 @router.post("/folders/{name}/pause", needs=MANAGE, raises=(NotFound,))
 async def pause(caller: Who, name: Name) -> FolderView:
-    """Tend a folder no more; what is in it stays as it is."""
+    """Stop watching a folder; what is in it stays as it is."""
     return await _set_active(caller, name, active=False)
 
 
 @router.post("/folders/{name}/resume", needs=MANAGE, raises=(NotFound,))
 async def resume(caller: Who, name: Name) -> FolderView:
-    """Tend a folder again."""
+    """Watch a folder again."""
     return await _set_active(caller, name, active=True)
 
 
 async def _set_active(caller: Caller, name: str, *, active: bool) -> FolderView:
     async with caller.transaction() as conn:
         row = await service.find_folder(conn, caller.tenant_id, name)
-        await queries.run(
+        await QUERIES.run(
             conn, "set_active", tenant_id=caller.tenant_id, id=row["id"], active=active
         )
         if active:
-            await start_tending(conn, caller.tenant_id, row["id"])
+            await start_watching(conn, caller.tenant_id, row["id"])
         row = await service.find_folder(conn, caller.tenant_id, name)
     return FolderView(**_without(row, "id"))
 
@@ -198,7 +200,7 @@ async def list_jobs(
     """What became of the files of a folder."""
     async with caller.transaction() as conn:
         row = await service.find_folder(conn, caller.tenant_id, name)
-        found = await queries.rows(
+        found = await QUERIES.rows(
             conn,
             "list_jobs",
             tenant_id=caller.tenant_id,
@@ -214,12 +216,12 @@ async def show_job(caller: Who, name: Name, job_key: JobKey) -> JobView:
     """One job."""
     async with caller.transaction() as conn:
         row = await service.find_folder(conn, caller.tenant_id, name)
-        found = await queries.rows(
+        found = await QUERIES.first(
             conn, "show_job", tenant_id=caller.tenant_id, folder_id=row["id"], job_key=job_key
         )
-    if not found:
+    if found is None:
         raise NotFound(f"There is no job {job_key}.", job_key=job_key)
-    return JobView(**found[0])
+    return JobView(**found)
 
 
 @router.get("/folders/{name}/duplicates", needs=READ, raises=(NotFound,))
@@ -232,7 +234,7 @@ async def list_duplicates(
     """What is held, waits to be carried out, or was."""
     async with caller.transaction() as conn:
         row = await service.find_folder(conn, caller.tenant_id, name)
-        found = await queries.rows(
+        found = await QUERIES.rows(
             conn,
             "list_duplicates",
             tenant_id=caller.tenant_id,
@@ -251,7 +253,7 @@ async def list_duplicates(
     raises=(*IDEMPOTENT, NotFound, WrongState),
 )
 async def decide(caller: Who, key: Key, name: Name, job_key: JobKey, body: Decision) -> Response:
-    """Decide about a duplicate; the worker that tends the folder carries it out."""
+    """Decide about a duplicate; the worker that watches the folder carries it out."""
     async with key.once(caller) as once:
         if once.is_new:
             row = await service.find_folder(once.conn, caller.tenant_id, name)

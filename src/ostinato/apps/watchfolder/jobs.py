@@ -1,21 +1,23 @@
-"""The jobs: one tends a folder for as long as it is active; one sees that every folder has its own.
+"""The jobs: `watch` watches a folder while it is active; `ensure` sees that each folder has one.
 
-A folder is tended by one worker at a time: the job has the lease `watchfolder:<folder>` from the
+A folder is watched by one worker at a time: the job has the lease `watchfolder:<folder>` from the
 moment it is added, and the folder itself is locked for the processes of the machine.
 """
 
 from ostinato import Context, Retry, Snooze, leases, tenants
-from ostinato.apps.watchfolder import APP, queries
-from ostinato.apps.watchfolder import events as events  # noqa: PLC0414 - declares what is told
+from ostinato.apps.watchfolder import APP
+from ostinato.apps.watchfolder import events as events  # noqa: PLC0414 - declares what is emitted
 from ostinato.apps.watchfolder.folders import Folders
+from ostinato.apps.watchfolder.queries import QUERIES
 from ostinato.apps.watchfolder.service import Place
 from ostinato.apps.watchfolder.settings import WatchfolderSettings
-from ostinato.apps.watchfolder.setup import locked
-from ostinato.apps.watchfolder.tending import Tending, stations
+from ostinato.apps.watchfolder.station.processes import services
+from ostinato.apps.watchfolder.tick.orchestrator import Orchestrator
+from ostinato.apps.watchfolder.watcher import Watcher
 from ostinato.errors import LeaseHeld
 from ostinato.jobs import Target
 
-__all__ = ["QUEUE", "ensure", "lease_of", "start_tending", "tend"]
+__all__ = ["QUEUE", "ensure", "lease_of", "start_watching", "watch"]
 
 QUEUE = "watchfolder"
 PATIENTLY = Retry(base=1, factor=2, cap=60, max_attempts=1000)
@@ -23,55 +25,54 @@ AGAIN_SECONDS = 5.0
 
 
 def lease_of(folder_id: int) -> str:
-    """The lease of whoever tends a folder."""
+    """Return the name of the lease that the job of a folder holds."""
     return f"watchfolder:{folder_id}"
 
 
-@APP.job(queue=QUEUE, retry=PATIENTLY)
-async def tend(ctx: Context, folder_id: int) -> Snooze | str:
-    """Tend one folder until it is paused; another worker goes on when this one stops."""
+# The name of the kind is older than the function: queued jobs have it, and hold their leases.
+@APP.job(name="watchfolder.tend", queue=QUEUE, retry=PATIENTLY)
+async def watch(ctx: Context, folder_id: int) -> Snooze | str:
+    """Watch one folder until it is paused; another worker goes on when this one stops."""
     async with leases.hold(ctx, lease_of(folder_id)):
         async with ctx.fenced() as conn:
-            found = await queries.rows(
-                conn, "tended_folder", tenant_id=ctx.job.tenant_id, id=folder_id
+            row = await QUERIES.first(
+                conn, "watched_folder", tenant_id=ctx.job.tenant_id, id=folder_id
             )
-        if not found or not found[0]["active"]:
+        if row is None or not row["active"]:
             return "paused"
-        row = found[0]
-        chosen = WatchfolderSettings.load()
+        chosen = ctx.settings(WatchfolderSettings)
         folders = Folders.below(row["path"])
         try:
-            with locked(folders):
+            with folders.locked():
                 folders.make()
-                async with stations(chosen, folders, row["lang"]) as urls:
-                    config = chosen.config(folders, row["lang"]) | urls
+                async with services(chosen, folders, row["lang"]) as urls:
                     place = Place(ctx.job.tenant_id, folder_id, row["name"])
+                    orchestrator = Orchestrator(folders, chosen.options(row["lang"], **urls))
                     # A job that took workers down is a suspect until it comes back with a
                     # verdict, and this one has none as long as it goes well.
                     renew = chosen.renew_seconds if ctx.job.crashes else None
-                    tending = Tending(ctx, place, folders, config, renew_seconds=renew)
-                    ended = await tending.run()
+                    ended = await Watcher(ctx, place, orchestrator, renew_seconds=renew).run()
         except LeaseHeld as error:  # a process outside of the engine has it
-            ctx.log.warning("folder_tended_elsewhere", folder=row["name"], error=str(error))
+            ctx.log.warning("folder_watched_elsewhere", folder=row["name"], error=str(error))
             return Snooze(AGAIN_SECONDS)
         return Snooze(0) if ended in {"stopping", "renew"} else ended
 
 
 @APP.job(queue=QUEUE)
 async def ensure(ctx: Context) -> int:
-    """See that every active folder of every tenant has its job; how many there are."""
+    """See that every active folder of every tenant has its job; returns how many there are."""
     async with ctx.fenced() as conn:
-        folders = await queries.rows(conn, "active_folders")
+        folders = await QUERIES.rows(conn, "active_folders")
         for row in folders:
-            await start_tending(conn, row["tenant_id"], row["id"])
+            await start_watching(conn, row["tenant_id"], row["id"])
     return len(folders)
 
 
-async def start_tending(to: Target, tenant_id: str, folder_id: int) -> None:
+async def start_watching(to: Target, tenant_id: str, folder_id: int) -> None:
     """Add the job of a folder, unless it is there."""
     with tenants.flow(tenant=tenant_id):
         try:
-            await leases.enqueue_or_attach(to, lease_of(folder_id), tend, folder_id)
+            await leases.enqueue_or_attach(to, lease_of(folder_id), watch, folder_id)
         except LeaseHeld:
             return
 

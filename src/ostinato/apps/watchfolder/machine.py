@@ -4,6 +4,7 @@ A job's truth is its `state.json`, so its machine is not attached to a table; th
 history with it. The machine of a duplicate is enforced by the database: people decide there.
 """
 
+from ostinato.apps.watchfolder.model import STATES
 from ostinato.machines import Invariant, Machine, Transition, filled
 
 __all__ = ["DUPLICATE", "ENTITY", "JOB"]
@@ -16,22 +17,7 @@ _OCR = ("PREP_DONE", "OCR_ERROR", "OCR_TIMEOUT", "OCR_SUBMITTED", "OCR_RUNNING")
 JOB = Machine(
     "watchfolder_job",
     about="A file on its way from `in/` to `out/`, as its state.json tells it.",
-    states=(
-        "INGESTING",
-        "DISCOVERED",
-        "PREP_SUBMITTED",
-        "PREP_RUNNING",
-        "PREP_ERROR",
-        "PREP_TIMEOUT",
-        "PREP_DONE",
-        "OCR_SUBMITTED",
-        "OCR_RUNNING",
-        "OCR_ERROR",
-        "OCR_TIMEOUT",
-        "FINALIZING",
-        "DONE",
-        "ERROR",
-    ),
+    states=STATES,
     initial="INGESTING",
     terminal=("DONE", "ERROR"),
     transitions=(

@@ -19,7 +19,6 @@ __all__ = [
     "PERMANENT",
     "STAGES",
     "STATES",
-    "Config",
     "Document",
     "InFlight",
     "Index",
@@ -33,8 +32,6 @@ Index = dict[str, Any]
 """`{"version": 1, "jobs": {jobKey: …}, "forced": {nonce: …}}`."""
 InFlight = dict[str, Document]
 """The jobs in hand: jobKey → `{"stage": …, …}`."""
-Config = dict[str, Any]
-"""What a tick is told: the keys of the specification, and more that have defaults."""
 
 JOB_KEY: Final = re.compile(r"[0-9a-f]{64}__[0-9a-f]{8,64}")
 """What a jobKey looks like. A folder of another name is somebody else's, and is left alone."""
@@ -77,7 +74,7 @@ PERMANENT: Final = frozenset(
         "CANCELLED",
     }
 )
-"""Causes that trying again cannot mend."""
+"""Causes that a retry cannot fix."""
 INFRASTRUCTURE: Final = frozenset(
     {"SERVICE_RESTARTED", "UNREACHABLE", "BUSY", "UNKNOWN_JOB", "DISK_FULL"}
 )

@@ -1,7 +1,7 @@
 """Folders, jobs and duplicates in the database, one transaction each, on the caller's connection.
 
-As a tenant: `make_folder`, `set_active`, `decide`. As the worker that tends a folder: `keep`, which
-tells every state that was not told yet, and `reconcile`, which sees what is held and what is gone.
+As a tenant: `make_folder`, `decide`. As the worker that watches a folder: `record`, which emits
+every state that was not emitted yet, and `reconcile`, which compares what is held with the rows.
 """
 
 from collections.abc import AsyncIterator, Iterable, Sequence
@@ -15,8 +15,6 @@ from psycopg import AsyncConnection
 from psycopg.types.json import Json
 
 from ostinato import database, machines
-from ostinato.apps.watchfolder import queries
-from ostinato.apps.watchfolder.duplicates import Held
 from ostinato.apps.watchfolder.events import (
     DUPLICATE_CHANGED,
     FILE_REFUSED,
@@ -27,11 +25,21 @@ from ostinato.apps.watchfolder.events import (
 )
 from ostinato.apps.watchfolder.machine import DUPLICATE, ENTITY
 from ostinato.apps.watchfolder.model import Document
+from ostinato.apps.watchfolder.queries import QUERIES
+from ostinato.apps.watchfolder.tick.duplicates import Held
 from ostinato.database import is_transient
 from ostinato.errors import Conflict, DatabaseUnavailable, NotFound, WrongState
 from ostinato.observe import get_logger
 
-__all__ = ["Place", "decide", "find_folder", "keep", "make_folder", "reconcile", "refuse"]
+__all__ = [
+    "Place",
+    "decide",
+    "emit_refused",
+    "find_folder",
+    "make_folder",
+    "reconcile",
+    "record",
+]
 
 log = get_logger("watchfolder")
 
@@ -42,7 +50,7 @@ LONGEST_MESSAGE = 2000
 
 @dataclass(frozen=True)
 class Place:
-    """A folder, as rows speak of it."""
+    """The row of a folder: whose it is, and its name."""
 
     tenant_id: str
     folder_id: int
@@ -53,23 +61,23 @@ async def make_folder(
     conn: Connection, *, tenant_id: str, name: str, path: str, lang: str, by: str, most: int
 ) -> int | None:
     """Add a folder; None when the tenant has one of that name, `Conflict` when it has too many."""
-    there = await queries.rows(conn, "list_folders", tenant_id=tenant_id)
+    there = await QUERIES.rows(conn, "list_folders", tenant_id=tenant_id)
     if len(there) >= most and name not in {row["name"] for row in there}:
         raise Conflict(
             f"There are {len(there)} folders, and {most} are allowed (max_folders).", most=most
         )
-    found = await queries.rows(
+    made: int | None = await QUERIES.value(
         conn, "add_folder", tenant_id=tenant_id, name=name, path=path, lang=lang, created_by=by
     )
-    return int(found[0]["id"]) if found else None
+    return made
 
 
 async def find_folder(conn: Connection, tenant_id: str, name: str) -> dict[str, Any]:
     """A folder of the tenant, or `NotFound`."""
-    found = await queries.rows(conn, "show_folder", tenant_id=tenant_id, name=name)
-    if not found:
+    found = await QUERIES.first(conn, "show_folder", tenant_id=tenant_id, name=name)
+    if found is None:
         raise NotFound(f"There is no folder {name!r}.", folder=name)
-    return found[0]
+    return found
 
 
 async def decide(
@@ -81,12 +89,11 @@ async def decide(
     by: str,
     files: Sequence[str] | None,
 ) -> dict[str, Any]:
-    """Decide about what is held under a jobKey; the worker that tends the folder does it."""
+    """Decide about what is held under a jobKey; the worker that watches the folder does it."""
     key = {"tenant_id": place.tenant_id, "folder_id": place.folder_id, "job_key": job_key}
-    found = await queries.rows(conn, "show_duplicate", **key)
-    if not found or found[0]["state"] == "APPLIED":
+    row = await QUERIES.first(conn, "show_duplicate", **key)
+    if row is None or row["state"] == "APPLIED":
         raise NotFound(f"No duplicate of {job_key} is held.", job_key=job_key)
-    row = found[0]
     if row["state"] != "DUPLICATE_PENDING":
         raise WrongState(
             f"It was decided already, by {row['decided_by']}: {row['action']}.", job_key=job_key
@@ -110,37 +117,37 @@ async def decide(
             "message": None,
         },
     )
-    return (await queries.rows(conn, "show_duplicate", **key))[0]
+    return await QUERIES.one(conn, "show_duplicate", **key)
 
 
-async def keep(conn: Connection, place: Place, documents: Iterable[Document]) -> dict[str, str]:
-    """Keep what jobs came to, and tell every state of theirs that was not told.
+async def record(conn: Connection, place: Place, documents: Iterable[Document]) -> dict[str, str]:
+    """Record what jobs came to, and emit every state of theirs that was not emitted.
 
     Returns the jobs that the database refuses, with its reason: one of them stops no other.
     """
     latest = {document["jobKey"]: _storable(document) for document in documents}
     if not latest:
         return {}
-    told = await queries.rows(
+    rows = await QUERIES.rows(
         conn,
-        "told_states",
+        "recorded_states",
         tenant_id=place.tenant_id,
         folder_id=place.folder_id,
         job_keys=list(latest),
     )
-    known = {row["job_key"]: row["seq"] for row in told}
-    refused = {}
+    known = {row["job_key"]: row["seq"] for row in rows}
+    rejected = {}
     for job_key, document in latest.items():
         async with _alone(conn) as why:
-            await _keep_one(conn, place, document, known.get(job_key, 0))
+            await _record_one(conn, place, document, known.get(job_key, 0))
         if why:
-            refused[job_key] = why[0]
-    return refused
+            rejected[job_key] = why[0]
+    return rejected
 
 
 @asynccontextmanager
 async def _alone(conn: Connection) -> AsyncIterator[list[str]]:
-    """A savepoint: what the database refuses in this block is undone, and its reason told."""
+    """Set a savepoint: what the database refuses in the block is undone; yields its reason."""
     why: list[str] = []
     try:
         async with conn.transaction():
@@ -153,7 +160,7 @@ async def _alone(conn: Connection) -> AsyncIterator[list[str]]:
         why.append(f"{type(error).__name__}: {error}"[:LONGEST_MESSAGE])
 
 
-async def _keep_one(conn: Connection, place: Place, document: Document, told: int) -> None:
+async def _record_one(conn: Connection, place: Place, document: Document, last: int) -> None:
     job_key = document["jobKey"]
     news = [
         (
@@ -169,23 +176,23 @@ async def _keep_one(conn: Connection, place: Place, document: Document, told: in
             job_key,
         )
         for entry in document.get("history", [])
-        if entry["seq"] > told
+        if entry["seq"] > last
     ]
-    await _keep_row(conn, place, document)
+    await _write_row(conn, place, document)
     if news:
         await JOB_CHANGED.emit_many(conn, news, tenant=place.tenant_id)
 
 
-async def refuse(conn: Connection, place: Place, files: Iterable[Document]) -> None:
-    """Tell of files that could be no job, such as empty ones."""
-    for told in map(_storable, files):
+async def emit_refused(conn: Connection, place: Place, files: Iterable[Document]) -> None:
+    """Emit an event for each file that could be no job, such as an empty one."""
+    for report in map(_storable, files):
         async with _alone(conn):
             refused = FileRefused(
                 folder=place.name,
-                file_name=told["fileName"],
-                code=told["cause"]["code"],
-                message=told["cause"]["message"],
-                at=told["at"],
+                file_name=report["fileName"],
+                code=report["cause"]["code"],
+                message=report["cause"]["message"],
+                at=report["at"],
             )
             await FILE_REFUSED.emit(conn, refused, tenant=place.tenant_id)
 
@@ -201,11 +208,11 @@ def _storable(value: Any) -> Any:  # noqa: ANN401 - a JSON value
     return value
 
 
-async def _keep_row(conn: Connection, place: Place, document: Document) -> None:
+async def _write_row(conn: Connection, place: Place, document: Document) -> None:
     cause, result = document.get("cause"), document.get("result")
-    await queries.run(
+    await QUERIES.run(
         conn,
-        "keep_job",
+        "record_job",
         tenant_id=place.tenant_id,
         folder_id=place.folder_id,
         job_key=document["jobKey"],
@@ -227,8 +234,8 @@ async def _keep_row(conn: Connection, place: Place, document: Document) -> None:
 
 
 async def reconcile(conn: Connection, place: Place, held: Sequence[Held]) -> list[dict[str, Any]]:
-    """Bring the rows to what is held; returns the decisions that are still to be written down."""
-    open_rows = await queries.rows(
+    """Update the rows to what is held; returns the decisions that are still to be written."""
+    open_rows = await QUERIES.rows(
         conn, "open_duplicates", tenant_id=place.tenant_id, folder_id=place.folder_id
     )
     rows = {row["job_key"]: row for row in open_rows}
@@ -241,7 +248,7 @@ async def reconcile(conn: Connection, place: Place, held: Sequence[Held]) -> lis
             async with _alone(conn):
                 await _move(conn, row["id"], "apply", "its files are gone from hold/")
                 files = list(row["decided_files"] or row["files"])
-                await _tell(conn, place, row, "APPLIED", files)
+                await _emit(conn, place, row, "APPLIED", files)
     return [
         row
         for job_key, row in rows.items()
@@ -273,12 +280,12 @@ async def _seen(conn: Connection, place: Place, each: Held, row: dict[str, Any] 
     key = {"tenant_id": place.tenant_id, "folder_id": place.folder_id, "job_key": each.job_key}
     message = _short(each.message)
     if row is None:
-        found = await queries.rows(conn, "show_duplicate", **key)
-        if found:  # it was applied, and came again
-            await _move(conn, found[0]["id"], "hold", "it came again")
-            await _refresh(conn, place, found[0]["id"], each)
+        found = await QUERIES.first(conn, "show_duplicate", **key)
+        if found is not None:  # it was applied, and came again
+            await _move(conn, found["id"], "hold", "it came again")
+            await _refresh(conn, place, found["id"], each)
         else:
-            await queries.rows(
+            await QUERIES.run(
                 conn,
                 "add_duplicate",
                 **key,
@@ -286,23 +293,23 @@ async def _seen(conn: Connection, place: Place, each: Held, row: dict[str, Any] 
                 existing=each.existing_state,
                 message=message,
             )
-        await _tell(conn, place, {"job_key": each.job_key}, "DUPLICATE_PENDING", each.files)
+        await _emit(conn, place, {"job_key": each.job_key}, "DUPLICATE_PENDING", each.files)
         return
     changed = row["files"] != each.files or row["message"] != message
     if changed or row["existing"] != each.existing_state:
         await _refresh(conn, place, row["id"], each)
     if row["state"] == "DECIDED" and each.state in FAILED and _is_of(each, row):
         await _move(conn, row["id"], "refuse", message or each.state)
-        await _tell(conn, place, row, each.state, each.files, message=message)
+        await _emit(conn, place, row, each.state, each.files, message=message)
     elif row["state"] == "DECIDED" and not set(row["decided_files"] or ()) & set(each.files):
         await _move(conn, row["id"], "hold", "others are still held")
-        await _tell(conn, place, row, "APPLIED", list(row["decided_files"] or ()))
+        await _emit(conn, place, row, "APPLIED", list(row["decided_files"] or ()))
     elif row["state"] == "DUPLICATE_PENDING" and row["files"] != each.files:
-        await _tell(conn, place, row, "DUPLICATE_PENDING", each.files)
+        await _emit(conn, place, row, "DUPLICATE_PENDING", each.files)
 
 
 async def _refresh(conn: Connection, place: Place, row_id: int, each: Held) -> None:
-    await queries.run(
+    await QUERIES.run(
         conn,
         "refresh_duplicate",
         tenant_id=place.tenant_id,
@@ -317,7 +324,7 @@ async def _move(conn: Connection, row_id: int, event: str, why: str) -> None:
     await machines.transition(conn, DUPLICATE, ENTITY, row_id, event, by=ACTOR, why=why)
 
 
-async def _tell(
+async def _emit(
     conn: Connection,
     place: Place,
     row: dict[str, Any],
@@ -326,7 +333,7 @@ async def _tell(
     *,
     message: str | None = None,
 ) -> None:
-    told = DuplicateChanged(
+    event = DuplicateChanged(
         folder=place.name,
         job_key=row["job_key"],
         state=state,
@@ -335,7 +342,7 @@ async def _tell(
         decided_by=row.get("decided_by"),
         message=message,
     )
-    await DUPLICATE_CHANGED.emit(conn, told, key=row["job_key"], tenant=place.tenant_id)
+    await DUPLICATE_CHANGED.emit(conn, event, key=row["job_key"], tenant=place.tenant_id)
 
 
 def _short(text: object) -> str | None:

@@ -1,13 +1,11 @@
-"""The settings of watchfolder, for the engine; `python -m …main` reads the seed's variables."""
+"""The settings of watchfolder under the engine; `main` reads the variables of the specification."""
 
 import hashlib
 import re
 from pathlib import Path
 
-from ostinato import settings
 from ostinato.apps.watchfolder.folders import Folders
-from ostinato.apps.watchfolder.model import Config
-from ostinato.apps.watchfolder.setup import config_of
+from ostinato.apps.watchfolder.tick.options import Options
 from ostinato.settings import Section, section, setting
 
 __all__ = ["WatchfolderSettings"]
@@ -24,7 +22,7 @@ def _segment(tenant_id: str) -> str:
 
 @section("watchfolder")
 class WatchfolderSettings(Section):
-    """How folders are tended."""
+    """How folders are watched."""
 
     root: str = setting(
         "", "Where the folders of tenants are made. Empty: `watch` in the data folder."
@@ -48,12 +46,12 @@ class WatchfolderSettings(Section):
     )
     renew_seconds: float = setting(
         10.0,
-        "Tending that went well for so long after a worker died is no suspect.",
+        "Watching that went well for so long after a worker died is no suspect.",
         low=0.1,
         high=3600,
     )
     max_folders: int = setting(
-        20, "Folders that a tenant may have: each is tended all the time.", low=1, high=10_000
+        20, "Folders that a tenant may have: each is watched all the time.", low=1, high=10_000
     )
     max_jobs_in_flight: int = setting(10, "Jobs in hand at once.", low=1, high=10_000)
     prep_concurrency: int = setting(2, "Jobs that PREP has at once.", low=1, high=1000)
@@ -63,23 +61,24 @@ class WatchfolderSettings(Section):
         1 << 30, "Nothing new is taken when less than this is free.", low=0, high=1 << 50
     )
 
-    def folders(self, tenant_id: str, name: str) -> Folders:
-        """Where the folder of a tenant is."""
-        root = Path(self.root or Path(settings.load({}).data_dir) / "watch").absolute()
+    def folders(self, data_dir: str, tenant_id: str, name: str) -> Folders:
+        """Return where the folder of a tenant is; `data_dir` counts when there is no `root`."""
+        root = Path(self.root or Path(data_dir) / "watch").absolute()
         return Folders.below(root / _segment(tenant_id) / name)
 
-    def config(self, folders: Folders, lang: str) -> Config:
-        """What a tick is told."""
-        return config_of({}, str(folders.work), str(folders.index)) | {
-            "folders": folders,
-            "ocr_lang": lang or self.ocr_lang,
-            "stable_s": self.stable_seconds,
-            "tick_s": self.tick_seconds,
-            "job_timeout_s": self.job_timeout_seconds,
-            "max_jobs_in_flight": self.max_jobs_in_flight,
-            "prep_concurrency": self.prep_concurrency,
-            "ocr_concurrency": self.ocr_concurrency,
-            "max_attempts_prep": self.max_attempts,
-            "max_attempts_ocr": self.max_attempts,
-            "min_free_bytes": self.min_free_bytes,
-        }
+    def options(self, lang: str, *, prep_url: str, ocr_url: str) -> Options:
+        """Return the options of a tick, with the services at these URLs."""
+        return Options(
+            prep_url=prep_url,
+            ocr_url=ocr_url,
+            ocr_lang=lang or self.ocr_lang,
+            stable_s=self.stable_seconds,
+            tick_s=self.tick_seconds,
+            job_timeout_s=self.job_timeout_seconds,
+            max_jobs_in_flight=self.max_jobs_in_flight,
+            prep_concurrency=self.prep_concurrency,
+            ocr_concurrency=self.ocr_concurrency,
+            max_attempts_prep=self.max_attempts,
+            max_attempts_ocr=self.max_attempts,
+            min_free_bytes=self.min_free_bytes,
+        )

@@ -6,14 +6,14 @@ import typer
 from rich.text import Text
 
 from ostinato._faces.cli.frame import attach
-from ostinato._faces.cli.frame.command import Cli, command
+from ostinato._faces.cli.frame.command import Cli
 from ostinato._faces.cli.frame.output import table
 from ostinato._faces.cli.frame.words import counted
 
 if TYPE_CHECKING:
     from ostinato.lab.demo.run import Result
 
-__all__ = ["demo", "register"]
+__all__ = ["demo"]
 
 
 def demo(
@@ -44,17 +44,12 @@ def demo(
     """
     from ostinato.lab.demo import run as demo_run
 
-    chosen = demo_run.choose(list(scenario))
+    chosen = demo_run.choose(list(scenario), cli.apps)
     wanted = demo_run.Wanted(url=url, key_file=key_file, sandbox=sandbox, fresh=fresh)
     results = attach.run(demo_run.run(cli, chosen, wanted))
     _show(cli, results)
     if not all(result.holds for result in results):
         raise typer.Exit(1)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    command(app)(demo)
 
 
 def _show(cli: Cli, results: "list[Result]") -> None:

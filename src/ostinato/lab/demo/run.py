@@ -1,4 +1,4 @@
-"""A run of `ostinato demo`: finds or starts a system, and runs scenarios on it one by one."""
+"""Runs `ostinato demo`: finds or starts a system, and runs scenarios on it one by one."""
 
 import asyncio
 import contextlib
@@ -7,10 +7,9 @@ import json
 import tempfile
 import time
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import cast
 
@@ -19,15 +18,18 @@ import httpx
 from ostinato._core.base.errors import NotConfigured, NotFound, OstinatoError
 from ostinato._core.base.settings import Settings
 from ostinato._core.runtime.client import Client
-from ostinato._core.runtime.installed import installed_apps
+from ostinato._core.runtime.handlers.app import App
+from ostinato._core.runtime.named import named
 from ostinato._core.runtime.observe.scenario import Scenario, ScenarioFailed, System
 from ostinato._faces.cli.frame import attach
 from ostinato._faces.cli.frame.command import Cli
+from ostinato._faces.cli.frame.loading import INSTALLED
 from ostinato._faces.cli.serve.up import argv_of, environ
 from ostinato.lab.demo import data as demo_data
 from ostinato.lab.demo.data import Place
 from ostinato.lab.demo.engine import ENGINE
 from ostinato.lab.demo.webhook import WEBHOOK
+from ostinato.lab.door import TOUR
 
 __all__ = ["Result", "Wanted", "choose", "run", "scenarios"]
 
@@ -52,14 +54,14 @@ class Found:
     """A system to run on."""
 
     settings: Settings
-    """Of its database."""
+    """The settings of its database."""
     place: Place
     key: str = field(repr=False)
 
 
 @dataclass(frozen=True)
 class Result:
-    """What came of one scenario."""
+    """The result of one scenario."""
 
     name: str
     about: str
@@ -73,18 +75,14 @@ class Result:
         return self.error is None
 
 
-def scenarios() -> tuple[Scenario, ...]:
+def scenarios(apps: Iterable[App]) -> tuple[Scenario, ...]:
     """The engine's own, and one for each application that has one."""
-    return (
-        ENGINE,
-        WEBHOOK,
-        *(_loaded(app.demo) for app in installed_apps() if app.demo is not None),
-    )
+    return (ENGINE, WEBHOOK, *(named(app.demo, Scenario) for app in apps if app.demo is not None))
 
 
-def choose(names: Sequence[str]) -> list[Scenario]:
+def choose(names: Sequence[str], apps: Iterable[App]) -> list[Scenario]:
     """Those of these names; all, if none is named."""
-    known = {scenario.name: scenario for scenario in scenarios()}
+    known = {scenario.name: scenario for scenario in scenarios(apps)}
     for name in names:
         if name not in known:
             raise NotFound(f"there is no scenario {name!r}", hint=f"There are: {', '.join(known)}.")
@@ -92,7 +90,7 @@ def choose(names: Sequence[str]) -> list[Scenario]:
 
 
 async def run(cli: Cli, chosen: Sequence[Scenario], wanted: Wanted) -> list[Result]:
-    """Run scenarios on a system; what fails does not keep the others from running."""
+    """Run scenarios on a system; a failure does not keep the others from running."""
     results = []
     async with _found(cli, wanted) as found, _database(cli, found) as client:
         cli.out.note(f"On {found.place.url}")
@@ -139,7 +137,7 @@ def _http(url: str, headers: dict[str, str] | None = None) -> httpx.AsyncClient:
 
 @asynccontextmanager
 async def _found(cli: Cli, wanted: Wanted) -> AsyncIterator[Found]:
-    """A system that runs, or a fresh one for the while."""
+    """A running system, or a fresh one for the block."""
     settings = cli.settings
     folder = attach.data_folder(settings)
     noted = demo_data.recall(folder)
@@ -203,7 +201,8 @@ async def _fresh(cli: Cli, folder: Path) -> AsyncIterator[Found]:
         api_port=0,
         log_level="warning",
     )
-    argv = argv_of(cli, settings, "up", "--demo", "--json")
+    apps = [INSTALLED, TOUR, *cli.app] if cli.app else []
+    argv = argv_of(cli, settings, "up", "--demo", "--json", *(f"--app={path}" for path in apps))
     log = folder / "log"
     with cli.out.working("Starting a fresh system in a temporary folder"), log.open("w") as file:
         process = await asyncio.create_subprocess_exec(
@@ -242,8 +241,3 @@ async def _stopped(process: Process) -> None:
     except TimeoutError:
         process.kill()
         await process.wait()
-
-
-def _loaded(path: str) -> Scenario:
-    module, _, name = path.partition(":")
-    return cast("Scenario", getattr(import_module(module), name))

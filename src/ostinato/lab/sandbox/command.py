@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from ostinato._faces.cli.frame.command import Cli, command
+from ostinato._faces.cli.frame.command import Cli
 from ostinato._faces.cli.frame.loading import INSTALLED, load_apps
 from ostinato._faces.cli.serve import process
 
-__all__ = ["LOOPBACK", "register", "sandbox"]
+__all__ = ["sandbox"]
 
 LOOPBACK = "127.0.0.1"
 
@@ -58,8 +58,3 @@ def sandbox(
         await listening.serve(config(made), sock, stop, started)
 
     process.run(cli, settings, line, work)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    command(app)(sandbox)

@@ -9,7 +9,7 @@ grant execute on function
 to ostinato_tenant;
 grant execute on function
     ostinato.begin_idempotent, ostinato.renew_idempotent, ostinato.finish_idempotent, ostinato.abandon_idempotent, ostinato.check_idempotent,
-    ostinato.seal, ostinato.sealed_request, ostinato.differing_fields, ostinato.may_take_over, ostinato.take_key, ostinato.refuse_key,
+    ostinato.key_lock, ostinato.seal, ostinato.sealed_request, ostinato.differing_fields, ostinato.may_take_over, ostinato.take_key, ostinato.refuse_key,
     ostinato.in_grace, ostinato.is_expired, ostinato.is_lapsed, ostinato.is_new_doubt,
     ostinato.acquire_lease, ostinato.take_lease, ostinato.renew_lease, ostinato.guard_lease, ostinato.release_lease,
     ostinato.enqueue_or_attach, ostinato.check_lease, ostinato.lease_state, ostinato.is_own_lease, ostinato.refuse_lease, ostinato.refuse_held

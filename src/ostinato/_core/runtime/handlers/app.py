@@ -13,18 +13,21 @@ calls it.
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
 from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, Unpack, overload
 
 from ostinato._core.base.alerts import Alert
 from ostinato._core.base.backoff import Retry
 from ostinato._core.base.errors import InvalidInput, NotFound
 from ostinato._core.base.events import EventType, OnPoison, Start
+from ostinato._core.db.pool import Target
 from ostinato._core.engine.queues import Queue
 from ostinato._core.engine.schedules import Schedule
 from ostinato._core.runtime.handlers.declared import Times, declared
 from ostinato._core.runtime.handlers.deliver import event_job
 from ostinato._core.runtime.handlers.events import Envelope, EventKind, Subscriber, Types
-from ostinato._core.runtime.handlers.kinds import Handler, JobKind, Target
+from ostinato._core.runtime.handlers.kinds import Handler, JobKind
+from ostinato._core.runtime.named import named
 
 __all__ = ["App"]
 
@@ -38,9 +41,12 @@ class App:
     """A named set of kinds of jobs, and the limits of the queues that they use.
 
     What else an application brings is named as "module:NAME" and imported only by who needs it:
-    `http` its router, `sql` its part of the schema, `sandbox` its stand-in for the outside world,
-    `demo` its scenario, `metrics` its figures for Prometheus, `panels` what the console shows,
-    `doctor` what it needs on this machine.
+    `settings` the class of its settings, `commands` the function that adds its commands, `http` its
+    router, `sql` its part of the schema, `metrics` its figures for Prometheus, `panels` what the
+    console shows, `doctor` what it needs on this machine, `machines` its state machines, `sandbox`
+    its stand-in for the outside world, `demo` its scenario; `alerts`, too, may be the name of a
+    tuple. `jobs` names the modules that declare its kinds, events and schedules, so that importing
+    the App itself stays cheap.
     """
 
     def __init__(
@@ -48,7 +54,10 @@ class App:
         name: str,
         *,
         queues: Sequence[Queue] = (),
-        alerts: Sequence[Alert] = (),
+        alerts: Sequence[Alert] | str = (),
+        jobs: str | Sequence[str] = (),
+        settings: str | None = None,
+        commands: str | None = None,
         http: str | None = None,
         sql: str | None = None,
         sandbox: str | None = None,
@@ -56,6 +65,7 @@ class App:
         metrics: str | None = None,
         panels: Sequence[str] = (),
         doctor: str | None = None,
+        machines: Sequence[str] = (),
     ) -> None:
         if not _NAME.fullmatch(name):
             raise InvalidInput(
@@ -64,6 +74,8 @@ class App:
             )
         self.name = name
         self.queues = tuple(queues)
+        self.settings = settings
+        self.commands = commands
         self.http = http
         self.sql = sql
         self.sandbox = sandbox
@@ -71,22 +83,33 @@ class App:
         self.metrics = metrics
         self.panels = tuple(panels)
         self.doctor = doctor
+        self.machines = tuple(machines)
+        self._jobs = (jobs,) if isinstance(jobs, str) else tuple(jobs)
         self._kinds: dict[str, JobKind[Any]] = {}
         self._schedules: dict[str, Schedule] = {}
         self._events: dict[tuple[str, int], EventKind[Any]] = {}
         self._subscribers: dict[str, Subscriber] = {}
         self._alerts: dict[str, Alert] = {}
-        for alert in alerts:
+        self._more_alerts = alerts if isinstance(alerts, str) else None
+        for alert in () if isinstance(alerts, str) else alerts:
             self.alert(alert)
+
+    def load(self) -> None:
+        """Import the modules that declare its jobs; whoever asks for one of them does so too."""
+        # One that is being imported, by this thread, is there already as far as it has come.
+        for module in self._jobs:
+            import_module(module)
 
     @property
     def kinds(self) -> Mapping[str, JobKind[Any]]:
         """The kinds by their full names, such as "billing.send_invoice"."""
+        self.load()
         return self._kinds
 
     @property
     def schedules(self) -> Sequence[Schedule]:
         """The schedules that are part of the app."""
+        self.load()
         return tuple(self._schedules.values())
 
     def schedule(
@@ -150,6 +173,11 @@ class App:
     @property
     def alerts(self) -> Sequence[Alert]:
         """What the app wants watched."""
+        self.load()
+        if self._more_alerts is not None:
+            place, self._more_alerts = self._more_alerts, None
+            for alert in named(place, tuple):
+                self.alert(alert)
         return tuple(self._alerts.values())
 
     def alert(self, alert: Alert) -> Alert:
@@ -169,11 +197,13 @@ class App:
     @property
     def events(self) -> Sequence[EventKind[Any]]:
         """The types of events that the app tells."""
+        self.load()
         return tuple(self._events.values())
 
     @property
     def subscribers(self) -> Mapping[str, Subscriber]:
         """The subscriptions that the app handles, by name."""
+        self.load()
         return self._subscribers
 
     @overload
@@ -185,7 +215,7 @@ class App:
     def event(
         self, name: str, *, version: int = 1, payload: type[Any] | None = None
     ) -> EventKind[Any]:
-        """Declare a type of event that this app tells, and the shape of its payload."""
+        """Declare a type of event that this app emits, and the shape of its payload."""
         if (name, version) in self._events:
             raise InvalidInput(
                 f"app {self.name!r} has two events {name!r} of version {version}",
@@ -254,6 +284,7 @@ class App:
         **envelope: Unpack[Envelope],
     ) -> int:
         """Tell an event by the name of its type, which must be declared, and return its id."""
+        self.load()
         kind = self._events.get((name, version))
         if kind is None:
             known = ", ".join(f"{key} ({number})" for key, number in self._events)
@@ -265,7 +296,7 @@ class App:
 
     def __getitem__(self, kind: str) -> JobKind[Any]:
         try:
-            return self._kinds[kind]
+            return self.kinds[kind]
         except KeyError:
             raise NotFound(
                 f"app {self.name!r} has no kind {kind!r}",

@@ -9,14 +9,24 @@ from contextlib import (
     asynccontextmanager,
     contextmanager,
 )
-from typing import Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar, overload
+from typing import (
+    Any,
+    Concatenate,
+    NamedTuple,
+    ParamSpec,
+    Protocol,
+    TypeVar,
+    TypeVarTuple,
+    overload,
+)
 
 from psycopg import AsyncConnection, Connection
 
 from ostinato._core.base.errors import InvalidInput
 from ostinato._core.base.flow import Flow
 from ostinato._core.base.log import FilteringBoundLogger, get_logger
-from ostinato._core.base.settings import Loadable, Settings
+from ostinato._core.base.sections import Section
+from ostinato._core.base.settings import Settings
 from ostinato._core.base.signature import storable
 from ostinato._core.engine import claims
 from ostinato._core.engine import steps as engine_steps
@@ -30,7 +40,8 @@ __all__ = ["Context", "Services", "SyncContext", "Token"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
-L = TypeVar("L", bound=Loadable)
+Ts = TypeVarTuple("Ts")
+L = TypeVar("L", bound=Section)
 
 NOTE_LENGTH = 1000
 
@@ -68,7 +79,7 @@ class Services(Protocol):
 
 
 class Context:
-    """The context of one attempt, for an `async def` handler."""
+    """The context of one attempt, for an `async def` handler. Made by the worker."""
 
     __slots__ = (
         "_ending",
@@ -266,12 +277,12 @@ class Context:
         if conn is not self._ending:
             await claims.fence(conn, self.job)
 
-    async def shared(self, make: Callable[[], AbstractAsyncContextManager[T]]) -> T:
-        """What `make` opens, once for all jobs of this worker; closed when the worker ends.
+    async def shared(self, make: Callable[[*Ts], AbstractAsyncContextManager[T]], *args: *Ts) -> T:
+        """What `make(*args)` opens, once for all jobs of this worker; closed when the worker ends.
 
         For what is costly to make, such as a pool of HTTP connections.
         """
-        return await self._services.shared.get(make)
+        return await self._services.shared.get(make, *args)
 
     def progress(self, done: float, total: float | None = None, note: str | None = None) -> None:
         """Say how far the job is. Cheap: only the last word is written, about once a second."""
@@ -287,7 +298,7 @@ class Context:
 
 
 class SyncContext:
-    """The context of one attempt, for a plain function, which runs in a thread."""
+    """The context of one attempt, for a plain function in a thread. Made by the worker."""
 
     __slots__ = ("_ctx", "_loop")
 

@@ -7,13 +7,12 @@
 
     await paid.emit(conn, InvoicePaid(id=7), key="invoice-7")      # in the caller's transaction
 
-A payload is checked against its declared type when an event is told, and again when it arrives.
+A payload is checked against its declared type when an event is emitted, and again when it arrives.
 """
 
 import inspect
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, Literal, TypedDict, TypeVar
@@ -26,10 +25,11 @@ from ostinato._core.base.backoff import Retry
 from ostinato._core.base.errors import InvalidInput
 from ostinato._core.base.events import Event, EventType, OnPoison, Start
 from ostinato._core.base.jsonio import dump_args
+from ostinato._core.db.pool import Target, connection_of
 from ostinato._core.engine import outbox, subscriptions
 from ostinato._core.engine.outbox import NewEvent
 from ostinato._core.engine.subscriptions import Delivery
-from ostinato._core.runtime.handlers.kinds import MAX_ARGS_BYTES, Handler, Target
+from ostinato._core.runtime.handlers.kinds import MAX_ARGS_BYTES, Handler
 
 __all__ = ["Envelope", "EventKind", "Subscriber", "Types", "register"]
 
@@ -48,7 +48,7 @@ class Envelope(TypedDict, total=False):
 
 
 class EventKind(Generic[M]):
-    """A type of event that this app tells."""
+    """A type of event that an app emits. Made by `App.event`."""
 
     def __init__(self, producer: str, declared: EventType) -> None:
         self.producer = producer
@@ -72,13 +72,13 @@ class EventKind(Generic[M]):
         correlation_id: str | None = None,
         occurred_at: datetime | None = None,
     ) -> int:
-        """Tell that it happened, in the transaction of a connection, and return the event's id.
+        """Emit the event, in the transaction of a connection, and return its id.
 
         Events of a tenant with the same `key` are delivered in the order of their commits. Tenant
         and correlation id are those of the flow unless given.
         """
         event = self.new(payload, key, tenant, correlation_id, occurred_at)
-        async with _connection(to) as conn:
+        async with connection_of(to) as conn:
             return await outbox.emit(conn, event)
 
     async def emit_many(
@@ -90,11 +90,11 @@ class EventKind(Generic[M]):
         correlation_id: str | None = None,
         occurred_at: datetime | None = None,
     ) -> list[int]:
-        """Tell many, each a payload with its key, in one statement; returns the ids in order."""
+        """Emit many, each a payload with its key, in one statement; returns the ids in order."""
         events = [
             self.new(payload, key, tenant, correlation_id, occurred_at) for payload, key in payloads
         ]
-        async with _connection(to) as conn:
+        async with connection_of(to) as conn:
             return await outbox.emit_many(conn, events)
 
     def emit_now(
@@ -252,7 +252,3 @@ async def register(
             on_poison=each.on_poison,
             start=each.start,
         )
-
-
-def _connection(to: Target) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
-    return nullcontext(to) if isinstance(to, AsyncConnection) else to.connection()

@@ -7,10 +7,9 @@ import copy
 import inspect
 import json
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any, Generic, ParamSpec, Protocol, TypedDict, Unpack
+from typing import Any, Generic, ParamSpec, TypedDict, Unpack
 
 import pydantic
 from psycopg import AsyncConnection
@@ -18,6 +17,7 @@ from psycopg import AsyncConnection
 from ostinato._core.base.backoff import Retry
 from ostinato._core.base.errors import InvalidInput
 from ostinato._core.base.jsonio import dump_args
+from ostinato._core.db.pool import Target, connection_of
 from ostinato._core.engine import clock, jobs
 from ostinato._core.engine.jobs import NewJob, Unique
 
@@ -36,16 +36,6 @@ _SOME_SLOT = {
     "at": "2026-01-01T00:00:00Z",
 }
 LEAST_PRIORITY, MOST_PRIORITY = -32_768, 32_767
-
-
-class Lender(Protocol):
-    """What lends a connection and rings the doorbell after its use: a `Client`."""
-
-    def connection(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
-        """A connection on which each call is committed at once."""
-
-
-Target = Lender | AsyncConnection[Any]
 
 
 class Options(TypedDict, total=False):
@@ -242,11 +232,6 @@ async def new_job(conn: AsyncConnection[Any], job: NewJob, options: Options) -> 
         unique=options.get("unique"),
         max_attempts=options.get("max_attempts"),
     )
-
-
-def connection_of(to: Target) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
-    """The connection itself, or one that a client lends."""
-    return nullcontext(to) if isinstance(to, AsyncConnection) else to.connection()
 
 
 def _without_slot(text: str) -> str | None:

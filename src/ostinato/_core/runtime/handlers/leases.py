@@ -21,16 +21,17 @@ import platform
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
-from typing import Any, ParamSpec, Protocol
+from typing import Any, ParamSpec
 
 from psycopg import AsyncConnection
 
 from ostinato._core.base.errors import LeaseLost, OstinatoError
 from ostinato._core.base.log import get_logger
+from ostinato._core.db.pool import Lender, Target, connection_of
 from ostinato._core.engine import leases
 from ostinato._core.engine.leases import Attached, Lease
 from ostinato._core.runtime.handlers.context import Context, Services, SyncContext
-from ostinato._core.runtime.handlers.kinds import JobKind, Target, connection_of
+from ostinato._core.runtime.handlers.kinds import JobKind
 
 __all__ = ["HeldLease", "enqueue_or_attach", "hold", "hold_now"]
 
@@ -42,15 +43,8 @@ RETRY_SECONDS = 1.0
 log = get_logger("leases")
 
 
-class Lender(Protocol):
-    """What lends connections: a `Client`, or a pool."""
-
-    def connection(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
-        """A connection on which each call is committed at once."""
-
-
 class HeldLease:
-    """A lease in hand."""
+    """A lease that is held. Made by `hold`."""
 
     def __init__(self, lender: Lender, lease: Lease, ttl: float, asked: float) -> None:
         self.lease = lease

@@ -8,16 +8,18 @@
     http = await ctx.shared(pooled)      # the same client for every job of this worker
 
 For what costs to make and lives as long as the process: a pool of connections to another service.
+What it is made with follows: `ctx.shared(opened, settings)` has one for each value of `settings`.
 """
 
 import asyncio
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, TypeVarTuple
 
 __all__ = ["Shared"]
 
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 
 class Shared:
@@ -35,11 +37,12 @@ class Shared:
         self._made.clear()
         await self._stack.aclose()
 
-    async def get(self, make: Callable[[], AbstractAsyncContextManager[T]]) -> T:
-        """What `make` makes, made once however many ask at the same time."""
-        if make not in self._made:
+    async def get(self, make: Callable[[*Ts], AbstractAsyncContextManager[T]], *args: *Ts) -> T:
+        """What `make` makes of these values, made once however many ask at the same time."""
+        key = (make, args)
+        if key not in self._made:
             async with self._making:
-                if make not in self._made:
-                    self._made[make] = await self._stack.enter_async_context(make())
-        found: T = self._made[make]
+                if key not in self._made:
+                    self._made[key] = await self._stack.enter_async_context(make(*args))
+        found: T = self._made[key]
         return found

@@ -1,11 +1,12 @@
-"""What is missing on this machine for an application to work, and what to do about it.
+"""Checks of an application: what it lacks on this machine, and what to do about it.
 
-    def look() -> list[Trouble]:
+    def look(settings: Settings) -> list[Trouble]:
+        mine = settings.section(Billing)
         ...  # files, folders, libraries, settings: what can be seen without the database
 
     CHECKUP = Checkup(look)
 
-`App(doctor="module:CHECKUP")` lets `ostinato doctor` ask.
+`ostinato doctor` runs it if the app has `App(doctor="module:CHECKUP")`.
 """
 
 import asyncio
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ostinato._core.base.redact import redact
+from ostinato._core.base.settings import Settings
 from ostinato._core.runtime.handlers.app import App
 from ostinato._core.runtime.named import named
 
@@ -21,7 +23,7 @@ __all__ = ["Checkup", "Trouble", "examine"]
 
 
 class Trouble(NamedTuple):
-    """Something that is missing, in a sentence, and what to do."""
+    """A fault, in a sentence, and its remedy."""
 
     problem: str
     hint: str
@@ -29,22 +31,23 @@ class Trouble(NamedTuple):
 
 @dataclass(frozen=True)
 class Checkup:
-    """How an application is asked; it runs in a thread and may take its time."""
+    """The check of an application; it runs in a thread and may take long."""
 
-    look: Callable[[], Sequence[Trouble]]
+    look: Callable[[Settings], Sequence[Trouble]]
+    """Gets the settings of the process."""
 
 
-async def examine(apps: Iterable[App]) -> dict[str, list[Trouble]]:
+async def examine(apps: Iterable[App], settings: Settings) -> dict[str, list[Trouble]]:
     """The troubles by application, of those that have a checkup. One that fails is a trouble."""
     return {
-        app.name: await asyncio.to_thread(_troubles, app.doctor)
+        app.name: await asyncio.to_thread(_troubles, app.doctor, settings)
         for app in apps
         if app.doctor is not None
     }
 
 
-def _troubles(place: str) -> list[Trouble]:
+def _troubles(place: str, settings: Settings) -> list[Trouble]:
     try:
-        return [Trouble(*each) for each in named(place, Checkup).look()]
+        return [Trouble(*each) for each in named(place, Checkup).look(settings)]
     except Exception as error:  # noqa: BLE001 - whatever it is, the others are still examined
         return [Trouble(redact(f"it could not be examined: {error!r}"), f"Mend {place}.")]

@@ -1,7 +1,7 @@
 """The metrics page of one worker process, for Prometheus to scrape.
 
-Several workers of one host take the ports one after the other, from the configured one on: list as
-many as you start, and those without a worker are simply down.
+Several workers of one host take consecutive ports, from the configured one on: list as many in
+Prometheus as you start; ports without a worker are down.
 """
 
 import errno
@@ -13,7 +13,8 @@ import prometheus_client
 
 from ostinato._core.base.errors import NotConfigured
 from ostinato._core.base.log import get_logger
-from ostinato._core.base.metrics import WORKER_METRICS, Collector, Recorder
+from ostinato._core.base.metrics import WORKER_METRICS, Recorder
+from ostinato._core.base.prometheus import Collector
 
 __all__ = ["Exporter"]
 

@@ -1,6 +1,6 @@
-"""Delivering webhooks: a job for each message and endpoint, and the service that makes them.
+"""Delivers webhooks: a job for each message and endpoint, and the service that adds the jobs.
 
-    Worker([my_app], …)                              every worker delivers; nothing is to be set up
+    Worker([my_app], …)                              every worker delivers, without any set-up
     await engine.run_until_idle(webhooks.app())      in a test
 
 A delivery starts (what to send, and where), sends, and settles: delivered in the transaction that
@@ -14,8 +14,7 @@ import ssl
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from psycopg import AsyncConnection
@@ -32,6 +31,7 @@ from ostinato._core.base.errors import (
 )
 from ostinato._core.base.metrics import WEBHOOK_ATTEMPTS, WEBHOOK_SECONDS, Recorder
 from ostinato._core.base.redact import MASK, redact
+from ostinato._core.base.retryafter import retry_after_seconds
 from ostinato._core.base.safeurl import Allowed, parse_allowed
 from ostinato._core.base.settings import Settings
 from ostinato._core.base.signature import storable
@@ -66,7 +66,6 @@ KIND = f"{APP_NAME}.deliver"
 BATCH = 500
 CONTENT_TYPE = "application/cloudevents+json; charset=utf-8"
 USER_AGENT = "ostinato-webhooks"
-LONGEST_RETRY_AFTER = 86_400.0
 AGAIN_SECONDS = 1.0
 ANSWER_LENGTH = 500
 ASKED_LATER = (429, 503)
@@ -78,12 +77,12 @@ class DeliveryFailed(Exception):
 
 
 class ReceiverGone(DeliveryFailed):
-    """The receiver says that it is there no more."""
+    """The receiver answered 410: it does not exist any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Met:
-    """What an attempt met."""
+    """The result of an attempt."""
 
     outcome: str
     """delivered, failed (by its status), gone, refused (by us), timeout, dns, connect, tls, reset,
@@ -113,7 +112,7 @@ class Sender:
         self._tls = tls
 
     async def send(self, sending: Sending) -> Met:
-        """Send a message and say what it met; never raises for what the other side does."""
+        """Send a message and return the result; the other side cannot make it raise."""
         started = time.perf_counter()
         try:
             answer = await self._post(sending)
@@ -131,7 +130,7 @@ class Sender:
         )
 
     async def _post(self, sending: Sending) -> "Answer":
-        # The HTTP client takes its time to be imported: only who sends something waits for it.
+        # Importing the HTTP client takes long: only a process that sends something waits for it.
         from ostinato._core.runtime.services.safehttp import post  # noqa: PLC0415
 
         body = sending.body.encode("utf-8")
@@ -157,7 +156,7 @@ class Sender:
 
 
 def judge(answer: "Answer", now: datetime, hidden: tuple[str, ...] = ()) -> Met:
-    """What an answer means: 2xx is delivered, 410 ends the endpoint, all else is a failure."""
+    """Judge an answer: 2xx is delivered, 410 ends the endpoint, all else is a failure."""
     status = answer.status
     text = _shown(answer, hidden)
     if 200 <= status < 300:  # noqa: PLR2004 - success, as HTTP has it
@@ -167,7 +166,9 @@ def judge(answer: "Answer", now: datetime, hidden: tuple[str, ...] = ()) -> Met:
     redirect = 300 <= status < 400  # noqa: PLR2004 - redirection, as HTTP has it
     error = f"answered {status}" + (": redirects are not followed" if redirect else "")
     asked = answer.headers.get("retry-after") if status in ASKED_LATER else None
-    return Met("failed", status, answer=text, error=error, retry_after=_seconds(asked, now))
+    return Met(
+        "failed", status, answer=text, error=error, retry_after=retry_after_seconds(asked, now)
+    )
 
 
 def app(
@@ -189,7 +190,7 @@ def app(
         try:
             await _deliver(ctx, delivery, sender, chance)
         except (CommitUnknown, DatabaseUnavailable) as error:
-            # Trouble of our own uses up no attempt at the receiver.
+            # An error of our own uses up no attempt at the receiver.
             ctx.log.warning("webhook_put_off", error=error.message)
             return Snooze(AGAIN_SECONDS * chance.uniform(0.5, 1.5))
         return None
@@ -213,19 +214,19 @@ async def probe(
     tenant_id: str | None = None,
     settings: Settings | None = None,
 ) -> Met:
-    """Send a test message to an endpoint, now and from here, and say what it met."""
+    """Send a test message to an endpoint, now and from here, and return the result."""
     sending = await work.probe(conn, name, tenant_id=tenant_id)
     allowed = parse_allowed((settings or Settings()).webhooks_allow_private)
     return await Sender(allowed).send(sending)
 
 
 class FanOut:
-    """The service that hands events to the endpoints that want them."""
+    """The service that makes deliveries of events for the endpoints that want them."""
 
     name = "deliver:ostinato.webhooks"
 
     async def tick(self, conn: AsyncConnection[Any]) -> float:
-        """Take a batch of events; the next one at once, if there is more."""
+        """Fan out a batch of events; the next one follows at once if there are more."""
         events, deliveries = await work.fan_out(conn, BATCH)
         if deliveries:
             await queues.ring(conn, QUEUE)
@@ -258,7 +259,7 @@ async def _deliver(ctx: Context, delivery: int, sender: Sender, rng: random.Rand
 
 
 async def _settled(ctx: Context, delivery: int, met: Met, delay: float | None) -> str:
-    """Settle, and again if something was in the way: what was sent need not be sent again."""
+    """Settle, and retry on conflicts, so that a sent message is not sent again."""
     for last_time in (False, False, True):
         try:
             if met.outcome == "delivered":
@@ -291,32 +292,18 @@ async def _settle(
 
 
 def _delay(ctx: Context, sending: Sending, met: Met, rng: random.Random) -> float | None:
-    """Seconds until the next attempt, not sooner than the receiver asks; None: there is none."""
+    """Seconds until the next attempt, not sooner than the receiver asks; None means no more."""
     try:
         policy = backoff.from_json(sending.retry)
     except (InvalidInput, TypeError):
-        policy = Retry()  # written in plain SQL, where nobody reads it: tried all the same
+        policy = Retry()  # one that was written in plain SQL and is not valid
     failures = ctx.job.failures + 1
     most = ctx.job.max_attempts or policy.max_attempts
     if failures >= most:
         return None
     # With fewer attempts in the policy than the job was given, the last delay repeats.
     delay = backoff.next_delay(policy, min(failures, max(policy.max_attempts - 1, 1)), rng) or 0.0
-    return max(delay, min(met.retry_after or 0.0, LONGEST_RETRY_AFTER))
-
-
-def _seconds(header: str | None, now: datetime) -> float | None:
-    """The header Retry-After, which is a number of seconds or a time."""
-    if header is None:
-        return None
-    text = header.strip()
-    if text.isascii() and text.isdigit():
-        return float(text[:9])
-    try:
-        at = parsedate_to_datetime(text)
-    except (TypeError, ValueError):
-        return None
-    return max(0.0, (at.replace(tzinfo=at.tzinfo or UTC) - now).total_seconds())
+    return max(delay, met.retry_after or 0.0)
 
 
 def _shown(answer: "Answer", hidden: tuple[str, ...]) -> str | None:

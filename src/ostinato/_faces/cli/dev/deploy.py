@@ -8,7 +8,9 @@ import argparse
 from pathlib import Path
 
 from ostinato._core.base.alertrules import rules
+from ostinato._core.base.dashboard import dashboard
 from ostinato._core.runtime.installed import installed_apps
+from ostinato._core.runtime.observe.figures import figures_of
 from ostinato._faces.cli.operate.alerts import board, declared
 
 __all__ = ["files", "main", "stale"]
@@ -45,9 +47,14 @@ def stale(folder: Path) -> list[str]:
 
 def files() -> dict[str, str]:
     """Each file's path below deploy/ and its text."""
+    boards = {
+        f"grafana/{name}.json": dashboard(found.metrics, of=name)
+        for name, found in figures_of(installed_apps()).items()
+    }
     return {
         "prometheus/ostinato.rules.yml": rules(declared(installed_apps())),
         "grafana/ostinato.json": board(installed_apps()),
+        **boards,
     }
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from ostinato._core.base.machine import Invariant, Machine, Transition, filled
-from ostinato.apps.capture.machine import CAPTURE
-from ostinato.apps.watchfolder.machine import DUPLICATE
+from ostinato._core.runtime.installed import installed_apps
+from ostinato._core.runtime.named import named
 
-__all__ = ["EXAMPLE", "MACHINES", "page"]
+__all__ = ["EXAMPLE", "machines", "page"]
 
 EXAMPLE = Machine(
     "invoice",
@@ -26,16 +26,20 @@ EXAMPLE = Machine(
     ),
 )
 
-MACHINES: tuple[Machine, ...] = (EXAMPLE, CAPTURE, DUPLICATE)
-"""Every machine that is declared: each has its section, and a test that walks it."""
+
+def machines() -> tuple[Machine, ...]:
+    """Every machine that an installed application declares, after the example."""
+    places = [place for app in installed_apps() for place in app.machines]
+    return (EXAMPLE, *(named(place, Machine) for place in places))
 
 
-def page(machines: Sequence[Machine] = MACHINES) -> str:
+def page(shown: Sequence[Machine] | None = None) -> str:
     """The page: a diagram, the transitions and the invariants of each machine."""
+    sections = [_section(machine) for machine in (machines() if shown is None else shown)]
     return (
         "# Machines\n\n"
         "The database refuses whatever is not listed here, even from `psql`"
-        " ([how](../machines.md)).\n\n" + "\n".join(_section(machine) for machine in machines)
+        " ([how](../machines.md)).\n\n" + "\n".join(sections)
     )
 
 

@@ -17,10 +17,9 @@ import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup
 
 from ostinato._core.base import errortree, metrics, settings
-from ostinato._core.base.sections import Section
-from ostinato._core.runtime.installed import installed_apps
+from ostinato._core.runtime.installed import installed_apps, section_of
 from ostinato._core.runtime.observe import figures
-from ostinato._faces.cli.dev import machines
+from ostinato._faces.cli.dev import machines, python
 
 __all__ = ["main", "pages", "stale"]
 
@@ -58,7 +57,8 @@ def stale(folder: Path) -> list[str]:
 
 def pages() -> dict[str, str]:
     """Each page's file name and text."""
-    installed_apps()  # whose errors and settings are on the pages too: declared when imported
+    for app in installed_apps():
+        app.load()  # its errors are on the page too: declared when imported
     written = {
         "errors.md": _errors_page(),
         "settings.md": _settings_page(),
@@ -66,6 +66,7 @@ def pages() -> dict[str, str]:
         "machines.md": machines.page(),
         "sql.md": _sql_page(),
         "cli.md": _cli_page(),
+        "python.md": python.page(),
     }
     return {name: f"{_NOTE}{text}" for name, text in written.items() if text}
 
@@ -98,9 +99,7 @@ def _settings_page() -> str:
         "over the default. An unknown name is an error.\n\n"
         + _settings_table(settings.Settings, settings.ENV_PREFIX)
     )
-    names = {app.name for app in installed_apps()}
-    mine = [cls for cls in Section.__subclasses__() if cls.__module__.startswith("ostinato.")]
-    sections = sorted((cls for cls in mine if cls.name in names), key=lambda cls: cls.name)
+    sections = [cls for app in installed_apps() if (cls := section_of(app)) is not None]
     tables = [
         f"\n## `[{cls.name}]`\n\n"
         + _settings_table(cls, f"{settings.ENV_PREFIX}{cls.name.upper()}_")
@@ -218,7 +217,8 @@ def _commands(command: object, name: str) -> Iterator[str]:
     if isinstance(command, (TyperCommand, TyperGroup)) and not command.hidden:
         yield _command_section(command, name)
     if isinstance(command, TyperGroup):
-        for child_name, child in sorted(command.commands.items()):
+        inner = command.list_commands(typer.Context(command))
+        for child_name, child in ((each, command.commands[each]) for each in sorted(inner)):
             yield from _commands(child, f"{name} {child_name}")
 
 

@@ -1,4 +1,4 @@
-"""The database of a command: a configured one, or the embedded one, started when nobody runs it."""
+"""The database of a command: a configured one, or the embedded one, started if it does not run."""
 
 import asyncio
 import contextlib
@@ -6,8 +6,9 @@ import signal
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
+from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import typer
 from psycopg import AsyncConnection
@@ -17,6 +18,7 @@ from ostinato._core.base.errors import DatabaseUnavailable, EmbeddedError, NotCo
 from ostinato._core.base.settings import Settings
 from ostinato._core.db import embedded, pool
 from ostinato._core.db.pool import conninfo
+from ostinato._core.engine import clock
 from ostinato._core.engine.schema import install
 from ostinato._core.runtime.database import Database
 from ostinato._faces.cli.frame.command import Cli
@@ -24,26 +26,56 @@ from ostinato._faces.cli.frame.document import keep_json_raw
 from ostinato._faces.cli.frame.output import Output
 from ostinato._faces.cli.frame.schema import app_components
 
-__all__ = ["answering", "ask", "connection", "data_folder", "database", "named", "run", "serving"]
+__all__ = [
+    "answering",
+    "ask",
+    "ask_at",
+    "connection",
+    "data_folder",
+    "database",
+    "named",
+    "run",
+    "serving",
+]
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 RETRY_SECONDS = 0.25
 WATCH_SECONDS = 1.0
 
 
-def ask(cli: Cli, work: Callable[[AsyncConnection[Any]], Awaitable[T]]) -> T:
+def ask(
+    cli: Cli,
+    work: Callable[Concatenate[AsyncConnection[Any], P], Awaitable[T]],
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> T:
     """Do some work on a connection of a worker's role, and return what came of it."""
 
     async def asked() -> T:
         async with connection(cli) as conn:
-            return await work(conn)
+            return await work(conn, *args, **kwargs)
 
     return run(asked())
 
 
+def ask_at(
+    cli: Cli,
+    work: Callable[Concatenate[AsyncConnection[Any], P], Awaitable[T]],
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> tuple[T, datetime]:
+    """Do as `ask` does, and return beside it the database's time, which ages are counted from."""
+
+    async def timed(conn: AsyncConnection[Any]) -> tuple[T, datetime]:
+        return await work(conn, *args, **kwargs), await clock.now(conn)
+
+    return ask(cli, timed)
+
+
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Run a command's asynchronous part to its end; a signal stops what it started."""
+    """Run a command's asynchronous part to its end; a signal cancels it."""
 
     async def interruptible() -> T:
         task = asyncio.current_task()
@@ -58,7 +90,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 
 async def answering(url: str, seconds: float) -> pool.Connection:
-    """A connection, waiting for a time until the database answers."""
+    """Open a connection; waits for a time until the database answers."""
     give_up = time.monotonic() + seconds
     while True:
         try:
@@ -82,7 +114,7 @@ async def connection(cli: Cli) -> AsyncIterator[AsyncConnection[Any]]:
 
 @asynccontextmanager
 async def database(settings: Settings, out: Output) -> AsyncIterator[Database]:
-    """The database as it is. An embedded one that does not run is started for the while."""
+    """The database, unchanged. An embedded one that does not run is started for the block."""
     if settings.database_url is not None:
         yield Database.configured(settings)
         return
@@ -106,12 +138,13 @@ async def database(settings: Settings, out: Output) -> AsyncIterator[Database]:
 
 @asynccontextmanager
 async def serving(
-    settings: Settings, out: Output, *, migrated: bool = True, watched: bool = False
+    cli: Cli, settings: Settings, *, migrated: bool = True, watched: bool = False
 ) -> AsyncIterator[Database]:
-    """The database to work with. An embedded one is made if need be, and migrated.
+    """The database to work with. An embedded one is created if it does not exist, and migrated.
 
-    When it is `watched`, a server that dies meanwhile is started again.
+    With `watched`, a server that dies meanwhile is started again.
     """
+    out = cli.out
     if settings.database_url is not None:
         yield Database.configured(settings)
         return
@@ -125,7 +158,7 @@ async def serving(
     try:
         if migrated:
             await install(
-                server.admin_url, app_components(), retention_days=settings.retention_days
+                server.admin_url, app_components(cli.apps), retention_days=settings.retention_days
             )
         yield Database.embedded(server)
     finally:
@@ -135,7 +168,7 @@ async def serving(
 
 
 def named(url: str) -> str:
-    """Which database a URL means, without its secrets: a flag may name one and a file another."""
+    """The name of the database of a URL, without its secrets."""
     given = conninfo_to_dict(conninfo(url))
     return (
         f"{given.get('dbname', 'the default database')} at {given.get('host', 'the local server')}"

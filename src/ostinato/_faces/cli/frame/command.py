@@ -1,11 +1,11 @@
-"""How every command is made: the options that all share, the settings, and one way to fail.
+"""Makes commands: the options that all share, the settings, and one way to report errors.
 
     @command(jobs)
     def show(cli: Cli, job: JobId) -> None:
         \"\"\"Everything about one job.\"\"\"
 
-The shared options may stand before or after the command's name. Whatever a command raises becomes
-one sentence with its remedy and the exit code of its class; a traceback only with --debug.
+The shared options may stand before or after the command's name. An error that a command raises is
+shown as one sentence with its remedy, and sets the exit code; --debug adds the traceback.
 """
 
 import copy
@@ -17,7 +17,7 @@ import shlex
 import shutil
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from importlib import metadata
 from pathlib import Path
@@ -31,6 +31,8 @@ from ostinato._core.base import settings as base_settings
 from ostinato._core.base.errors import InvalidInput, OstinatoError
 from ostinato._core.base.settings import Settings
 from ostinato._core.db.sqlstate import translate
+from ostinato._core.runtime.handlers.app import App
+from ostinato._faces.cli.frame.loading import INSTALLED, load_apps
 from ostinato._faces.cli.frame.output import Output
 
 __all__ = ["Cli", "callback", "command", "group", "own_version", "report"]
@@ -47,6 +49,12 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
     "data_dir": (str, typer.Option(metavar="FOLDER", help="Folder of the embedded database.")),
     "database_url": (str, typer.Option(metavar="URL", help="PostgreSQL 15 to 18, instead of it.")),
     "config": (Path, typer.Option(metavar="FILE", help="Settings; else ostinato.toml, if there.")),
+    "app": (
+        list[str],
+        typer.Option(
+            "--app", metavar="MODULE:APP", help="An application that is not installed; repeatable."
+        ),
+    ),
     "quiet": (bool, typer.Option("--quiet", "-q", help="Say only what was asked for.")),
     "verbose": (bool, typer.Option("--verbose", "-v", help="Say more about what is done.")),
     "debug": (bool, typer.Option("--debug", help="Show the traceback of an error.")),
@@ -73,13 +81,20 @@ class Group(_Quiet, TyperGroup):
 
 @dataclasses.dataclass(frozen=True)
 class Cli:
-    """What a command is handed: its streams and the settings of this call."""
+    """The first argument of a command: its streams and the settings of this call."""
 
     out: Output
     data_dir: str | None = None
     database_url: str | None = None
     config: Path | None = None
+    app: tuple[str, ...] = ()
+    """Applications that are not installed, each as "module:NAME"."""
     debug: bool = False
+
+    @cached_property
+    def apps(self) -> list[App]:
+        """The applications of this call: those that are installed, and those named with --app."""
+        return load_apps([INSTALLED, *self.app])
 
     @cached_property
     def settings(self) -> Settings:
@@ -87,7 +102,7 @@ class Cli:
         return self.settings_with()
 
     def settings_with(self, **flags: object) -> Settings:
-        """The settings with some flags of the command itself; None: not given."""
+        """The settings with some flags of the command itself; None means not given."""
         if self.data_dir is not None and self.database_url is not None:
             raise InvalidInput(
                 "--data-dir and --database-url name two different databases",
@@ -96,15 +111,19 @@ class Cli:
         named = {"data_dir": self.data_dir, "database_url": self.database_url}
         if self.config is not None:  # for the sections of applications, also in processes started
             os.environ[base_settings.CONFIG] = str(self.config)
-        loaded = base_settings.load(named | self._log_level() | flags, file=self.config)
+        loaded = base_settings.load(
+            named | self._log_level() | flags,
+            file=self.config,
+            apps=lambda: [app.name for app in load_apps(self.app)],
+        )
         if self.data_dir is not None:
-            # A folder that was named means the embedded server, whatever the environment says.
+            # A folder that is given means the embedded server, whatever the environment has.
             embedded = {"database_url": None, "admin_url": None, "listen_url": None}
             loaded = dataclasses.replace(loaded, **embedded, pooled=False)  # type: ignore[arg-type]
         return loaded
 
     def try_(self, *words: str) -> str:
-        """A command to try next, as it has to be typed here."""
+        """A command to try next, as it must be typed here."""
         folder = [] if self.data_dir is None else ["--data-dir", self.data_dir]
         return " ".join([program(), *words, *(shlex.quote(word) for word in folder)])
 
@@ -124,7 +143,7 @@ def group(parent: typer.Typer, name: str, about: str) -> typer.Typer:
 
 
 def command(app: typer.Typer, name: str | None = None) -> Callable[[F], F]:
-    """Register a function as a command; it is handed a `Cli`, if that is what it takes first."""
+    """Register a function as a command; it gets a `Cli` if that is its first parameter."""
 
     def decorate(function: F) -> F:
         made = _adapted(function)
@@ -135,7 +154,7 @@ def command(app: typer.Typer, name: str | None = None) -> Callable[[F], F]:
 
 
 def callback(app: typer.Typer, function: F) -> None:
-    """Register what runs before every command, with the shared options beside its own."""
+    """Register a function that runs before every command, with the shared options added."""
     own = inspect.signature(function, eval_str=True).parameters.values()
 
     def run(ctx: typer.Context, **values: object) -> None:
@@ -152,16 +171,24 @@ def _adapted(function: Callable[..., None]) -> Callable[..., None]:
     own = list(inspect.signature(function, eval_str=True).parameters.values())
     takes_cli = bool(own) and own[0].annotation is Cli
 
-    def run(ctx: typer.Context, **values: object) -> None:
+    shared = [each for each in _shared(hidden=True) if each.name not in {p.name for p in own}]
+
+    def run(ctx: typer.Context, **values: Any) -> None:  # noqa: ANN401 - as declared below
         before = ctx.find_root().obj or {}
-        given = {name: values.pop(name) or before.get(name) for name in _OPTIONS}
-        cli = _made(given)
+        apps = [before.get("app"), values.get("app")]  # a command may have an --app of its own
+        given = {p.name: values.pop(p.name) or before.get(p.name) for p in shared}
+        cli = _made(given | {"app": tuple(_flat(apps))})
         _run(cli, functools.partial(function, *([cli] if takes_cli else []), **values))
 
     run.__name__, run.__doc__ = function.__name__, function.__doc__
     # Listed once, in the help of the program itself: here they would hide the command's own.
-    _declare(run, [*own[takes_cli:], *_shared(hidden=True)])
+    _declare(run, [*own[takes_cli:], *shared])
     return run
+
+
+def _flat(given: Iterable[str | list[str] | None]) -> Iterator[str]:
+    for each in given:
+        yield from [each] if isinstance(each, str) else each or ()
 
 
 def _shared(*, hidden: bool) -> Iterator[inspect.Parameter]:
@@ -175,7 +202,7 @@ def _shared(*, hidden: bool) -> Iterator[inspect.Parameter]:
 
 
 def _declare(run: Callable[..., None], parameters: list[inspect.Parameter]) -> None:
-    """Give a function that takes anything the signature that Typer is to read."""
+    """Give a function with `**kwargs` the signature that Typer reads."""
     named = [_parameter(p.name, p.annotation, p.default) for p in parameters]
     signature = inspect.Signature(
         [_parameter("ctx", typer.Context, inspect.Parameter.empty), *named]
@@ -219,14 +246,14 @@ def program() -> str:
 
 
 def report(cli: Cli, error: Exception) -> OstinatoError:
-    """Say what went wrong, and return it as an error of ours."""
+    """Report an error, and return it as an error of ours."""
     if cli.debug:
         traceback.print_exception(error, file=sys.stderr)
     if isinstance(error, OstinatoError | psycopg.Error):
         told = translate(error)
     else:
         told = OstinatoError(
-            f"something that should not happen: {type(error).__name__}: {error}",
+            f"internal error: {type(error).__name__}: {error}",
             hint="Run it again with --debug, and report what it prints.",
         )
     cli.out.error(told)

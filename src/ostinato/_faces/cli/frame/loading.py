@@ -1,16 +1,17 @@
-"""Finding an `App` by its name, and saying what was tried when it is not there."""
+"""Finds an `App` by its name; an error says what was tried."""
 
 import difflib
 import importlib
 import pkgutil
 import sys
 import traceback
+from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 
 from ostinato._core.base.errors import NotConfigured
 from ostinato._core.runtime.handlers.app import App
-from ostinato._core.runtime.installed import installed_apps
+from ostinato._core.runtime.installed import absent_apps, installed_apps
 
 __all__ = ["INSTALLED", "load_app", "load_apps"]
 
@@ -19,7 +20,7 @@ INSTALLED = "installed"
 """All installed applications, where the path of one is expected."""
 
 
-def load_apps(paths: list[str]) -> list[App]:
+def load_apps(paths: Iterable[str]) -> list[App]:
     """The apps of all paths, each once."""
     apps = (installed_apps() if path == INSTALLED else (load_app(path),) for path in paths)
     return list(dict.fromkeys(app for several in apps for app in several))
@@ -33,9 +34,16 @@ def load_app(path: str) -> App:
     module_name, _, name = path.partition(":")
     name = name or DEFAULT_NAME
     _check_spelling(path, module_name, name)
+    for absent in absent_apps():
+        if absent.point.value == f"{module_name}:{name}":
+            raise absent.error
     module = _imported(path, module_name)
     found = getattr(module, name, None)
     if isinstance(found, App):
+        try:
+            found.load()
+        except Exception as error:  # as when the module itself is imported
+            raise _broken(path, error) from error
         return found
     apps = [key for key, value in vars(module).items() if isinstance(value, App)]
     there = "is not there" if found is None else f"is of type {type(found).__name__}, not an App"
@@ -93,6 +101,6 @@ def _broken(path: str, error: Exception) -> NotConfigured:
     return NotConfigured(
         f"--app {path}: importing it failed: {type(error).__name__}: {error}"
         f" ({last.filename}, line {last.lineno})",
-        hint="Mend the module; --debug shows the whole traceback.",
+        hint="Fix the module; --debug shows the whole traceback.",
         app=path,
     )

@@ -1,24 +1,20 @@
-"""The whole schema of this installation: the engine's, and that of every application.
+"""The whole schema of some applications, and the engine's."""
 
-Functions, because most commands need none of it, and the applications take long to import.
-"""
-
-from functools import cache
+from collections.abc import Iterable
 
 from ostinato._core.db.bundle import Component
 from ostinato._core.engine.schema import ENGINE
-from ostinato._core.runtime.installed import installed_apps
+from ostinato._core.runtime.handlers.app import App
 from ostinato._core.runtime.named import named
 
 __all__ = ["app_components", "components"]
 
 
-@cache
-def app_components() -> tuple[Component, ...]:
-    """The schemas of the installed applications."""
-    return tuple(named(app.sql, Component) for app in installed_apps() if app.sql is not None)
+def app_components(apps: Iterable[App]) -> tuple[Component, ...]:
+    """The schemas of some applications."""
+    return tuple(named(app.sql, Component) for app in apps if app.sql is not None)
 
 
-def components() -> tuple[Component, ...]:
+def components(apps: Iterable[App]) -> tuple[Component, ...]:
     """All of them, the engine's first."""
-    return (ENGINE, *app_components())
+    return (ENGINE, *app_components(apps))

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any
 
-import typer
 from psycopg import AsyncConnection
 from rich.text import Text
 
@@ -14,52 +13,42 @@ from ostinato._core.base.dashboard import dashboard as grafana_dashboard
 from ostinato._core.base.metrics import METRICS
 from ostinato._core.base.redact import redact
 from ostinato._core.engine import alerts as engine_alerts
-from ostinato._core.engine import clock
 from ostinato._core.engine.alerts import AlertLine, Firing, Reading
 from ostinato._core.runtime.handlers.app import App
 from ostinato._core.runtime.observe.figures import figures_of
 from ostinato._faces.cli.frame import attach, words
-from ostinato._faces.cli.frame.command import Cli, command
-from ostinato._faces.cli.frame.loading import INSTALLED, load_apps
-from ostinato._faces.cli.frame.output import grid, table
+from ostinato._faces.cli.frame.command import Cli
+from ostinato._faces.cli.frame.listing import Columns, details
+from ostinato._faces.cli.frame.options import argument, flag, option
+from ostinato._faces.cli.frame.verbs import commands
 
 __all__ = ["board", "declared", "register"]
 
 COLOURS = {"firing": "red", "failing": "red", "pending": "yellow", "ok": "green", "new": "dim"}
 HISTORY = 20
 
-Name = Annotated[str, typer.Argument(metavar="ALERT", help="The alert's name.")]
+Name = Annotated[str, argument("ALERT", "The alert's name.")]
 
 
 def list_(
-    cli: Cli,
-    *,
-    firing: Annotated[bool, typer.Option("--firing", help="Only what is wrong now.")] = False,
+    cli: Cli, *, firing: Annotated[bool, flag("Only what is wrong now.", "--firing")] = False
 ) -> None:
     """List alerts, the worst first: what is watched, and how it stands.
 
     Example: `ostinato alerts list --firing`
     """
-
-    async def look(conn: AsyncConnection[Any]) -> tuple[list[AlertLine], list[Firing], datetime]:
-        found = await engine_alerts.list_alerts(conn)
-        bad = await engine_alerts.firings(conn, only_open=True, most=1000)
-        return found, bad, await clock.now(conn)
-
-    found, bad, now = attach.ask(cli, look)
+    (found, bad), now = attach.ask_at(cli, _all)
     chosen = [line for line in found if line.state in {"firing", "failing"} or not firing]
-    shown = table("alert", "state", "severity", "condition", "since", "what")
-    for line in chosen:
-        shown.add_row(
-            line.name,
-            _state(line.state),
-            line.severity,
-            _condition(line),
-            words.age(line.since, now),
-            _what(line, [each for each in bad if each.alert == line.name]),
-        )
+    columns = Columns(
+        "alert=name | state | severity | condition | since | what",
+        state=_state,
+        condition=_condition,
+        what=lambda line, _: _what(line, [each for each in bad if each.alert == line.name]),
+    )
     nothing = "Nothing is wrong." if found else "No alerts: a worker declares them when it starts."
-    cli.out.show({"alerts": chosen, "open": bad}, shown if chosen else Text(nothing))
+    cli.out.show(
+        {"alerts": chosen, "open": bad}, columns.table(chosen, now) if chosen else Text(nothing)
+    )
 
 
 def show(cli: Cli, alert: Name) -> None:
@@ -67,58 +56,31 @@ def show(cli: Cli, alert: Name) -> None:
 
     Example: `ostinato alerts show ostinato.dead_letters`
     """
-
-    async def look(
-        conn: AsyncConnection[Any],
-    ) -> tuple[AlertLine, list[Firing], list[Firing], datetime]:
-        line = await engine_alerts.show(conn, alert)
-        bad = await engine_alerts.firings(conn, alert, only_open=True)
-        past = await engine_alerts.firings(conn, alert, most=HISTORY)
-        return line, bad, past, await clock.now(conn)
-
-    line, bad, past, now = attach.ask(cli, look)
-    about = grid()
-    about.add_row("alert", line.name)
-    about.add_row("state", _state(line.state))
-    about.add_row("severity", line.severity)
-    about.add_row("condition", _condition(line))
-    about.add_row("over at", f"{line.clears_at:g}{_lasting(line.clear_seconds)}")
-    if line.labels:
-        about.add_row("only of", ", ".join(line.labels))
-    if line.parameters != "{}":
-        about.add_row("parameters", line.parameters)
-    about.add_row("told to", line.tenant_id or "the tenant that its label names")
-    about.add_row("evaluated", words.age(line.evaluated_at, now) or "not yet")
-    if line.error:
-        about.add_row("error", Text(redact(line.error), style="red"))
-    about.add_row("remedy", line.remedy)
-    shown = table("label", "state", "since", "fired", "resolved", "value", "worst", "message")
-    pending = [each for each in bad if each.state == "pending"]
-    for each in (*pending, *past):
-        shown.add_row(
-            each.label,
-            each.state,
-            words.age(each.since, now),
-            words.age(each.fired_at, now),
-            words.age(each.resolved_at, now),
-            f"{each.value:g}",
-            f"{each.worst:g}",
-            each.message,
-        )
-    rows = [shown] if pending or past else []
-    cli.out.show({"alert": line, "open": bad, "firings": past}, about, *rows)
+    (line, bad, past), now = attach.ask_at(cli, _one, alert)
+    facts = {
+        "alert": line.name,
+        "state": _state(line, now),
+        "severity": line.severity,
+        "condition": _condition(line, now),
+        "over at": f"{line.clears_at:g}{_lasting(line.clear_seconds)}",
+        "only of": line.labels,
+        "parameters": None if line.parameters == "{}" else line.parameters,
+        "told to": line.tenant_id or "the tenant that its label names",
+        "evaluated": line.evaluated_at or "not yet",
+        "error": Text(redact(line.error or ""), style="red"),
+        "remedy": line.remedy,
+    }
+    firings = [*(each for each in bad if each.state == "pending"), *past]
+    rows = [FIRINGS.table(firings, now)] if firings else []
+    cli.out.show({"alert": line, "open": bad, "firings": past}, details(facts, now), *rows)
 
 
 def try_(
     cli: Cli,
     alert: Name,
     *,
-    send: Annotated[
-        bool, typer.Option("--send", help="Also tell both events, marked as a test.")
-    ] = False,
-    label: Annotated[
-        str, typer.Option(metavar="TEXT", help="The label of the events of --send.")
-    ] = "test",
+    send: Annotated[bool, flag("Also tell both events, marked as a test.", "--send")] = False,
+    label: Annotated[str, option("TEXT", "The label of the events of --send.")] = "test",
 ) -> None:
     """Measure now, and say what would fire; with --send, also see who is told.
 
@@ -131,14 +93,12 @@ def try_(
         found = await engine_alerts.measure(conn, alert)
         return found, await engine_alerts.rehearse(conn, alert, label) if send else []
 
-    found, events = attach.ask(cli, work)
-    shown = table("label", "value", "", "message", right=("value",))
-    for each in found:
-        mark = Text("bad", style="red") if each.bad else Text("good", style="green")
-        shown.add_row(each.label, f"{each.value:,.6g}", mark, each.message if each.bad else "")
+    (found, events), now = attach.ask_at(cli, work)
     cli.out.show(
         {"readings": [each._asdict() for each in found], "events": events},
-        shown if found else Text("The source tells no value: nothing would fire."),
+        READINGS.table(found, now)
+        if found
+        else Text("The source tells no value: nothing would fire."),
     )
     if events:
         cli.out.note(
@@ -146,34 +106,20 @@ def try_(
         )
 
 
-def rules(
-    cli: Cli,
-    *,
-    app: Annotated[
-        list[str],
-        typer.Option("--app", metavar="MODULE:APP", help="An app of yours; may be repeated."),
-    ] = [],  # noqa: B006 - Typer copies it
-) -> None:
+def rules(cli: Cli) -> None:
     """Print the alerts as a file of rules for Prometheus; no database is asked.
 
     Example: `ostinato alerts rules > rules.yml`
     """
-    cli.out.plain(prometheus_rules(declared(load_apps([INSTALLED, *app]))).rstrip("\n"))
+    cli.out.plain(prometheus_rules(declared(cli.apps)).rstrip("\n"))
 
 
-def dashboard(
-    cli: Cli,
-    *,
-    app: Annotated[
-        list[str],
-        typer.Option("--app", metavar="MODULE:APP", help="An app of yours; may be repeated."),
-    ] = [],  # noqa: B006 - Typer copies it
-) -> None:
+def dashboard(cli: Cli) -> None:
     """Print a dashboard of all metrics for Grafana, to be imported there.
 
     Example: `ostinato alerts dashboard > ostinato.json`
     """
-    cli.out.plain(board(load_apps([INSTALLED, *app])).rstrip("\n"))
+    cli.out.plain(board(cli.apps).rstrip("\n"))
 
 
 def board(apps: Sequence[App]) -> str:
@@ -189,24 +135,28 @@ def declared(apps: Sequence[App]) -> list[Alert]:
     return [*ENGINE_ALERTS, *(alert for app in apps for alert in app.alerts)]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    command(app, "list")(list_)
-    command(app)(show)
-    command(app, "test")(try_)
-    command(app)(rules)
-    command(app)(dashboard)
+async def _all(conn: AsyncConnection[Any]) -> tuple[list[AlertLine], list[Firing]]:
+    found = await engine_alerts.list_alerts(conn)
+    return found, await engine_alerts.firings(conn, only_open=True, most=1000)
 
 
-def _state(name: str) -> Text:
-    return Text(name, style=COLOURS.get(name, ""))
+async def _one(
+    conn: AsyncConnection[Any], name: str
+) -> tuple[AlertLine, list[Firing], list[Firing]]:
+    line = await engine_alerts.show(conn, name)
+    bad = await engine_alerts.firings(conn, name, only_open=True)
+    return line, bad, await engine_alerts.firings(conn, name, most=HISTORY)
+
+
+def _state(line: AlertLine, _: datetime) -> Text:
+    return Text(line.state, style=COLOURS.get(line.state, ""))
 
 
 def _lasting(seconds: float) -> str:
     return f" for {words.span(seconds)}" if seconds else ""
 
 
-def _condition(line: AlertLine) -> str:
+def _condition(line: AlertLine, _: datetime) -> str:
     return f"{line.source} {line.comparison} {line.threshold:g}{_lasting(line.for_seconds)}"
 
 
@@ -216,3 +166,17 @@ def _what(line: AlertLine, bad: Sequence[Firing]) -> str:
     told = [each.message for each in bad if each.state == "firing"]
     more = f" (and {len(told) - 1} more)" if len(told) > 1 else ""
     return f"{told[0]}{more}" if told else ""
+
+
+FIRINGS = Columns(
+    "label | state | since | fired=fired_at | resolved=resolved_at | value | worst | message",
+    value=lambda each, _: f"{each.value:g}",
+    worst=lambda each, _: f"{each.worst:g}",
+)
+READINGS = Columns(
+    "label | value> | =mark | message",
+    value=lambda each, _: f"{each.value:,.6g}",
+    mark=lambda each, _: Text(*(("bad", "red") if each.bad else ("good", "green"))),
+    message=lambda each, _: each.message if each.bad else "",
+)
+register = commands(list_, show, ("test", try_), rules, dashboard)

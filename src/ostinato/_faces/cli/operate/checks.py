@@ -14,6 +14,7 @@ from ostinato._faces.cli.frame import words
 
 __all__ = [
     "Finding",
+    "absent",
     "application",
     "backlog",
     "clock",
@@ -205,6 +206,11 @@ def application(app: str, troubles: Sequence[Trouble]) -> list[Finding]:
     if not troubles:
         return [Finding(app, "ok", "has what it needs on this machine")]
     return [Finding(app, "warn", each.problem, each.hint) for each in troubles]
+
+
+def absent(app: str, error: OstinatoError) -> Finding:
+    """An application that is not installed here: nothing is wrong, and this installs it."""
+    return Finding(app, "ok", error.message.removeprefix(f"{app} is "), error.hint)
 
 
 def pooling(*, set_pooled: bool, seen_pooled: bool, listens: bool) -> Finding:

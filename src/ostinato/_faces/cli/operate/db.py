@@ -38,13 +38,13 @@ def migrate(
     """
 
     async def work() -> list[str]:
-        async with attach.serving(cli.settings, cli.out, migrated=False) as database:
+        async with attach.serving(cli, cli.settings, migrated=False) as database:
             with cli.out.working(
                 f"Bringing the schema of {attach.named(database.admin_url)} up to date"
             ):
                 return await install(
                     database.admin_url,
-                    app_components(),
+                    app_components(cli.apps),
                     retention_days=cli.settings.retention_days,
                     wait_seconds=wait_seconds,
                 )
@@ -65,7 +65,7 @@ def status(cli: Cli) -> None:
             attach.database(cli.settings, cli.out) as database,
             await pool.connect(database.admin_url, role="cli", pooled=True) as conn,
         ):
-            return await migrations.status(conn, components())
+            return await migrations.status(conn, components(cli.apps))
 
     found = attach.run(look())
     shown = table("component", "state", "file", "applied")
@@ -92,7 +92,7 @@ def sql(cli: Cli) -> None:
 
     Example: `ostinato db sql > ostinato.sql`
     """
-    text = migrations.sql(components())
+    text = migrations.sql(components(cli.apps))
     if cli.out.json:
         cli.out.show({"sql": text})
     else:
@@ -150,7 +150,7 @@ def _psql(database: Database, role: Role, args: list[str]) -> int:
         )
     # Not on the command line, where every user of the machine could read it.
     env = os.environ | ({"PGPASSWORD": str(password)} if password else {})
-    # Ctrl-C is for psql. A handler that does nothing, because psql would inherit being deaf to it.
+    # Ctrl-C is for psql. We install an empty handler: SIG_IGN would be inherited by psql.
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
         return subprocess.run(  # noqa: S603 - the user's own psql and arguments

@@ -1,47 +1,45 @@
 """`ostinato jobs dead` and `jobs redrive`: what gave up, and giving it another chance."""
 
 import shlex
-from datetime import datetime
 from typing import Annotated, Any
 
-import typer
 from psycopg import AsyncConnection
-from rich.text import Text
 
 from ostinato._core.base.errors import InvalidInput
 from ostinato._core.db.call import call
-from ostinato._core.engine import clock, inspect
+from ostinato._core.engine import inspect
 from ostinato._core.engine import jobs as engine_jobs
-from ostinato._core.engine.inspect import DeadLetter, DeadLetterFilter, DeadLetterGroup
-from ostinato._faces.cli.frame import attach, words
-from ostinato._faces.cli.frame.command import Cli, command
-from ostinato._faces.cli.frame.output import table
-from ostinato._faces.cli.operate.jobs import Before, Kind, Most, Queue, Tenant
+from ostinato._core.engine.inspect import DeadLetterFilter
+from ostinato._faces.cli.frame import attach, options, words
+from ostinato._faces.cli.frame.command import Cli
+from ostinato._faces.cli.frame.listing import Columns, listed, paged
+from ostinato._faces.cli.frame.options import Kind, Most, Queue, Tenant, argument, flag, option
+from ostinato._faces.cli.frame.verbs import commands
 
 __all__ = ["register"]
 
 CHUNK = 500
 """Dead letters that one call redrives: few enough to be done well within the call's time."""
 
-
-Signature = Annotated[
-    str | None, typer.Option(metavar="TEXT", help="Only with this error, as `jobs dead` shows it.")
-]
-Ids = Annotated[
-    list[int],
-    typer.Argument(metavar="JOB", min=0, help="Only these jobs.", show_default=False),
-]
+Signature = Annotated[str | None, option("TEXT", "Only with this error, as `jobs dead` shows it.")]
+Ids = Annotated[list[int], argument("JOB", "Only these jobs.", min=0, show_default=False)]
+NOTHING = "No dead letters."
+GROUPS = Columns(  # the signature, which --signature takes; the example has its own words
+    "count> | kind | reason | last | error=signature | for example=example_job_id",
+    count=lambda line, _: f"{line.count:,}",
+)
+EACH = Columns("job=job_id> | kind | queue | attempt | died=died_at | reason | error")
 
 
 def dead(
     cli: Cli,
     *,
-    each: Annotated[bool, typer.Option("--each", help="One by one instead of by error.")] = False,
+    each: Annotated[bool, flag("One by one instead of by error.", "--each")] = False,
     queue: Queue = None,
     kind: Kind = None,
     tenant: Tenant = None,
     signature: Signature = None,
-    before: Before = None,
+    before: options.Before = None,
     most: Most = 50,
 ) -> None:
     """Dead letters: jobs that gave up, grouped by what killed them.
@@ -50,9 +48,15 @@ def dead(
     """
     filters = DeadLetterFilter(queue=queue, kind=kind, tenant_id=tenant, signature=signature)
     if each or before is not None or any(filters.values()):
-        _one_by_one(cli, most, before, filters)
-    else:
-        _by_error(cli)
+        filters |= {"before": before, "most": most}
+        one_by_one = attach.ask_at(cli, inspect.list_dead_letters, **filters)
+        paged(cli, "dead_letters", one_by_one, EACH, empty=NOTHING, most=most, by="job_id")
+        return
+    found, now = attach.ask_at(cli, inspect.dead_letter_groups)
+    listed(cli, "groups", (found, now), GROUPS, empty=NOTHING)
+    if found:
+        again = f"ostinato jobs redrive --signature {shlex.quote(found[0].signature)}"
+        cli.out.note(f"Run the first group again: {again}")
 
 
 def redrive(
@@ -63,12 +67,10 @@ def redrive(
     kind: Kind = None,
     tenant: Tenant = None,
     signature: Signature = None,
-    every: Annotated[bool, typer.Option("--all", help="All dead letters.")] = False,
-    most: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="At most N, oldest first: a canary.")
-    ] = None,
-    preview: Annotated[bool, typer.Option("--preview", help="Only count.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    every: Annotated[bool, flag("All dead letters.", "--all")] = False,
+    most: Annotated[int | None, option("N", "At most N, oldest first: a canary.", min=1)] = None,
+    preview: options.Preview = False,
+    yes: options.Yes = False,
 ) -> None:
     """Run dead letters again; says how many, and asks, before it does.
 
@@ -81,37 +83,25 @@ def redrive(
             hint="Name jobs, give --queue, --kind, --tenant or --signature, or say --all.",
         )
 
-    async def work() -> dict[str, int]:
-        async with attach.connection(cli) as conn:
-            found = await _matching(conn, list(jobs) or None, filters)
-            chosen = found[:most]
-            told = {"matching": len(found), "chosen": len(chosen), "redriven": 0, "conflicts": 0}
-            if preview or not chosen:
-                return told
-            if not yes and not await _agreed(cli, len(chosen), len(found)):
-                return told | {"chosen": 0}
-            return told | await _redriven(cli, conn, chosen)
+    async def work(conn: AsyncConnection[Any]) -> dict[str, int]:
+        ids = list(jobs) or None
+        lines = await call(conn, "find_dead_letters", _read=True, ids=ids, **filters)
+        found = [line[0] for line in lines]
+        chosen = found[:most]
+        told = {"matching": len(found), "chosen": len(chosen), "redriven": 0, "conflicts": 0}
+        if preview or not chosen:
+            return told
+        if not yes and not await _agreed(cli, len(chosen), len(found)):
+            return told | {"chosen": 0}
+        return told | await _redriven(cli, conn, chosen)
 
-    told = attach.run(work())
+    told = attach.ask(cli, work)
     cli.out.show(told, *_outcome(told, preview=preview))
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    command(app)(dead)
-    command(app)(redrive)
 
 
 async def _agreed(cli: Cli, count: int, matching: int) -> bool:
     of = "" if count == matching else f" of {matching:,}"
     return await cli.out.confirm(f"Run {words.counted(count, 'dead letter')}{of} again?")
-
-
-async def _matching(
-    conn: AsyncConnection[Any], ids: list[int] | None, filters: DeadLetterFilter
-) -> list[int]:
-    found = await call(conn, "find_dead_letters", _read=True, ids=ids, **filters)
-    return [line[0] for line in found]
 
 
 async def _redriven(cli: Cli, conn: AsyncConnection[Any], ids: list[int]) -> dict[str, int]:
@@ -145,49 +135,4 @@ def _outcome(told: dict[str, int], *, preview: bool) -> list[str]:
     return lines
 
 
-def _by_error(cli: Cli) -> None:
-    async def look(conn: AsyncConnection[Any]) -> tuple[list[DeadLetterGroup], datetime]:
-        return await inspect.dead_letter_groups(conn), await clock.now(conn)
-
-    found, now = attach.ask(cli, look)
-    shown = table("count", "kind", "reason", "last", "error", "for example", right=("count",))
-    for line in found:
-        shown.add_row(
-            f"{line.count:,}",
-            line.kind,
-            line.reason,
-            words.age(line.last, now),
-            line.signature,  # what --signature takes; the example has its own words
-            str(line.example_job_id),
-        )
-    cli.out.show({"groups": found}, shown if found else Text("No dead letters."))
-    if found:
-        cli.out.note(
-            "Run the first group again: ostinato jobs redrive --signature "
-            + shlex.quote(found[0].signature)
-        )
-
-
-def _one_by_one(cli: Cli, most: int, before: int | None, filters: DeadLetterFilter) -> None:
-    which: DeadLetterFilter = {**filters, "before": before, "most": most}
-
-    async def look(conn: AsyncConnection[Any]) -> tuple[list[DeadLetter], datetime]:
-        return await inspect.list_dead_letters(conn, **which), await clock.now(conn)
-
-    found, now = attach.ask(cli, look)
-    following = found[-1].job_id if len(found) == most else None
-    shown = table("job", "kind", "queue", "attempt", "died", "reason", "error", right=("job",))
-    for line in found:
-        shown.add_row(
-            str(line.job_id),
-            line.kind,
-            line.queue,
-            str(line.attempt),
-            words.age(line.died_at, now),
-            line.reason,
-            line.error or "",
-        )
-    answer = {"dead_letters": found, "next": following}
-    cli.out.show(answer, shown if found else Text("No dead letters."))
-    if following is not None:
-        cli.out.note(f"There may be more: add --before {following}")
+register = commands(dead, redrive)

@@ -19,10 +19,10 @@ from ostinato._core.db.sqlfile import statement
 from ostinato._core.engine import inspect, machines
 from ostinato._core.engine.workers import CONTRACT
 from ostinato._core.runtime.database import Database
+from ostinato._core.runtime.installed import absent_apps, check_settings
 from ostinato._core.runtime.observe import checkup
 from ostinato._faces.cli.frame import attach
 from ostinato._faces.cli.frame.command import Cli, command, own_version
-from ostinato._faces.cli.frame.loading import INSTALLED, load_apps
 from ostinato._faces.cli.frame.output import table
 from ostinato._faces.cli.frame.schema import components
 from ostinato._faces.cli.operate import checks, zones
@@ -73,7 +73,7 @@ async def _examine(cli: Cli) -> list[Finding]:
         async with attach.database(cli.settings, cli.out) as database:
             async with await pool.connect(database.url, role="doctor", pooled=True) as conn:
                 found += [finding async for finding in _server(conn, database)]
-            found += await _schema(database)
+            found += await _schema(database, cli)
             if found[-1].check == "contract" and found[-1].level != "fail":
                 async with await pool.connect(database.url, role="doctor", pooled=True) as conn:
                     found += [finding async for finding in _engine(conn, cli.settings)]
@@ -82,8 +82,17 @@ async def _examine(cli: Cli) -> list[Finding]:
     if cli.settings.database_url is None and attach.data_folder(cli.settings).is_dir():
         folder = attach.data_folder(cli.settings)
         found.append(checks.disk(shutil.disk_usage(folder).free, str(folder)))
-    for app, troubles in (await checkup.examine(load_apps([INSTALLED]))).items():
-        found += checks.application(app, troubles)
+    return [*found, *await _applications(cli)]
+
+
+async def _applications(cli: Cli) -> list[Finding]:
+    found = [checks.absent(each.point.name, each.error) for each in absent_apps()]
+    try:
+        check_settings(cli.settings, cli.apps)
+        for app, troubles in (await checkup.examine(cli.apps, cli.settings)).items():
+            found += checks.application(app, troubles)
+    except OstinatoError as error:
+        found.append(checks.failed("applications", error))
     return found
 
 
@@ -107,10 +116,10 @@ async def _server(conn: Connection, database: Database) -> AsyncIterator[Finding
     yield checks.zones(zones.release(), missing_there=there["missing"])
 
 
-async def _schema(database: Database) -> list[Finding]:
+async def _schema(database: Database, cli: Cli) -> list[Finding]:
     try:
         async with await pool.connect(database.admin_url, role="doctor", pooled=True) as conn:
-            status = await migrate.status(conn, components())
+            status = await migrate.status(conn, components(cli.apps))
     except OstinatoError as error:
         return [checks.failed("schema", error)]
     troubles = [*status.roles, *(part.trouble for part in status.components if part.trouble)]

@@ -13,47 +13,20 @@ from ostinato._core.engine import clock, inspect, jobs, queues
 from ostinato._core.engine.inspect import JobDetails, Reason
 from ostinato._core.engine.jobs import NewJob, Unique
 from ostinato._faces.cli.frame import attach, words
-from ostinato._faces.cli.frame.command import Cli, command
+from ostinato._faces.cli.frame.command import Cli
 from ostinato._faces.cli.frame.document import parsed
 from ostinato._faces.cli.frame.loading import load_app
+from ostinato._faces.cli.frame.options import argument, option
+from ostinato._faces.cli.frame.verbs import commands
 
 __all__ = ["register"]
 
 # What keeps a job waiting although nobody may know it: a misspelt kind, a queue that nobody serves.
 OBSTACLES = ("no_worker_for_kind", "no_worker_for_queue", "queue_paused")
 
-
-Kind = Annotated[str, typer.Argument(metavar="KIND", help="Such as billing.send_invoice.")]
-Args = Annotated[
-    list[str], typer.Argument(metavar="ARGS", help="A JSON object, or name=value pairs.")
-]
-Queue = Annotated[str | None, typer.Option(metavar="NAME", help="Instead of the kind's own.")]
-Priority = Annotated[
-    int | None, typer.Option(metavar="N", min=-32768, max=32767, help="Lower runs first.")
-]
-In = Annotated[
-    str | None, typer.Option("--in", metavar="TIME", help="Run it later: 90, 5m, 2h, 1d.")
-]
-At = Annotated[str | None, typer.Option(metavar="ISO", help="Run it then: 2026-03-01T09:00:00Z.")]
-Tenant = Annotated[str | None, typer.Option(metavar="ID", help="For this tenant.")]
-UniqueKey = Annotated[
-    str | None, typer.Option(metavar="KEY", help="At most one live job with this key.")
-]
 Policy = Annotated[
     Literal["return", "refuse", "replace"],
     typer.Option(help="What a second job with the unique key gets."),
-]
-LimitKey = Annotated[
-    str | None, typer.Option(metavar="KEY", help="The key that the queue's limits count.")
-]
-Correlation = Annotated[
-    str | None, typer.Option(metavar="ID", help="Ties jobs of one request together.")
-]
-MaxAttempts = Annotated[
-    int | None, typer.Option(metavar="N", min=1, max=32767, help="Instead of the kind's own.")
-]
-AppPath = Annotated[
-    str | None, typer.Option("--app", metavar="MODULE:APP", help="Check the arguments with it.")
 ]
 
 
@@ -69,19 +42,25 @@ class Added(NamedTuple):
 def enqueue(
     cli: Cli,
     *,
-    kind: Kind,
-    args: Args = [],  # noqa: B006 - Typer copies it
-    queue: Queue = None,
-    priority: Priority = None,
-    in_: In = None,
-    at: At = None,
-    tenant: Tenant = None,
-    unique: UniqueKey = None,
+    kind: Annotated[str, argument("KIND", "Such as billing.send_invoice.")],
+    args: Annotated[list[str], argument("ARGS", "A JSON object, or name=value pairs.")] = [],  # noqa: B006 - Typer copies it
+    queue: Annotated[str | None, option("NAME", "Instead of the kind's own.")] = None,
+    priority: Annotated[int | None, option("N", "Lower runs first.", min=-32768, max=32767)] = None,
+    in_: Annotated[str | None, option("TIME", "Run it later: 90, 5m, 2h, 1d.", "--in")] = None,
+    at: Annotated[str | None, option("ISO", "Run it then: 2026-03-01T09:00:00Z.")] = None,
+    tenant: Annotated[str | None, option("ID", "For this tenant.")] = None,
+    unique: Annotated[str | None, option("KEY", "At most one live job with this key.")] = None,
     policy: Policy = "return",
-    limit_key: LimitKey = None,
-    correlation: Correlation = None,
-    max_attempts: MaxAttempts = None,
-    app: AppPath = None,
+    limit_key: Annotated[
+        str | None, option("KEY", "The key that the queue's limits count.")
+    ] = None,
+    correlation: Annotated[str | None, option("ID", "Ties jobs of one request together.")] = None,
+    max_attempts: Annotated[
+        int | None, option("N", "Instead of the kind's own.", min=1, max=32767)
+    ] = None,
+    app: Annotated[
+        str | None, option("MODULE:APP", "Check the arguments with it.", "--app")
+    ] = None,
 ) -> None:
     """Add a job and say its id.
 
@@ -106,13 +85,7 @@ def enqueue(
     if app is not None:
         job = _checked(job, app)
     delay = None if in_ is None else words.seconds(in_, "--in")
-    added = attach.ask(cli, lambda conn: _add(conn, job, delay))
-    _tell(cli, added)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    command(app)(enqueue)
+    _tell(cli, attach.ask(cli, _add, job, delay))
 
 
 def _checked(job: NewJob, path: str) -> NewJob:
@@ -164,3 +137,6 @@ def _tell(cli: Cli, added: Added) -> None:
         cli.out.show(answer, line, after)
         for obstacle in added.obstacles:
             cli.out.warn(obstacle.message)
+
+
+register = commands(enqueue)

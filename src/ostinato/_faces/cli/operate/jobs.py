@@ -1,39 +1,40 @@
 """`ostinato jobs …`: look at jobs, and do something about them."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from datetime import datetime
+from functools import partial
 from types import MappingProxyType
 from typing import Annotated, Any
 
 import typer
 from psycopg import AsyncConnection
 from rich.console import Group, RenderableType
-from rich.text import Text
 
 from ostinato._core.base.errors import OstinatoError
-from ostinato._core.engine import clock, inspect, queues
+from ostinato._core.engine import inspect, queues
 from ostinato._core.engine import jobs as engine_jobs
 from ostinato._core.engine import steps as engine_steps
-from ostinato._core.engine.inspect import Attempt, JobDetails, JobSummary
+from ostinato._core.engine.inspect import Attempt, JobDetails
 from ostinato._core.engine.jobs import ANY_QUEUE, State
 from ostinato._core.engine.steps import Step
 from ostinato._faces.cli.frame import attach, words
-from ostinato._faces.cli.frame.command import Cli, command
+from ostinato._faces.cli.frame.command import Cli
 from ostinato._faces.cli.frame.document import fields_of, parsed
-from ostinato._faces.cli.frame.output import error_document, table
+from ostinato._faces.cli.frame.listing import Columns, details, paged
+from ostinato._faces.cli.frame.options import (
+    Before,
+    JobId,
+    JobIds,
+    Kind,
+    Most,
+    Queue,
+    Tenant,
+    option,
+)
+from ostinato._faces.cli.frame.output import error_document
+from ostinato._faces.cli.frame.verbs import commands
 from ostinato._faces.cli.operate import jobview
 
-__all__ = ["JobId", "register"]
-
-JobId = Annotated[int, typer.Argument(metavar="JOB", min=0, help="The job's id.")]
-JobIds = Annotated[list[int], typer.Argument(metavar="JOB", min=0, help="The jobs' ids.")]
-Queue = Annotated[str | None, typer.Option("--queue", metavar="NAME", help="Only of this queue.")]
-Kind = Annotated[str | None, typer.Option("--kind", metavar="NAME", help="Only of this kind.")]
-Tenant = Annotated[str | None, typer.Option("--tenant", metavar="ID", help="Only of this tenant.")]
-Before = Annotated[
-    int | None, typer.Option(metavar="JOB", help="The next page: only jobs older than this id.")
-]
-Most = Annotated[int, typer.Option(metavar="N", min=1, max=1000, help="At most this many.")]
+__all__ = ["Most", "Tenant", "register"]
 
 Act = Callable[[AsyncConnection[Any], int], Awaitable[str]]
 NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -44,22 +45,20 @@ NOT_CANCELLED = MappingProxyType(
         "cancelled": "stays as it is: it was cancelled before",
     }
 )
-Seen = tuple[JobDetails, list[Attempt], list[Step], datetime]
+COLUMNS = "id> | kind | state | queue | attempt> | added=created_at | last"
+MORE = " | tenant=tenant_id | priority> | correlation=correlation_id"
 
 
 def list_(
     cli: Cli,
     *,
     state: Annotated[
-        State | None,
-        typer.Option(metavar="STATE", help="scheduled, ready, running, dead, done or cancelled."),
+        State | None, option("STATE", "scheduled, ready, running, dead, done or cancelled.")
     ] = None,
     queue: Queue = None,
     kind: Kind = None,
     tenant: Tenant = None,
-    correlation: Annotated[
-        str | None, typer.Option(metavar="ID", help="Only of this correlation id.")
-    ] = None,
+    correlation: Annotated[str | None, option("ID", "Only of this correlation id.")] = None,
     before: Before = None,
     most: Most = 50,
 ) -> None:
@@ -67,44 +66,20 @@ def list_(
 
     Example: `ostinato jobs list --state dead --queue mail`
     """
-
-    async def look(conn: AsyncConnection[Any]) -> tuple[list[JobSummary], datetime]:
-        found = await inspect.list_jobs(
-            conn,
-            state=state,
-            queue=queue,
-            kind=kind,
-            tenant_id=tenant,
-            correlation_id=correlation,
-            before=before,
-            most=most,
-        )
-        return found, await clock.now(conn)
-
-    found, now = attach.ask(cli, look)
-    following = found[-1].id if len(found) == most else None
-    shown = table(
-        "id", "kind", "state", "queue", "attempt", "added", "last", right=("id", "attempt")
+    found = attach.ask_at(
+        cli,
+        inspect.list_jobs,
+        state=state,
+        queue=queue,
+        kind=kind,
+        tenant_id=tenant,
+        correlation_id=correlation,
+        before=before,
+        most=most,
     )
-    if cli.out.verbose:
-        shown.add_column("tenant")
-        shown.add_column("priority", justify="right")
-        shown.add_column("correlation")
-    for job in found:
-        more = [job.tenant_id, str(job.priority), job.correlation_id or ""]
-        shown.add_row(
-            str(job.id),
-            job.kind,
-            words.state(job.state),
-            job.queue,
-            str(job.attempt),
-            words.age(job.created_at, now),
-            jobview.latest(job, now),
-            *(more if cli.out.verbose else ()),
-        )
-    cli.out.show({"jobs": found, "next": following}, shown if found else Text("No jobs."))
-    if following is not None:
-        cli.out.note(f"There may be more: add --before {following}")
+    line = COLUMNS + (MORE if cli.out.verbose else "")
+    columns = Columns(line, state=lambda job, _: words.state(job.state), last=jobview.latest)
+    paged(cli, "jobs", found, columns, empty="No jobs.", most=most)
 
 
 def show(cli: Cli, job: JobId) -> None:
@@ -112,18 +87,12 @@ def show(cli: Cli, job: JobId) -> None:
 
     Example: `ostinato jobs show 3190000000042`
     """
-
-    async def look(conn: AsyncConnection[Any]) -> Seen:
-        found = await inspect.show_job(conn, job)
-        attempts = await inspect.attempts(conn, job)
-        return found, attempts, await engine_steps.of_job(conn, job), await clock.now(conn)
-
-    found, attempts, steps, now = attach.ask(cli, look)
-    parts: list[RenderableType] = [jobview.facts(found, now)]
+    (found, attempts, steps), now = attach.ask_at(cli, _seen, job)
+    parts: list[RenderableType] = [details(jobview.facts(found, now), now)]
     if attempts:
-        parts += ["", jobview.attempts(attempts, now)]
+        parts += ["", jobview.ATTEMPTS.table(attempts, now)]
     if steps:
-        parts += ["", jobview.steps(steps, now)]
+        parts += ["", jobview.STEPS.table(steps, now)]
     if found.error is not None and found.state != "done":
         parts += ["", *jobview.error(parsed(found.error))]
     cli.out.show({**fields_of(found), "attempts": attempts, "steps": steps}, Group(*parts))
@@ -141,8 +110,7 @@ def restart(
     cli: Cli,
     jobs: JobIds,
     step: Annotated[
-        str | None,
-        typer.Option("--from", metavar="STEP", help="A step by name or number; else the first."),
+        str | None, option("STEP", "A step by name or number; else the first.", "--from")
     ] = None,
 ) -> None:
     """Run jobs again from one of their steps: it and all after it are forgotten.
@@ -151,38 +119,29 @@ def restart(
 
     Example: `ostinato jobs restart 3190000000042 --from charge`
     """
-
-    async def again(conn: AsyncConnection[Any], job: int) -> str:
-        return await engine_steps.restart(conn, job, step)
-
-    _each(cli, jobs, again, "runs again; it was", rings=True)
+    _each(
+        cli, jobs, partial(engine_steps.restart, from_step=step), "runs again; it was", rings=True
+    )
 
 
 def cancel(
     cli: Cli,
     jobs: JobIds,
-    reason: Annotated[
-        str, typer.Option(metavar="TEXT", help="Kept with the job.")
-    ] = "cancelled by an operator",
+    reason: Annotated[str, option("TEXT", "Kept with the job.")] = "cancelled by an operator",
 ) -> None:
     """Cancel jobs: waiting ones at once, running ones by asking and then by force.
 
     Example: `ostinato jobs cancel 3190000000042 --reason "the order was withdrawn"`
     """
-
-    async def stop(conn: AsyncConnection[Any], job: int) -> str:
-        return await engine_jobs.cancel(conn, job, reason)
-
+    stop = partial(engine_jobs.cancel, reason=reason)
     _each(cli, jobs, stop, "is cancelled; it was", others=NOT_CANCELLED)
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    command(app, "list")(list_)
-    command(app)(show)
-    command(app)(retry)
-    command(app)(restart)
-    command(app)(cancel)
+async def _seen(
+    conn: AsyncConnection[Any], job: int
+) -> tuple[JobDetails, list[Attempt], list[Step]]:
+    found = await inspect.show_job(conn, job)
+    return found, await inspect.attempts(conn, job), await engine_steps.of_job(conn, job)
 
 
 def _each(
@@ -222,3 +181,6 @@ def _each(
             cli.out.error(error)
     if failures:
         raise typer.Exit(failures[0].exit_code)
+
+
+register = commands(list_, show, retry, restart, cancel)

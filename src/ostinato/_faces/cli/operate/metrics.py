@@ -3,19 +3,18 @@
 from collections.abc import Iterator
 from typing import Annotated, Any
 
-import typer
 from psycopg import AsyncConnection
 
-from ostinato._core.base import metrics as declared
 from ostinato._core.base.metrics import Recorder
 from ostinato._core.engine import observe
 from ostinato._core.engine.observe import PREFIX, Figure
 from ostinato._core.runtime.observe import figures
 from ostinato._core.runtime.observe.figures import Shown
 from ostinato._faces.cli.frame import attach
-from ostinato._faces.cli.frame.command import Cli, command
-from ostinato._faces.cli.frame.loading import INSTALLED, load_apps
+from ostinato._faces.cli.frame.command import Cli
+from ostinato._faces.cli.frame.options import flag
 from ostinato._faces.cli.frame.output import table
+from ostinato._faces.cli.frame.verbs import commands
 
 __all__ = ["register"]
 
@@ -24,12 +23,8 @@ def metrics(
     cli: Cli,
     *,
     prometheus: Annotated[
-        bool, typer.Option("--prometheus", help="Print the page that Prometheus reads.")
+        bool, flag("Print the page that Prometheus reads.", "--prometheus")
     ] = False,
-    app: Annotated[
-        list[str],
-        typer.Option("--app", metavar="MODULE:APP", help="An app of yours; may be repeated."),
-    ] = [],  # noqa: B006 - Typer copies it
 ) -> None:
     """Show the engine's figures (depth and age of queues, workers, dead rows) and those of apps.
 
@@ -40,11 +35,13 @@ def metrics(
 
     async def look(conn: AsyncConnection[Any]) -> tuple[list[Figure], bytes]:
         counted = Recorder()
-        theirs = await figures.ask(conn, load_apps([INSTALLED, *app]), counted)
+        theirs = await figures.ask(conn, cli.apps, counted)
         if not prometheus:
             return [*await observe.figures(conn), *_of_apps(theirs)], b""
         recorders = [await observe.record(conn), *theirs.recorders, counted]
-        return [], declared.render(recorders, theirs.metrics)
+        from ostinato._core.base.prometheus import render
+
+        return [], render(recorders, theirs.metrics)
 
     found, page = attach.ask(cli, look)
     if prometheus:
@@ -63,6 +60,4 @@ def _of_apps(shown: Shown) -> Iterator[Figure]:
                 yield Figure(metric.name.removeprefix(PREFIX), " ".join(labels), value)
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    command(app)(metrics)
+register = commands(metrics)

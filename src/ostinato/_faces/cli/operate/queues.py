@@ -1,9 +1,9 @@
 """`ostinato queues …`: how long the lines are, and who may come in."""
 
 from dataclasses import replace
+from datetime import datetime
 from typing import Annotated, Any
 
-import typer
 from psycopg import AsyncConnection
 from rich.text import Text
 
@@ -13,12 +13,15 @@ from ostinato._core.engine import queues as engine_queues
 from ostinato._core.engine.inspect import QueueSummary
 from ostinato._core.engine.queues import Queue, Rate
 from ostinato._faces.cli.frame import attach, words
-from ostinato._faces.cli.frame.command import Cli, command
-from ostinato._faces.cli.frame.output import table
+from ostinato._faces.cli.frame.command import Cli
+from ostinato._faces.cli.frame.listing import Cell, Columns, listed
+from ostinato._faces.cli.frame.options import argument, option
+from ostinato._faces.cli.frame.verbs import Noun, commands
 
 __all__ = ["register"]
 
-Name = Annotated[str, typer.Argument(metavar="QUEUE", help="The queue's name.")]
+Name = Annotated[str, argument("QUEUE", "The queue's name.")]
+QUEUE = Noun("queue", Name)
 
 
 def list_(cli: Cli) -> None:
@@ -26,47 +29,8 @@ def list_(cli: Cli) -> None:
 
     Example: `ostinato queues list`
     """
-    found = attach.ask(cli, inspect.list_queues)
-    counts = ("ready", "scheduled", "running", "dead")
-    shown = table("queue", "state", *counts, "oldest", "workers", "limits", right=counts)
-    for queue in found:
-        wait = queue.oldest_wait
-        shown.add_row(
-            queue.name,
-            Text("paused", style="yellow") if queue.paused else Text("open", style="green"),
-            *(f"{getattr(queue, n):,}{'+' if n in queue.capped else ''}" for n in counts),
-            "" if wait is None else words.span(wait),
-            str(queue.workers),
-            words.limits(queue),
-        )
-    cli.out.show({"queues": found}, shown if found else Text("No queues yet."))
-
-
-def pause(cli: Cli, queue: Name) -> None:
-    """Stop claims from a queue; jobs that run go on.
-
-    Example: `ostinato queues pause mail`
-    """
-
-    async def stop(conn: AsyncConnection[Any]) -> None:
-        await engine_queues.pause(conn, queue)
-
-    attach.ask(cli, stop)
-    cli.out.show({"queue": queue, "paused": True}, f"queue {queue} is paused")
-
-
-def resume(cli: Cli, queue: Name) -> None:
-    """Let claims from a queue go on.
-
-    Example: `ostinato queues resume mail`
-    """
-
-    async def go_on(conn: AsyncConnection[Any]) -> None:
-        await engine_queues.resume(conn, queue)
-        await engine_queues.ring(conn, queue)
-
-    attach.ask(cli, go_on)
-    cli.out.show({"queue": queue, "paused": False}, f"queue {queue} is open")
+    answer = attach.ask_at(cli, inspect.list_queues)
+    listed(cli, "queues", answer, COLUMNS, empty="No queues yet.")
 
 
 def limit(
@@ -74,16 +38,14 @@ def limit(
     *,
     queue: Name,
     concurrency: Annotated[
-        str | None, typer.Option(metavar="N", help="Jobs that run at once, over all workers.")
+        str | None, option("N", "Jobs that run at once, over all workers.")
     ] = None,
-    rate: Annotated[
-        str | None, typer.Option(metavar="N/TIME", help="Starts within a time: 100/m, 10/90s.")
-    ] = None,
+    rate: Annotated[str | None, option("N/TIME", "Starts within a time: 100/m, 10/90s.")] = None,
     key_concurrency: Annotated[
-        str | None, typer.Option(metavar="N", help="Jobs of one limit key that run at once.")
+        str | None, option("N", "Jobs of one limit key that run at once.")
     ] = None,
     key_rate: Annotated[
-        str | None, typer.Option(metavar="N/TIME", help="Starts of one limit key within a time.")
+        str | None, option("N/TIME", "Starts of one limit key within a time.")
     ] = None,
 ) -> None:
     """Set limits of a queue; `none` takes one away, those not named stay.
@@ -106,31 +68,20 @@ def limit(
             "nothing says which limit to set",
             hint="Give --concurrency, --rate, --key-concurrency or --key-rate.",
         )
-
-    async def change(conn: AsyncConnection[Any]) -> QueueSummary:
-        now = [line for line in await inspect.list_queues(conn) if line.name == queue]
-        await engine_queues.configure(conn, replace(_limits(queue, now), **given))
-        return next(line for line in await inspect.list_queues(conn) if line.name == queue)
-
-    changed = attach.ask(cli, change)
-    told = words.limits(changed) or "no limit"
-    cli.out.show(changed, f"queue {queue}: {told}")
+    changed = attach.ask(cli, _limited, queue, given)
+    cli.out.show(changed, f"queue {queue}: {words.limits(changed) or 'no limit'}")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    command(app, "list")(list_)
-    command(app)(pause)
-    command(app)(resume)
-    command(app)(limit)
+async def _limited(conn: AsyncConnection[Any], name: str, given: dict[str, Any]) -> QueueSummary:
+    now = {line.name: line for line in await inspect.list_queues(conn)}.get(name)
+    queue = Queue(name) if now is None else _limits(now)
+    await engine_queues.configure(conn, replace(queue, **given))
+    return next(line for line in await inspect.list_queues(conn) if line.name == name)
 
 
-def _limits(name: str, found: list[QueueSummary]) -> Queue:
-    if not found:
-        return Queue(name)
-    (now,) = found
+def _limits(now: QueueSummary) -> Queue:
     return Queue(
-        name,
+        now.name,
         now.concurrency,
         _rate(now.rate_count, now.rate_seconds),
         now.key_concurrency,
@@ -140,3 +91,45 @@ def _limits(name: str, found: list[QueueSummary]) -> Queue:
 
 def _rate(count: int | None, seconds: float | None) -> Rate | None:
     return None if count is None or seconds is None else Rate(count, seconds)
+
+
+def _state(queue: QueueSummary, _: datetime) -> Text:
+    return Text("paused", style="yellow") if queue.paused else Text("open", style="green")
+
+
+def _oldest(queue: QueueSummary, _: datetime) -> str:
+    return "" if queue.oldest_wait is None else words.span(queue.oldest_wait)
+
+
+def _count(name: str) -> Cell:
+    return lambda queue, _: f"{getattr(queue, name):,}{'+' if name in queue.capped else ''}"
+
+
+COLUMNS = Columns(
+    "queue=name | state | ready> | scheduled> | running> | dead> | oldest | workers | limits",
+    state=_state,
+    **{name: _count(name) for name in ("ready", "scheduled", "running", "dead")},
+    oldest=_oldest,
+    limits=lambda queue, _: words.limits(queue),
+)
+register = commands(
+    list_,
+    QUEUE.verb(
+        "pause",
+        engine_queues.pause,
+        "Stop claims from a queue; jobs that run go on.",
+        example="ostinato queues pause mail",
+        said="queue {name} is paused",
+        told={"paused": True},
+    ),
+    QUEUE.verb(
+        "resume",
+        engine_queues.resume,
+        "Let claims from a queue go on.",
+        example="ostinato queues resume mail",
+        said="queue {name} is open",
+        told={"paused": False},
+        rings="{name}",
+    ),
+    limit,
+)

@@ -1,18 +1,16 @@
 """`ostinato schedules …`: what happens when, in local time and in UTC."""
 
 import json
-from collections.abc import Sequence
 from datetime import datetime, time, timedelta
 from typing import Annotated, Any, get_args
 
 import typer
 from psycopg import AsyncConnection
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from ostinato._core.base.errors import InvalidInput
-from ostinato._core.engine import clock, fires, queues
+from ostinato._core.engine import fires, queues
 from ostinato._core.engine import schedules as engine_schedules
 from ostinato._core.engine.fires import Fire, NextFire
 from ostinato._core.engine.schedules import (
@@ -26,29 +24,24 @@ from ostinato._core.engine.schedules import (
     Written,
 )
 from ostinato._faces.cli.frame import attach, words
-from ostinato._faces.cli.frame.command import Cli, command
+from ostinato._faces.cli.frame.command import Cli
 from ostinato._faces.cli.frame.document import fields_of, parsed
-from ostinato._faces.cli.frame.output import grid, table
+from ostinato._faces.cli.frame.listing import Columns, details, listed
+from ostinato._faces.cli.frame.options import argument, option
+from ostinato._faces.cli.frame.verbs import Noun, commands
 
 __all__ = ["register"]
 
 Conn = AsyncConnection[Any]
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The schedule's name.")]
-Tenant = Annotated[str | None, typer.Option(metavar="ID", help="Of this tenant.")]
-Cron = Annotated[
-    str | None, typer.Option(metavar="TEXT", help="Five fields, such as '30 8 * * MON-FRI'.")
-]
-Daily = Annotated[
-    str | None, typer.Option("--at-time", metavar="HH:MM", help="Daily at this local time.")
-]
-Days = Annotated[
-    str | None, typer.Option(metavar="DAYS", help="With --at-time: mon,tue,wed,thu,fri,sat,sun.")
-]
-At = Annotated[
-    str | None, typer.Option(metavar="LOCAL", help="Once: 2026-03-29T02:30, in the zone.")
-]
-Zone = Annotated[str, typer.Option(metavar="ZONE", help="Such as Europe/Paris.")]
+Name = Annotated[str, argument("NAME", "The schedule's name.")]
+Tenant = Annotated[str | None, option("ID", "Of this tenant.", "--tenant")]
+SCHEDULE = Noun("schedule", Name, {"tenant_id": (Tenant, None)}, called="name")
+Cron = Annotated[str | None, option("TEXT", "Five fields, such as '30 8 * * MON-FRI'.")]
+Daily = Annotated[str | None, option("HH:MM", "Daily at this local time.", "--at-time")]
+Days = Annotated[str | None, option("DAYS", "With --at-time: mon,tue,wed,thu,fri,sat,sun.")]
+At = Annotated[str | None, option("LOCAL", "Once: 2026-03-29T02:30, in the zone.")]
+Zone = Annotated[str, option("ZONE", "Such as Europe/Paris.")]
 GapOption = Annotated[Gap | None, typer.Option(help="For times that a moved clock leaves out.")]
 OverlapOption = Annotated[Overlap | None, typer.Option(help="For times that come twice.")]
 
@@ -57,33 +50,18 @@ def list_(
     cli: Cli,
     *,
     tenant: Tenant = None,
-    key: Annotated[str | None, typer.Option(metavar="KEY", help="Of this entity.")] = None,
-    kind: Annotated[str | None, typer.Option(metavar="KIND", help="Of this kind of job.")] = None,
-    most: Annotated[int, typer.Option(metavar="N", min=1, help="At most so many.")] = 50,
+    key: Annotated[str | None, option("KEY", "Of this entity.")] = None,
+    kind: Annotated[str | None, option("KIND", "Of this kind of job.")] = None,
+    most: Annotated[int, option("N", "At most so many.", min=1)] = 50,
 ) -> None:
     """List schedules: their rules, and when each fires next.
 
     Example: `ostinato schedules list --tenant acme`
     """
-
-    async def look(conn: Conn) -> tuple[list[ScheduleSummary], datetime]:
-        found = await engine_schedules.list_(conn, tenant_id=tenant, key=key, kind=kind, most=most)
-        return found, await clock.now(conn)
-
-    found, now = attach.ask(cli, look)
-    shown = table("schedule", "tenant", "kind", "rule", "zone", "state", "next, local", "next")
-    for each in found:
-        shown.add_row(
-            each.name,
-            each.tenant_id,
-            each.kind,
-            each.rule,
-            each.zone,
-            _state(each.paused, each.error, each.next_at),
-            "" if each.slot_local is None else f"{each.slot_local:%Y-%m-%d %H:%M}",
-            words.age(each.next_at, now),
-        )
-    cli.out.show({"schedules": found}, shown if found else Text("No schedules yet."))
+    found = attach.ask_at(
+        cli, engine_schedules.list_, tenant_id=tenant, key=key, kind=kind, most=most
+    )
+    listed(cli, "schedules", found, COLUMNS, empty="No schedules yet.")
 
 
 def show(cli: Cli, name: Name, *, tenant: Tenant = None) -> None:
@@ -91,25 +69,27 @@ def show(cli: Cli, name: Name, *, tenant: Tenant = None) -> None:
 
     Example: `ostinato schedules show morning-digest`
     """
-
-    async def look(conn: Conn) -> tuple[ScheduleDetails, list[Fire], list[NextFire], datetime]:
-        found = await engine_schedules.show(conn, name, tenant_id=tenant)
-        served = await fires.list_fires(conn, name, tenant_id=tenant, most=5)
-        to_come = await fires.next_fires(conn, name, 3, tenant_id=tenant)
-        return found, served, to_come, await clock.now(conn)
-
-    found, served, to_come, now = attach.ask(cli, look)
-    parts: list[RenderableType] = [_facts(found, now)]
+    (found, served, to_come), now = attach.ask_at(cli, _seen, name, tenant)
+    facts = {
+        "schedule": found.name,
+        "tenant": found.tenant_id,
+        "key": found.key,
+        "owner": found.owner,
+        "rule": f"{found.rule} in {found.zone}",
+        "policies": f"gap {found.gap}, overlap {found.overlap}, catch up {found.catch_up}",
+        "kind": found.kind,
+        "args": json.dumps(parsed(found.args), ensure_ascii=False),
+        "queue": found.queue,
+        "error": found.error,
+        "missed": found.missed or None,
+        "next": found.next_at,
+        "state": _state(found, now),
+    }
+    parts: list[RenderableType] = [details(facts, now)]
     if served:
-        past = table("served, local", "at", "lateness", "job", "missed", right=("missed",))
-        for fire in served:
-            late = words.span(fire.lateness)
-            at = f"{fire.slot_at:%Y-%m-%d %H:%M:%S}Z"
-            local = f"{fire.slot_local:%Y-%m-%d %H:%M}"
-            past.add_row(local, at, late, str(fire.job_id), str(fire.missed))
-        parts += ["", past]
+        parts += ["", FIRES.table(served, now)]
     if to_come:
-        parts += ["", _next(to_come)]
+        parts += ["", NEXT.table(to_come, now)]
     cli.out.show({**fields_of(found), "fires": served, "next_fires": to_come}, Group(*parts))
 
 
@@ -117,9 +97,9 @@ def create(
     cli: Cli,
     *,
     name: Name,
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="Such as billing.send_invoice.")],
+    kind: Annotated[str, argument("KIND", "Such as billing.send_invoice.")],
     args: Annotated[
-        list[str] | None, typer.Argument(metavar="ARGS", help="A JSON object, or name=value pairs.")
+        list[str] | None, argument("ARGS", "A JSON object, or name=value pairs.")
     ] = None,
     cron: Cron = None,
     at_time: Daily = None,
@@ -128,87 +108,47 @@ def create(
     zone: Zone = "UTC",
     gap: GapOption = None,
     overlap: OverlapOption = None,
-    key: Annotated[str | None, typer.Option(metavar="KEY", help="The entity it is for.")] = None,
-    queue: Annotated[str | None, typer.Option(metavar="NAME", help="Not the kind's own.")] = None,
-    priority: Annotated[
-        int | None, typer.Option(metavar="N", min=-32768, max=32767, help="Lower runs first.")
-    ] = None,
+    key: Annotated[str | None, option("KEY", "The entity it is for.")] = None,
+    queue: Annotated[str | None, option("NAME", "Not the kind's own.")] = None,
+    priority: Annotated[int | None, option("N", "Lower runs first.", min=-32768, max=32767)] = None,
     catch_up: Annotated[
         CatchUp, typer.Option(help="Which of the slots that an outage missed fire after it.")
     ] = "last",
-    jitter: Annotated[
-        str, typer.Option(metavar="TIME", help="Fire up to so much later: 90, 5m.")
-    ] = "0",
+    jitter: Annotated[str, option("TIME", "Fire up to so much later: 90, 5m.")] = "0",
     tenant: Tenant = None,
 ) -> None:
     """Write a schedule, or other values for the one with this name.
 
     Example: `ostinato schedules create digest mail.digest team=blue --cron "0 8 * * MON"`
     """
-    given = _times(at_time, weekdays, at) | {"cron": cron, "zone": zone}
-    wanted = {
-        "gap": gap,
-        "overlap": overlap,
-        "args": json.loads(words.named_args(args or [])),
-        "key": key,
-        "queue": queue,
-        "priority": priority,
-        "catch_up": catch_up,
-        "jitter": timedelta(seconds=words.seconds(jitter, "--jitter")),
-        "tenant_id": tenant,
-    }
-    schedule = Schedule(name, kind, **(given | wanted))
-
-    async def write(conn: Conn) -> Written:
-        written = await engine_schedules.upsert(conn, schedule)
-        await queues.ring(conn, engine_schedules.RING)
-        return written
-
-    written = attach.ask(cli, write)
+    schedule = Schedule(
+        name,
+        kind,
+        **_times(at_time, weekdays, at),
+        cron=cron,
+        zone=zone,
+        gap=gap,
+        overlap=overlap,
+        args=json.loads(words.named_args(args or [])),
+        key=key,
+        queue=queue,
+        priority=priority,
+        catch_up=catch_up,
+        jitter=timedelta(seconds=words.seconds(jitter, "--jitter")),
+        tenant_id=tenant,
+    )
+    written = attach.ask(cli, _write, schedule)
     local = written.slot_local
     due = "is paused" if local is None else f"fires next at {local:%Y-%m-%d %H:%M} ({zone})"
     cli.out.show(written, f"schedule {name} {due}")
 
 
-def pause(cli: Cli, name: Name, *, tenant: Tenant = None) -> None:
-    """Stop a schedule; what passes until it is resumed does not fire.
-
-    Example: `ostinato schedules pause morning-digest`
-    """
-
-    async def stop(conn: Conn) -> None:
-        await engine_schedules.pause(conn, name, tenant_id=tenant)
-
-    attach.ask(cli, stop)
-    cli.out.show({"schedule": name, "paused": True}, f"schedule {name} is paused")
-
-
-def resume(cli: Cli, name: Name, *, tenant: Tenant = None) -> None:
-    """Let a schedule go on from its next slot.
-
-    Example: `ostinato schedules resume morning-digest`
-    """
-
-    async def go_on(conn: Conn) -> datetime | None:
-        due = await engine_schedules.resume(conn, name, tenant_id=tenant)
-        await queues.ring(conn, engine_schedules.RING)
-        return due
-
-    due = attach.ask(cli, go_on)
-    told = "is over" if due is None else f"fires next at {due:%Y-%m-%d %H:%M:%S}Z"
-    cli.out.show({"schedule": name, "paused": False, "next_at": due}, f"schedule {name} {told}")
-
-
 def next_(
     cli: Cli,
     *,
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="Of a schedule; or give a rule.")
-    ] = None,
+    name: Annotated[str | None, argument("NAME", "Of a schedule; or give a rule.")] = None,
     number: Annotated[int, typer.Option("--number", "-n", min=1, max=1000, help="So many.")] = 5,
-    after: Annotated[
-        str | None, typer.Option(metavar="ISO", help="Those after a time: 2026-03-28T00:00:00Z.")
-    ] = None,
+    after: Annotated[str | None, option("ISO", "Those after a time: 2026-03-28T00:00:00Z.")] = None,
     cron: Cron = None,
     at_time: Daily = None,
     weekdays: Days = None,
@@ -234,21 +174,7 @@ def next_(
             return await fires.next_fires(conn, name, number, after=start, tenant_id=tenant)
         return await fires.preview(conn, Schedule("-", "-", **given), number, after=start)
 
-    found = attach.ask(cli, look)
-    cli.out.show({"fires": found}, _next(found) if found else Text("It will not fire."))
-
-
-def delete(cli: Cli, name: Name, *, tenant: Tenant = None) -> None:
-    """Remove a schedule; the jobs that it added stay.
-
-    Example: `ostinato schedules delete morning-digest`
-    """
-
-    async def remove(conn: Conn) -> None:
-        await engine_schedules.delete(conn, name, tenant_id=tenant)
-
-    attach.ask(cli, remove)
-    cli.out.show({"schedule": name, "deleted": True}, f"schedule {name} is gone")
+    listed(cli, "fires", attach.ask_at(cli, look), NEXT, empty="It will not fire.")
 
 
 def recompute(cli: Cli) -> None:
@@ -260,16 +186,18 @@ def recompute(cli: Cli) -> None:
     cli.out.show({"changed": changed}, f"{words.counted(changed, 'schedule')} changed")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    command(app, "list")(list_)
-    command(app)(show)
-    command(app)(create)
-    command(app)(pause)
-    command(app)(resume)
-    command(app, "next")(next_)
-    command(app)(delete)
-    command(app)(recompute)
+async def _seen(
+    conn: Conn, name: str, tenant: str | None
+) -> tuple[ScheduleDetails, list[Fire], list[NextFire]]:
+    found = await engine_schedules.show(conn, name, tenant_id=tenant)
+    served = await fires.list_fires(conn, name, tenant_id=tenant, most=5)
+    return found, served, await fires.next_fires(conn, name, 3, tenant_id=tenant)
+
+
+async def _write(conn: Conn, schedule: Schedule) -> Written:
+    written = await engine_schedules.upsert(conn, schedule)
+    await queues.ring(conn, engine_schedules.RING)
+    return written
 
 
 def _times(at_time: str | None, weekdays: str | None, at: str | None) -> dict[str, Any]:
@@ -293,44 +221,75 @@ def _days(text: str) -> list[str]:
     return days
 
 
-def _state(paused: bool, error: str | None, next_at: datetime | None) -> Text:  # noqa: FBT001
-    if error is not None:
+def _state(schedule: ScheduleSummary | ScheduleDetails, _: datetime) -> Text:
+    if schedule.error is not None:
         return Text("broken", style="red")
-    if paused:
+    if schedule.paused:
         return Text("paused", style="yellow")
-    return Text("over", style="dim") if next_at is None else Text("on", style="green")
+    return Text("over", style="dim") if schedule.next_at is None else Text("on", style="green")
 
 
-def _facts(found: ScheduleDetails, now: datetime) -> Table:
-    shown = grid()
-    policies = f"gap {found.gap}, overlap {found.overlap}, catch up {found.catch_up}"
-    for label, value in (
-        ("schedule", found.name),
-        ("tenant", found.tenant_id),
-        ("key", found.key),
-        ("owner", found.owner),
-        ("rule", f"{found.rule} in {found.zone}"),
-        ("policies", policies),
-        ("kind", found.kind),
-        ("args", json.dumps(parsed(found.args), ensure_ascii=False)),
-        ("queue", found.queue),
-        ("error", found.error),
-        ("missed", str(found.missed) if found.missed else None),
-        ("next", words.age(found.next_at, now)),
-    ):
-        if value:
-            shown.add_row(label, Text(value))
-    shown.add_row("state", _state(found.paused, found.error, found.next_at))
-    return shown
+def _resumed(due: datetime | None) -> str:
+    told = "is over" if due is None else f"fires next at {due:%Y-%m-%d %H:%M:%S}Z"
+    return f"schedule {{name}} {told}"
 
 
-def _next(found: Sequence[NextFire]) -> Table:
-    shown = table("local", "offset", "UTC", "")
-    for fire in found:
-        shown.add_row(
-            f"{fire.slot_local:%a %Y-%m-%d %H:%M:%S}",
-            fire.utc_offset,
-            f"{fire.slot_at:%Y-%m-%d %H:%M:%S}Z",
-            Text(fire.note or "", style="yellow"),
-        )
-    return shown
+def _local(slot: ScheduleSummary | Fire, _: datetime) -> str:
+    return "" if slot.slot_local is None else f"{slot.slot_local:%Y-%m-%d %H:%M}"
+
+
+def _utc(fire: Fire | NextFire, _: datetime) -> str:
+    return f"{fire.slot_at:%Y-%m-%d %H:%M:%S}Z"
+
+
+COLUMNS = Columns(
+    "schedule=name | tenant=tenant_id | kind | rule | zone | state | next, local=local"
+    " | next=next_at",
+    state=_state,
+    local=_local,
+)
+FIRES = Columns(
+    "served, local=local | at | lateness | job=job_id | missed>",
+    local=_local,
+    at=_utc,
+    lateness=lambda fire, _: words.span(fire.lateness),
+)
+NEXT = Columns(
+    "local | offset=utc_offset | UTC=utc | =note",
+    local=lambda fire, _: f"{fire.slot_local:%a %Y-%m-%d %H:%M:%S}",
+    utc=_utc,
+    note=lambda fire, _: Text(fire.note or "", style="yellow"),
+)
+register = commands(
+    list_,
+    show,
+    create,
+    SCHEDULE.verb(
+        "pause",
+        engine_schedules.pause,
+        "Stop a schedule; what passes until it is resumed does not fire.",
+        example="ostinato schedules pause morning-digest",
+        said="schedule {name} is paused",
+        told={"paused": True},
+    ),
+    SCHEDULE.verb(
+        "resume",
+        engine_schedules.resume,
+        "Let a schedule go on from its next slot.",
+        example="ostinato schedules resume morning-digest",
+        said=_resumed,
+        told={"paused": False},
+        result="next_at",
+        rings=engine_schedules.RING,
+    ),
+    next_,
+    SCHEDULE.verb(
+        "delete",
+        engine_schedules.delete,
+        "Remove a schedule; the jobs that it added stay.",
+        example="ostinato schedules delete morning-digest",
+        said="schedule {name} is gone",
+        told={"deleted": True},
+    ),
+    recompute,
+)

@@ -1,6 +1,5 @@
 """`ostinato webhooks attempts | redeliver | test`: what was sent, and sending it again."""
 
-from datetime import datetime
 from typing import Annotated, Any
 
 import typer
@@ -8,32 +7,38 @@ from psycopg import AsyncConnection
 from rich.text import Text
 
 from ostinato._core.base.errors import InvalidInput
-from ostinato._core.engine import clock, queues, webhooks
+from ostinato._core.engine import queues, webhooks
 from ostinato._core.engine.webhooks import Attempt
 from ostinato._core.runtime.services import webhooks as runtime_webhooks
 from ostinato._faces.cli.frame import attach, words
-from ostinato._faces.cli.frame.command import Cli, command
-from ostinato._faces.cli.frame.output import table
+from ostinato._faces.cli.frame.command import Cli
+from ostinato._faces.cli.frame.listing import Columns, paged
+from ostinato._faces.cli.frame.options import Preview, Yes, argument, flag, option
 
-__all__ = ["Name", "Tenant", "register"]
+__all__ = ["Name", "Tenant", "attempts", "probe", "redeliver"]
 
 Connection = AsyncConnection[Any]
 
-Name = Annotated[str, typer.Argument(metavar="ENDPOINT", help="The endpoint's name.")]
-Tenant = Annotated[str, typer.Option(metavar="TENANT", help="Whose endpoint it is.")]
+Name = Annotated[str, argument("ENDPOINT", "The endpoint's name.")]
+Tenant = Annotated[str, option("TENANT", "Whose endpoint it is.", "--tenant")]
+COLUMNS = Columns(
+    "delivery=delivery_id> | event=event_id | type=event_type | attempt> | when=at | outcome"
+    " | took> | next=next_at | answer",
+    outcome=lambda each, _: Text(
+        each.outcome, style="green" if each.outcome == "delivered" else "red"
+    ),
+    took=lambda each, _: f"{each.duration_ms:,} ms",
+    answer=lambda each, _: each.error or each.answer,
+)
 
 
 def attempts(
     cli: Cli,
     *,
     endpoint: Name,
-    delivery: Annotated[
-        int | None, typer.Option(metavar="ID", min=0, help="Only of this delivery.")
-    ] = None,
-    before: Annotated[
-        int | None, typer.Option(metavar="ID", min=0, help="Only older than this attempt.")
-    ] = None,
-    most: Annotated[int, typer.Option(metavar="N", min=1, max=1000, help="At most N.")] = 50,
+    delivery: Annotated[int | None, option("ID", "Only of this delivery.", min=0)] = None,
+    before: Annotated[int | None, option("ID", "Only older than this attempt.", min=0)] = None,
+    most: Annotated[int, option("N", "At most N.", min=1, max=1000)] = 50,
     tenant: Tenant = "default",
 ) -> None:
     """What each attempt met, newest first.
@@ -41,34 +46,14 @@ def attempts(
     Example: `ostinato webhooks attempts orders --most 10`
     """
 
-    async def look(conn: Connection) -> tuple[list[Attempt], datetime]:
+    async def look(conn: Connection) -> list[Attempt]:
         await webhooks.show_endpoint(conn, endpoint, tenant_id=tenant)  # or say that there is none
-        found = await webhooks.list_attempts(
+        return await webhooks.list_attempts(
             conn, endpoint, tenant_id=tenant, delivery_id=delivery, before=before, most=most
         )
-        return found, await clock.now(conn)
 
-    found, now = attach.ask(cli, look)
-    following = found[-1].attempt_id if len(found) == most else None
-    right = ("delivery", "attempt", "took")
-    columns = ("delivery", "event", "type", "attempt", "when", "outcome", "took", "next", "answer")
-    shown = table(*columns, right=right)
-    for each in found:
-        shown.add_row(
-            str(each.delivery_id),
-            each.event_id,
-            each.event_type,
-            str(each.attempt),
-            words.age(each.at, now),
-            Text(each.outcome, style="green" if each.outcome == "delivered" else "red"),
-            f"{each.duration_ms:,} ms",
-            words.age(each.next_at, now),
-            each.error or each.answer or "",
-        )
-    answer = {"attempts": found, "next": following}
-    cli.out.show(answer, shown if found else Text("No attempts yet."))
-    if following is not None:
-        cli.out.note(f"There may be more: add --before {following}")
+    found = attach.ask_at(cli, look)
+    paged(cli, "attempts", found, COLUMNS, empty="No attempts yet.", most=most, by="attempt_id")
 
 
 def redeliver(
@@ -76,23 +61,17 @@ def redeliver(
     *,
     endpoint: Name,
     deliveries: Annotated[
-        list[int],
-        typer.Argument(metavar="DELIVERY", min=0, help="Only these.", show_default=False),
+        list[int], argument("DELIVERY", "Only these.", min=0, show_default=False)
     ] = [],  # noqa: B006 - Typer copies it
-    event: Annotated[list[str], typer.Option(metavar="ID", help="Only of these events.")] = [],  # noqa: B006 - as above
+    event: Annotated[list[str], option("ID", "Only of these events.")] = [],  # noqa: B006 - as above
     since: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help="Only those made since: 2026-03-01T09:00:00Z."),
+        str | None, option("TIME", "Only those made since: 2026-03-01T09:00:00Z.")
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="All that are dead.")] = False,
-    delivered: Annotated[
-        bool, typer.Option("--delivered", help="Also those that were delivered.")
-    ] = False,
-    most: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="At most N, oldest first: a canary.")
-    ] = None,
-    preview: Annotated[bool, typer.Option("--preview", help="Only count.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    every: Annotated[bool, flag("All that are dead.", "--all")] = False,
+    delivered: Annotated[bool, flag("Also those that were delivered.", "--delivered")] = False,
+    most: Annotated[int | None, option("N", "At most N, oldest first: a canary.", min=1)] = None,
+    preview: Preview = False,
+    yes: Yes = False,
     tenant: Tenant = "default",
 ) -> None:
     """Send again what gave up, with the same ids; says how many, and asks, before it does.
@@ -106,30 +85,29 @@ def redeliver(
         )
     wide = delivered or bool(deliveries) or bool(event)
 
-    async def work() -> dict[str, int]:
-        async with attach.connection(cli) as conn:
-            await webhooks.show_endpoint(conn, endpoint, tenant_id=tenant)
-            found = await webhooks.find(
-                conn,
-                endpoint,
-                tenant_id=tenant,
-                states=("dead", "delivered") if wide else ("dead",),
-                since=None if since is None else words.moment(since, "--since"),
-                event_ids=event or None,
-                ids=deliveries or None,
-            )
-            chosen = found[:most]
-            told = {"matching": len(found), "chosen": len(chosen), "redelivered": 0}
-            if preview or not chosen:
-                return told
-            question = f"Send {len(chosen):,} of {len(found):,} again?"
-            if not (yes or await cli.out.confirm(question)):
-                return told | {"chosen": 0}
-            count = await webhooks.redeliver(conn, endpoint, chosen, tenant_id=tenant)
-            await queues.ring(conn, runtime_webhooks.QUEUE)
-            return told | {"redelivered": count}
+    async def work(conn: Connection) -> dict[str, int]:
+        await webhooks.show_endpoint(conn, endpoint, tenant_id=tenant)
+        found = await webhooks.find(
+            conn,
+            endpoint,
+            tenant_id=tenant,
+            states=("dead", "delivered") if wide else ("dead",),
+            since=None if since is None else words.moment(since, "--since"),
+            event_ids=event or None,
+            ids=deliveries or None,
+        )
+        chosen = found[:most]
+        told = {"matching": len(found), "chosen": len(chosen), "redelivered": 0}
+        if preview or not chosen:
+            return told
+        question = f"Send {len(chosen):,} of {len(found):,} again?"
+        if not (yes or await cli.out.confirm(question)):
+            return told | {"chosen": 0}
+        count = await webhooks.redeliver(conn, endpoint, chosen, tenant_id=tenant)
+        await queues.ring(conn, runtime_webhooks.QUEUE)
+        return told | {"redelivered": count}
 
-    told = attach.run(work())
+    told = attach.ask(cli, work)
     cli.out.show(told, _outcome(told, preview=preview))
 
 
@@ -138,24 +116,13 @@ def probe(cli: Cli, endpoint: Name, *, tenant: Tenant = "default") -> None:
 
     Example: `ostinato webhooks test orders`
     """
-
-    async def send(conn: Connection) -> runtime_webhooks.Met:
-        return await runtime_webhooks.probe(conn, endpoint, tenant_id=tenant, settings=cli.settings)
-
-    met = attach.ask(cli, send)
+    met = attach.ask(cli, runtime_webhooks.probe, endpoint, tenant_id=tenant, settings=cli.settings)
     what = met.error or f"answered {met.status}"
     cli.out.show(met, f"{met.outcome}: {what} ({met.milliseconds:,} ms)")
     if met.answer:
         cli.out.note(met.answer)
     if met.outcome != "delivered":
         raise typer.Exit(1)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    command(app)(attempts)
-    command(app)(redeliver)
-    command(app, "test")(probe)
 
 
 def _outcome(told: dict[str, int], *, preview: bool) -> str:

@@ -6,70 +6,46 @@ import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
 from psycopg import AsyncConnection
 from rich.text import Text
 
 from ostinato._core.base.errors import InvalidInput
 from ostinato._core.base.safeurl import parse_allowed
 from ostinato._core.base.webhooks import hint_of
-from ostinato._core.engine import clock, queues, webhooks
+from ostinato._core.engine import webhooks
 from ostinato._core.engine.webhooks import Endpoint
 from ostinato._core.runtime.services import webhooks as runtime_webhooks
 from ostinato._faces.cli.frame import attach, words
-from ostinato._faces.cli.frame.command import Cli, command
-from ostinato._faces.cli.frame.output import grid, table
-from ostinato._faces.cli.operate import webhook_sent
-from ostinato._faces.cli.operate.webhook_sent import Name, Tenant
+from ostinato._faces.cli.frame.command import Cli
+from ostinato._faces.cli.frame.listing import Cell, Columns, details, listed
+from ostinato._faces.cli.frame.options import OfTenant, Yes, argument, flag, option
+from ostinato._faces.cli.frame.verbs import Noun, commands
+from ostinato._faces.cli.operate.webhook_sent import Name, Tenant, attempts, probe, redeliver
 
 __all__ = ["register"]
 
-Connection = AsyncConnection[Any]
-
+ENDPOINT = Noun("endpoint", Name, {"tenant_id": (Tenant, "default")})
 NewSecret = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Write the new secret to this new file, for you alone."),
+    Path | None, option("FILE", "Write the new secret to this new file, for you alone.")
 ]
-OwnSecret = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Take the secret from this file instead.")
-]
+OwnSecret = Annotated[Path | None, option("FILE", "Take the secret from this file instead.")]
+Types = Annotated[list[str], option("TYPE", "order.paid, order.*, or all: *.", "--type")]
+Reason = Annotated[str | None, option("TEXT", "Why, for others.")]
 COUNTS = ("pending", "waiting", "held", "dead")
 COLOURS = {"active": "green", "paused": "yellow", "disabled": "red"}
 
 
-def list_(
-    cli: Cli,
-    *,
-    tenant: Annotated[
-        str | None, typer.Option(metavar="TENANT", help="Only of this tenant.")
-    ] = None,
-) -> None:
+def list_(cli: Cli, *, tenant: OfTenant = None) -> None:
     """List endpoints: where they are, what they are told, what waits for them.
 
     Example: `ostinato webhooks list`
     """
-
-    async def look(conn: Connection) -> tuple[list[Endpoint], datetime]:
-        return await webhooks.list_endpoints(conn, tenant_id=tenant), await clock.now(conn)
-
-    found, now = attach.ask(cli, look)
-    shown = table("endpoint", "tenant", "state", "types", *COUNTS, "failing", "url", right=COUNTS)
-    for each in found:
-        shown.add_row(
-            each.name,
-            each.tenant_id,
-            Text(each.state, style=COLOURS[each.state]),
-            ", ".join(each.event_types),
-            *(f"{getattr(each, name):,}" for name in COUNTS),
-            words.age(each.failing_since, now).removesuffix(" ago"),
-            _shown_url(each.url),
-        )
+    found, now = attach.ask_at(cli, webhooks.list_endpoints, tenant_id=tenant)
     safe = [_safe(each) for each in found]
-    cli.out.show({"endpoints": safe}, shown if found else Text("No webhook endpoints yet."))
+    listed(cli, "endpoints", (safe, now), COLUMNS, empty="No webhook endpoints yet.")
 
 
 def show(cli: Cli, endpoint: Name, *, tenant: Tenant = "default") -> None:
@@ -77,61 +53,44 @@ def show(cli: Cli, endpoint: Name, *, tenant: Tenant = "default") -> None:
 
     Example: `ostinato webhooks show orders`
     """
-
-    async def look(conn: Connection) -> tuple[Endpoint, datetime]:
-        found = await webhooks.show_endpoint(conn, endpoint, tenant_id=tenant)
-        return found, await clock.now(conn)
-
-    found, now = attach.ask(cli, look)
+    found, now = attach.ask_at(cli, webhooks.show_endpoint, endpoint, tenant_id=tenant)
     secrets = [
         f"…{hint}" + ("" if end is None else f" (ends {words.age(end, now)})")
         for hint, end in zip(found.secret_hints, found.secret_expiries, strict=True)
     ]
-    shown = grid()
-    for name, value in (
-        ("endpoint", found.name),
-        ("tenant", found.tenant_id),
-        ("state", found.state + (f": {found.reason}" if found.reason else "")),
-        ("url", _shown_url(found.url)),
-        ("types", ", ".join(found.event_types)),
-        ("description", found.description),
-        ("headers", ", ".join(found.header_names)),
-        ("secrets", ", ".join(secrets)),
-        ("order", "by key" if found.ordered else "none"),
-        ("timeout", words.span(found.timeout_seconds)),
-        ("disabled after", words.span(found.disable_after_seconds)),
-        ("failing since", words.age(found.failing_since, now)),
-        ("last delivered", words.age(found.last_delivered_at, now)),
-        (
-            "deliveries",
-            ", ".join(f"{getattr(found, name):,} {name}" for name in COUNTS),
-        ),
-    ):
-        if value:
-            shown.add_row(name, value)
-    cli.out.show(_safe(found), shown)
+    facts = {
+        "endpoint": found.name,
+        "tenant": found.tenant_id,
+        "state": found.state + (f": {found.reason}" if found.reason else ""),
+        "url": _shown_url(found.url),
+        "types": found.event_types,
+        "description": found.description,
+        "headers": found.header_names,
+        "secrets": secrets,
+        "order": "by key" if found.ordered else "none",
+        "timeout": words.span(found.timeout_seconds),
+        "disabled after": words.span(found.disable_after_seconds),
+        "failing since": found.failing_since,
+        "last delivered": found.last_delivered_at,
+        "deliveries": [f"{getattr(found, name):,} {name}" for name in COUNTS],
+    }
+    cli.out.show(_safe(found), details(facts, now))
 
 
 def create(
     cli: Cli,
     *,
     endpoint: Name,
-    url: Annotated[str, typer.Argument(metavar="URL", help="Where it is: a public https URL.")],
+    url: Annotated[str, argument("URL", "Where it is: a public https URL.")],
     secret_file: NewSecret = None,
     secret_from: OwnSecret = None,
-    types: Annotated[
-        list[str], typer.Option("--type", metavar="TYPE", help="order.paid, order.*, or all: *.")
-    ] = ["*"],  # noqa: B006 - Typer copies it
-    header: Annotated[
-        list[str], typer.Option(metavar="NAME:VALUE", help="A static header to send along.")
-    ] = [],  # noqa: B006 - as above
-    description: Annotated[str, typer.Option(metavar="TEXT", help="What it is for.")] = "",
-    timeout: Annotated[str, typer.Option(metavar="TIME", help="Time to answer in.")] = "5s",
-    disable_after: Annotated[
-        str, typer.Option(metavar="TIME", help="Failing for this long disables it.")
-    ] = "5d",
+    types: Types = ["*"],  # noqa: B006 - Typer copies it
+    header: Annotated[list[str], option("NAME:VALUE", "A static header to send along.")] = [],  # noqa: B006 - as above
+    description: Annotated[str, option("TEXT", "What it is for.")] = "",
+    timeout: Annotated[str, option("TIME", "Time to answer in.")] = "5s",
+    disable_after: Annotated[str, option("TIME", "Failing for this long disables it.")] = "5d",
     unordered: Annotated[
-        bool, typer.Option("--unordered", help="Do not wait for earlier events of the same key.")
+        bool, flag("Do not wait for earlier events of the same key.", "--unordered")
     ] = False,
     tenant: Tenant = "default",
 ) -> None:
@@ -141,10 +100,10 @@ def create(
     """
     headers = dict(_header(text) for text in header)
     allowed = parse_allowed(cli.settings.webhooks_allow_private)
-
-    async def add(conn: Connection, secret: str | None) -> str:
-        made = await webhooks.create_endpoint(
-            conn,
+    with _secret(secret_file, secret_from) as (given, keep):
+        made = attach.ask(
+            cli,
+            webhooks.create_endpoint,
             endpoint,
             url,
             event_types=types,
@@ -154,13 +113,10 @@ def create(
             timeout_seconds=words.seconds(timeout, "--timeout"),
             disable_after_seconds=words.seconds(disable_after, "--disable-after"),
             ordered=not unordered,
-            secret=secret,
+            secret=given,
             allowed=allowed,
         )
-        return made.secret
-
-    with _secret(secret_file, secret_from) as (given, keep):
-        hint = hint_of(keep(attach.ask(cli, lambda conn: add(conn, given))))
+        hint = hint_of(keep(made.secret))
     told = (
         f"endpoint {endpoint} of {tenant} is told of {', '.join(types)}; its secret ends in {hint}"
     )
@@ -173,18 +129,15 @@ def change(
     cli: Cli,
     *,
     endpoint: Name,
-    url: Annotated[str | None, typer.Option(metavar="URL", help="Where it is now.")] = None,
-    types: Annotated[
-        list[str] | None, typer.Option("--type", metavar="TYPE", help="Only these from now on.")
-    ] = None,
+    url: Annotated[str | None, option("URL", "Where it is now.")] = None,
+    types: Annotated[list[str] | None, option("TYPE", "Only these from now on.", "--type")] = None,
     header: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME:VALUE", help="Static headers, instead of those before."),
+        list[str] | None, option("NAME:VALUE", "Static headers, instead of those before.")
     ] = None,
-    description: Annotated[str | None, typer.Option(metavar="TEXT", help="What it is for.")] = None,
-    timeout: Annotated[str | None, typer.Option(metavar="TIME", help="Time to answer in.")] = None,
+    description: Annotated[str | None, option("TEXT", "What it is for.")] = None,
+    timeout: Annotated[str | None, option("TIME", "Time to answer in.")] = None,
     disable_after: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Failing for this long disables it.")
+        str | None, option("TIME", "Failing for this long disables it.")
     ] = None,
     tenant: Tenant = "default",
 ) -> None:
@@ -195,52 +148,41 @@ def change(
     given = (url, types or None, header or None, description, timeout, disable_after)
     if all(value is None for value in given):
         raise InvalidInput("nothing says what to change", hint="See: ostinato webhooks change -h")
-    allowed = parse_allowed(cli.settings.webhooks_allow_private)
-
-    async def write(conn: Connection) -> None:
-        await webhooks.change_endpoint(
-            conn,
-            endpoint,
-            tenant_id=tenant,
-            url=url,
-            event_types=types or None,
-            description=description,
-            headers=dict(_header(text) for text in header) if header else None,
-            timeout_seconds=words.seconds(timeout, "--timeout") if timeout else None,
-            disable_after_seconds=(
-                words.seconds(disable_after, "--disable-after") if disable_after else None
-            ),
-            allowed=allowed,
-        )
-
-    attach.ask(cli, write)
+    attach.ask(
+        cli,
+        webhooks.change_endpoint,
+        endpoint,
+        tenant_id=tenant,
+        url=url,
+        event_types=types or None,
+        description=description,
+        headers=dict(_header(text) for text in header) if header else None,
+        timeout_seconds=words.seconds(timeout, "--timeout") if timeout else None,
+        disable_after_seconds=(
+            words.seconds(disable_after, "--disable-after") if disable_after else None
+        ),
+        allowed=parse_allowed(cli.settings.webhooks_allow_private),
+    )
     answer = {"endpoint": endpoint, "tenant_id": tenant}
     cli.out.show(answer, f"endpoint {endpoint} of {tenant} is changed")
 
 
-def remove(
-    cli: Cli,
-    endpoint: Name,
-    *,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    tenant: Tenant = "default",
-) -> None:
+def remove(cli: Cli, endpoint: Name, *, yes: Yes = False, tenant: Tenant = "default") -> None:
     """Remove an endpoint, its secrets, and all that was to be delivered to it.
 
     Example: `ostinato webhooks remove orders`
     """
 
-    async def work() -> bool:
-        async with attach.connection(cli) as conn:
-            found = await webhooks.show_endpoint(conn, endpoint, tenant_id=tenant)
-            left = sum(getattr(found, name) for name in COUNTS)
-            question = f"Remove endpoint {endpoint} of {tenant}, with {left:,} not delivered?"
-            if not (yes or await cli.out.confirm(question, preview=False)):
-                return False
-            await webhooks.remove_endpoint(conn, endpoint, tenant_id=tenant)
-            return True
+    async def work(conn: AsyncConnection[Any]) -> bool:
+        found = await webhooks.show_endpoint(conn, endpoint, tenant_id=tenant)
+        left = sum(getattr(found, name) for name in COUNTS)
+        question = f"Remove endpoint {endpoint} of {tenant}, with {left:,} not delivered?"
+        if not (yes or await cli.out.confirm(question, preview=False)):
+            return False
+        await webhooks.remove_endpoint(conn, endpoint, tenant_id=tenant)
+        return True
 
-    gone = attach.run(work())
+    gone = attach.ask(cli, work)
     told = f"endpoint {endpoint} of {tenant} is gone" if gone else "Nothing was changed."
     cli.out.show({"endpoint": endpoint, "tenant_id": tenant, "removed": gone}, told)
 
@@ -251,9 +193,7 @@ def rotate(
     endpoint: Name,
     secret_file: NewSecret = None,
     secret_from: OwnSecret = None,
-    overlap: Annotated[
-        str, typer.Option(metavar="TIME", help="How long the old secret signs as well.")
-    ] = "1d",
+    overlap: Annotated[str, option("TIME", "How long the old secret signs as well.")] = "1d",
     tenant: Tenant = "default",
 ) -> None:
     """Give an endpoint a new secret; for a time both the new and the old one sign.
@@ -261,61 +201,19 @@ def rotate(
     Example: `ostinato webhooks rotate orders --secret-file orders.key --overlap 2d`
     """
     seconds = words.seconds(overlap, "--overlap")
-
-    async def change(conn: Connection, secret: str | None) -> str:
-        return await webhooks.rotate(
-            conn, endpoint, overlap_seconds=seconds, tenant_id=tenant, secret=secret
-        )
-
     with _secret(secret_file, secret_from) as (given, keep):
-        hint = hint_of(keep(attach.ask(cli, lambda conn: change(conn, given))))
+        made = attach.ask(
+            cli,
+            webhooks.rotate,
+            endpoint,
+            overlap_seconds=seconds,
+            tenant_id=tenant,
+            secret=given,
+        )
+        hint = hint_of(keep(made))
     answer = {"endpoint": endpoint, "secret_hint": hint, "overlap_seconds": seconds}
     told = f"endpoint {endpoint} has a new secret that ends in {hint}"
     cli.out.show(answer, f"{told}; the old one signs for {words.span(seconds)} more")
-
-
-def pause(
-    cli: Cli,
-    endpoint: Name,
-    *,
-    reason: Annotated[str | None, typer.Option(metavar="TEXT", help="Why, for others.")] = None,
-    tenant: Tenant = "default",
-) -> None:
-    """Stop deliveries to an endpoint; what comes meanwhile is held for it.
-
-    Example: `ostinato webhooks pause orders --reason maintenance`
-    """
-
-    async def stop(conn: Connection) -> None:
-        await webhooks.pause(conn, endpoint, reason=reason, tenant_id=tenant)
-
-    attach.ask(cli, stop)
-    cli.out.show({"endpoint": endpoint, "state": "paused"}, f"endpoint {endpoint} is paused")
-
-
-def resume(cli: Cli, endpoint: Name, *, tenant: Tenant = "default") -> None:
-    """Let deliveries to a paused or disabled endpoint go on, those that were held first.
-
-    Example: `ostinato webhooks resume orders`
-    """
-
-    async def go_on(conn: Connection) -> int:
-        held = await webhooks.resume(conn, endpoint, tenant_id=tenant)
-        await queues.ring(conn, runtime_webhooks.QUEUE)
-        return held
-
-    held = attach.ask(cli, go_on)
-    answer = {"endpoint": endpoint, "state": "active", "held": held}
-    told = f"endpoint {endpoint} is active; {words.counted(held, 'held delivery')} go on"
-    cli.out.show(answer, told.replace("deliverys", "deliveries"))
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    command(app, "list")(list_)
-    for each in (show, create, change, remove, rotate, pause, resume):
-        command(app)(each)
-    webhook_sent.register(app)
 
 
 def _safe(endpoint: Endpoint) -> Endpoint:
@@ -375,3 +273,50 @@ def _secret(new: Path | None, own: Path | None) -> Iterator[tuple[str | None, An
         if not kept:
             with contextlib.suppress(OSError):
                 new.unlink()
+
+
+def _count(name: str) -> Cell:
+    return lambda endpoint, _: f"{getattr(endpoint, name):,}"
+
+
+def _went_on(held: int) -> str:
+    return f"endpoint {{name}} is active; {held:,} held deliver{'y' if held == 1 else 'ies'} go on"
+
+
+COLUMNS = Columns(
+    "endpoint=name | tenant=tenant_id | state | types=event_types"
+    " | pending> | waiting> | held> | dead> | failing | url",
+    state=lambda endpoint, _: Text(endpoint.state, style=COLOURS[endpoint.state]),
+    **{name: _count(name) for name in COUNTS},
+    failing=lambda endpoint, now: words.age(endpoint.failing_since, now).removesuffix(" ago"),
+)
+register = commands(
+    list_,
+    show,
+    create,
+    change,
+    remove,
+    rotate,
+    ENDPOINT.verb(
+        "pause",
+        webhooks.pause,
+        "Stop deliveries to an endpoint; what comes meanwhile is held for it.",
+        example="ostinato webhooks pause orders --reason maintenance",
+        said="endpoint {name} is paused",
+        told={"state": "paused"},
+        takes={"reason": (Reason, None)},
+    ),
+    ENDPOINT.verb(
+        "resume",
+        webhooks.resume,
+        "Let deliveries to a paused or disabled endpoint go on, those that were held first.",
+        example="ostinato webhooks resume orders",
+        said=_went_on,
+        told={"state": "active"},
+        result="held",
+        rings=runtime_webhooks.QUEUE,
+    ),
+    attempts,
+    redeliver,
+    ("test", probe),
+)

@@ -3,16 +3,16 @@
 from datetime import datetime
 from typing import Any
 
-import typer
 from psycopg import AsyncConnection
 from rich.text import Text
 
-from ostinato._core.engine import clock, inspect
+from ostinato._core.engine import inspect
 from ostinato._core.engine.inspect import JobDetails, Reason, WorkerSummary
 from ostinato._faces.cli.frame import attach, words
-from ostinato._faces.cli.frame.command import Cli, command
-from ostinato._faces.cli.frame.output import table
-from ostinato._faces.cli.operate.jobs import JobId
+from ostinato._faces.cli.frame.command import Cli
+from ostinato._faces.cli.frame.listing import Columns, listed
+from ostinato._faces.cli.frame.options import JobId
+from ostinato._faces.cli.frame.verbs import commands
 
 __all__ = ["register"]
 
@@ -24,24 +24,15 @@ def workers(cli: Cli) -> None:
 
     Example: `ostinato workers`
     """
-
-    async def look(conn: AsyncConnection[Any]) -> tuple[list[WorkerSummary], datetime]:
-        return await inspect.list_workers(conn), await clock.now(conn)
-
-    found, now = attach.ask(cli, look)
-    shown = table("worker", "state", "holds", "last beat", "started", "queues", "kinds")
-    for line in found:
-        shown.add_row(
-            line.name,
-            _state(line),
-            f"{line.held:,}",
-            f"{words.span(max(0.0, line.beat_age))} ago",
-            words.age(line.started_at, now),
-            ", ".join(line.queues),
-            _few(line.kinds, all_=cli.out.verbose),
-        )
-    nobody = Text("No workers. Start one: ostinato worker --app package.module:app")
-    cli.out.show({"workers": found}, shown if found else nobody)
+    columns = Columns(
+        "worker=name | state | holds | last beat=beat | started=started_at | queues | kinds",
+        state=_state,
+        holds=lambda worker, _: f"{worker.held:,}",
+        beat=lambda worker, _: f"{words.span(max(0.0, worker.beat_age))} ago",
+        kinds=lambda worker, _: _few(worker.kinds, all_=cli.out.verbose),
+    )
+    nobody = "No workers. Start one: ostinato worker --app package.module:app"
+    listed(cli, "workers", attach.ask_at(cli, inspect.list_workers), columns, empty=nobody)
 
 
 def why(cli: Cli, job: JobId) -> None:
@@ -49,11 +40,7 @@ def why(cli: Cli, job: JobId) -> None:
 
     Example: `ostinato why 3190000000042`
     """
-
-    async def look(conn: AsyncConnection[Any]) -> tuple[JobDetails, list[Reason]]:
-        return await inspect.show_job(conn, job), await inspect.why(conn, job)
-
-    shown, reasons = attach.ask(cli, look)
+    shown, reasons = attach.ask(cli, _reasons, job)
     title = Text.assemble(f"job {job}  {shown.kind}  ", words.state(shown.state))
     lines: list[Text] = [title]
     for number, reason in enumerate(reasons):
@@ -64,10 +51,8 @@ def why(cli: Cli, job: JobId) -> None:
     cli.out.show(answer, *lines)
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    command(app)(workers)
-    command(app)(why)
+async def _reasons(conn: AsyncConnection[Any], job: int) -> tuple[JobDetails, list[Reason]]:
+    return await inspect.show_job(conn, job), await inspect.why(conn, job)
 
 
 def _few(names: list[str], *, all_: bool) -> str:
@@ -76,7 +61,10 @@ def _few(names: list[str], *, all_: bool) -> str:
     return ", ".join(shown) + (f", and {more} more" if more else "")
 
 
-def _state(worker: WorkerSummary) -> Text:
+def _state(worker: WorkerSummary, _: datetime) -> Text:
     if worker.expired:
         return Text("silent", style="red")
     return Text("draining", style="yellow") if worker.draining else Text("alive", style="green")
+
+
+register = commands(workers, why)

@@ -5,7 +5,9 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from ostinato._core.base import extras
 from ostinato._core.base.settings import Settings
+from ostinato._core.runtime.installed import check_settings
 from ostinato._faces.cli.frame import attach
 from ostinato._faces.cli.frame.command import Cli, command
 from ostinato._faces.cli.frame.loading import INSTALLED, load_apps
@@ -51,6 +53,7 @@ def api(
 
     Example: `ostinato api --port 8080`
     """
+    extras.need("api", "the API")
     settings = cli.settings_with(api_host=host, api_port=port, drain_seconds=drain_seconds)
     line = None if link is None else process.Link(link)
     _run(cli, settings, list(app) or [INSTALLED], fd=fd, wait_seconds=wait_seconds, link=line)
@@ -76,6 +79,7 @@ def _run(
         from ostinato._faces.api.server import Parts, build
 
         loaded = load_apps(apps)
+        check_settings(settings, loaded)
         sock = (
             listening.listen(settings.api_host, settings.api_port)
             if fd is None
@@ -91,7 +95,7 @@ def _run(
             elif not cli.out.json:
                 cli.out.plain(f"ready {url}")
 
-        async with attach.serving(settings, cli.out, watched=link is None) as database:
+        async with attach.serving(cli, settings, watched=link is None) as database:
             if not await process.reachable(database, wait_seconds, stop):
                 return
             built = build(Parts(database, settings, apps=loaded, watches=True))

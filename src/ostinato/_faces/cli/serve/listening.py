@@ -1,19 +1,18 @@
-"""Sockets to listen on, and a server on one of them until it is told to stop."""
+"""Opens sockets to listen on, and serves the API on one of them until it is stopped."""
 
 import asyncio
 import errno
 import math
 import socket
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
-
-import uvicorn
 
 from ostinato._core.base.errors import NotConfigured
 from ostinato._faces.cli.serve.process import Stop
 
 if TYPE_CHECKING:
+    import uvicorn
     from fastapi import FastAPI
 
 __all__ = ["adopted", "config_of", "event_loop", "listen", "serve", "url_of"]
@@ -23,7 +22,7 @@ ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - how such an add
 
 
 def listen(host: str, port: int, *, what: str = "the API") -> socket.socket:
-    """A socket that listens; port 0 is any free one."""
+    """Open a socket that listens; port 0 means any free port."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         made = socket.create_server(address[:2], family=family, backlog=BACKLOG)
@@ -49,12 +48,12 @@ def listen(host: str, port: int, *, what: str = "the API") -> socket.socket:
 
 
 def adopted(fd: int) -> socket.socket:
-    """The socket that a supervisor listens on and handed down."""
+    """The socket that the supervisor listens on and passed to this process."""
     return socket.socket(fileno=fd)
 
 
 def url_of(sock: socket.socket) -> str:
-    """Where a socket that listens is reached from this machine."""
+    """The URL of a listening socket, from this machine."""
     host, port = sock.getsockname()[:2]
     host = ANYWHERE.get(host, host)
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
@@ -69,8 +68,10 @@ def event_loop() -> asyncio.AbstractEventLoop:
     return uvloop.new_event_loop()
 
 
-def config_of(app: "FastAPI", drain_seconds: float) -> uvicorn.Config:
+def config_of(app: "FastAPI", drain_seconds: float) -> "uvicorn.Config":
     """How the API is served: it writes its own log lines, and finishes what it is at."""
+    import uvicorn
+
     return uvicorn.Config(
         app,
         ws="none",
@@ -83,13 +84,23 @@ def config_of(app: "FastAPI", drain_seconds: float) -> uvicorn.Config:
 
 
 async def serve(
-    config: uvicorn.Config,
+    config: "uvicorn.Config",
     sock: socket.socket,
     stop: Stop,
     on_started: Callable[[], None],
 ) -> None:
     """Serve on a socket until told to stop; then accept nothing more, and finish what runs."""
-    server = _Server(config, on_started)
+    import uvicorn
+
+    server = uvicorn.Server(config)
+    server.capture_signals = nullcontext  # type: ignore[assignment]  # `stop` hears them
+    start = server.startup
+
+    async def startup(sockets: list[socket.socket] | None = None) -> None:
+        await start(sockets)
+        on_started()
+
+    server.startup = startup  # type: ignore[method-assign]
 
     async def watch() -> None:
         await stop.asked.wait()
@@ -100,21 +111,3 @@ async def serve(
         await server.serve(sockets=[sock])
     finally:
         watching.cancel()
-
-
-class _Server(uvicorn.Server):
-    """A server whose signals are somebody else's, and that says when it has started."""
-
-    def __init__(self, config: uvicorn.Config, on_started: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._on_started = on_started
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Leave them alone."""
-        yield
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and say so."""
-        await super().startup(sockets)
-        self._on_started()

@@ -1,4 +1,4 @@
-"""`ostinato up` and `ostinato worker`: the commands that go on until they are stopped."""
+"""`ostinato up` and `ostinato worker`: the commands that run until they are stopped."""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -6,17 +6,17 @@ from typing import Annotated, Any
 
 import typer
 
+from ostinato._core.base import extras
 from ostinato._core.base.settings import Settings
 from ostinato._faces.cli.frame import attach
 from ostinato._faces.cli.frame.command import Cli, command
 from ostinato._faces.cli.frame.loading import INSTALLED
 from ostinato._faces.cli.serve import process
 from ostinato._faces.cli.serve.api import Host, Port
+from ostinato._faces.cli.serve.lab import lab
 from ostinato._faces.cli.serve.supervisor import Part, Supervisor
 
 __all__ = ["register"]
-
-TOUR = "ostinato.lab.tour:app"
 
 Apps = Annotated[
     list[str], typer.Option("--app", metavar="MODULE:APP", help="An app to run; may be repeated.")
@@ -34,7 +34,7 @@ Wait = Annotated[
 
 
 class Service(StrEnum):
-    """What a worker does for everybody, as `runtime.services.SERVICES` lists it."""
+    """A background service of a worker, as `runtime.services.SERVICES` lists them."""
 
     TICKER = "ticker"
     RELAY = "relay"
@@ -42,7 +42,7 @@ class Service(StrEnum):
 
 
 class Piece(StrEnum):
-    """What can be started by itself."""
+    """A part that can be started alone."""
 
     API = "api"
     WORKER = "worker"
@@ -86,11 +86,19 @@ def up(
     settings = cli.settings_with(
         concurrency=concurrency, drain_seconds=drain_seconds, api_host=host, api_port=port
     )
+    toys, is_alone = lab(), settings.database_url is None and not only
+    if demo or Piece.API in only or host is not None or port is not None:
+        extras.need("lab" if demo else "api", "the demo" if demo else "the API")
+    pieces = frozenset(piece.value for piece in only)
+    if not pieces and extras.missing("api"):
+        cli.out.note("Without the API, which `pip install 'ostinato[api]'` adds")
+        pieces = frozenset({Piece.WORKER.value})
+    shows = demo or (demo is None and is_alone and not extras.missing("lab"))
     plan = everything.Plan(
-        apps=list(app) or [INSTALLED, TOUR],
-        only=frozenset(piece.value for piece in only),
+        apps=list(app) or [INSTALLED, *([] if toys is None else [toys.TOUR])],
+        only=pieces,
         workers=workers,
-        demo=(settings.database_url is None and not only) if demo is None else demo,
+        demo=toys if shows else None,
         wait_seconds=wait_seconds,
     )
     _finish(cli, attach.run(everything.run(cli, settings, plan)))
@@ -169,7 +177,7 @@ async def _supervise(
         cli.out.event({"event": "ready", "workers": told["worker"]})
 
     # Held by this process too, so that an embedded server outlives a worker that is replaced.
-    async with attach.serving(settings, cli.out, watched=True):
+    async with attach.serving(cli, settings, watched=True):
         return await Supervisor(
             [Part("worker", named, processes)],
             cli.out,

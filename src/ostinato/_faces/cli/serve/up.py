@@ -1,9 +1,10 @@
-"""What `ostinato up` does: starts the parts in order, says when everything answers, stops them.
+"""Runs `ostinato up`: starts the parts in order, reports when everything answers, stops them.
 
     database → migrations → key and data of the demo → sandbox → workers → api
 
-The sockets of the API and the sandbox are made first and stay here: a port that is taken is said
-before anything else starts, and while one of them is replaced, callers wait instead of failing.
+The sockets of the API and the sandbox are opened first and stay here: a port that is taken is
+reported before anything else starts, and while a process is replaced, callers wait instead of
+failing.
 """
 
 import asyncio
@@ -19,33 +20,33 @@ from typing import Any
 from ostinato._core.base.settings import ENV_PREFIX, Settings, declared
 from ostinato._core.engine.schema import install
 from ostinato._core.runtime.database import Database
-from ostinato._core.runtime.installed import installed_apps
 from ostinato._core.runtime.services.services import SERVICES
 from ostinato._faces.cli.frame import attach
 from ostinato._faces.cli.frame.command import Cli
+from ostinato._faces.cli.frame.loading import load_apps
 from ostinato._faces.cli.frame.schema import app_components
 from ostinato._faces.cli.serve import listening
+from ostinato._faces.cli.serve.lab import DemoKey, Lab
 from ostinato._faces.cli.serve.supervisor import Part, Supervisor
 from ostinato._faces.cli.serve.upview import Standing, show
-from ostinato.lab.demo import data as demo_data
-from ostinato.lab.demo.data import DemoKey, Place
-from ostinato.lab.sandbox.command import LOOPBACK
 
 __all__ = ["Plan", "argv_of", "environ", "run"]
 
+LOOPBACK = "127.0.0.1"
 LOOK_SECONDS = 0.05
 SAY_AFTER_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What to start."""
+    """The parts to start."""
 
     apps: list[str]
     only: frozenset[str]
-    """Names of parts and services; empty: all."""
+    """Names of parts and services; empty means all."""
     workers: int
-    demo: bool
+    demo: Lab | None
+    """With the sandbox and the data of this lab; None: without."""
     wait_seconds: float
 
     def has(self, name: str) -> bool:
@@ -54,26 +55,26 @@ class Plan:
 
     @property
     def services(self) -> list[str]:
-        """The services that run in a process of their own: workers have them anyway."""
+        """The services that run in a process of their own, beside those in workers."""
         return [] if self.has("worker") else [name for name in SERVICES if name in self.only]
 
 
 async def run(cli: Cli, settings: Settings, plan: Plan) -> int:
-    """Run everything until it is stopped; the exit code."""
+    """Run everything until it is stopped; returns the exit code."""
     with contextlib.ExitStack() as sockets:
         api = sandbox = None
         if plan.has("api"):
             api = sockets.enter_context(listening.listen(settings.api_host, settings.api_port))
             _warn_if_open(cli, api)
-        if plan.demo:
+        if plan.demo is not None:
             sandbox = sockets.enter_context(listening.listen(LOOPBACK, 0, what="the sandbox"))
             settings = _letting_webhooks_in(settings, sandbox)
-        async with attach.serving(settings, cli.out, watched=True) as database:
+        async with attach.serving(cli, settings, watched=True) as database:
             if database.server is None:
                 await _migrate(cli, settings, database, plan.wait_seconds)
             key = None
-            if plan.demo:
-                key = await demo_data.prepare(database, settings, attach.data_folder(settings))
+            if plan.demo is not None:
+                key = await plan.demo.prepare(database, settings, attach.data_folder(settings))
             return await _Up(cli, settings, plan, database, key=key, api=api, sandbox=sandbox).run()
 
 
@@ -115,21 +116,15 @@ class _Up:
         try:
             return await supervisor.run()
         finally:
-            demo_data.forget(self._folder)
+            if self._plan.demo is not None:
+                self._plan.demo.forget(self._folder)
 
     def _outside_world(self) -> dict[str, str]:
         """What leads applications to their stand-ins, unless somebody said where to go."""
-        if self._sandbox_url is None:
+        if self._sandbox_url is None or self._plan.demo is None:
             return {}
-        from ostinato.lab.sandbox.server import stand_ins
-
-        said = [each.settings(self._sandbox_url) for each in stand_ins(installed_apps())]
-        return {
-            name: value
-            for settings in said
-            for name, value in settings.items()
-            if name not in os.environ
-        }
+        told = self._plan.demo.outside_world(self._sandbox_url, load_apps(self._plan.apps))
+        return {name: value for name, value in told.items() if name not in os.environ}
 
     def _parts(self) -> list[Part]:
         plan, parts = self._plan, []
@@ -157,9 +152,8 @@ class _Up:
     async def _ready(self, told: Mapping[str, list[dict[str, Any]]]) -> None:
         if self._url is not None:
             await _answers(self._cli, f"{self._url}/health/ready")
-            if self._plan.demo:
-                place = Place(self._url, self._sandbox_url, os.getpid())
-                demo_data.remember(self._folder, place)
+            if self._plan.demo is not None:
+                self._plan.demo.remember(self._folder, self._url, self._sandbox_url)
         workers = [
             each for name, all_ in told.items() if name not in ("api", "sandbox") for each in all_
         ]
@@ -188,7 +182,7 @@ def argv_of(cli: Cli, settings: Settings, *words: str) -> list[str]:
 
 def environ(settings: Settings) -> dict[str, str]:
     """The settings as an environment: a password on a command line could be read."""
-    values = {field.name: getattr(settings, field.name) for field in declared()}
+    values = {name: getattr(settings, name) for name in declared()}
     ours = {
         f"{ENV_PREFIX}{name.upper()}": "" if v is None else str(v) for name, v in values.items()
     }
@@ -198,7 +192,9 @@ def environ(settings: Settings) -> dict[str, str]:
 async def _migrate(cli: Cli, settings: Settings, database: Database, wait_seconds: float) -> None:
     with cli.out.working(f"Bringing the schema of {attach.named(database.admin_url)} up to date"):
         await (await attach.answering(database.admin_url, wait_seconds)).close()
-        await install(database.admin_url, app_components(), retention_days=settings.retention_days)
+        await install(
+            database.admin_url, app_components(cli.apps), retention_days=settings.retention_days
+        )
 
 
 def _letting_webhooks_in(settings: Settings, sandbox: socket.socket) -> Settings:
@@ -218,7 +214,7 @@ def _warn_if_open(cli: Cli, api: socket.socket) -> None:
 
 
 async def _answers(cli: Cli, url: str) -> None:
-    """Wait until the API says that it can serve requests."""
+    """Wait until the API is ready to serve requests."""
     import httpx
 
     started = asyncio.get_running_loop().time()

@@ -1,4 +1,4 @@
-"""What `ostinato up` says when everything answers: a table of where things are, and one line."""
+"""The output of `ostinato up` when everything answers: a table of addresses, and one line."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -13,12 +13,10 @@ from ostinato._core.runtime.database import Database
 from ostinato._faces.cli.frame.command import Cli
 from ostinato._faces.cli.frame.output import grid
 from ostinato._faces.cli.frame.words import counted
-from ostinato.lab.demo.data import DemoKey
+from ostinato._faces.cli.serve.lab import DemoKey, lab
 
-__all__ = ["TOUR", "Standing", "show"]
+__all__ = ["Standing", "show"]
 
-TOUR = "ostinato.lab.tour:app"
-TOUR_EXAMPLE = "tour.greet name=Ada"
 KINDS_SHOWN = 6
 
 
@@ -29,9 +27,9 @@ class Standing:
     database: Database
     apps: list[str]
     workers: list[dict[str, Any]]
-    """What they said of themselves."""
+    """What they reported when they were ready."""
     url: str | None = None
-    """Of the API."""
+    """The URL of the API."""
     sandbox: str | None = None
     key: DemoKey | None = None
 
@@ -43,13 +41,14 @@ class Standing:
     @property
     def example(self) -> str | None:
         """A job to try."""
-        if TOUR in self.apps:
-            return TOUR_EXAMPLE
+        toys = lab()
+        if toys is not None and toys.TOUR in self.apps:
+            return toys.EXAMPLE
         return next((worker["example"] for worker in self.workers), None)
 
 
 def show(cli: Cli, standing: Standing) -> None:
-    """Say that everything answers; the line `ready …` comes once, and last."""
+    """Report that everything answers; the line `ready …` comes once, and last."""
     if cli.out.json:
         cli.out.event(_document(cli, standing))
         return

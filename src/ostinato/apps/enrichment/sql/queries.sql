@@ -11,7 +11,7 @@ insert into enrichment.request (
 
 -- name: request_of_key
 -- The request that an interrupted call with this key has made.
-select r.id from enrichment.request r
+select r.id::text as id from enrichment.request r
 where r.idempotency_key = %(idempotency_key)s and r.created_at > ostinato.now() - interval '1 day'
 order by r.created_at desc limit 1;
 
@@ -56,25 +56,26 @@ where s.company_siren = %(siren)s order by s.source_api;
 
 -- name: newest_payloads
 -- The newest answer of each source, for the directors that it names.
-select distinct on (d.source_api) d.source_api, d.payload_json from enrichment.company_document d
+select distinct on (d.source_api) d.source_api, d.payload_json as payload from enrichment.company_document d
 where d.company_siren = %(siren)s and d.payload_json is not null order by d.source_api, d.retrieved_at desc;
 
 -- name: ended
 -- Which of some requests have left PENDING and RUNNING.
-select r.tenant_id, r.id::text from enrichment.request r
+select r.tenant_id, r.id::text as id from enrichment.request r
 join unnest(%(tenants)s::text[], %(ids)s::uuid[]) w (tenant_id, id) on (w.tenant_id, w.id) = (r.tenant_id, r.id)
 join enrichment.company c on c.siren = r.company_siren
 where r.enrichment_status not in ('PENDING', 'RUNNING') and c.job_id is null;
 
 -- name: company_for_run
 -- A company, locked for the transaction.
-select c.enrichment_status, c.job_id, c.attempt, c.lock_token, c.updated_at > ostinato.now() - make_interval(days => %(days)s)
+select c.enrichment_status as status, c.job_id, c.attempt, c.updated_at > ostinato.now() - make_interval(days => %(days)s) as fresh
 from enrichment.company c where c.siren = %(siren)s for no key update;
 
 -- name: company_fields
 -- A company's fields and who said so.
-select to_jsonb(c), coalesce((select jsonb_object_agg(p.field, p.source_api) from enrichment.company_field_provenance p
-                              where p.company_siren = c.siren), '{}')
+select to_jsonb(c) as fields,
+       coalesce((select jsonb_object_agg(p.field, p.source_api) from enrichment.company_field_provenance p
+                 where p.company_siren = c.siren), '{}') as sources
 from enrichment.company c where c.siren = %(siren)s for no key update;
 
 -- name: stash_fetched
@@ -83,9 +84,9 @@ insert into enrichment.fetched as f (job_id, source_api, found, masked, payload)
 values (%(job_id)s, %(source_api)s, %(found)s, %(masked)s, %(payload)s)
 on conflict (job_id, source_api) do update set found = excluded.found, masked = excluded.masked, payload = excluded.payload;
 
--- name: stash_directors
--- Adds the directors that the search told to its answer.
-update enrichment.fetched f set payload = jsonb_set(f.payload, '{results,0,dirigeants}', %(directors)s)
+-- name: stash_more
+-- Adds what a second call to a source said to its answer.
+update enrichment.fetched f set payload = jsonb_set(f.payload, %(path)s::text[], %(more)s)
 where f.job_id = %(job_id)s and f.source_api = %(source_api)s returning f.payload;
 
 -- name: take_fetched
@@ -119,7 +120,7 @@ on conflict (company_siren, field) do update set source_api = excluded.source_ap
 
 -- name: attached_tenants
 -- The tenants that wait for a job, each with the correlation id of its newest request and the number by which it knows the run.
-select distinct on (r.tenant_id) r.tenant_id, r.correlation_id, coalesce(a.ticket, ostinato.new_id())
+select distinct on (r.tenant_id) r.tenant_id, r.correlation_id, coalesce(a.ticket, ostinato.new_id()) as ticket
 from enrichment.request r left join enrichment.attachment a on (a.job_id, a.tenant_id) = (r.job_id, r.tenant_id)
 where r.company_siren = %(siren)s and r.job_id = %(job_id)s order by r.tenant_id, r.created_at desc;
 
@@ -161,7 +162,7 @@ select enrichment.keep_token(%(token)s, %(seconds)s);
 
 -- name: stale_companies
 -- Companies that are past their time and that nobody is at, each with its newest request.
-select c.siren, r.tenant_id, r.id::text, r.correlation_id
+select c.siren, r.tenant_id, r.id::text as request_id, r.correlation_id
 from enrichment.company c
 join lateral (
     select q.tenant_id, q.id, q.correlation_id from enrichment.request q where q.company_siren = c.siren order by q.created_at desc limit 1
@@ -172,7 +173,7 @@ order by c.updated_at limit %(most)s;
 
 -- name: abandoned_companies
 -- Companies whose job is over without having ended their run.
-select c.siren, c.job_id, c.enrichment_status from enrichment.company c where c.job_id is not null and not enrichment.is_live(c.job_id)
+select c.siren, c.job_id, c.enrichment_status as status from enrichment.company c where c.job_id is not null and not enrichment.is_live(c.job_id)
 order by c.siren limit 500 for no key update skip locked;
 
 -- name: forget_ended
@@ -197,7 +198,7 @@ update enrichment.company_document d set payload_json = null from old where d.id
 
 -- name: count_by_status
 -- Requests by state, as the reader may see them.
-select r.enrichment_status, count(*) from enrichment.request r group by 1;
+select r.enrichment_status as status, count(*) as requests from enrichment.request r group by 1;
 
 -- name: source_health
 -- How the sources are.

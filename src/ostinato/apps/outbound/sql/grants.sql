@@ -1,20 +1,23 @@
--- Who may do what. A tenant's session accepts messages, keeps consents, templates and the data of Coop Habitat, and reads its own; what
--- providers told, and sending itself, is for workers. Nobody changes or deletes proofs, audit and timeline.
+-- Who may do what. A tenant's session accepts messages, keeps consents, templates and the data of Coop Habitat, and
+-- reads its own; what providers told, and sending itself, is for workers. Nobody changes or deletes proofs, audit and
+-- timeline.
 grant usage on schema outbound to ostinato_worker, ostinato_tenant;
 revoke all on all tables in schema outbound from ostinato_worker, ostinato_tenant;
 revoke execute on all functions in schema outbound from public, ostinato_worker, ostinato_tenant;
 
 grant select on
-    outbound.organisation, outbound.sender, outbound.consent, outbound.consent_event, outbound.template, outbound.message, outbound.attempt,
-    outbound.inbound, outbound.audit_event, outbound.activity, outbound.coop_member, outbound.coop_contribution, outbound.pair, outbound.suppression
+    outbound.organisation, outbound.sender, outbound.consent, outbound.consent_event, outbound.template,
+    outbound.message, outbound.attempt, outbound.inbound, outbound.audit_event, outbound.activity, outbound.coop_member,
+    outbound.coop_contribution, outbound.pair, outbound.suppression
 to ostinato_worker, ostinato_tenant;
 grant insert on
-    outbound.organisation, outbound.sender, outbound.consent, outbound.consent_event, outbound.template, outbound.message, outbound.audit_event,
-    outbound.activity, outbound.coop_member, outbound.coop_contribution, outbound.suppression
+    outbound.organisation, outbound.sender, outbound.consent, outbound.consent_event, outbound.template,
+    outbound.message, outbound.audit_event, outbound.activity, outbound.coop_member, outbound.coop_contribution,
+    outbound.suppression
 to ostinato_worker, ostinato_tenant;
 grant update on
-    outbound.organisation, outbound.sender, outbound.consent, outbound.template, outbound.message, outbound.coop_member, outbound.coop_contribution,
-    outbound.suppression
+    outbound.organisation, outbound.sender, outbound.consent, outbound.template, outbound.message, outbound.coop_member,
+    outbound.coop_contribution, outbound.suppression
 to ostinato_worker, ostinato_tenant;
 grant delete on outbound.suppression to ostinato_worker, ostinato_tenant;
 

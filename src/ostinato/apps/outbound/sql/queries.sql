@@ -2,18 +2,21 @@
 
 -- name: organisation
 -- What a tenant has chosen.
-select zone, region, language, notice_time, holidays, stop_covers_all, stop_reply, help_reply, start_reply from outbound.organisation
+select zone, region, language, notice_time, holidays, stop_covers_all, stop_reply, help_reply, start_reply
+    from outbound.organisation
 where tenant_id = %(tenant_id)s;
 
 -- name: put_organisation
 -- Writes what a tenant has chosen.
 insert into outbound.organisation
-    (tenant_id, zone, region, language, notice_time, holidays, stop_covers_all, stop_reply, help_reply, start_reply, updated_at)
-values (%(tenant_id)s, %(zone)s, %(region)s, %(language)s, %(notice_time)s, %(holidays)s, %(stop_covers_all)s, %(stop_reply)s, %(help_reply)s,
-    %(start_reply)s, ostinato.now())
-on conflict (tenant_id) do update set zone = excluded.zone, region = excluded.region, language = excluded.language, notice_time = excluded.notice_time,
-    holidays = excluded.holidays, stop_covers_all = excluded.stop_covers_all, stop_reply = excluded.stop_reply, help_reply = excluded.help_reply,
-    start_reply = excluded.start_reply, updated_at = excluded.updated_at;
+    (tenant_id, zone, region, language, notice_time, holidays, stop_covers_all, stop_reply, help_reply, start_reply,
+    updated_at)
+values (%(tenant_id)s, %(zone)s, %(region)s, %(language)s, %(notice_time)s, %(holidays)s, %(stop_covers_all)s,
+    %(stop_reply)s, %(help_reply)s, %(start_reply)s, ostinato.now())
+on conflict (tenant_id) do update set zone = excluded.zone, region = excluded.region, language = excluded.language,
+    notice_time = excluded.notice_time, holidays = excluded.holidays, stop_covers_all = excluded.stop_covers_all,
+    stop_reply = excluded.stop_reply, help_reply = excluded.help_reply, start_reply = excluded.start_reply,
+    updated_at = excluded.updated_at;
 
 -- name: put_sender
 -- Adds a sender, or changes how it is shown.
@@ -31,7 +34,8 @@ where tenant_id = %(tenant_id)s order by id;
 -- name: sender_for
 -- The sender of a channel: the one named, or the first.
 select id, channel, provider, provider_key, display, held_until, hold_reason from outbound.sender
-where tenant_id = %(tenant_id)s and channel = %(channel)s and (%(id)s::bigint is null or id = %(id)s) order by id limit 1;
+where tenant_id = %(tenant_id)s and channel = %(channel)s and (%(id)s::bigint is null or id = %(id)s)
+    order by id limit 1;
 
 -- name: sender_of_provider
 -- Whose sender a provider speaks of.
@@ -50,63 +54,78 @@ where tenant_id = %(tenant_id)s and id = %(id)s;
 
 -- name: release_sender
 -- Ends the hold of a sender, and says whether there was one to end.
-update outbound.sender set held_until = null, hold_reason = null, hold_code = null where tenant_id = %(tenant_id)s and id = %(id)s returning id;
+update outbound.sender set held_until = null, hold_reason = null, hold_code = null
+    where tenant_id = %(tenant_id)s and id = %(id)s returning id;
 
 -- name: put_template
 -- Writes a template.
-insert into outbound.template (tenant_id, template_code, language, category, provider_name, body, subject, variables_schema, components, parameter_format,
-    is_active, held_until, updated_at)
-values (%(tenant_id)s, %(template_code)s, %(language)s, %(category)s, %(provider_name)s, %(body)s, %(subject)s, %(variables)s, %(components)s,
-    %(parameter_format)s, %(is_active)s, null, ostinato.now())
-on conflict (tenant_id, template_code, language) do update set category = excluded.category, provider_name = excluded.provider_name, body = excluded.body,
-    subject = excluded.subject, variables_schema = excluded.variables_schema, components = excluded.components,
-    parameter_format = excluded.parameter_format, is_active = excluded.is_active, held_until = null, provider_status = null, provider_status_at = null,
-    updated_at = excluded.updated_at;
+insert into outbound.template (tenant_id, template_code, language, category, provider_name, body, subject,
+    variables_schema, components, parameter_format, is_active, held_until, updated_at)
+values (%(tenant_id)s, %(template_code)s, %(language)s, %(category)s, %(provider_name)s, %(body)s, %(subject)s,
+    %(variables)s, %(components)s, %(parameter_format)s, %(is_active)s, null, ostinato.now())
+on conflict (tenant_id, template_code, language) do update set category = excluded.category,
+    provider_name = excluded.provider_name, body = excluded.body, subject = excluded.subject,
+    variables_schema = excluded.variables_schema, components = excluded.components,
+    parameter_format = excluded.parameter_format, is_active = excluded.is_active, held_until = null,
+    provider_status = null, provider_status_at = null, updated_at = excluded.updated_at;
 
 -- name: templates
 -- The templates of a tenant.
-select template_code, language, category, provider_name, body, subject, variables_schema, components, parameter_format, provider_status, is_active, held_until
+select template_code, language, category, provider_name, body, subject, variables_schema, components, parameter_format,
+    provider_status, is_active, held_until
 from outbound.template where tenant_id = %(tenant_id)s order by template_code, language;
 
 -- name: template
 -- One template.
-select template_code, language, category, provider_name, body, subject, variables_schema, components, parameter_format, provider_status, is_active, held_until
-from outbound.template where tenant_id = %(tenant_id)s and template_code = %(template_code)s and language = %(language)s;
+select template_code, language, category, provider_name, body, subject, variables_schema, components, parameter_format,
+    provider_status, is_active, held_until
+from outbound.template where tenant_id = %(tenant_id)s and template_code = %(template_code)s
+    and language = %(language)s;
 
 -- name: hold_template
 -- Lets nothing more go out with a template for a while.
-update outbound.template set held_until = %(until)s where tenant_id = %(tenant_id)s and template_code = %(template_code)s and language = %(language)s;
+update outbound.template set held_until = %(until)s where tenant_id = %(tenant_id)s
+    and template_code = %(template_code)s and language = %(language)s;
 
 -- name: tell_template
 -- What a provider says about a template, unless it has said something newer: whose template it is.
-update outbound.template t set provider_status = %(status)s, provider_status_at = %(at)s, held_until = %(held_until)s, updated_at = ostinato.now()
-where t.provider_name = %(name)s and t.language = %(language)s and (t.provider_status_at is null or t.provider_status_at <= %(at)s)
-  and exists (select from outbound.sender s where s.tenant_id = t.tenant_id and s.provider = %(provider)s and s.account_key = %(account_key)s)
+update outbound.template t set provider_status = %(status)s, provider_status_at = %(at)s, held_until = %(held_until)s,
+    updated_at = ostinato.now()
+where t.provider_name = %(name)s and t.language = %(language)s
+    and (t.provider_status_at is null or t.provider_status_at <= %(at)s)
+  and exists (select from outbound.sender s where s.tenant_id = t.tenant_id and s.provider = %(provider)s
+  and s.account_key = %(account_key)s)
 returning t.tenant_id, t.template_code, t.language;
 
 -- name: deactivate_template
 -- Takes a template out of use that its provider has disabled.
-update outbound.template set provider_status = 'DISABLED', provider_status_at = ostinato.now(), updated_at = ostinato.now()
+update outbound.template set provider_status = 'DISABLED', provider_status_at = ostinato.now(),
+    updated_at = ostinato.now()
 where tenant_id = %(tenant_id)s and template_code = %(template_code)s and language = %(language)s;
 
 -- name: consent
 -- The consent of a subject for a channel and purpose, and whether nothing more is wanted at the address.
-select c.*, exists (select from outbound.suppression x where x.tenant_id = c.tenant_id and x.channel = c.channel and x.purpose = c.purpose
+select c.*, exists (select from outbound.suppression x where x.tenant_id = c.tenant_id and x.channel = c.channel
+    and x.purpose = c.purpose
     and x.address_mac = %(address_mac)s) as suppressed
-from outbound.consent c where c.tenant_id = %(tenant_id)s and c.subject_id = %(subject_id)s and c.channel = %(channel)s and c.purpose = %(purpose)s;
+from outbound.consent c where c.tenant_id = %(tenant_id)s and c.subject_id = %(subject_id)s and c.channel = %(channel)s
+    and c.purpose = %(purpose)s;
 
 -- name: lock_consent
 -- The same, held until the end of the transaction, so that nobody ends it meanwhile.
-select * from outbound.consent where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s and channel = %(channel)s and purpose = %(purpose)s for update;
+select * from outbound.consent where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s and channel = %(channel)s
+    and purpose = %(purpose)s for update;
 
 -- name: lock_consents_of_address
 -- The consents that were given for an address, held until the end of the transaction.
 select * from outbound.consent
-where tenant_id = %(tenant_id)s and channel = %(channel)s and address = %(address)s and purpose = any (%(purposes)s) order by id for update;
+where tenant_id = %(tenant_id)s and channel = %(channel)s and address = %(address)s and purpose = any (%(purposes)s)
+    order by id for update;
 
 -- name: subject_of_address
 -- Whose an address is, as far as consents tell.
-select subject_id from outbound.consent where tenant_id = %(tenant_id)s and channel = %(channel)s and address = %(address)s
+select subject_id from outbound.consent where tenant_id = %(tenant_id)s and channel = %(channel)s
+    and address = %(address)s
 order by updated_at desc limit 1;
 
 -- name: consent_of_id
@@ -115,7 +134,8 @@ select * from outbound.consent where id = %(id)s;
 
 -- name: consents
 -- The consents of a subject.
-select * from outbound.consent where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s order by channel, purpose;
+select * from outbound.consent where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s
+    order by channel, purpose;
 
 -- name: add_consent
 -- A consent nobody has given yet.
@@ -124,14 +144,16 @@ values (%(tenant_id)s, %(id)s, %(subject_id)s, %(channel)s, %(purpose)s, %(addre
 
 -- name: renew_consent
 -- What else a consent says: its address, its basis, until when.
-update outbound.consent set address = %(address)s, legal_basis = %(legal_basis)s, expires_at = %(expires_at)s, granted_at = %(granted_at)s,
-    version = version + 1, updated_at = ostinato.now()
+update outbound.consent set address = %(address)s, legal_basis = %(legal_basis)s, expires_at = %(expires_at)s,
+    granted_at = %(granted_at)s, version = version + 1, updated_at = ostinato.now()
 where tenant_id = %(tenant_id)s and id = %(id)s;
 
 -- name: add_consent_event
 -- Appends to the proof of a consent.
-insert into outbound.consent_event (tenant_id, consent_id, event_type, old_status, new_status, occurred_at, source, actor, proof)
-values (%(tenant_id)s, %(consent_id)s, %(event_type)s, %(old_status)s, %(new_status)s, %(occurred_at)s, %(source)s, %(actor)s, %(proof)s);
+insert into outbound.consent_event (tenant_id, consent_id, event_type, old_status, new_status, occurred_at, source,
+    actor, proof)
+values (%(tenant_id)s, %(consent_id)s, %(event_type)s, %(old_status)s, %(new_status)s, %(occurred_at)s, %(source)s,
+    %(actor)s, %(proof)s);
 
 -- name: consent_events
 -- The whole proof of a consent, oldest first.
@@ -147,29 +169,37 @@ select * from outbound.consent where tenant_id = %(tenant_id)s and subject_id = 
 with blanked as (
     update outbound.consent set address = '', version = version + 1, updated_at = ostinato.now()
     where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s and address <> '' returning id, status)
-insert into outbound.consent_event (tenant_id, consent_id, event_type, old_status, new_status, occurred_at, source, actor, proof)
-select %(tenant_id)s, b.id, 'ERASED', b.status, b.status, ostinato.now(), 'OPERATOR', %(actor)s, %(proof)s from blanked b;
+insert into outbound.consent_event (tenant_id, consent_id, event_type, old_status, new_status, occurred_at, source,
+    actor, proof)
+select %(tenant_id)s, b.id, 'ERASED', b.status, b.status, ostinato.now(), 'OPERATOR', %(actor)s, %(proof)s
+    from blanked b;
 
 -- name: erase_messages
--- Blanks the recipient and the text of a subject's messages that wait for nothing more; held in the order of their ids, as callbacks hold them.
+-- Blanks the recipient and the text of a subject's messages that wait for nothing more; held in the order of their ids,
+-- as callbacks hold them.
 with ended as (
     select id from outbound.message
-    where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s and status not in ('QUEUED', 'SENDING') and to_address <> '' order by id for update)
-update outbound.message m set to_address = '', payload = '{}', subject = null, error_message = null, updated_at = ostinato.now()
+    where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s and status not in ('QUEUED', 'SENDING')
+    and to_address <> '' order by id for update)
+update outbound.message m set to_address = '', payload = '{}', subject = null, error_message = null,
+    updated_at = ostinato.now()
 from ended e where m.tenant_id = %(tenant_id)s and m.id = e.id returning m.id;
 
 -- name: erase_inbound
 -- Forgets what was written from some addresses, and how fast they may be written to.
-with a as (update outbound.inbound set body = null, from_address = '' where tenant_id = %(tenant_id)s and from_address = any (%(addresses)s) returning 1)
+with a as (update outbound.inbound set body = null, from_address = ''
+    where tenant_id = %(tenant_id)s and from_address = any (%(addresses)s) returning 1)
 delete from outbound.pair where tenant_id = %(tenant_id)s and address = any (%(addresses)s);
 
 -- name: was_granted
 -- Whether a consent was granted at some time.
-select exists (select from outbound.consent_event where tenant_id = %(tenant_id)s and consent_id = %(consent_id)s and new_status = 'GRANTED') as granted;
+select exists (select from outbound.consent_event where tenant_id = %(tenant_id)s and consent_id = %(consent_id)s
+    and new_status = 'GRANTED') as granted;
 
 -- name: expired_consents
 -- Consents whose time is over.
-select tenant_id, id from outbound.consent where status = 'GRANTED' and expires_at <= ostinato.now() order by id limit 500 for update skip locked;
+select tenant_id, id from outbound.consent where status = 'GRANTED' and expires_at <= ostinato.now()
+    order by id limit 500 for update skip locked;
 
 -- name: message_by_key
 -- The message of a key.
@@ -177,11 +207,13 @@ select * from outbound.message where tenant_id = %(tenant_id)s and idempotency_k
 
 -- name: add_message
 -- A message, unless its key is taken.
-insert into outbound.message (tenant_id, id, dossier_id, subject_id, channel, purpose, to_address, template_code, language, subject, payload, fingerprint,
-    urgent, sender_id, idempotency_key, entity_type, entity_id, logical_event_id, recipient_ref, fallback_of, inbound_id, not_after, correlation_id)
-values (%(tenant_id)s, %(id)s, %(dossier_id)s, %(subject_id)s, %(channel)s, %(purpose)s, %(to_address)s, %(template_code)s, %(language)s, %(subject)s,
-    %(payload)s, %(fingerprint)s, %(urgent)s, %(sender_id)s, %(idempotency_key)s, %(entity_type)s, %(entity_id)s, %(logical_event_id)s, %(recipient_ref)s,
-    %(fallback_of)s, %(inbound_id)s, %(not_after)s, %(correlation_id)s)
+insert into outbound.message (tenant_id, id, dossier_id, subject_id, channel, purpose, to_address, template_code,
+    language, subject, payload, fingerprint, urgent, sender_id, idempotency_key, entity_type, entity_id,
+    logical_event_id, recipient_ref, fallback_of, inbound_id, not_after, correlation_id)
+values (%(tenant_id)s, %(id)s, %(dossier_id)s, %(subject_id)s, %(channel)s, %(purpose)s, %(to_address)s,
+    %(template_code)s, %(language)s, %(subject)s, %(payload)s, %(fingerprint)s, %(urgent)s, %(sender_id)s,
+    %(idempotency_key)s, %(entity_type)s, %(entity_id)s, %(logical_event_id)s, %(recipient_ref)s, %(fallback_of)s,
+    %(inbound_id)s, %(not_after)s, %(correlation_id)s)
 on conflict (tenant_id, idempotency_key) do nothing returning *;
 
 -- name: set_job
@@ -198,7 +230,8 @@ select * from outbound.message where tenant_id = %(tenant_id)s and id = %(id)s f
 
 -- name: message_of_provider
 -- The message that a provider speaks of, held until the end of the transaction.
-select * from outbound.message where tenant_id = %(tenant_id)s and provider_message_id = %(provider_message_id)s for update;
+select * from outbound.message where tenant_id = %(tenant_id)s and provider_message_id = %(provider_message_id)s
+    for update;
 
 -- name: tenant_of_message
 -- Whose a message is.
@@ -207,108 +240,137 @@ select tenant_id from outbound.message where id = %(id)s;
 -- name: messages
 -- A page of messages, newest first.
 select * from outbound.message
-where tenant_id = %(tenant_id)s and (%(dossier_id)s::text is null or dossier_id = %(dossier_id)s) and (%(status)s::text is null or status = %(status)s)
-  and (not %(dead)s or dead_lettered_at is not null) and (%(before_at)s::timestamptz is null or (created_at, id) < (%(before_at)s, %(before_id)s::uuid))
+where tenant_id = %(tenant_id)s and (%(dossier_id)s::text is null or dossier_id = %(dossier_id)s)
+    and (%(status)s::text is null or status = %(status)s)
+  and (not %(dead)s or dead_lettered_at is not null)
+  and (%(before_at)s::timestamptz is null or (created_at, id) < (%(before_at)s, %(before_id)s::uuid))
 order by created_at desc, id desc limit %(most)s;
 
 -- name: attempts
 -- The attempts of a message.
-select id, attempt_no, status, mode, counted, unknown_since, error_code, error_class, error_message, provider_response, next_retry_at, created_at, ended_at
+select id, attempt_no, status, mode, counted, unknown_since, error_code, error_class, error_message, provider_response,
+    next_retry_at, created_at, ended_at
 from outbound.attempt where tenant_id = %(tenant_id)s and message_id = %(message_id)s order by attempt_no;
 
 -- name: waiting_messages
 -- Messages that have not been sent, to a subject on a channel.
 select id from outbound.message
-where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s and channel = %(channel)s and purpose = %(purpose)s and status = 'QUEUED'
+where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s and channel = %(channel)s and purpose = %(purpose)s
+    and status = 'QUEUED'
   and inbound_id is null order by id for update;
 
 -- name: waiting_of_entity
 -- Messages about an entity that have not been sent.
 select id from outbound.message
-where tenant_id = %(tenant_id)s and entity_type = %(entity_type)s and entity_id = %(entity_id)s and status = 'QUEUED' order by id for update;
+where tenant_id = %(tenant_id)s and entity_type = %(entity_type)s and entity_id = %(entity_id)s and status = 'QUEUED'
+    order by id for update;
 
 -- name: for_sending
 -- Everything that decides whether a message may go now; the message is held until the end of the transaction.
-select m.*, to_jsonb(s) as sender, to_jsonb(t) as template, to_jsonb(f) as other_template, to_jsonb(o) as organisation, to_jsonb(p) as pair,
-       to_jsonb(a) as last_attempt, i.received_at as last_inbound, i.provider_message_id as last_inbound_id,
-       to_jsonb(k) as contribution, to_jsonb(b) as member, to_jsonb(r) as asked, ostinato.now() as now,
-       exists (select from outbound.suppression x where x.tenant_id = m.tenant_id and x.channel = m.channel and x.purpose = m.purpose
+select m.*, to_jsonb(s) as sender, to_jsonb(t) as template, to_jsonb(f) as other_template, to_jsonb(o) as organisation,
+    to_jsonb(p) as pair, to_jsonb(a) as last_attempt, i.received_at as last_inbound,
+    i.provider_message_id as last_inbound_id, to_jsonb(k) as contribution, to_jsonb(b) as member, to_jsonb(r) as asked,
+    ostinato.now() as now, exists (select from outbound.suppression x
+    where x.tenant_id = m.tenant_id and x.channel = m.channel and x.purpose = m.purpose
                and x.address_mac = %(address_mac)s) as suppressed
 from outbound.message m
 join outbound.sender s on s.tenant_id = m.tenant_id and s.id = m.sender_id
-left join outbound.template t on t.tenant_id = m.tenant_id and t.template_code = m.template_code and t.language = m.language
-left join outbound.template f on f.tenant_id = m.tenant_id and f.template_code = m.payload #>> '{fallback_template,code}' and f.language = m.language
+left join outbound.template t on t.tenant_id = m.tenant_id and t.template_code = m.template_code
+    and t.language = m.language
+left join outbound.template f on f.tenant_id = m.tenant_id
+    and f.template_code = m.payload #>> '{fallback_template,code}' and f.language = m.language
 left join outbound.organisation o on o.tenant_id = m.tenant_id
 left join outbound.pair p on p.tenant_id = m.tenant_id and p.sender_id = m.sender_id and p.address = m.to_address
 left join lateral (
-    select x.attempt_no, x.status, x.unknown_since, x.created_at from outbound.attempt x where x.tenant_id = m.tenant_id and x.message_id = m.id
+    select x.attempt_no, x.status, x.unknown_since, x.created_at from outbound.attempt x
+    where x.tenant_id = m.tenant_id and x.message_id = m.id
     order by x.attempt_no desc limit 1) a on true
 left join lateral (
     select x.received_at, x.provider_message_id from outbound.inbound x
-    where x.tenant_id = m.tenant_id and x.sender_id = m.sender_id and x.from_address = m.to_address and m.template_code is null
+    where x.tenant_id = m.tenant_id and x.sender_id = m.sender_id and x.from_address = m.to_address
+    and m.template_code is null
     order by x.received_at desc limit 1) i on true
 left join outbound.inbound r on r.tenant_id = m.tenant_id and r.id = m.inbound_id
-left join outbound.coop_contribution k on m.entity_type = 'COOP_CONTRIBUTION' and k.tenant_id = m.tenant_id and k.id = m.entity_id
-left join outbound.coop_member b on m.entity_type like 'COOP\_%%' and b.tenant_id = m.tenant_id and b.id = m.recipient_ref
+left join outbound.coop_contribution k on m.entity_type = 'COOP_CONTRIBUTION' and k.tenant_id = m.tenant_id
+    and k.id = m.entity_id
+left join outbound.coop_member b on m.entity_type like 'COOP\_%%' and b.tenant_id = m.tenant_id
+    and b.id = m.recipient_ref
 where m.tenant_id = %(tenant_id)s and m.id = %(id)s for update of m;
 
 -- name: consent_for_sending
--- The consent that a message needs, held against its end until the attempt is noted. Before the message: that is the order of locks.
+-- The consent that a message needs, held against its end until the attempt is noted. Before the message: that is the
+-- order of locks.
 select c.* from outbound.message m
-join outbound.consent c on c.tenant_id = m.tenant_id and c.subject_id = m.subject_id and c.channel = m.channel and c.purpose = m.purpose
+join outbound.consent c on c.tenant_id = m.tenant_id and c.subject_id = m.subject_id and c.channel = m.channel
+    and c.purpose = m.purpose
 where m.tenant_id = %(tenant_id)s and m.id = %(id)s for share of c;
 
 -- name: wait
 -- Notes until when a message waits, and for what.
-update outbound.message set next_retry_at = %(until)s, waits_for = %(waits_for)s, updated_at = ostinato.now() where tenant_id = %(tenant_id)s and id = %(id)s;
+update outbound.message set next_retry_at = %(until)s, waits_for = %(waits_for)s, updated_at = ostinato.now()
+    where tenant_id = %(tenant_id)s and id = %(id)s;
 
 -- name: take_token
--- Takes a token of a pair of sender and recipient, if there is one: 45 at most, and one more every six seconds. One statement, so that of
--- two messages that want the last one only one gets it.
+-- Takes a token of a pair of sender and recipient, if there is one: 45 at most, and one more every six seconds. One
+-- statement, so that of two messages that want the last one only one gets it.
 insert into outbound.pair as p (tenant_id, sender_id, address, tokens, counted_at)
 values (%(tenant_id)s, %(sender_id)s, %(address)s, %(burst)s - 1, ostinato.now())
 on conflict (tenant_id, sender_id, address) do update set counted_at = excluded.counted_at,
-    tokens = least(%(burst)s, p.tokens + greatest(0, extract(epoch from excluded.counted_at - p.counted_at)) / %(seconds)s) - 1
-where least(%(burst)s, p.tokens + greatest(0, extract(epoch from excluded.counted_at - p.counted_at)) / %(seconds)s) >= 1
+    tokens = least(%(burst)s, p.tokens + greatest(0,
+    extract(epoch from excluded.counted_at - p.counted_at)) / %(seconds)s) - 1
+where least(%(burst)s, p.tokens + greatest(0, extract(epoch
+    from excluded.counted_at - p.counted_at)) / %(seconds)s) >= 1
 returning tokens;
 
 -- name: tokens_left
 -- What a pair of sender and recipient has left.
-select least(%(burst)s, tokens + greatest(0, extract(epoch from ostinato.now() - counted_at)) / %(seconds)s) as tokens from outbound.pair
+select least(%(burst)s, tokens + greatest(0, extract(epoch from ostinato.now() - counted_at)) / %(seconds)s) as tokens
+    from outbound.pair
 where tenant_id = %(tenant_id)s and sender_id = %(sender_id)s and address = %(address)s;
 
 -- name: note_wa_id
 -- By which other number WhatsApp knows a recipient.
-insert into outbound.pair (tenant_id, sender_id, address, wa_id) values (%(tenant_id)s, %(sender_id)s, %(address)s, %(wa_id)s)
-on conflict (tenant_id, sender_id, address) do update set wa_id = excluded.wa_id where outbound.pair.wa_id is distinct from excluded.wa_id;
+insert into outbound.pair (tenant_id, sender_id, address, wa_id)
+    values (%(tenant_id)s, %(sender_id)s, %(address)s, %(wa_id)s)
+on conflict (tenant_id, sender_id, address) do update set wa_id = excluded.wa_id where outbound.pair.wa_id is distinct
+    from excluded.wa_id;
 
 -- name: address_of_wa_id
 -- Which recipient WhatsApp knows by a number.
-select address from outbound.pair where tenant_id = %(tenant_id)s and sender_id = %(sender_id)s and wa_id = %(wa_id)s order by counted_at desc limit 1;
+select address from outbound.pair where tenant_id = %(tenant_id)s and sender_id = %(sender_id)s and wa_id = %(wa_id)s
+    order by counted_at desc limit 1;
 
 -- name: pause_pair
 -- Lets nothing more go to a recipient for a while.
-insert into outbound.pair (tenant_id, sender_id, address, paused_until) values (%(tenant_id)s, %(sender_id)s, %(address)s, %(until)s)
-on conflict (tenant_id, sender_id, address) do update set paused_until = greatest(outbound.pair.paused_until, excluded.paused_until);
+insert into outbound.pair (tenant_id, sender_id, address, paused_until)
+    values (%(tenant_id)s, %(sender_id)s, %(address)s, %(until)s)
+on conflict (tenant_id, sender_id, address) do update
+    set paused_until = greatest(outbound.pair.paused_until, excluded.paused_until);
 
 -- name: add_attempt
 -- An attempt, before the provider is called.
-insert into outbound.attempt (tenant_id, message_id, attempt_no, mode, job_id) values (%(tenant_id)s, %(message_id)s, %(attempt_no)s, %(mode)s, %(job_id)s);
+insert into outbound.attempt (tenant_id, message_id, attempt_no, mode, job_id)
+    values (%(tenant_id)s, %(message_id)s, %(attempt_no)s, %(mode)s, %(job_id)s);
 
 -- name: end_attempt
--- How an attempt ended. One that was taken may fail later, and one whose outcome was unknown may turn out to be taken; else its end stays.
-update outbound.attempt set status = %(status)s, error_code = %(error_code)s, error_class = %(error_class)s, error_message = %(error_message)s,
-    provider_response = %(provider_response)s, next_retry_at = %(next_retry_at)s, counted = %(counted)s, ended_at = ostinato.now()
+-- How an attempt ended. One that was taken may fail later, and one whose outcome was unknown may turn out to be taken;
+-- else its end stays.
+update outbound.attempt set status = %(status)s, error_code = %(error_code)s, error_class = %(error_class)s,
+    error_message = %(error_message)s, provider_response = %(provider_response)s, next_retry_at = %(next_retry_at)s,
+    counted = %(counted)s, ended_at = ostinato.now()
 where tenant_id = %(tenant_id)s and message_id = %(message_id)s and attempt_no = %(attempt_no)s
-  and (status = 'TRYING' or (status = 'SUCCESS' and %(status)s = 'FAILED') or (error_code = 'UNKNOWN_OUTCOME' and %(status)s = 'SUCCESS'));
+  and (status = 'TRYING' or (status = 'SUCCESS' and %(status)s = 'FAILED')
+  or (error_code = 'UNKNOWN_OUTCOME' and %(status)s = 'SUCCESS'));
 
 -- name: attempt_told
 -- The attempt that a callback speaks of, the last if it names none; and whether another one goes on or was taken.
 select a.attempt_no, a.status, a.error_code, not exists (
-    select from outbound.attempt b where b.tenant_id = a.tenant_id and b.message_id = a.message_id and b.attempt_no <> a.attempt_no
+    select from outbound.attempt b where b.tenant_id = a.tenant_id and b.message_id = a.message_id
+    and b.attempt_no <> a.attempt_no
     and b.status in ('TRYING', 'SUCCESS')) as alone
 from outbound.attempt a
-where a.tenant_id = %(tenant_id)s and a.message_id = %(message_id)s and (%(attempt_no)s::integer is null or a.attempt_no = %(attempt_no)s)
+where a.tenant_id = %(tenant_id)s and a.message_id = %(message_id)s
+    and (%(attempt_no)s::integer is null or a.attempt_no = %(attempt_no)s)
 order by a.attempt_no desc limit 1;
 
 -- name: open_attempt
@@ -323,7 +385,8 @@ where tenant_id = %(tenant_id)s and message_id = %(message_id)s and attempt_no =
 
 -- name: doubt_message
 -- Until when a callback is waited for.
-update outbound.message set unknown_until = %(until)s, next_retry_at = %(until)s, waits_for = 'UNKNOWN_OUTCOME', updated_at = ostinato.now()
+update outbound.message set unknown_until = %(until)s, next_retry_at = %(until)s, waits_for = 'UNKNOWN_OUTCOME',
+    updated_at = ostinato.now()
 where tenant_id = %(tenant_id)s and id = %(id)s;
 
 -- name: note_provider_id
@@ -346,13 +409,15 @@ select outbound.note_message(%(tenant_id)s, %(message_id)s, %(action)s, %(actor)
 
 -- name: note_audit
 -- Audit of something else.
-select outbound.note_audit(%(tenant_id)s, %(action)s, %(actor)s, %(consent_id)s, %(dossier_id)s, %(subject_id)s, %(details)s, %(status)s, %(channel)s,
-    %(template_code)s, %(note)s);
+select outbound.note_audit(%(tenant_id)s, %(action)s, %(actor)s, %(consent_id)s, %(dossier_id)s, %(subject_id)s,
+    %(details)s, %(status)s, %(channel)s, %(template_code)s, %(note)s);
 
 -- name: audit
 -- A page of the audit, newest first.
-select id, at, action, actor, message_id, consent_id, dossier_id, subject_id, correlation_id, details from outbound.audit_event
-where tenant_id = %(tenant_id)s and (%(message_id)s::uuid is null or message_id = %(message_id)s) and (%(dossier_id)s::text is null or dossier_id = %(dossier_id)s)
+select id, at, action, actor, message_id, consent_id, dossier_id, subject_id, correlation_id, details
+    from outbound.audit_event
+where tenant_id = %(tenant_id)s and (%(message_id)s::uuid is null or message_id = %(message_id)s)
+    and (%(dossier_id)s::text is null or dossier_id = %(dossier_id)s)
   and (%(action)s::text is null or action = %(action)s) and (%(before)s::bigint is null or id < %(before)s)
 order by id desc limit %(most)s;
 
@@ -364,7 +429,8 @@ order by id desc limit %(most)s;
 
 -- name: add_callback
 -- The bytes of a callback.
-insert into outbound.callback (provider, url, content_type, body) values (%(provider)s, %(url)s, %(content_type)s, %(body)s) returning id;
+insert into outbound.callback (provider, url, content_type, body)
+    values (%(provider)s, %(url)s, %(content_type)s, %(body)s) returning id;
 
 -- name: callback
 -- A callback.
@@ -377,17 +443,21 @@ update outbound.callback set processed_at = ostinato.now(), lines = %(lines)s, i
 -- name: add_callback_line
 -- A line of a callback, unless it came before.
 insert into outbound.callback_line (tenant_id, provider, provider_message_id, status, at, error_code)
-values (%(tenant_id)s, %(provider)s, %(provider_message_id)s, %(status)s, %(at)s, %(error_code)s) on conflict do nothing returning status;
+values (%(tenant_id)s, %(provider)s, %(provider_message_id)s, %(status)s, %(at)s, %(error_code)s) on conflict do nothing
+    returning status;
 
 -- name: refuse_callback
 -- Counts a callback that was refused.
-insert into outbound.refused_callback (provider, reason, minute) values (%(provider)s, %(reason)s, date_trunc('minute', ostinato.now()))
+insert into outbound.refused_callback (provider, reason, minute)
+    values (%(provider)s, %(reason)s, date_trunc('minute', ostinato.now()))
 on conflict (provider, reason, minute) do update set times = outbound.refused_callback.times + 1;
 
 -- name: add_inbound
 -- An inbound message, unless it came before.
-insert into outbound.inbound (tenant_id, sender_id, provider, provider_message_id, from_address, kind, body, asked, received_at)
-values (%(tenant_id)s, %(sender_id)s, %(provider)s, %(provider_message_id)s, %(from_address)s, %(kind)s, %(body)s, %(asked)s, %(received_at)s)
+insert into outbound.inbound (tenant_id, sender_id, provider, provider_message_id, from_address, kind, body, asked,
+    received_at)
+values (%(tenant_id)s, %(sender_id)s, %(provider)s, %(provider_message_id)s, %(from_address)s, %(kind)s, %(body)s,
+    %(asked)s, %(received_at)s)
 on conflict (tenant_id, provider, provider_message_id) do nothing returning id;
 
 -- name: suppress
@@ -400,36 +470,45 @@ where outbound.suppression.since < excluded.since;
 -- name: lift_suppression
 -- Something is wanted again at an address, since a time.
 delete from outbound.suppression
-where tenant_id = %(tenant_id)s and channel = %(channel)s and purpose = any (%(purposes)s) and address_mac = %(address_mac)s and since < %(at)s
+where tenant_id = %(tenant_id)s and channel = %(channel)s and purpose = any (%(purposes)s)
+    and address_mac = %(address_mac)s and since < %(at)s
 returning purpose;
 
 -- name: suppressed_since
 -- Since when nothing more is wanted at an address, for one of some purposes.
 select max(since) as since from outbound.suppression
-where tenant_id = %(tenant_id)s and channel = %(channel)s and purpose = any (%(purposes)s) and address_mac = %(address_mac)s;
+where tenant_id = %(tenant_id)s and channel = %(channel)s and purpose = any (%(purposes)s)
+    and address_mac = %(address_mac)s;
 
 -- name: last_inbound
 -- When somebody last wrote to a sender.
-select max(received_at) as received_at from outbound.inbound where tenant_id = %(tenant_id)s and sender_id = %(sender_id)s and from_address = %(address)s;
+select max(received_at) as received_at from outbound.inbound
+    where tenant_id = %(tenant_id)s and sender_id = %(sender_id)s and from_address = %(address)s;
 
 -- name: prune
--- Forgets the bytes of callbacks and what guards against their repetition, when no provider repeats them any more; what people wrote; how fast
--- somebody may be written to. Suppressions last for years.
-with a as (delete from outbound.callback where processed_at < ostinato.now() - make_interval(days => %(days)s) returning 1),
-     u as (delete from outbound.callback where processed_at is null and received_at < ostinato.now() - make_interval(days => 3 * %(days)s) returning 1),
-     b as (delete from outbound.callback_line where recorded_at < ostinato.now() - make_interval(days => %(days)s) returning 1),
-     c as (delete from outbound.refused_callback where minute < ostinato.now() - make_interval(days => %(days)s) returning 1),
-     d as (delete from outbound.inbound where recorded_at < ostinato.now() - make_interval(days => %(days)s) returning 1),
-     e as (delete from outbound.pair where counted_at < ostinato.now() - make_interval(days => %(days)s) and wa_id is null
+-- Forgets the bytes of callbacks and what guards against their repetition, when no provider repeats them any more; what
+-- people wrote; how fast somebody may be written to. Suppressions last for years.
+with a as (delete from outbound.callback where processed_at < ostinato.now() - make_interval(days => %(days)s)
+    returning 1), u as (delete from outbound.callback where processed_at is null
+    and received_at < ostinato.now() - make_interval(days => 3 * %(days)s) returning 1),
+    b as (delete from outbound.callback_line where recorded_at < ostinato.now() - make_interval(days => %(days)s)
+    returning 1), c as (delete from outbound.refused_callback
+    where minute < ostinato.now() - make_interval(days => %(days)s) returning 1),
+    d as (delete from outbound.inbound where recorded_at < ostinato.now() - make_interval(days => %(days)s)
+    returning 1), e as (delete from outbound.pair where counted_at < ostinato.now() - make_interval(days => %(days)s)
+    and wa_id is null
            and (paused_until is null or paused_until < ostinato.now()) returning 1),
-     f as (delete from outbound.suppression where since < ostinato.now() - make_interval(years => %(suppression_years)s) returning 1)
-select (select count(*) from a) + (select count(*) from u) + (select count(*) from b) + (select count(*) from c) + (select count(*) from d)
+     f as (delete from outbound.suppression where since < ostinato.now() - make_interval(years => %(suppression_years)s)
+     returning 1)
+select (select count(*) from a) + (select count(*) from u) + (select count(*) from b) + (select count(*)
+    from c) + (select count(*) from d)
      + (select count(*) from e) + (select count(*) from f) as forgotten;
 
 -- name: lost_messages
--- Messages that should have gone by now and that no job sends any more: it was cancelled, or died of a fault of ours. Held until the end of the
--- transaction.
-select m.*, s.state as job_state from outbound.message m, lateral (select coalesce(ostinato.job_state(m.job_id), 'gone') as state) s
+-- Messages that should have gone by now and that no job sends any more: it was cancelled, or died of a fault of ours.
+-- Held until the end of the transaction.
+select m.*, s.state as job_state from outbound.message m,
+    lateral (select coalesce(ostinato.job_state(m.job_id), 'gone') as state) s
 where m.status in ('QUEUED', 'SENDING') and m.updated_at < ostinato.now() - make_interval(mins => %(minutes)s)
   and coalesce(m.next_retry_at, m.updated_at) < ostinato.now() - make_interval(mins => %(minutes)s)
   and s.state not in ('ready', 'scheduled', 'running')
@@ -449,7 +528,8 @@ select name, label, value from outbound.figures(%(tenant_id)s, %(minutes)s);
 
 -- name: panel_counts
 -- The messages of the last day by status, of whoever looks.
-select status, count(*) as messages from outbound.message where created_at > ostinato.now() - interval '1 day' group by status;
+select status, count(*) as messages from outbound.message where created_at > ostinato.now() - interval '1 day'
+    group by status;
 
 -- name: panel_waits
 -- What messages wait for, of whoever looks.
@@ -458,49 +538,15 @@ from outbound.message where status in ('QUEUED', 'SENDING') group by 1, 2 order 
 
 -- name: panel_senders
 -- Senders that are held, of whoever looks.
-select channel, provider_key, hold_reason, hold_code, held_until from outbound.sender where held_until > ostinato.now() order by held_until desc limit 20;
+select channel, provider_key, hold_reason, hold_code, held_until from outbound.sender where held_until > ostinato.now()
+    order by held_until desc limit 20;
 
 -- name: panel_failed
 -- Messages that failed within the last day by error, of whoever looks.
 select error_code, error_class, count(*) as messages, count(dead_lettered_at) as dead_letters
-from outbound.message where status = 'FAILED' and failed_at > ostinato.now() - interval '1 day' group by 1, 2 order by 3 desc, 1 limit 20;
+from outbound.message where status = 'FAILED' and failed_at > ostinato.now() - interval '1 day' group by 1, 2
+    order by 3 desc, 1 limit 20;
 
 -- name: observe
 -- Figures of all tenants together.
 select substr(name, 10) as name, label, value from outbound.observe();
-
--- name: put_member
--- Writes a member of a coop group.
-insert into outbound.coop_member (tenant_id, id, group_id, subject_id, dossier_id, name, channel, address, language, status, updated_at)
-values (%(tenant_id)s, %(id)s, %(group_id)s, %(subject_id)s, %(dossier_id)s, %(name)s, %(channel)s, %(address)s, %(language)s, %(status)s, ostinato.now())
-on conflict (tenant_id, id) do update set group_id = excluded.group_id, subject_id = excluded.subject_id, dossier_id = excluded.dossier_id, name = excluded.name,
-    channel = excluded.channel, address = excluded.address, language = excluded.language, status = excluded.status, updated_at = excluded.updated_at;
-
--- name: member
--- A member.
-select * from outbound.coop_member where tenant_id = %(tenant_id)s and id = %(id)s;
-
--- name: active_members
--- The active members of a group.
-select * from outbound.coop_member where tenant_id = %(tenant_id)s and group_id = %(group_id)s and status = 'ACTIVE' order by id;
-
--- name: contribution
--- A contribution, held until the end of the transaction.
-select * from outbound.coop_contribution where tenant_id = %(tenant_id)s and id = %(id)s for update;
-
--- name: put_contribution
--- Writes a contribution.
-insert into outbound.coop_contribution (tenant_id, id, member_id, plan_id, plan_version, due_date, amount_due, currency, penalty, status, paid_date, updated_at)
-values (%(tenant_id)s, %(id)s, %(member_id)s, %(plan_id)s, %(plan_version)s, %(due_date)s, %(amount_due)s, %(currency)s, %(penalty)s, %(status)s, %(paid_date)s,
-    ostinato.now())
-on conflict (tenant_id, id) do update set member_id = excluded.member_id, plan_id = excluded.plan_id, plan_version = excluded.plan_version,
-    due_date = excluded.due_date, amount_due = excluded.amount_due, currency = excluded.currency, penalty = excluded.penalty, status = excluded.status,
-    paid_date = excluded.paid_date, updated_at = excluded.updated_at;
-
--- name: set_late
--- A contribution that was not paid by its date.
-update outbound.coop_contribution set status = 'LATE', updated_at = ostinato.now() where tenant_id = %(tenant_id)s and id = %(id)s and status = 'PENDING';
-
--- name: local_instant
--- The instant of a local time, by the engine's rule for days on which clocks are moved.
-select ostinato.local_instant(%(local)s, %(zone)s, 'shift', 'first') as at, ostinato.now() as now;

@@ -28,7 +28,7 @@ class Engine:
 
 
 def call_order(lang: str) -> list[str]:
-    """The languages as Tesseract is to be told: the primary one first, then by name.
+    """Return the languages as Tesseract takes them: the primary one first, then by name.
 
     The order matters to Tesseract, and must not depend on how a person wrote it.
     """
@@ -65,13 +65,13 @@ def _tesseract() -> Engine | None:
     if program is None:
         return None
     try:
-        told = subprocess.run([program, "--version"], capture_output=True, check=True, timeout=20)  # noqa: S603 - found on the PATH
+        found = subprocess.run([program, "--version"], capture_output=True, check=True, timeout=20)  # noqa: S603 - found on the PATH
         langs = subprocess.run(  # noqa: S603 - as above
             [program, "--list-langs"], capture_output=True, check=True, timeout=20
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    first = (told.stdout or told.stderr).decode("utf-8", "replace").split()
+    first = (found.stdout or found.stderr).decode("utf-8", "replace").split()
     names = tuple(langs.stdout.decode("utf-8", "replace").split("\n")[1:])
     known = tuple(sorted(name.strip() for name in names if name.strip()))
     number = first[1].removeprefix("v") if len(first) > 1 else "unknown"

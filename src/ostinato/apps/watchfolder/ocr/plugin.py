@@ -38,12 +38,12 @@ TESSERACT: Any = tesseract_ocr.TesseractOcrEngine
 
 @dataclass
 class Run:
-    """The job of this process: children do one, and end."""
+    """The job of this process: a worker process does one, and ends."""
 
     engine: Engine
     folder: Path
     """Where pages are kept."""
-    told: Callable[[], None]
+    page_done: Callable[[], None]
     """Called after each page."""
     threads: int = 1
     escalated: int = 0
@@ -121,7 +121,7 @@ class PageEngine(OcrEngine):
             temporary.replace(kept)
         made = _element(page, input_file, page_number)
         with run.lock:
-            run.told()
+            run.page_done()
         return made, page["text"]
 
     @staticmethod

@@ -10,9 +10,9 @@ from fastapi import FastAPI
 from ostinato.apps.watchfolder.ocr import rapid
 from ostinato.apps.watchfolder.ocr.engines import Engine, choose
 from ostinato.apps.watchfolder.prep.service import require, version_of
-from ostinato.apps.watchfolder.station.jail import Limits, level
 from ostinato.apps.watchfolder.station.jobs import Station
 from ostinato.apps.watchfolder.station.records import Plan
+from ostinato.apps.watchfolder.station.sandbox import Limits, level
 from ostinato.apps.watchfolder.station.server import build
 
 __all__ = ["application", "plan"]
@@ -49,7 +49,7 @@ def application(work_dir: Path, chosen: Plan | None = None, *, drain: float = 0.
     require("ocrmypdf", "pikepdf", "pypdfium2")
     made = chosen or plan()
     engine = made.options["engine"]
-    cage = level()
+    sandbox = level()
 
     def info() -> dict[str, Any]:
         tools = {name: version_of(name) for name in PACKAGES}
@@ -69,7 +69,7 @@ def application(work_dir: Path, chosen: Plan | None = None, *, drain: float = 0.
             "models": models,
             "params": {"version": VERSION, "mode": "skip", "outputType": "auto", "optimize": 0},
             "limits": {"megapixels": made.options["megapixels"]},
-            "sandbox": cage,
+            "sandbox": sandbox,
             "beatSeconds": made.beat_seconds,
         }
 

@@ -11,7 +11,7 @@ DARK = 128
 
 def angle_of(image: Any) -> float:  # noqa: ANN401 - a PIL image
     """Degrees by which the image is to be turned counter-clockwise to be straight."""
-    import numpy as np  # noqa: PLC0415 - heavy, and only in children
+    import numpy as np  # noqa: PLC0415 - heavy, and only in worker processes
     from PIL import Image  # noqa: PLC0415 - as above
 
     small = image.convert("L")

@@ -1,4 +1,4 @@
-"""The work of OCR, in a caged child: `raw.pdf` becomes a PDF that can be searched, PDF/A if it can.
+"""The work of OCR, in a sandboxed process: `raw.pdf` becomes a searchable PDF, PDF/A if it can.
 
 A PDF whose every page has text already is not read again, only made PDF/A. One that OCRmyPDF
 stumbles over is drawn page by page and tried once more as pictures.
@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from ostinato.apps.watchfolder.ocr.engines import Engine, call_order
-from ostinato.apps.watchfolder.station.child import Tell
 from ostinato.apps.watchfolder.station.refused import Refused
+from ostinato.apps.watchfolder.station.worker import Progress
 from ostinato.apps.watchfolder.utils import atomic_write_json
 
 __all__ = ["preload", "run", "text_of"]
@@ -25,7 +25,7 @@ PLUGIN = "ostinato.apps.watchfolder.ocr.plugin"
 
 
 def preload() -> None:
-    """Load what every child needs, once; no model: its threads would not be forked."""
+    """Load what every worker process needs, once; no model: its threads would not be forked."""
     import numpy as np  # noqa: F401, PLC0415 - for its effect
     import ocrmypdf  # noqa: F401, PLC0415 - as above
     import pikepdf.pdfa  # noqa: F401, PLC0415 - as above
@@ -38,7 +38,7 @@ def preload() -> None:
 
 
 def _rehearse(folder: Path) -> None:
-    """Go through the steps once with an empty page: what they load, children have already."""
+    """Go through the steps once with an empty page: what they load, forks have already."""
     import pikepdf  # noqa: PLC0415 - as above
 
     with pikepdf.new() as pdf:
@@ -50,11 +50,11 @@ def _rehearse(folder: Path) -> None:
     _pdfa(folder / "done.pdf")
 
 
-def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
+def run(task: dict[str, Any], report: Progress) -> dict[str, Any]:
     """Make the PDF; raises `Refused` with the reason when that cannot be."""
     source, part = Path(task["inputPath"]), Path(task["part"])
-    pages, with_text, skewed = _look(source, tell)
-    tell(0, pages)
+    pages, with_text, skewed = _look(source, report)
+    report(0, pages)
     notes: list[str] = []
     facts: dict[str, Any] = {"engine": task["engine"]["name"]}
     if with_text == pages:
@@ -67,11 +67,11 @@ def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
             task,
             source,
             part,
-            lambda done, step="read": tell(min(done, pages), pages, step),
+            lambda done, step="read": report(min(done, pages), pages, step),
             skewed=skewed,
             notes=notes,
         )
-    texts = text_of(part, tell)
+    texts = text_of(part, report)
     if len(texts) != pages:
         raise Refused("WORKER_CRASHED", f"{len(texts)} pages came out of {pages}")
     chars = sum(len(text.strip()) for text in texts)
@@ -83,13 +83,13 @@ def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
         os.fsync(file.fileno())
     facts |= {"pages": pages, "pdfa": kind or _pdfa(part), "textChars": chars, "notes": notes}
     atomic_write_json(folder / "ocr.json", facts, durable=False)
-    tell(pages, pages)
+    report(pages, pages)
     return facts
 
 
-def _look(path: Path, tell: Tell) -> tuple[int, int, bool]:
+def _look(path: Path, report: Progress) -> tuple[int, int, bool]:
     """How many pages there are, how many have text, and whether one is askew."""
-    import pypdfium2 as pdfium  # noqa: PLC0415 - in children only
+    import pypdfium2 as pdfium  # noqa: PLC0415 - in worker processes only
 
     from ostinato.apps.watchfolder.ocr import skew  # noqa: PLC0415 - as above
 
@@ -100,7 +100,7 @@ def _look(path: Path, tell: Tell) -> tuple[int, int, bool]:
         raise Refused("CORRUPT", f"the PDF cannot be opened: {error}") from None
     try:
         for number, page in enumerate(document, 1):
-            tell(number, len(document), "look")
+            report(number, len(document), "look")
             if page.get_textpage().get_text_range().strip():
                 with_text += 1
             elif not skewed:
@@ -111,17 +111,17 @@ def _look(path: Path, tell: Tell) -> tuple[int, int, bool]:
         document.close()
 
 
-def text_of(path: Path, tell: Tell | None = None) -> list[str]:
+def text_of(path: Path, report: Progress | None = None) -> list[str]:
     """The text of every page, as somebody who searches finds it."""
-    import pypdfium2 as pdfium  # noqa: PLC0415 - in children only
+    import pypdfium2 as pdfium  # noqa: PLC0415 - in worker processes only
 
     document = pdfium.PdfDocument(path)
     try:
         texts = []
         for number, page in enumerate(document, 1):
             texts.append(page.get_textpage().get_text_range().replace("\r\n", "\n"))
-            if tell is not None:
-                tell(number, len(document), "check")
+            if report is not None:
+                report(number, len(document), "check")
         return texts
     finally:
         document.close()
@@ -129,7 +129,7 @@ def text_of(path: Path, tell: Tell | None = None) -> list[str]:
 
 def _only_pdfa(source: Path, part: Path) -> str | None:
     """Make it PDF/A where that can be: which, or None."""
-    import pikepdf  # noqa: PLC0415 - in children only
+    import pikepdf  # noqa: PLC0415 - in worker processes only
     from pikepdf import pdfa  # noqa: PLC0415 - as above
 
     with pikepdf.open(source) as pdf:
@@ -146,12 +146,12 @@ def _read(
     task: dict[str, Any],
     source: Path,
     part: Path,
-    told: Callable[..., None],
+    report: Callable[..., None],
     *,
     skewed: bool,
     notes: list[str],
 ) -> dict[str, Any]:
-    from ostinato.apps.watchfolder.ocr.plugin import Run, begin  # noqa: PLC0415 - in children only
+    from ostinato.apps.watchfolder.ocr.plugin import Run, begin  # noqa: PLC0415 - in worker processes only
 
     engine = Engine(**{**task["engine"], "langs": tuple(task["engine"]["langs"])})
     kept = Path(task["folder"]) / "pages"
@@ -161,7 +161,7 @@ def _read(
     def page_done() -> None:
         nonlocal done
         done += 1
-        told(done)
+        report(done)
 
     threads = int(task.get("threads", 1))
     made = Run(engine, kept, page_done, threads)
@@ -178,7 +178,9 @@ def _read(
         notes.append(f"drawn anew, because: {type(error).__name__}")
         done = 0
         folder = Path(os.environ["TMPDIR"])
-        drawn = _rastered(source, folder, lambda page, _pages, step="": told(page, f"{step} again"))
+        drawn = _rastered(
+            source, folder, lambda page, _pages, step="": report(page, f"{step} again")
+        )
         _ocrmypdf(drawn, part, task, skewed=skewed)
     if made.resumed:
         notes.append(f"{made.resumed} pages had been read before")
@@ -186,7 +188,7 @@ def _read(
 
 
 def _ocrmypdf(source: Path, part: Path, task: dict[str, Any], *, skewed: bool) -> None:
-    import ocrmypdf  # noqa: PLC0415 - in children only
+    import ocrmypdf  # noqa: PLC0415 - in worker processes only
     from ocrmypdf import exceptions  # noqa: PLC0415 - as above
 
     threads = int(task.get("threads", 1))
@@ -223,16 +225,16 @@ OK = (0, 4, 10)
 """Done; done, with a doubt about its structure; done, but not PDF/A."""
 
 
-def _rastered(source: Path, folder: Path, tell: Tell) -> Path:
+def _rastered(source: Path, folder: Path, report: Progress) -> Path:
     """The pages as pictures, for a PDF that only a viewer can make sense of."""
-    import io  # noqa: PLC0415 - in children only
+    import io  # noqa: PLC0415 - in worker processes only
 
     import pypdfium2 as pdfium  # noqa: PLC0415 - as above
 
     from ostinato.apps.watchfolder.prep.images import Pages, write_pdf  # noqa: PLC0415 - as above
     from ostinato.apps.watchfolder.prep.limits import PrepLimits  # noqa: PLC0415 - as above
 
-    pages = Pages(folder, PrepLimits(), tell)
+    pages = Pages(folder, PrepLimits(), report)
     document = pdfium.PdfDocument(source)
     try:
         for page in document:
@@ -251,7 +253,7 @@ def _rastered(source: Path, folder: Path, tell: Tell) -> Path:
 
 def _pdfa(path: Path) -> str | None:
     """Which PDF/A it declares: "2b", or None."""
-    import pikepdf  # noqa: PLC0415 - in children only
+    import pikepdf  # noqa: PLC0415 - in worker processes only
 
     with pikepdf.open(path) as pdf, pdf.open_metadata() as metadata:
         status = str(metadata.pdfa_status or "")

@@ -15,8 +15,8 @@ import img2pdf  # type: ignore[import-untyped]  # ships no types
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from ostinato.apps.watchfolder.prep.limits import PrepLimits
-from ostinato.apps.watchfolder.station.child import Tell
 from ostinato.apps.watchfolder.station.refused import OURS, Refused
+from ostinato.apps.watchfolder.station.worker import Progress
 
 __all__ = ["Pages", "add_image", "write_pdf"]
 
@@ -26,12 +26,12 @@ PLAIN = {"L", "RGB"}
 
 
 class Pages:
-    """Images of pages, kept as files until the PDF is written; `tell` hears of each."""
+    """Images of pages, kept as files until the PDF is written; `report` hears of each."""
 
-    def __init__(self, folder: Path, limits: PrepLimits, tell: Tell | None = None) -> None:
+    def __init__(self, folder: Path, limits: PrepLimits, report: Progress | None = None) -> None:
         self.folder = folder
         self.limits = limits
-        self.tell: Tell = tell or (lambda _page, _pages, _step="": None)
+        self.report: Progress = report or (lambda _page, _pages, _step="": None)
         self.paths: list[Path] = []
         self.notes: list[str] = []
 
@@ -42,7 +42,7 @@ class Pages:
         path = self.folder / f"page-{len(self.paths):06}"
         path.write_bytes(data)
         self.paths.append(path)
-        self.tell(len(self.paths), 0, "read")
+        self.report(len(self.paths), 0, "read")
 
 
 def add_image(pages: Pages, source: Path | bytes, kind: str, name: str = "the image") -> None:
@@ -184,7 +184,7 @@ def write_pdf(pages: Pages, target: Path) -> None:
     def lay_out(width: float, height: float, dpi: tuple[float, float]) -> tuple[float, ...]:
         nonlocal placed
         placed += 1
-        pages.tell(min(placed, count), count, "write")
+        pages.report(min(placed, count), count, "write")
         return _layout(width, height, dpi)
 
     try:

@@ -8,8 +8,8 @@ from typing import Any
 import pikepdf
 
 from ostinato.apps.watchfolder.prep.limits import PrepLimits
-from ostinato.apps.watchfolder.station.child import Tell
 from ostinato.apps.watchfolder.station.refused import Refused
+from ostinato.apps.watchfolder.station.worker import Progress
 
 __all__ = ["count_pages", "rewrite"]
 
@@ -19,7 +19,9 @@ MOST_IMAGES = 10_000
 LONG = 100
 
 
-def rewrite(source: Path, target: Path, limits: PrepLimits, tell: Tell) -> tuple[int, list[str]]:
+def rewrite(
+    source: Path, target: Path, limits: PrepLimits, report: Progress
+) -> tuple[int, list[str]]:
     """Write the PDF anew; returns its pages, and what is worth knowing."""
     notes: list[str] = []
     try:
@@ -35,7 +37,7 @@ def rewrite(source: Path, target: Path, limits: PrepLimits, tell: Tell) -> tuple
             pdf.save(
                 target,
                 encryption=False,
-                progress=_progress(pages, tell),
+                progress=_progress(pages, report),
             )
             return pages, notes
     except pikepdf.PasswordError:
@@ -45,11 +47,11 @@ def rewrite(source: Path, target: Path, limits: PrepLimits, tell: Tell) -> tuple
         raise Refused("CORRUPT", f"the PDF cannot be repaired: {said}") from None
 
 
-def _progress(pages: int, tell: Tell) -> Callable[[int], None] | None:
-    """A long PDF tells how much of it is written, lest it is taken for one that stands still."""
+def _progress(pages: int, report: Progress) -> Callable[[int], None] | None:
+    """Reports how much of a long PDF is written, lest it is taken for one that stands still."""
     if pages < LONG:
         return None
-    return lambda percent: tell(0, pages, f"write {percent} %")
+    return lambda percent: report(0, pages, f"write {percent} %")
 
 
 def count_pages(path: Path) -> int:

@@ -10,9 +10,9 @@ from fastapi import FastAPI
 
 from ostinato.apps.watchfolder.prep.kinds import ACCEPTS
 from ostinato.apps.watchfolder.prep.limits import PrepLimits
-from ostinato.apps.watchfolder.station.jail import Limits, level
 from ostinato.apps.watchfolder.station.jobs import Station
 from ostinato.apps.watchfolder.station.records import Plan
+from ostinato.apps.watchfolder.station.sandbox import Limits, level
 from ostinato.apps.watchfolder.station.server import build
 from ostinato.errors import NotConfigured
 
@@ -46,7 +46,7 @@ def application(work_dir: Path, chosen: Plan | None = None, *, drain: float = 0.
     """The application of PREP for the jobs below a folder."""
     require("pikepdf", "img2pdf", "PIL")
     made = chosen or plan()
-    cage = level()
+    sandbox = level()
 
     def info() -> dict[str, Any]:
         return {
@@ -57,7 +57,7 @@ def application(work_dir: Path, chosen: Plan | None = None, *, drain: float = 0.
             "params": {"version": VERSION, "fallbackPage": "A4"},
             "limits": made.options["limits"],
             "accepts": list(ACCEPTS),
-            "sandbox": cage,
+            "sandbox": sandbox,
             "beatSeconds": made.beat_seconds,
         }
 

@@ -1,4 +1,4 @@
-"""The work of PREP, in a caged child: an input of any kind becomes `raw.pdf`."""
+"""The work of PREP, in a sandboxed process: an input of any kind becomes `raw.pdf`."""
 
 import os
 from pathlib import Path
@@ -9,31 +9,31 @@ from ostinato.apps.watchfolder.prep.images import Pages, add_image, write_pdf
 from ostinato.apps.watchfolder.prep.kinds import ACCEPTS, HEAD, kind_of
 from ostinato.apps.watchfolder.prep.limits import PrepLimits
 from ostinato.apps.watchfolder.prep.pdfs import count_pages, rewrite
-from ostinato.apps.watchfolder.station.child import Tell
 from ostinato.apps.watchfolder.station.refused import Refused
+from ostinato.apps.watchfolder.station.worker import Progress
 from ostinato.apps.watchfolder.utils import Changed, sha256_file
 
 __all__ = ["preload", "run"]
 
 
 def preload() -> None:
-    """Load what every child needs, once."""
+    """Load what every worker process needs, once."""
     import pikepdf.codec  # noqa: F401, PLC0415 - for its effect
     from PIL import Image  # noqa: PLC0415 - as above
 
     Image.init()
 
 
-def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
+def run(task: dict[str, Any], report: Progress) -> dict[str, Any]:
     """Make the PDF; raises `Refused` with the reason when that cannot be."""
     limits = PrepLimits(**task.get("limits", {}))
     source, part = Path(task["inputPath"]), Path(task["part"])
     kind = _checked(source, task.get("inputSha256"), limits)
-    tell(0, 0)
+    report(0, 0)
     if kind == "pdf":
-        pages, notes = rewrite(source, part, limits, tell)
+        pages, notes = rewrite(source, part, limits, report)
     else:
-        made = Pages(Path(os.environ["TMPDIR"]), limits, tell)
+        made = Pages(Path(os.environ["TMPDIR"]), limits, report)
         if kind in {"zip", "tar"}:
             add_archive(made, source, kind)
         else:
@@ -42,7 +42,7 @@ def run(task: dict[str, Any], tell: Tell) -> dict[str, Any]:
         pages, notes = count_pages(part), made.notes
     with part.open("rb+") as file:
         os.fsync(file.fileno())
-    tell(pages, pages)
+    report(pages, pages)
     return {"pages": pages, "kind": kind, "notes": notes}
 
 

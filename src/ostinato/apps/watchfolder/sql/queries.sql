@@ -25,11 +25,11 @@ where f.tenant_id = %(tenant_id)s and f.name = %(name)s;
 update watchfolder.folder set active = %(active)s where tenant_id = %(tenant_id)s and id = %(id)s;
 
 -- name: active_folders
--- Every folder that is to be tended, of all tenants.
+-- Every folder that is to be watched, of all tenants.
 select f.tenant_id, f.id from watchfolder.folder f where f.active order by f.tenant_id, f.id;
 
--- name: tended_folder
--- A folder, for the worker that tends it.
+-- name: watched_folder
+-- A folder, for the worker that watches it.
 select f.id, f.name, f.path, f.lang, f.active from watchfolder.folder f where f.tenant_id = %(tenant_id)s and f.id = %(id)s;
 
 -- name: note_tick
@@ -37,13 +37,13 @@ select f.id, f.name, f.path, f.lang, f.active from watchfolder.folder f where f.
 update watchfolder.folder set ticked_at = ostinato.now(), metrics = %(metrics)s, problem = %(problem)s
 where tenant_id = %(tenant_id)s and id = %(id)s;
 
--- name: told_states
--- How far the states of some jobs were told.
+-- name: recorded_states
+-- How far the states of some jobs were recorded and emitted.
 select j.job_key, j.seq from watchfolder.job j
 where j.tenant_id = %(tenant_id)s and j.folder_id = %(folder_id)s and j.job_key = any(%(job_keys)s);
 
--- name: keep_job
--- Keeps what was seen of a job; never goes back to an earlier state.
+-- name: record_job
+-- Records what was seen of a job; never goes back to an earlier state.
 insert into watchfolder.job (
     tenant_id, folder_id, job_key, seq, state, file_name, size_bytes, attempt_prep, attempt_ocr, pages, error_code, cause, out_path, archive_path,
     result, message, created_at, changed_at

@@ -1,1 +1,1 @@
-"""What PREP and OCR are both made of: a queue, one caged child for each job, and HTTP around it."""
+"""What PREP and OCR share: HTTP, a queue, and for each job a worker process in a sandbox."""

@@ -1,11 +1,11 @@
-"""The jobs of a service: accepted once, queued, worked on by a caged child, kept until fetched.
+"""The jobs of a service: accepted once, queued, run by a worker process, kept until fetched.
 
     accepted   `<service>.job.json` is on the disk before the caller hears 202
-    running    a child at a time for each slot; a job that waits is heartbeated, too
-    done       the child wrote `<output>.a<attempt>.part`; only the current attempt is renamed
+    running    one worker process for each slot; a job that waits is heartbeated, too
+    done       the process wrote `<output>.a<attempt>.part`; only the current attempt is renamed
     restarted  what has its `done.json` is DONE, what has not is ERROR SERVICE_RESTARTED
 
-A higher attempt of a job kills the child of the one before: two never write one output.
+A higher attempt of a job kills the process of the one before: two never write one output.
 """
 
 import asyncio
@@ -21,10 +21,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ostinato.apps.watchfolder.station.child import outcome_name, tmp_name
 from ostinato.apps.watchfolder.station.outputs import environment, hashed, lock, outcome_of
 from ostinato.apps.watchfolder.station.records import Conflict, Job, Plan, Unavailable, crash
 from ostinato.apps.watchfolder.station.refused import Refused, of_system
+from ostinato.apps.watchfolder.station.worker import outcome_name, tmp_name
 from ostinato.apps.watchfolder.utils import (
     atomic_write_json,
     fsync_dir,
@@ -54,7 +54,7 @@ class Station:
         self._jobs: dict[str, Job] = {}
         self._queue: deque[Job] = deque()
         self._running: dict[str, Job] = {}
-        self._nursery: Process | None = None
+        self._forkserver: Process | None = None
         self._watcher: asyncio.Task[None] | None = None
         self._listener: asyncio.Task[None] | None = None
         self._closing = False
@@ -68,7 +68,7 @@ class Station:
             self._lock = lock(self.work_dir, self.plan.name, patience=PREDECESSOR_SECONDS)
 
     async def open(self) -> None:
-        """Start the nursery, and look what a process before us left."""
+        """Start the fork server, and find what a process before us left."""
         await asyncio.to_thread(self.claim)
         for left in self.work_dir.glob(f"*/tmp-{self.plan.name}*"):
             shutil.rmtree(left, ignore_errors=True)
@@ -76,7 +76,7 @@ class Station:
             with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError, OSError):
                 job = self._found(path)
                 self._jobs[job.job_key] = job
-        await self._start_nursery()
+        await self._start_forkserver()
         self._watcher = asyncio.create_task(self._watch())
 
     async def close(self, drain_seconds: float = 0.0) -> None:
@@ -88,15 +88,15 @@ class Station:
         for task in (self._watcher, self._listener):
             if task is not None:
                 task.cancel()
-        nursery = self._nursery
-        if nursery is not None and nursery.returncode is None:
-            assert nursery.stdin is not None  # noqa: S101 - a pipe was asked for
-            nursery.stdin.close()
+        forkserver = self._forkserver
+        if forkserver is not None and forkserver.returncode is None:
+            assert forkserver.stdin is not None  # noqa: S101 - a pipe was asked for
+            forkserver.stdin.close()
             try:
-                await asyncio.wait_for(nursery.wait(), 5)
+                await asyncio.wait_for(forkserver.wait(), 5)
             except TimeoutError:
-                nursery.kill()
-                await nursery.wait()
+                forkserver.kill()
+                await forkserver.wait()
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
@@ -155,8 +155,8 @@ class Station:
             self._end(job, Refused("CANCELLED", "somebody asked for it"))
         return job
 
-    def told(self, job: Job) -> dict[str, Any]:
-        """A job as the answer to a poll."""
+    def document(self, job: Job) -> dict[str, Any]:
+        """Return a job as the answer to a poll."""
         beat = self._last_beat(job) if job.state == "RUNNING" else {}
         page, pages = beat.get("page", job.page[0]), beat.get("pages", job.page[1])
         step = beat.get("step", job.page[2])
@@ -178,8 +178,8 @@ class Station:
 
     @property
     def alive(self) -> bool:
-        """Whether children can be started."""
-        running = self._nursery is not None and self._nursery.returncode is None
+        """Whether worker processes can be started."""
+        running = self._forkserver is not None and self._forkserver.returncode is None
         tasks = (self._watcher, self._listener)
         return running and all(task is not None and not task.done() for task in tasks)
 
@@ -203,15 +203,15 @@ class Station:
         if failed and failed.get("attempt") == job.attempt:
             job.error = failed["error"]
         else:
-            job.error = Refused("SERVICE_RESTARTED", "the service was restarted").told()
+            job.error = Refused("SERVICE_RESTARTED", "the service was restarted").document()
         return job
 
-    async def _start_nursery(self) -> None:
+    async def _start_forkserver(self) -> None:
         held = () if self._lock is None else (self._lock,)
-        self._nursery = await asyncio.create_subprocess_exec(
+        self._forkserver = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
-            "ostinato.apps.watchfolder.station.nursery",
+            "ostinato.apps.watchfolder.station.forkserver",
             self.plan.work,
             *map(str, held),
             stdin=PIPE,
@@ -220,41 +220,41 @@ class Station:
             start_new_session=True,
             pass_fds=held,
         )
-        assert self._nursery.stdout is not None  # noqa: S101 - a pipe was asked for
-        line = await self._nursery.stdout.readline()
+        assert self._forkserver.stdout is not None  # noqa: S101 - a pipe was asked for
+        line = await self._forkserver.stdout.readline()
         if b"ready" not in line:
-            raise RuntimeError("the nursery did not start")
-        self._listener = asyncio.create_task(self._listen(self._nursery))
+            raise RuntimeError("the fork server did not start")
+        self._listener = asyncio.create_task(self._listen(self._forkserver))
 
-    async def _listen(self, nursery: Process) -> None:
-        assert nursery.stdout is not None  # noqa: S101 - a pipe was asked for
-        while line := await nursery.stdout.readline():
-            told = json.loads(line)
-            if "ended" in told:
-                job = self._running.pop(told["id"], None)
+    async def _listen(self, forkserver: Process) -> None:
+        assert forkserver.stdout is not None  # noqa: S101 - a pipe was asked for
+        while line := await forkserver.stdout.readline():
+            news = json.loads(line)
+            if "ended" in news:
+                job = self._running.pop(news["id"], None)
                 self._fill()
                 if job is not None:
-                    await self._settle(job, told["ended"])
+                    await self._settle(job, news["ended"])
         if not self._closing:
-            log.error("nursery_died", service=self.plan.name)
-            self._nursery = None  # nobody is to be ordered from the dead one
+            log.error("forkserver_died", service=self.plan.name)
+            self._forkserver = None  # nobody is to be ordered from the dead one
             for job in list(self._running.values()):
                 del self._running[job.id]
-                self._fail(job, Refused("SERVICE_RESTARTED", "the nursery died"))
-            await self._start_nursery()
+                self._fail(job, Refused("SERVICE_RESTARTED", "the fork server died"))
+            await self._start_forkserver()
             self._fill()
 
     def _fill(self) -> None:
-        """Start as many children as there are slots for."""
+        """Start as many worker processes as there are slots for."""
         self._idle.set()
         while (
             self._queue and len(self._running) < self.plan.concurrency and self.alive
         ) and not self._closing:
             job = self._queue.popleft()
             if job.state == "RUNNING":
-                self._order_child(job)
+                self._order_process(job)
 
-    def _order_child(self, job: Job) -> None:
+    def _order_process(self, job: Job) -> None:
         plan, folder = self.plan, self.work_dir / job.job_key
         for stale in folder.glob(f"{plan.output}.a*.part"):
             stale.unlink(missing_ok=True)
@@ -268,17 +268,17 @@ class Station:
             "beatSeconds": plan.beat_seconds,
             "memoryBytes": plan.limits.memory_bytes,
         }
-        job.child, job.moved = True, time.monotonic()
+        job.moved = time.monotonic()
         self._running[job.id] = job
         self._say({"start": job.id, "task": task, "limits": asdict(plan.limits)})
 
     def _say(self, order: dict[str, Any]) -> None:
-        assert self._nursery is not None  # noqa: S101 - started first
-        assert self._nursery.stdin is not None  # noqa: S101 - a pipe was asked for
-        self._nursery.stdin.write(json.dumps(order).encode() + b"\n")
+        assert self._forkserver is not None  # noqa: S101 - started first
+        assert self._forkserver.stdin is not None  # noqa: S101 - a pipe was asked for
+        self._forkserver.stdin.write(json.dumps(order).encode() + b"\n")
 
     async def _settle(self, job: Job, ended: dict[str, Any]) -> None:
-        """A child has ended: keep what it made, if it is still wanted."""
+        """Keep what a worker process made that has ended, if it is still wanted."""
         folder = self.work_dir / job.job_key
         shutil.rmtree(folder / tmp_name(self.plan.name, job.attempt), ignore_errors=True)
         try:
@@ -288,7 +288,7 @@ class Station:
             self._fail(job, of_system(error))
         except Refused as error:
             self._fail(job, error)
-        except Exception as error:  # noqa: BLE001 - what a child left must never end the service
+        except Exception as error:  # noqa: BLE001 - what a process left must never end the service
             self._fail(job, Refused("WORKER_CRASHED", f"{type(error).__name__}: {error}"[:500]))
 
     def _is_wanted(self, job: Job) -> bool:
@@ -309,7 +309,7 @@ class Station:
         if not self._is_wanted(job):
             return
         made = {"attempt": job.attempt, "sha256": digest, "path": str(output), "bytes": size}
-        done = {**outcome["result"], "cage": outcome.get("cage"), **made}
+        done = {**outcome["result"], "sandbox": outcome.get("sandbox"), **made}
         part.replace(output)
         fsync_dir(folder)
         atomic_write_json(folder / f"{self.plan.name}.done.json", done)
@@ -317,16 +317,16 @@ class Station:
         self.counts["done"] += 1
 
     def _fail(self, job: Job, why: Refused) -> None:
-        job.state, job.error = "ERROR", why.told()
+        job.state, job.error = "ERROR", why.document()
         self.counts["error"] += 1
         with contextlib.suppress(OSError):
             folder = self.work_dir / job.job_key
-            told = {"attempt": job.attempt, "error": job.error}
-            atomic_write_json(folder / f"{self.plan.name}.error.json", told)
+            failed = {"attempt": job.attempt, "error": job.error}
+            atomic_write_json(folder / f"{self.plan.name}.error.json", failed)
         log.info("job_failed", service=self.plan.name, job_key=job.job_key, code=why.code)
 
     def _end(self, job: Job, why: Refused) -> None:
-        """End a job now, its child included."""
+        """End a job now, its worker process included."""
         if job.id in self._running:
             job.doom = why
             self._say({"kill": job.id})

@@ -1,4 +1,4 @@
-"""What a child leaves behind, taken with care: it may have been written by a stranger's file."""
+"""Reads what a worker process leaves behind, with care: a stranger's file may have written it."""
 
 import fcntl
 import hashlib
@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ostinato.apps.watchfolder.station.child import outcome_name
 from ostinato.apps.watchfolder.station.refused import Refused
+from ostinato.apps.watchfolder.station.worker import outcome_name
 from ostinato.errors import LeaseHeld
 
 __all__ = ["environment", "hashed", "lock", "outcome_of"]
@@ -22,7 +22,7 @@ PREFIXES = ("LC_", "OMP_", "ORT_", "OPENBLAS_", "MKL_", "PYTHON", "COV_", "COVER
 
 
 def environment() -> dict[str, str]:
-    """What children are told of ours: where programs are, and how to write. No secrets."""
+    """Return what worker processes see of our environment: where programs are. No secrets."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -37,7 +37,7 @@ def environment() -> dict[str, str]:
 def lock(work_dir: Path, service: str, *, patience: float) -> int:
     """Be the only service of its name in a folder; one before us is given time to end.
 
-    The descriptor is kept open for as long as anybody works there, the nursery included.
+    The descriptor is kept open for as long as anybody works there, the fork server included.
     """
     number = os.open(work_dir / f".{service}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     end = time.monotonic() + patience
@@ -57,7 +57,7 @@ def lock(work_dir: Path, service: str, *, patience: float) -> int:
 
 
 def outcome_of(folder: Path, service: str, attempt: int) -> dict[str, Any]:
-    """What a child said of its end; nothing when that cannot be read."""
+    """Return what a worker process said of its end; nothing when that cannot be read."""
     path = folder / outcome_name(service, attempt)
     try:
         with _opened(path) as file:

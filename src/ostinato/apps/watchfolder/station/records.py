@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ostinato.apps.watchfolder.model import JOB_KEY
-from ostinato.apps.watchfolder.station.jail import Limits
 from ostinato.apps.watchfolder.station.refused import NO_ROOM, Refused
+from ostinato.apps.watchfolder.station.sandbox import Limits
 from ostinato.apps.watchfolder.utils import now_iso
 
 __all__ = ["JOB_KEY", "Conflict", "Job", "Plan", "Unavailable", "crash"]
@@ -39,7 +39,7 @@ class Plan:
 
     name: str
     work: str
-    """The module whose `run` does the work, in a child."""
+    """The module whose `run` does the work, in a worker process."""
     output: str
     limits: Limits
     concurrency: int = 1
@@ -66,23 +66,24 @@ class Job:
     """Page, pages, step."""
     moved: float = field(default_factory=time.monotonic)
     """When one of them changed last."""
-    child: bool = False
     doom: Refused | None = None
-    """Why its child was killed."""
+    """Why its worker process was killed."""
 
     @property
     def id(self) -> str:
-        """Its name in the nursery."""
+        """Its name for the fork server."""
         return f"{self.job_key}.{self.attempt}"
 
 
 def crash(log_path: Path, ended: dict[str, Any]) -> Refused:
-    """A child that said nothing: killed by a limit, or by what it read; or the disk is full."""
+    """Explain a process that left no outcome: killed by a limit, or by its input; or no room."""
     if ended["code"] == NO_ROOM:
-        return Refused("DISK_FULL", "the child could not write how it ended: no space left")
+        return Refused(
+            "DISK_FULL", "the worker process could not write how it ended: no space left"
+        )
     how = f"signal {ended['signal']}" if ended["signal"] else f"code {ended['code']}"
     used = f"{ended['rssKb'] // 1024} MB, {ended['cpu']:g} s of processor time"
     with contextlib.suppress(OSError):
         shown = log_path.read_text("utf-8", "replace")[-LOG_SHOWN:].strip()
         used = f"{used}; it said: {shown}" if shown else used
-    return Refused("WORKER_CRASHED", f"the child ended with {how}, having used {used}")
+    return Refused("WORKER_CRASHED", f"the worker process ended with {how}, having used {used}")

@@ -1,4 +1,4 @@
-"""How a job of a service fails: a code that programs know, a sentence for people."""
+"""The ways in which a job of a service fails: a code for programs, a sentence for people."""
 
 import errno
 
@@ -8,7 +8,7 @@ OURS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.E
 """Errors of the machine, which say nothing about the file that is read."""
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 NO_ROOM = 75
-"""The code with which a child ends that could not even write how it ended."""
+"""The exit code of a worker process that could not even write how it ended."""
 
 RETRYABLE = frozenset(
     {"MEMORY", "TIMEOUT", "WORKER_CRASHED", "IO", "DISK_FULL", "SERVICE_RESTARTED"}
@@ -22,8 +22,8 @@ class Refused(Exception):
         super().__init__(message)
         self.code = code
 
-    def told(self) -> dict[str, object]:
-        """As the answer to a poll has it."""
+    def document(self) -> dict[str, object]:
+        """Return it as the answer to a poll has it."""
         return {"code": self.code, "message": str(self), "retryable": self.code in RETRYABLE}
 
 

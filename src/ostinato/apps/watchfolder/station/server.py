@@ -66,7 +66,7 @@ def build(station: Station, info: Callable[[], dict[str, Any]], *, drain: float 
 
 def _add_jobs(app: FastAPI, station: Station) -> None:
     @app.get("/info")
-    async def tell_info(request: Request) -> dict[str, Any]:
+    async def show_info(request: Request) -> dict[str, Any]:
         found: dict[str, Any] = request.app.state.info
         return found
 
@@ -83,19 +83,19 @@ def _add_jobs(app: FastAPI, station: Station) -> None:
             refusal = _refusal(error.status, "BUSY", "no more is taken now")
             refusal.headers["Retry-After"] = RETRY_SECONDS
             return refusal
-        return JSONResponse(station.told(job), 202 if new else 200)
+        return JSONResponse(station.document(job), 202 if new else 200)
 
     @app.get("/jobs/{job_key}")
     async def poll(job_key: str) -> Response:
         job = station.find(job_key)
         if job is None:
             return _refusal(404, "UNKNOWN_JOB", "there is no such job")
-        return JSONResponse(station.told(job))
+        return JSONResponse(station.document(job))
 
     @app.delete("/jobs/{job_key}")
     async def cancel(job_key: str, attempt: int | None = None) -> Response:
         job = station.cancel(job_key, attempt)
-        return JSONResponse({} if job is None else station.told(job), 202)
+        return JSONResponse({} if job is None else station.document(job), 202)
 
 
 def _add_figures(app: FastAPI, station: Station) -> None:

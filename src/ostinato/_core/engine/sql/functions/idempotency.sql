@@ -36,7 +36,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_se
 #variable_conflict use_column
 declare
     v_tenant constant text := ostinato.tenant(begin_idempotent.tenant_id);
-    v_lock   constant bigint := hashtextextended(concat_ws(e'\x1f', 'ostinato.idempotency', v_tenant, scope, key), 0);
+    v_lock   constant bigint := ostinato.key_lock(v_tenant, scope, key);
     v_new    idempotency;
     v_old    idempotency;
     v_now    timestamptz;
@@ -84,6 +84,12 @@ begin
     answer := case when decision = 'replay' then v_old.answer end;
     resource := case when decision = 'replay' then v_old.resource end;
 end
+$$;
+
+-- The number of the advisory lock of a key. An application whose own table is the record of its requests takes the same lock for them,
+-- with pg_advisory_xact_lock, before it looks.
+create function ostinato.key_lock(tenant_id text, scope text, key text) returns bigint language sql stable as $$
+    select hashtextextended(concat_ws(e'\x1f', 'ostinato.idempotency', $1, $2, $3), 0)
 $$;
 
 -- Refuses what no key can be made of, and isolation levels in which a wait for the first one would end in not seeing it.

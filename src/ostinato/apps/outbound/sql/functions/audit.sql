@@ -1,29 +1,37 @@
--- The two traces of every step: an audit event, and for a message of a dossier a MESSAGE_LOG on its timeline (seed 1.2).
+-- The two traces of every step: an audit event, and for a message of a dossier a MESSAGE_LOG on its timeline
+-- (rule 1.2).
 
--- Notes a step of a message: what happened, by whom; with `status`, on the timeline too. `details` hold codes and ids, never an address or a text.
+-- Notes a step of a message: what happened, by whom; with `status`, on the timeline too. `details` hold codes and ids,
+-- never an address or a text.
 create function outbound.note_message(
-    tenant_id text, message_id uuid, action text, actor text, status text default null, details jsonb default '{}', note text default null
+    tenant_id text, message_id uuid, action text, actor text, status text default null, details jsonb default '{}',
+    note text default null
 ) returns void language sql
 set search_path = outbound, pg_catalog, pg_temp as $$
     with m as (
         select t.* from message t where t.tenant_id = $1 and t.id = $2
     ), audited as (
-        insert into audit_event (tenant_id, at, action, actor, message_id, dossier_id, subject_id, correlation_id, details)
-        select m.tenant_id, ostinato.now(), $3, $4, m.id, m.dossier_id, m.subject_id, ostinato.correlation(m.correlation_id), coalesce($6, '{}') from m
+        insert into audit_event (tenant_id, at, action, actor, message_id, dossier_id, subject_id, correlation_id,
+        details)
+        select m.tenant_id, ostinato.now(), $3, $4, m.id, m.dossier_id, m.subject_id,
+        ostinato.correlation(m.correlation_id), coalesce($6, '{}') from m
     )
     insert into activity (tenant_id, dossier_id, at, message_id, channel, template_code, status, note)
-    select m.tenant_id, m.dossier_id, ostinato.now(), m.id, m.channel, m.template_code, $5, $7 from m where m.dossier_id is not null and $5 is not null
+    select m.tenant_id, m.dossier_id, ostinato.now(), m.id, m.channel, m.template_code, $5, $7 from m
+    where m.dossier_id is not null and $5 is not null
 $$;
 
--- Notes something that is no step of a stored message: a request that policy refused, a consent that was given or ended; with `status` and a
--- dossier, on its timeline too.
+-- Notes something that is no step of a stored message: a request that policy refused, a consent that was given or
+-- ended; with `status` and a dossier, on its timeline too.
 create function outbound.note_audit(
-    tenant_id text, action text, actor text, consent_id uuid default null, dossier_id text default null, subject_id text default null,
-    details jsonb default '{}', status text default null, channel text default null, template_code text default null, note text default null
+    tenant_id text, action text, actor text, consent_id uuid default null, dossier_id text default null,
+    subject_id text default null, details jsonb default '{}', status text default null, channel text default null,
+    template_code text default null, note text default null
 ) returns void language sql
 set search_path = outbound, pg_catalog, pg_temp as $$
     with audited as (
-        insert into audit_event (tenant_id, at, action, actor, consent_id, dossier_id, subject_id, correlation_id, details)
+        insert into audit_event (tenant_id, at, action, actor, consent_id, dossier_id, subject_id, correlation_id,
+        details)
         values ($1, ostinato.now(), $2, $3, $4, $5, $6, ostinato.correlation(null), coalesce($7, '{}'))
     )
     insert into activity (tenant_id, dossier_id, at, channel, template_code, status, note)

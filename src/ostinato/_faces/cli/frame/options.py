@@ -1,0 +1,48 @@
+"""The options that commands of several nouns share, and short ways to declare one."""
+
+from typing import Annotated, Any
+
+import typer
+
+__all__ = [
+    "Before",
+    "JobId",
+    "JobIds",
+    "Kind",
+    "Most",
+    "OfTenant",
+    "Preview",
+    "Queue",
+    "Tenant",
+    "Yes",
+    "argument",
+    "flag",
+    "option",
+]
+
+
+def option(metavar: str, about: str, *names: str, **more: Any) -> Any:  # noqa: ANN401 - as Typer
+    """An option with a value; without `names` it is called as its parameter is."""
+    return typer.Option(*names, metavar=metavar, help=about, **more)
+
+
+def flag(about: str, *names: str) -> Any:  # noqa: ANN401 - as Typer
+    """An option without a value."""
+    return typer.Option(*names, help=about)
+
+
+def argument(metavar: str, about: str, **more: Any) -> Any:  # noqa: ANN401 - as Typer
+    """An argument, by its place."""
+    return typer.Argument(metavar=metavar, help=about, **more)
+
+
+JobId = Annotated[int, argument("JOB", "The job's id.", min=0)]
+JobIds = Annotated[list[int], argument("JOB", "The jobs' ids.", min=0)]
+Queue = Annotated[str | None, option("NAME", "Only of this queue.", "--queue")]
+Kind = Annotated[str | None, option("NAME", "Only of this kind.", "--kind")]
+Tenant = Annotated[str | None, option("ID", "Only of this tenant.", "--tenant")]
+OfTenant = Annotated[str | None, option("TENANT", "Only of this tenant.")]
+Before = Annotated[int | None, option("JOB", "The next page: only jobs older than this id.")]
+Most = Annotated[int, option("N", "At most this many.", min=1, max=1000)]
+Preview = Annotated[bool, flag("Only count.", "--preview")]
+Yes = Annotated[bool, flag("Do not ask.", "--yes", "-y")]

@@ -1,0 +1,120 @@
+"""Normalises recipients as they are stored and compared: E.164 numbers, plain mail addresses."""
+
+import re
+from typing import Final
+
+import phonenumbers
+from phonenumbers import NumberParseException, PhoneNumberFormat, PhoneNumberType
+
+from ostinato.apps.outbound.model import Channel, Validation
+from ostinato.errors import InvalidInput
+
+__all__ = ["alike", "normalised", "to_email", "to_number", "to_sender"]
+
+_MOBILE: Final = (
+    PhoneNumberType.MOBILE,
+    PhoneNumberType.FIXED_LINE_OR_MOBILE,
+    PhoneNumberType.VOIP,
+    PhoneNumberType.PERSONAL_NUMBER,
+)
+_EMAIL = re.compile(
+    r"(?P<local>[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*)"
+    r"@(?P<host>(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z]{2,63})"
+)
+_SERVICE: Final = re.compile(r"MG[0-9a-fA-F]{32}")
+_SHORT: Final = re.compile(r"\d{3,6}")
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ]{0,10}")
+_LONGEST_EMAIL: Final = 254
+_LONGEST_LOCAL: Final = 64
+
+
+def normalised(
+    channel: Channel, raw: str, *, region: str = "FR", validation: Validation = "valid"
+) -> str:
+    """A recipient as it is stored; raises `InvalidInput` without repeating what was given."""
+    if channel is Channel.EMAIL:
+        return to_email(raw)
+    return to_number(raw, region, validation)
+
+
+def alike(channel: Channel, raw: str, region: str) -> str:
+    """A recipient as two requests are compared by it: in E.164 if it can be read, never refused."""
+    if channel is Channel.EMAIL:
+        name, _, host = raw.strip().rpartition("@")
+        return f"{name}@{host.lower()}"
+    try:
+        number = phonenumbers.parse(raw, region)
+    except NumberParseException:
+        return raw.strip()
+    return phonenumbers.format_number(number, PhoneNumberFormat.E164)
+
+
+def to_sender(channel: Channel, raw: str, region: str) -> str:
+    """What a message is sent from: a mail address, or by SMS a number, a short one, a name.
+
+    A Messaging Service of Twilio is one too. The phone_number_id of WhatsApp is as Meta gives it.
+    """
+    key = raw.strip()
+    if channel is Channel.EMAIL:
+        return to_email(key)
+    if channel is Channel.WHATSAPP or _SERVICE.fullmatch(key) or _SHORT.fullmatch(key):
+        return key
+    if _NAME.fullmatch(key) and not key.replace(" ", "").isdigit():
+        return key
+    try:
+        number = phonenumbers.parse(key, region)
+    except NumberParseException:
+        number = None
+    if number is None or not phonenumbers.is_possible_number(number):
+        raise InvalidInput(
+            "this is nothing that an SMS can be sent from",
+            hint="A number, a short number, a name of up to 11 letters, or MG… at Twilio.",
+            field="providerKey",
+        )
+    return phonenumbers.format_number(number, PhoneNumberFormat.E164)
+
+
+def to_number(raw: str, region: str, validation: Validation = "valid") -> str:
+    """A telephone number in E.164."""
+    try:
+        number = phonenumbers.parse(raw, region)
+    except NumberParseException as error:
+        raise _refused(f"it cannot be read ({_reason(error)})") from None
+    if not phonenumbers.is_possible_number(number):
+        raise _refused("no number of that country has this length")
+    kind = phonenumbers.number_type(number)
+    if validation == "valid" and not phonenumbers.is_valid_number(number):
+        raise _refused("no such number is assigned in that country")
+    allowed = (*_MOBILE, PhoneNumberType.UNKNOWN) if validation == "possible" else _MOBILE
+    if kind not in allowed:
+        raise _refused("it is not a mobile number")
+    return phonenumbers.format_number(number, PhoneNumberFormat.E164)
+
+
+def to_email(raw: str) -> str:
+    """A mail address; its host in lower case, because hosts have no case."""
+    found = _EMAIL.fullmatch(raw.strip())
+    if found is None or len(found[0]) > _LONGEST_EMAIL or len(found["local"]) > _LONGEST_LOCAL:
+        raise InvalidInput(
+            "the recipient is no mail address", hint="Write it as name@example.org.", field="to"
+        )
+    return f"{found['local']}@{found['host'].lower()}"
+
+
+def _refused(why: str) -> InvalidInput:
+    return InvalidInput(
+        f"the recipient is no telephone number that messages can be sent to: {why}",
+        hint="Write it in international form, +33 6 …, or with the country of the organisation.",
+        field="to",
+    )
+
+
+def _reason(error: NumberParseException) -> str:
+    names = {
+        NumberParseException.INVALID_COUNTRY_CODE: "no such country code",
+        NumberParseException.NOT_A_NUMBER: "not a number",
+        NumberParseException.TOO_SHORT_AFTER_IDD: "too short after its country code",
+        NumberParseException.TOO_SHORT_NSN: "too short",
+        NumberParseException.TOO_LONG: "too long",
+    }
+    return names.get(error.error_type, "not a number")

@@ -1,0 +1,1 @@
+"""Keeps what people allowed and refused: consents, suppressions, and what people write to us."""

@@ -1,0 +1,160 @@
+"""Takes what people write: it opens the window of 24 hours, and may end or restore consent."""
+
+from datetime import datetime
+from typing import Any
+
+from ostinato.apps.outbound import store
+from ostinato.apps.outbound.consent import consents, replies, suppressions
+from ostinato.apps.outbound.consent.consents import Ended
+from ostinato.apps.outbound.consent.suppressions import Place
+from ostinato.apps.outbound.consent.words import Asked, asked
+from ostinato.apps.outbound.model import ConsentSource, Purpose
+from ostinato.apps.outbound.providers import PROVIDERS
+from ostinato.apps.outbound.providers.lines import NO_TIME, InboundLine, PreferenceLine
+from ostinato.apps.outbound.settings import OutboundSettings
+from ostinato.apps.outbound.store import Connection, Row
+from ostinato.observe import get_logger
+
+__all__ = ["ACTOR", "came_in", "is_new", "prefers"]
+
+ACTOR = "outbound.callback"
+
+log = get_logger("outbound")
+
+
+async def came_in(conn: Connection, line: InboundLine, settings: OutboundSettings) -> int:
+    """An inbound message: it opens the window, and may end or restore consent."""
+    sender = await _sender_of(conn, line.provider, line.provider_keys)
+    if sender is None:
+        log.info("inbound_of_nobody", provider=line.provider)
+        return 0
+    tenant_id = str(sender["tenant_id"])
+    address = await _address_of(conn, sender, line.from_address)
+    wish = asked(line.text or "")
+    row = await store.first(
+        conn,
+        "add_inbound",
+        tenant_id=tenant_id,
+        sender_id=sender["id"],
+        provider=line.provider,
+        provider_message_id=line.provider_message_id,
+        from_address=address,
+        kind=line.kind,
+        body=line.text,
+        asked=wish,
+        received_at=line.at,
+    )
+    if row is None:
+        return 0
+    proof = {"provider_message_id": line.provider_message_id, "text": (line.text or "")[:200]}
+    ended = Ended(PROVIDERS[line.provider].source, ACTOR, proof, line.at)
+    if wish is not None:
+        done = await _grant_wish(
+            conn, tenant_id, address, wish, ended, provider=line.provider, settings=settings
+        )
+        if done:
+            question = replies.Question(row["id"], sender["id"], address, line.provider, line.at)
+            await replies.answer(conn, tenant_id, question, wish, settings)
+    return 1
+
+
+async def _grant_wish(
+    conn: Connection,
+    tenant_id: str,
+    address: str,
+    wish: Asked,
+    ended: Ended,
+    *,
+    provider: str,
+    settings: OutboundSettings,
+) -> bool:
+    """Do what was asked for; whether there was something to do, which may be answered."""
+    channel = PROVIDERS[provider].channel
+    found: dict[str, Any] = {}
+    action, done = f"INBOUND_{wish}", True
+    match wish:
+        case Asked.STOP | Asked.STOP_ALL:
+            chosen = await store.organisation(conn, tenant_id)
+            everything = wish is Asked.STOP_ALL or chosen.stop_covers_all
+            purposes = tuple(Purpose) if everything else (Purpose.MARKETING,)
+            place = Place(tenant_id, channel, address, purposes)
+            revoked, cancelled = await consents.revoke_address(conn, place, ended, settings)
+            found, done = {"revoked": revoked, "cancelled": cancelled}, revoked > 0
+        case Asked.START:
+            place = Place(tenant_id, channel, address, tuple(Purpose))
+            restored = await _restore(conn, place, ended, settings)
+            if restored is None:
+                action = "INBOUND_START_STALE"
+            found, done = {"restored": restored or 0}, bool(restored)
+        case Asked.HELP:
+            pass
+    told = {"provider_message_id": ended.proof.get("provider_message_id")}
+    details = {"channel": channel, **found, **told}
+    await store.note_audit(conn, tenant_id, action, ACTOR, details=details)
+    return done
+
+
+async def _restore(
+    conn: Connection, place: Place, ended: Ended, settings: OutboundSettings
+) -> int | None:
+    """Grant again what was granted before; None: a later word, heard before this one, was STOP."""
+    stopped = await suppressions.since(conn, place, settings)
+    if stopped is not None and ended.occurred_at is not None and stopped >= ended.occurred_at:
+        return None
+    return await consents.restore(conn, place, ended, settings)
+
+
+async def prefers(conn: Connection, line: PreferenceLine, settings: OutboundSettings) -> int:
+    """The provider passes on that somebody wants no marketing, or wants it again."""
+    sender = await _sender_of(conn, line.provider, (line.provider_key,))
+    if sender is None:
+        return 0
+    tenant_id = str(sender["tenant_id"])
+    told = "stop" if line.stop else "resume"
+    name = f"preference:{line.from_address}"
+    if not await is_new(conn, tenant_id, line.provider, name, told, at=line.at):
+        return 0
+    address = await _address_of(conn, sender, line.from_address)
+    ended = Ended(ConsentSource.PROVIDER, ACTOR, {"user_preferences": told}, line.at)
+    channel = PROVIDERS[line.provider].channel
+    place = Place(tenant_id, channel, address, (Purpose.MARKETING,))
+    end = consents.revoke_address if line.stop else _restore
+    await end(conn, place, ended, settings)
+    return 1
+
+
+async def is_new(
+    conn: Connection,
+    tenant_id: str,
+    provider: str,
+    name: str,
+    told: str,
+    *,
+    at: datetime = NO_TIME,
+    code: str = "",
+) -> bool:
+    """Note a line of a callback; whether it was not told before."""
+    key = {"tenant_id": tenant_id, "provider": provider, "provider_message_id": name}
+    line = {"status": told, "at": at, "error_code": code}
+    return bool(await store.rows(conn, "add_callback_line", **key, **line))
+
+
+async def _sender_of(conn: Connection, provider: str, keys: tuple[str, ...]) -> Row | None:
+    """Which of our senders it was for."""
+    for key in keys:
+        row = await store.first(conn, "sender_of_provider", provider=provider, provider_key=key)
+        if row is not None:
+            return row
+    return None
+
+
+async def _address_of(conn: Connection, sender: Row, from_address: str) -> str:
+    """The number that we write to, of somebody whom WhatsApp knows by another."""
+    row = await store.first(
+        conn,
+        "address_of_wa_id",
+        tenant_id=sender["tenant_id"],
+        sender_id=sender["id"],
+        wa_id=from_address,
+    )
+    return from_address if row is None else str(row["address"])

@@ -1,0 +1,85 @@
+"""Confirms STOP and answers HELP: messages that need no consent, because they were asked for.
+
+Nothing is answered unless the organisation has written a text for it, at most once for each inbound
+message, within the hour, and to nobody but who wrote. No request over HTTP makes one.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from ostinato.apps.outbound import rules, store
+from ostinato.apps.outbound.accept import service
+from ostinato.apps.outbound.accept.service import Plan
+from ostinato.apps.outbound.consent.words import Asked
+from ostinato.apps.outbound.model import Channel, NewMessage, Organisation, Purpose
+from ostinato.apps.outbound.providers import PROVIDERS
+from ostinato.apps.outbound.settings import OutboundSettings
+from ostinato.apps.outbound.store import Connection
+
+__all__ = ["Question", "answer"]
+
+ACTOR = "outbound.reply"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """An inbound message that asks for something by one word."""
+
+    inbound_id: int
+    sender_id: int
+    address: str
+    provider: str
+    at: datetime
+
+
+async def answer(
+    conn: Connection, tenant_id: str, asked: Question, wish: Asked, settings: OutboundSettings
+) -> None:
+    """Queue the answer, if there is one to give."""
+    chosen = await store.organisation(conn, tenant_id)
+    text = _text(wish, chosen)
+    if text is None:
+        return
+    provider = PROVIDERS[asked.provider]
+    if provider.confirms(settings):
+        return
+    channel = provider.channel
+    row = await store.one(
+        conn, "sender_for", tenant_id=tenant_id, channel=channel, id=asked.sender_id
+    )
+    new = NewMessage(
+        idempotency_key=f"reply:{asked.provider}:{asked.inbound_id}",
+        subject_id=await _subject_of(conn, tenant_id, channel, asked),
+        channel=channel,
+        to=asked.address,
+        text=text,
+        urgent=True,
+        inbound_id=asked.inbound_id,
+        not_after=asked.at + rules.REPLY_WITHIN,
+    )
+    plan = Plan(
+        asked.address,
+        chosen.language,
+        Purpose.TRANSACTIONAL,
+        store.sender_from(row),
+        {"text": text, "variables": {}, "reply_to": wish.value},
+    )
+    await service.queue(conn, tenant_id, ACTOR, new, plan, fingerprint={})
+
+
+def _text(wish: Asked, chosen: Organisation) -> str | None:
+    match wish:
+        case Asked.STOP | Asked.STOP_ALL:
+            return chosen.stop_reply
+        case Asked.HELP:
+            return chosen.help_reply
+        case Asked.START:
+            return chosen.start_reply
+
+
+async def _subject_of(conn: Connection, tenant_id: str, channel: Channel, asked: Question) -> str:
+    """Who is known to be at the address; else the question itself."""
+    row = await store.first(
+        conn, "subject_of_address", tenant_id=tenant_id, channel=channel, address=asked.address
+    )
+    return f"inbound:{asked.inbound_id}" if row is None else str(row["subject_id"])

@@ -1,0 +1,72 @@
+"""Keeps who wants nothing more, when all else about a person is erased (rule 1.1, opt-outs).
+
+No address is kept, but a code that only the same address makes again: whoever opted out is not
+written to because somebody imports an old list.
+
+Their rows are locked after those of consents and before those of messages.
+"""
+
+import hashlib
+import hmac
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from ostinato.apps.outbound import store
+from ostinato.apps.outbound.model import Channel, ConsentSource, Purpose
+from ostinato.apps.outbound.settings import OutboundSettings
+from ostinato.apps.outbound.store import Connection
+
+__all__ = ["Place", "add", "lift", "mac", "since"]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something is allowed or refused: an address of a channel, and for what."""
+
+    tenant_id: str
+    channel: Channel
+    address: str
+    purposes: tuple[Purpose, ...]
+
+    @property
+    def names(self) -> list[str]:
+        """The purposes as the database has them."""
+        return [str(purpose) for purpose in self.purposes]
+
+
+def mac(settings: OutboundSettings, tenant_id: str, channel: Channel, address: str) -> bytes:
+    """Make what stands for an address of a tenant."""
+    secret = settings.suppression_secret or settings.token_secret
+    told = f"suppression\0{tenant_id}\0{channel}\0{address}"
+    return hmac.new(secret.encode(), told.encode(), hashlib.sha256).digest()
+
+
+async def add(
+    conn: Connection,
+    place: Place,
+    settings: OutboundSettings,
+    *,
+    source: ConsentSource,
+    since: datetime,
+) -> None:
+    """Remember that nothing more is wanted at an address."""
+    await store.run(conn, "suppress", **_key(place, settings), source=source, since=since)
+
+
+async def lift(conn: Connection, place: Place, settings: OutboundSettings, at: datetime) -> int:
+    """Forget a refusal that is older than a word by which something is wanted again."""
+    return len(await store.rows(conn, "lift_suppression", **_key(place, settings), at=at))
+
+
+async def since(conn: Connection, place: Place, settings: OutboundSettings) -> datetime | None:
+    """Return since when nothing more is wanted there, or None if nobody opted out."""
+    row = await store.first(conn, "suppressed_since", **_key(place, settings))
+    found: datetime | None = None if row is None else row["since"]
+    return found
+
+
+def _key(place: Place, settings: OutboundSettings) -> dict[str, Any]:
+    code = mac(settings, place.tenant_id, place.channel, place.address)
+    key = {"tenant_id": place.tenant_id, "channel": place.channel, "purposes": place.names}
+    return {**key, "address_mac": code}

@@ -1,0 +1,108 @@
+"""Decides for Coop Habitat which event makes which message, when, and whether it still matters."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from ostinato.apps.outbound.surface import Message, Row
+
+__all__ = [
+    "CALL",
+    "EVENTS",
+    "STEPS",
+    "Step",
+    "amount_text",
+    "date_text",
+    "irrelevance",
+    "local_time",
+    "logical_id",
+]
+
+CONTRIBUTION: Final = "COOP_CONTRIBUTION"
+OPEN: Final = ("PENDING", "LATE")
+
+EVENTS: Final = {
+    "EVT_COOP_CONTRIBUTION_DUE_CREATED": "EVT_COOP_CALL_FOR_FUNDS",
+    "EVT_COOP_CONTRIBUTION_OVERDUE": "EVT_COOP_PAYMENT_LATE",
+    "EVT_COOP_DOCUMENT_PUBLISHED": "EVT_COOP_PV_PUBLISHED",
+    "EVT_COOP_ALLOCATION_PROPOSED": "EVT_COOP_ALLOCATION_PROPOSED",
+    "EVT_COOP_ALLOCATION_VALIDATED": "EVT_COOP_ALLOCATION_ASSIGNED",
+    "EVT_COOP_PROJECT_MILESTONE_UPDATED": "EVT_COOP_PROJECT_MILESTONE",
+    "EVT_COOP_STATUS_CHANGED": "EVT_COOP_STATUS_CHANGE",
+}
+"""The events of the outbox, and the template of the message that each becomes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A message about a contribution, so many days from its due date."""
+
+    name: str
+    days: int
+    template_code: str
+
+    @property
+    def reminds(self) -> bool:
+        """Whether it makes no sense any more once the date is past."""
+        return self.days < 0
+
+
+CALL: Final = Step("CALL", 0, "EVT_COOP_CALL_FOR_FUNDS")
+STEPS: Final = {
+    step.name: step
+    for step in (
+        Step("REMINDER_J-3", -3, "EVT_COOP_PAYMENT_REMINDER"),
+        Step("REMINDER_J-1", -1, "EVT_COOP_PAYMENT_REMINDER"),
+        Step("LATE_J+1", 1, "EVT_COOP_PAYMENT_LATE"),
+        Step("LATE_J+7", 7, "EVT_COOP_PAYMENT_LATE"),
+    )
+}
+"""The timers of a contribution."""
+
+
+def local_time(step: Step, due: date, at: time) -> datetime:
+    """When a step is due, on the wall clock: days of the calendar, then the hour."""
+    return datetime.combine(due + timedelta(days=step.days), at)
+
+
+def logical_id(step: str, due: date, plan_version: int) -> str:
+    """What a message about a contribution is about: another date or version is another message."""
+    return f"{step}:{due.isoformat()}:v{plan_version}"
+
+
+def irrelevance(message: "Message", found: "Row") -> str | None:
+    """Say why a message about Coop Habitat is not to be sent any more; None: it is."""
+    if message.entity_type is None or not message.entity_type.startswith("COOP_"):
+        return None
+    if message.entity_type == CONTRIBUTION and not _is_open(message, found["contribution"]):
+        return "NO_LONGER_RELEVANT"
+    member = found["member"]
+    if message.recipient_ref is not None and (member is None or member["status"] != "ACTIVE"):
+        return "MEMBER_NOT_ACTIVE"
+    return None
+
+
+def _is_open(message: "Message", contribution: Mapping[str, Any] | None) -> bool:
+    if contribution is None:
+        return False
+    meta = message.payload.get("meta") or {}
+    return (
+        contribution["status"] in OPEN
+        and contribution["paid_date"] is None
+        and contribution["plan_version"] == meta.get("plan_version")
+        and str(contribution["due_date"]) == meta.get("due_date")
+    )
+
+
+def amount_text(amount: Decimal, currency: str) -> str:
+    """An amount as French readers know it: 1 250,00 EUR, with spaces that do not break."""
+    whole = f"{amount:,.2f}".replace(",", "\u202f").replace(".", ",")
+    return f"{whole} {currency}"
+
+
+def date_text(day: date) -> str:
+    """A date as French readers know it."""
+    return day.strftime("%d/%m/%Y")

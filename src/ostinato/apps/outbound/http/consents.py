@@ -1,0 +1,204 @@
+"""Serves consents: record, revoke, show with the proof; and unsubscribe by one click."""
+
+import html
+from datetime import datetime
+from typing import Annotated, Any
+from urllib.parse import parse_qs
+from uuid import UUID
+
+from fastapi import Query, Request, Response
+from fastapi.responses import HTMLResponse, PlainTextResponse
+from pydantic import AwareDatetime, Field
+
+from ostinato import database
+from ostinato.apps.outbound import store
+from ostinato.apps.outbound.accept import address
+from ostinato.apps.outbound.consent import consents, erasure, suppressions
+from ostinato.apps.outbound.consent.consents import Ended, Given
+from ostinato.apps.outbound.consent.suppressions import Place
+from ostinato.apps.outbound.errors import ConsentProofRequired
+from ostinato.apps.outbound.model import Channel, ConsentSource, ConsentStatus, Purpose
+from ostinato.apps.outbound.permissions import CONSENT, ERASE, READ
+from ostinato.apps.outbound.settings import OutboundSettings
+from ostinato.apps.outbound.store import Row
+from ostinato.apps.outbound.tokens import read_unsubscribe_token
+from ostinato.apps.outbound.views import Name, Short, View
+from ostinato.errors import InvalidInput, NotFound
+from ostinato.web import Router, Who, client_of
+
+__all__ = ["is_one_click", "router"]
+
+router = Router(prefix="/api/v1/outbound", tags=["outbound consent"])
+
+SubjectId = Annotated[
+    str, Query(alias="subjectId", min_length=1, max_length=200, pattern=r"^[^\x00]+$")
+]
+ONE_CLICK = "One-Click"
+MOST_FORM = 10_000
+PAGE = """<!doctype html><html lang="fr"><meta charset="utf-8"><title>Se désabonner</title>
+<form method="post" action="{action}">
+<input type="hidden" name="List-Unsubscribe" value="One-Click">
+<p>Ne plus recevoir ces messages ?</p><button>Se désabonner</button></form></html>"""
+
+
+class NewConsent(View):
+    """A consent, its denial or its end, with what proves it."""
+
+    subject_id: Name
+    channel: Channel
+    purpose: Purpose = Purpose.TRANSACTIONAL
+    status: ConsentStatus = Field(description="EXPIRED comes by itself and cannot be recorded.")
+    address: Short = Field(min_length=1, examples=["+33639980001"])
+    source: ConsentSource = ConsentSource.API
+    proof: dict[str, Any] = Field(
+        default={},
+        examples=[{"wording": "J'accepte …", "version": "3", "language": "fr", "form": "accueil"}],
+    )
+    legal_basis: Short | None = None
+    expires_at: AwareDatetime | None = None
+    occurred_at: AwareDatetime | None = Field(
+        default=None, description="When it was said; not in the future."
+    )
+
+
+class ConsentRecorded(View):
+    """The consent as it stands now, which need not be what was said of it."""
+
+    id: UUID
+    status: ConsentStatus
+
+
+class ErasedView(View):
+    """How much was blanked."""
+
+    consents: int
+    messages: int
+
+
+class ConsentEventView(View):
+    """One entry of the proof."""
+
+    id: int
+    event_type: str
+    old_status: str | None
+    new_status: str
+    occurred_at: datetime
+    recorded_at: datetime
+    source: str
+    actor: str
+    proof: dict[str, Any]
+
+
+class ConsentView(View):
+    """A consent with its whole proof."""
+
+    id: UUID
+    subject_id: str
+    channel: Channel
+    purpose: Purpose
+    status: ConsentStatus
+    address: str
+    legal_basis: str | None
+    granted_at: datetime | None
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    version: int
+    events: list[ConsentEventView]
+
+    @classmethod
+    def of(cls, row: Row, events: list[Row]) -> "ConsentView":
+        """From the rows."""
+        names = [name for name in cls.model_fields if name != "events"]
+        views = [ConsentEventView(**each) for each in events]
+        return cls(**{name: row[name] for name in names}, events=views)
+
+
+@router.put("/consents", needs=CONSENT, raises=(ConsentProofRequired,))
+async def record_consent(caller: Who, body: NewConsent) -> ConsentRecorded:
+    """Record what a person allowed, denied or revoked. Granted needs a proof; nothing is erased."""
+    if body.status is ConsentStatus.EXPIRED:
+        raise InvalidInput("a consent expires by its time only", hint="Set expiresAt.")
+    settings = caller.settings(OutboundSettings)
+    async with caller.transaction() as conn:
+        chosen = await store.organisation(conn, caller.tenant_id)
+        to = address.normalised(
+            body.channel, body.address, region=chosen.region, validation=settings.validation
+        )
+        given = Given(**{**body.model_dump(), "address": to})
+        now = await database.now(conn)
+        if body.occurred_at is not None and body.occurred_at > now:
+            raise InvalidInput("occurredAt is in the future", hint="Leave it out for now.")
+        found = await consents.record(conn, caller.tenant_id, caller.subject, given, settings)
+    return ConsentRecorded(id=found.id, status=found.status)
+
+
+@router.get("/consents", needs=READ)
+async def show_consents(caller: Who, subject_id: SubjectId) -> list[ConsentView]:
+    """The consents of a person, each with its whole proof."""
+    async with caller.transaction() as conn:
+        rows = await store.rows(conn, "consents", tenant_id=caller.tenant_id, subject_id=subject_id)
+        return [
+            ConsentView.of(
+                row,
+                await store.rows(
+                    conn, "consent_events", tenant_id=caller.tenant_id, consent_id=row["id"]
+                ),
+            )
+            for row in rows
+        ]
+
+
+@router.delete("/consents", needs=ERASE)
+async def erase_subject(caller: Who, subject_id: SubjectId) -> ErasedView:
+    """Forget a person: addresses and texts are blanked, proofs and refusals stay."""
+    async with caller.client.transaction() as conn:  # what came in is the workers' own
+        found = await erasure.erase(conn, caller.tenant_id, caller.subject, subject_id)
+    return ErasedView.model_validate(found)
+
+
+@router.get("/unsubscribe/{token}", public=True, response_class=HTMLResponse)
+async def ask_unsubscribe(token: str) -> Response:
+    """A page with a button. Looking at it ends nothing: scanners of mail open every link."""
+    action = html.escape(f"/api/v1/outbound/unsubscribe/{token}", quote=True)
+    policy = {"Content-Security-Policy": "default-src 'none'; form-action 'self'"}
+    return HTMLResponse(PAGE.format(action=action), headers=policy)
+
+
+@router.post(
+    "/unsubscribe/{token}",
+    public=True,
+    raises=(NotFound, InvalidInput),
+    response_class=PlainTextResponse,
+)
+async def unsubscribe(request: Request, token: str) -> Response:
+    """One click (RFC 8058): no login, no cookie, no redirect."""
+    client = client_of(request)
+    settings = client.settings.section(OutboundSettings)
+    consent_id = read_unsubscribe_token(settings.token_secret, token)
+    if consent_id is None:
+        raise NotFound("there is nothing to unsubscribe from by this link")
+    if not is_one_click(await request.body(), request.headers.get("content-type", "")):
+        raise InvalidInput(
+            "the body is not List-Unsubscribe=One-Click", hint="POST it as a form (RFC 8058)."
+        )
+    async with client.transaction() as conn:
+        row = await store.first(conn, "consent_of_id", id=consent_id)
+        if row is None:
+            raise NotFound("there is nothing to unsubscribe from by this link")
+        names = ("tenant_id", "subject_id", "channel", "purpose")
+        held = await store.one(conn, "lock_consent", **{name: row[name] for name in names})
+        consent = store.consent_from(held)
+        ended = Ended(ConsentSource.EMAIL_LINK, "recipient", {"list_unsubscribe": ONE_CLICK})
+        place = Place(row["tenant_id"], consent.channel, consent.address, (consent.purpose,))
+        now = await database.now(conn)
+        await suppressions.add(conn, place, settings, source=ended.source, since=now)
+        await consents.revoke(conn, row["tenant_id"], consent, ended)
+    return PlainTextResponse("Vous êtes désabonné.")
+
+
+def is_one_click(body: bytes, content_type: str) -> bool:
+    """Whether a form says List-Unsubscribe=One-Click, as a URL-encoded or a multipart one."""
+    text = body[:MOST_FORM].decode("utf-8", "replace")
+    if content_type.startswith("multipart/form-data"):
+        return 'name="List-Unsubscribe"' in text and f"\r\n\r\n{ONE_CLICK}\r\n" in text
+    return ONE_CLICK in parse_qs(text).get("List-Unsubscribe", [])

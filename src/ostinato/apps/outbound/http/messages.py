@@ -1,0 +1,287 @@
+"""Serves outbound messages (rule 6.1): ask for one, list them, show one, retry one."""
+
+import base64
+from datetime import UTC, datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import Header, Query, Response
+from pydantic import Field
+
+from ostinato.apps.outbound import store
+from ostinato.apps.outbound.accept import service
+from ostinato.apps.outbound.accept.service import Blocked
+from ostinato.apps.outbound.errors import (
+    ConsentRequired,
+    MessageWrongState,
+    TemplateRefused,
+    WindowClosed,
+)
+from ostinato.apps.outbound.model import Channel, NewMessage, Purpose, Status
+from ostinato.apps.outbound.permissions import OPERATE, READ, SEND
+from ostinato.apps.outbound.send import retries
+from ostinato.apps.outbound.settings import OutboundSettings
+from ostinato.apps.outbound.store import Row
+from ostinato.apps.outbound.views import Code, Language, Name, Short, Text, View
+from ostinato.errors import IdempotencyConflict, InvalidInput, NotFound
+from ostinato.web import Router, Who
+
+__all__ = ["router"]
+
+router = Router(prefix="/api/v1/outbound", tags=["outbound"])
+
+COLUMN = {"to": "to_address", "org_id": "tenant_id"}
+"""Where the API has another name than the table."""
+RequestKey = Annotated[
+    str,
+    Header(
+        alias="Idempotency-Key",
+        min_length=1,
+        max_length=200,
+        pattern=r"^[\x21-\x7e]+$",
+        description="Unique for the organisation, for good: the same key is the same message.",
+    ),
+]
+Limit = Annotated[int, Query(ge=1, le=200)]
+
+
+class TemplateChoice(View):
+    """A template and its variables."""
+
+    code: Code = Field(examples=["EVT_COOP_CALL_FOR_FUNDS"])
+    variables: dict[str, Any] = Field(default={})
+
+
+class OtherChannel(View):
+    """Where to try when a recipient cannot be reached here."""
+
+    channel: Channel
+    to: Short | None = None
+
+
+class NewOutbound(View):
+    """A message to send: a template with its variables, or a text."""
+
+    channel: Channel
+    to: Short = Field(min_length=1, examples=["+33639980001"])
+    subject_id: Name = Field(examples=["contact-7"], description="Whose consent counts.")
+    dossier_id: Name | None = Field(default=None, examples=["D-42"])
+    template_code: Code | None = None
+    variables: dict[str, Any] = Field(default={})
+    text: Text | None = Field(default=None, description="Instead of a template.")
+    subject: Short | None = Field(default=None, description="Of a mail.")
+    language: Language | None = None
+    purpose: Purpose | None = Field(
+        default=None, description="Without one, what the template's category says."
+    )
+    urgent: bool = Field(default=False, description="Not held up by quiet hours.")
+    sender_id: int | None = Field(default=None, ge=1, le=2**53 - 1)
+    fallback_template: TemplateChoice | None = Field(
+        default=None, description="Sent when a text may not be: the window of 24 h is closed."
+    )
+    fallback: OtherChannel | None = None
+    meta: dict[str, Any] = Field(default={})
+
+
+class MessageAccepted(View):
+    """A message that is queued, or was before."""
+
+    id: UUID
+    status: Status
+
+
+class AttemptView(View):
+    """One attempt."""
+
+    id: int
+    attempt_no: int
+    status: str
+    mode: str
+    counted: bool
+    unknown_since: datetime | None
+    error_code: str | None
+    error_class: str | None
+    error_message: str | None
+    provider_response: dict[str, Any] | None
+    next_retry_at: datetime | None
+    created_at: datetime
+    ended_at: datetime | None
+
+
+class MessageView(View):
+    """A message."""
+
+    id: UUID
+    org_id: str = Field(description="The organisation: the tenant whose message it is.")
+    dossier_id: str | None
+    subject_id: str
+    channel: Channel
+    direction: str
+    purpose: Purpose
+    to: str
+    template_code: str | None
+    language: str
+    subject: str | None
+    status: Status
+    urgent: bool
+    idempotency_key: str
+    provider_message_id: str | None
+    attempts_used: int
+    next_retry_at: datetime | None
+    waits_for: str | None
+    error_code: str | None
+    error_class: str | None
+    error_message: str | None
+    cancel_reason: str | None
+    dead_reason: str | None
+    dead_lettered_at: datetime | None
+    entity_type: str | None
+    entity_id: str | None
+    logical_event_id: str | None
+    fallback_of: UUID | None
+    inbound_id: int | None = Field(description="The inbound message that it answers.")
+    job_id: int | None
+    correlation_id: str | None
+    sent_at: datetime | None
+    delivered_at: datetime | None
+    read_at: datetime | None
+    failed_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+
+    @classmethod
+    def of(cls, row: Row) -> "MessageView":
+        """From its row."""
+        return cls(**_picked(cls, row))
+
+
+class MessageDetails(MessageView):
+    """A message with what it says and its attempts."""
+
+    payload: dict[str, Any]
+    attempts: list[AttemptView]
+
+    @classmethod
+    def with_attempts(cls, row: Row, attempts: list[Row]) -> "MessageDetails":
+        """From the rows."""
+        views = [AttemptView(**each) for each in attempts]
+        return cls(**_picked(MessageView, row), payload=row["payload"], attempts=views)
+
+
+class MessagePage(View):
+    """A page of messages, newest first."""
+
+    items: list[MessageView]
+    next_cursor: str | None = Field(description="For the next page; null: there is none.")
+
+
+@router.post(
+    "/messages",
+    needs=SEND,
+    status_code=201,
+    response_model=MessageAccepted,
+    raises=(ConsentRequired, TemplateRefused, WindowClosed, IdempotencyConflict),
+    responses={200: {"model": MessageAccepted, "description": "The key was used before."}},
+)
+async def create_message(
+    caller: Who, body: NewOutbound, key: RequestKey, response: Response
+) -> MessageAccepted:
+    """Ask for a message to be sent: persisted and queued in one transaction."""
+    given = body.model_dump(exclude={"fallback_template", "fallback"})
+    other, channel = body.fallback_template, body.fallback
+    new = NewMessage(
+        **given,
+        idempotency_key=key,
+        fallback_template=None if other is None else other.model_dump(mode="json"),
+        fallback=None if channel is None else channel.model_dump(mode="json"),
+    )
+    async with caller.transaction() as conn:
+        made = await service.accept(
+            conn, caller.tenant_id, caller.subject, new, caller.settings(OutboundSettings)
+        )
+    if isinstance(made, Blocked):  # after the commit: the audit has it
+        raise ConsentRequired(
+            f"no granted consent for {made.channel} and {made.purpose}: {made.reason}",
+            reason=made.reason,
+            channel=made.channel.value,
+            purpose=made.purpose.value,
+        )
+    if not made.is_new:
+        response.status_code = 200
+        response.headers["Idempotency-Replayed"] = "true"
+    return MessageAccepted(id=made.message.id, status=made.message.status)
+
+
+@router.get("/messages", needs=READ)
+async def list_messages(
+    caller: Who,
+    *,
+    dossier_id: Annotated[str | None, Query(alias="dossierId", max_length=200)] = None,
+    status: Status | None = None,
+    dead: Annotated[bool, Query(description="Only those whose attempts are used up.")] = False,
+    cursor: Annotated[str | None, Query(max_length=200)] = None,
+    limit: Limit = 50,
+) -> MessagePage:
+    """Messages, newest first; of a dossier, if one is named."""
+    before_at, before_id = _read_cursor(cursor)
+    async with caller.transaction() as conn:
+        rows = await store.rows(
+            conn,
+            "messages",
+            tenant_id=caller.tenant_id,
+            dossier_id=dossier_id,
+            status=status,
+            dead=dead,
+            before_at=before_at,
+            before_id=before_id,
+            most=limit + 1,
+        )
+    page = rows[:limit]
+    last = _cursor(page[-1]) if len(rows) > limit else None
+    return MessagePage(items=[MessageView.of(row) for row in page], next_cursor=last)
+
+
+@router.get("/messages/{message_id}", needs=READ, raises=(NotFound,))
+async def show_message(caller: Who, message_id: UUID) -> MessageDetails:
+    """A message, with its attempts."""
+    async with caller.transaction() as conn:
+        row = await store.find_row(conn, caller.tenant_id, message_id)
+        attempts = await store.rows(
+            conn, "attempts", tenant_id=caller.tenant_id, message_id=message_id
+        )
+    return MessageDetails.with_attempts(row, attempts)
+
+
+@router.post(
+    "/messages/{message_id}/retry",
+    needs=OPERATE,
+    status_code=202,
+    raises=(NotFound, MessageWrongState),
+)
+async def retry_message(caller: Who, message_id: UUID) -> MessageAccepted:
+    """Send a message again that FAILED: its attempts begin anew, its history stays."""
+    async with caller.transaction() as conn:
+        message = await retries.retry(conn, caller.tenant_id, message_id, caller.subject)
+    return MessageAccepted(id=message.id, status=message.status)
+
+
+def _cursor(row: Row) -> str:
+    text = f"{row['created_at'].isoformat()} {row['id']}"
+    return base64.urlsafe_b64encode(text.encode()).decode()
+
+
+def _read_cursor(cursor: str | None) -> tuple[datetime | None, UUID | None]:
+    if cursor is None:
+        return None, None
+    try:
+        at, _, last = base64.urlsafe_b64decode(cursor.encode()).decode().partition(" ")
+        return datetime.fromisoformat(at).astimezone(UTC), UUID(last)
+    except (ValueError, OverflowError):
+        raise InvalidInput(
+            "the cursor is not one of ours", hint="Use nextCursor as it is."
+        ) from None
+
+
+def _picked(cls: type[MessageView], row: Row) -> Row:
+    """The fields of a view from a row; `to` is a reserved word there."""
+    return {name: row[COLUMN.get(name, name)] for name in cls.model_fields}

@@ -1,0 +1,396 @@
+"""Mail, by SMTP: a deterministic Message-ID, a return address per message, DSN.
+
+The same Message-ID at every attempt lets receivers, and us, recognise a mail that was sent twice. A
+connection that ends after the final dot is a lost answer, like one over HTTP.
+"""
+
+import asyncio
+import email
+import email.policy
+import hashlib
+import re
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import suppress
+from datetime import datetime
+from email.message import EmailMessage, Message
+from email.utils import format_datetime
+from functools import partial
+from typing import Final
+from uuid import UUID
+
+import aiosmtplib
+
+from ostinato.apps.outbound.model import Channel, ConsentSource, Content
+from ostinato.apps.outbound.policy import Kind, Ruling, codes, hold, never, retry
+from ostinato.apps.outbound.providers import lines, standin
+from ostinato.apps.outbound.providers.lines import ComplaintLine, Line, StatusLine, storable
+from ostinato.apps.outbound.providers.protocol import (
+    Hook,
+    Lost,
+    NotSent,
+    Outcome,
+    Posted,
+    Provider,
+    Refused,
+    Taken,
+)
+from ostinato.apps.outbound.providers.standin import LOST, OK, StandIn, Telling
+from ostinato.apps.outbound.providers.wire import Wire, is_same, sanitised
+from ostinato.apps.outbound.settings import OutboundSettings
+from ostinato.apps.outbound.tokens import bounce_token, read_bounce_token
+
+__all__ = ["SMTP"]
+
+# An address in a header is not to be folded or encoded: nobody would read it any more.
+POLICY: Final = email.policy.SMTP.clone(max_line_length=998)
+DEFERRALS: Final = 2
+ANSWERS: Final = {
+    "EHLO": "250-sandbox\r\n250-8BITMIME\r\n250-SMTPUTF8\r\n250-DSN\r\n250 ENHANCEDSTATUSCODES",
+    "MAIL": "250 2.1.0 OK",
+    "RCPT": "250 2.1.5 OK",
+    "DATA": "250 2.0.0 taken",
+    "RSET": "250 2.0.0 OK",
+    "QUIT": "221 2.0.0 bye",
+}
+MOST_BYTES: Final = 4 * 2**20  # a bounce may quote the whole mail
+_ENHANCED: Final = re.compile(r"\b([245]\.\d{1,3}\.\d{1,3})\b")
+_REPLY: Final = re.compile(r"([45])(?:\d\d|\.\d{1,3}\.\d{1,3})")
+_OURS: Final = re.compile(r"<([0-9a-f-]{36})@")
+_ADDRESS: Final = re.compile(r"<([^>]*)>")
+_ENVID: Final = re.compile(r"ENVID=(\S+)", re.IGNORECASE)
+_BOUNCE: Final = re.compile(r"bounce\+([a-z2-7]{20,60})@", re.IGNORECASE)
+
+ERRORS: Final = {
+    **codes(hold("auth"), 530, 534, 535, 538),
+    **dict.fromkeys(("5.1.1", "5.1.2", "5.1.3", "5.1.10"), never("recipient_invalid")),
+    "5.2.1": never("recipient_unreachable"),
+    "5.2.2": retry("recipient_unreachable", at_most=3),
+    "5.7.1": Ruling(Kind.PERMANENT, "permission", alert=True),
+}
+
+
+def is_signed(posted: Posted, settings: OutboundSettings) -> bool:
+    """Whether our own mail server posts it: it knows a shared secret."""
+    secret = settings.bounce_secret
+    return bool(secret) and is_same(secret, posted.signature)
+
+
+class Smtp(Provider):
+    """A mail server."""
+
+    name = "smtp"
+    channel = Channel.EMAIL
+    errors = ERRORS
+    hooks = (
+        Hook(
+            "bounce",
+            "/email/bounces",
+            "A bounce or a complaint, as the mail server received it.",
+            "x-bounce-secret",
+            is_signed,
+            most_bytes=MOST_BYTES,
+        ),
+    )
+    source = ConsentSource.EMAIL_LINK
+    trusts_reference = True
+
+    async def send(self, content: Content, wire: Wire) -> Outcome:
+        """Send one mail over one connection."""
+        settings = wire.settings
+        mail = _composed(content, settings, wire.now)
+        client = aiosmtplib.SMTP(
+            hostname=settings.smtp_host,
+            port=settings.smtp_port,
+            use_tls=settings.smtp_tls == "tls",
+            start_tls=settings.smtp_tls == "starttls",
+            username=settings.smtp_username or None,
+            password=settings.smtp_password or None,
+            timeout=settings.timeout_seconds,
+        )
+        try:
+            await client.connect()
+            await client.ehlo()  # what it can do, DSN for one
+        except aiosmtplib.SMTPResponseException as error:
+            return _refused(error.code, error.message)
+        except (aiosmtplib.SMTPException, OSError, ValueError) as error:
+            return NotSent(f"{type(error).__name__}: the mail server could not be reached")
+        try:
+            return await _deliver(client, mail, content, settings)
+        finally:
+            client.close()
+
+    def read(self, posted: Posted, settings: OutboundSettings) -> tuple[list[Line], int]:
+        """Read a bounce (RFC 3464) or a complaint (RFC 5965) about the mail that it names."""
+        mail = email.message_from_bytes(posted.body, policy=email.policy.compat32)
+        token = next(_tokens(mail), "")
+        about = read_bounce_token(settings.token_secret, token) or _original(mail)
+        kind = str(mail.get_param("report-type") or "").lower()
+        found: list[Line] = []
+        if kind == "feedback-report":
+            found.append(ComplaintLine(self.name, about, posted.received_at))
+        elif kind == "delivery-status":
+            # A mail server that repeats itself sends the same mail, or the same bytes.
+            digest = hashlib.sha256(posted.body).hexdigest()[:32]
+            name = storable(mail.get("Message-ID") or digest)[: lines.LONGEST_ID]
+            found.extend(_of_report(mail, name, about, posted.received_at))
+        return found, 0 if found else 1
+
+    def ruling(self, code: str) -> Ruling | None:
+        """Rule by the class of a reply: 4xx is for now, 5xx for good (RFC 5321)."""
+        reply = _REPLY.fullmatch(code)
+        if reply is None:
+            return None
+        return retry("upstream") if reply[1] == "4" else never("recipient_unreachable")
+
+    def is_set_up(self, settings: OutboundSettings) -> bool:
+        """Whether another mail server is named than the one that there may be by chance."""
+        return settings.smtp_host != "localhost"
+
+    def missing(self, settings: OutboundSettings) -> Iterable[tuple[str, str]]:
+        """Miss what seals return addresses and links, and what bounces are posted with."""
+        if not settings.token_secret:
+            problem = "mail has no return address of its own, and marketing mail is refused"
+            yield problem, "TOKEN_SECRET"
+        if not settings.bounce_secret:
+            problem = "bounces and complaints are all refused: their secret is not set"
+            yield problem, "BOUNCE_SECRET"
+
+    def stand_in(self, world: standin.World) -> StandIn:
+        """Play a mail server."""
+        return MailServer(world)
+
+
+SMTP: Final = Smtp()
+
+
+async def _deliver(
+    client: aiosmtplib.SMTP, mail: EmailMessage, content: Content, settings: OutboundSettings
+) -> Outcome:
+    token = bounce_token(settings.token_secret, content.message_id)
+    back = f"bounce+{token}@{settings.mail_domain}"
+    dsn = client.supports_extension("dsn")
+    body = False
+    try:
+        await client.mail(
+            back, options=["RET=HDRS", f"ENVID={content.message_id}"] if dsn else None
+        )
+        wanted = ["NOTIFY=FAILURE,DELAY", f"ORCPT=rfc822;{content.to}"] if dsn else None
+        await client.rcpt(content.to, options=wanted)
+        body = True
+        reply = await client.data(mail.as_bytes(policy=POLICY))
+    except aiosmtplib.SMTPRecipientsRefused as error:
+        first = error.recipients[0]
+        return _refused(first.code, first.message)
+    except aiosmtplib.SMTPResponseException as error:
+        return _refused(error.code, error.message)
+    except (aiosmtplib.SMTPConnectError, aiosmtplib.SMTPConnectTimeoutError) as error:
+        return NotSent(f"{type(error).__name__}: the mail server is gone")
+    except (aiosmtplib.SMTPException, OSError) as error:
+        told = f"{type(error).__name__}: the connection ended"
+        return Lost(told) if body else NotSent(told)
+    return Taken(mail["Message-ID"], {"reply": sanitised(reply.message), "code": reply.code})
+
+
+def _composed(content: Content, settings: OutboundSettings, at: datetime) -> EmailMessage:
+    """The mail, the same to the byte at each attempt, but for its date."""
+    mail = EmailMessage(policy=POLICY)
+    sender = content.sender
+    shown = f"{_name(sender.display)} <{sender.provider_key}>"
+    mail["From"] = shown if sender.display else sender.provider_key
+    mail["To"] = content.to
+    mail["Subject"] = " ".join((content.subject or "").split())
+    mail["Date"] = format_datetime(at)
+    mail["Message-ID"] = f"<{content.message_id}@{settings.mail_domain}>"
+    mail["Auto-Submitted"] = "auto-generated"
+    if content.unsubscribe is not None:
+        # RFC 8058; both headers have to be covered by the DKIM signature of the mail server.
+        # No mailto beside it: nobody here reads the mail that it would make.
+        mail["List-Unsubscribe"] = f"<{content.unsubscribe}>"
+        mail["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
+    mail.set_content(content.text)
+    return mail
+
+
+def _name(display: str) -> str:
+    plain = re.sub(r'[\r\n"\\<>]', " ", display)
+    return f'"{plain}"'
+
+
+def _refused(code: int, message: str) -> Refused:
+    """By its enhanced code (RFC 3463) where the server gives one, else by its reply."""
+    told = _ENHANCED.search(message)
+    by_reply = code in (530, 534, 535, 538) or told is None or told[1][0] != str(code)[0]
+    return Refused(
+        str(code) if by_reply or told is None else told[1],
+        sanitised(message),
+        {"code": code, "message": sanitised(message)},
+    )
+
+
+def _of_report(mail: Message, name: str, about: UUID | None, at: datetime) -> Iterator[StatusLine]:
+    for recipient in _fields(mail, "message/delivery-status"):
+        action = str(recipient.get("Action") or "").strip().lower()
+        status = storable(recipient.get("Status") or "").strip().split(" ")[0][: lines.LONGEST_CODE]
+        said = sanitised(str(recipient.get("Diagnostic-Code") or action))
+        told: lines.Told
+        if action == "failed" and status.startswith("5."):
+            told = "failed"
+        elif action == "delivered":
+            told, status = "delivered", ""
+        else:
+            continue
+        yield StatusLine(SMTP.name, None, name, told, at, about, None, status, said, timed=False)
+
+
+def _original(mail: Message) -> UUID | None:
+    """The message that a report is about: by its envelope id, or by the mail that it quotes."""
+    blocks = [*_fields(mail, "message/delivery-status"), *_fields(mail, "message/feedback-report")]
+    named = [str(each.get("Original-Envelope-Id") or "").strip() for each in blocks]
+    quoted = [str(part.get("Message-ID") or "") for part in mail.walk() if part is not mail]
+    for text in (*named, *(found[1] for each in quoted if (found := _OURS.match(each)))):
+        try:
+            return UUID(text)
+        except ValueError:
+            continue
+    return None
+
+
+def _fields(mail: Message, kind: str) -> list[Message]:
+    """The blocks of fields of a report's machine-readable part."""
+    parts = [part.get_payload() for part in mail.walk() if part.get_content_type() == kind]
+    blocks = [each for part in parts if isinstance(part, list) for each in part]
+    return [each for each in blocks if isinstance(each, Message)]
+
+
+def _tokens(mail: Message) -> Iterator[str]:
+    for part in mail.walk():
+        for name in ("To", "Delivered-To", "X-Original-To", "Return-Path", "Original-Mail-From"):
+            found = _BOUNCE.search(str(part.get(name) or ""))
+            if found:
+                yield found[1].lower()
+
+
+REPORT: Final = """To: {back}
+From: MAILER-DAEMON@example.test
+MIME-Version: 1.0
+Content-Type: multipart/report; report-type={kind}; boundary=part
+
+--part
+Content-Type: message/{kind}
+
+Original-Envelope-Id: {envid}
+Original-Mail-From: {back}
+
+Final-Recipient: rfc822; {to}
+Action: failed
+Status: {code}
+Diagnostic-Code: smtp; 550 {code} <{to}> cannot be delivered
+
+--part--
+"""
+
+
+class MailServer(StandIn):
+    """A mail server in the sandbox, in a thread of its own: real SMTP with DSN (RFC 3461).
+
+    reject-511@      refused at RCPT, 550 5.1.1
+    bounce-511@      taken, then a DSN says 5.1.1
+    bounce-522@      taken, then a DSN says 5.2.2: the mailbox is full; later it is not
+    defer-451@       451 twice, then taken
+    defer-always@    451, always
+    complaint@       taken, then a feedback report comes
+    """
+
+    secret = "sandbox-bounce-secret"  # noqa: S105 - opens nothing but this
+
+    def __init__(self, world: standin.World) -> None:
+        self._world = world
+        self.routes = {}
+        self._deferred: dict[str, int] = {}
+        self.port, given = standin.port_of("smtp")
+        self._end: Callable[[], object] | None = None
+        if world.serves or given:
+            started: Future[None] = Future()
+            serving = self._serve(started)
+            self._thread = threading.Thread(target=asyncio.run, args=[serving], daemon=True)
+            self._thread.start()
+            started.result()
+
+    def settings(self, url: str) -> Mapping[str, str]:  # noqa: ARG002 - it has a port of its own
+        """Name the settings that lead the application here."""
+        return {
+            "smtp_host": standin.HOST,
+            "smtp_port": str(self.port),
+            "smtp_tls": "none",
+            "mail_domain": "example.test",
+            "bounce_secret": self.secret,
+        }
+
+    def close(self) -> None:
+        """End the server."""
+        if self._end is not None:
+            self._end()
+            self._thread.join()
+
+    async def _serve(self, started: "Future[None]") -> None:
+        over = asyncio.Event()
+        try:
+            server = await asyncio.start_server(
+                self._talk, standin.HOST, self.port, limit=MOST_BYTES
+            )
+        except OSError:  # somebody's own mail server is there: it is the one that is meant
+            started.set_result(None)
+            return
+        self._end = partial(asyncio.get_running_loop().call_soon_threadsafe, over.set)
+        started.set_result(None)
+        await over.wait()
+        server.close()
+
+    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        answer, lost = "220 sandbox ESMTP", False
+        back = to = envid = ""
+        with suppress(ConnectionError, asyncio.IncompleteReadError):
+            while answer:
+                writer.write(f"{answer}\r\n".encode())
+                line = (await reader.readuntil()).decode("utf-8", "replace").strip()
+                verb, (address, *_) = line[:4].upper(), [*_ADDRESS.findall(line), ""]
+                answer = ANSWERS.get(verb, "502 5.5.1 not here")
+                if verb == "MAIL":
+                    back, envid = address, "".join(_ENVID.findall(line))
+                elif verb == "RCPT":
+                    to, met = address, await self._met(address)
+                    answer, lost = ANSWERS[verb] if met in (OK, LOST) else met, met == LOST
+                elif verb == "DATA":
+                    writer.write(b"354 go on\r\n")
+                    text = (await reader.readuntil(b"\r\n.\r\n"))[:-3].replace(b"\r\n..", b"\r\n.")
+                    self._take(back, to, envid, text.decode("utf-8", "replace"), lost=lost)
+                    answer = "" if lost else answer
+        writer.close()
+
+    async def _met(self, to: str) -> str:
+        """Decide what a recipient meets."""
+        name, times = to.partition("@")[0], self._deferred.get(to, 0)
+        if name.startswith("reject-511"):
+            return "550 5.1.1 no such user here"
+        if name.startswith("defer-always") or (name.startswith("defer-451") and times < DEFERRALS):
+            self._deferred[to] = times + 1
+            self._world.asked[to] = self._world.asked.get(to, 0) + 1
+            return "451 4.3.0 try again later"
+        return await self._world.next_answer(to)
+
+    def _take(self, back: str, to: str, envid: str, text: str, *, lost: bool) -> None:
+        self._world.take("smtp", "mail-", to, envid, {"from": back, "text": text})
+        name = to.partition("@")[0]
+        kind, code = "delivery-status", ""
+        if name.startswith("bounce-511"):
+            code = "5.1.1"
+        elif name.startswith("bounce-522") and to not in self._deferred:
+            self._deferred[to], code = 1, "5.2.2"
+        elif name.startswith("complaint"):
+            kind, code = "feedback-report", "5.7.1"
+        if code and not lost:
+            body = REPORT.format(kind=kind, code=code, back=back, to=to, envid=envid).encode()
+            headers = {"x-bounce-secret": self.secret, "content-type": "message/rfc822"}
+            self._world.tell(Telling("/api/v1/webhooks/email/bounces", body, headers))

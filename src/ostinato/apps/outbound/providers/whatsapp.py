@@ -1,0 +1,398 @@
+r"""WhatsApp, by Meta's Cloud API. It has no idempotency key: see `Lost`.
+
+Meta signs the raw body of a callback, in which it writes é as \u00e9: whoever parses and writes it
+again gets other bytes.
+"""
+
+import hashlib
+import hmac
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, Final
+
+import httpx
+
+from ostinato.apps.outbound import policy
+from ostinato.apps.outbound.model import Channel, ConsentSource, Content, Purpose
+from ostinato.apps.outbound.policy import Kind, Ruling, codes, hold, never, retry
+from ostinato.apps.outbound.providers import lines, standin
+from ostinato.apps.outbound.providers.lines import LONGEST_ID, Line, StatusLine, number_of, storable
+from ostinato.apps.outbound.providers.protocol import Hook, Lost, Outcome, Posted, Provider, Taken
+from ostinato.apps.outbound.providers.standin import Asked, Inbound, Reply, Sent, StandIn, Telling
+from ostinato.apps.outbound.providers.wire import Wire, document_of, is_same, safe, sanitised
+from ostinato.apps.outbound.settings import OutboundSettings
+
+__all__ = ["WHATSAPP", "read", "signature"]
+
+MOST_BYTES: Final = 4 * 2**20  # Meta sends up to 3 MB at once
+LONGEST_CHALLENGE: Final = 500
+PAIR: Final = (6.0, 16.0, 64.0, 256.0, 1024.0)
+"""4 to the power of X, from six seconds on."""
+
+ERRORS: Final = {
+    **codes(hold("auth"), 0, 190),
+    **codes(hold("permission"), 3, 10, 131005, *range(200, 300)),
+    **codes(retry("upstream"), 1, 2, 131016, 133004),
+    **codes(retry("rate_limit"), 4),
+    **codes(hold("account_blocked"), 33, 131031, 131037, 131045, 133000),
+    **codes(hold("account_blocked"), 133005, 133006, 133008, 133009, 133010, 133015, 133016),
+    **codes(never("invalid_request"), 100, 131008, 131009, 131051, 131052, 131053, 132068),
+    **codes(never("invalid_request"), 135000),
+    **codes(hold("account_blocked", policy.HOURS), 368, 131048),
+    **codes(retry("rate_limit", policy.QUARTER, policy.QUARTER, 3600.0), 80007),
+    **codes(retry("rate_limit", *policy.SECONDS), 130429),
+    **codes(never("recipient_unreachable"), 130472, 130497, 131030, 131049),
+    **codes(retry("upstream", at_most=2), 131000),
+    **codes(never("recipient_invalid"), 131021),
+    **codes(Ruling(Kind.PERMANENT, "recipient_unreachable", fallback=True), 131026),
+    **codes(hold("billing"), 131042),
+    **codes(Ruling(Kind.CONVERT, "window_closed"), 131047),
+    **codes(Ruling(Kind.PERMANENT, "recipient_opted_out", revokes=Purpose.MARKETING), 131050),
+    **codes(Ruling(Kind.PAIR, "rate_limit", PAIR), 131056),
+    **codes(retry("upstream", 60.0), 131057),
+    **codes(never("template_invalid"), 132000, 132001, 132005, 132007, 132012),
+    **codes(
+        Ruling(Kind.HOLD_TEMPLATE, "template_invalid", hold_seconds=3600.0, alert=True), 132015
+    ),
+    **codes(Ruling(Kind.PERMANENT, "template_invalid", deactivates=True, alert=True), 132016),
+    **codes(retry("rate_limit"), 132069),
+}
+STATUSES: Final[dict[str, lines.Told]] = {
+    "sent": "sent",
+    "delivered": "delivered",
+    "read": "read",
+    "played": "read",
+    "failed": "failed",
+}
+
+
+def signature(secret: str, body: bytes) -> str:
+    """Sign a body, as the header X-Hub-Signature-256 has it."""
+    return "sha256=" + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
+
+
+def is_signed(posted: Posted, settings: OutboundSettings) -> bool:
+    """Whether Meta signed this body. Without a secret nothing is."""
+    secret = settings.whatsapp_app_secret
+    return bool(secret) and is_same(signature(secret, posted.body), posted.signature)
+
+
+def challenge(query: Mapping[str, str], settings: OutboundSettings) -> str | None:
+    """Give the challenge back as it is, if it comes with our verify token."""
+    known, asked = settings.whatsapp_verify_token, query.get("hub.challenge", "")
+    is_ours = bool(known) and is_same(known, query.get("hub.verify_token"))
+    subscribes = query.get("hub.mode") == "subscribe" and len(asked) <= LONGEST_CHALLENGE
+    return asked if is_ours and subscribes else None
+
+
+class WhatsApp(Provider):
+    """The WhatsApp Cloud API."""
+
+    name = "whatsapp"
+    channel = Channel.WHATSAPP
+    errors = ERRORS
+    hooks = (
+        Hook(
+            "whatsapp",
+            "/whatsapp/status",
+            "Statuses and inbound messages of WhatsApp.",
+            "x-hub-signature-256",
+            is_signed,
+            most_bytes=MOST_BYTES,
+            challenge=challenge,
+            queried=("hub.mode", "hub.verify_token", "hub.challenge"),
+        ),
+    )
+    source = ConsentSource.WHATSAPP_INBOUND
+    trusts_reference = False
+
+    async def send(self, content: Content, wire: Wire) -> Outcome:
+        """POST /{phone_number_id}/messages."""
+        settings = wire.settings
+        url = f"{settings.whatsapp_url.rstrip('/')}/{content.sender.provider_key}/messages"
+        bearer = {"Authorization": f"Bearer {settings.whatsapp_token}"}
+        answer = await wire.post(url, headers=bearer, json=_request(content))
+        if not isinstance(answer, httpx.Response):
+            return answer
+        document = document_of(answer.content)
+        if answer.is_success:
+            return _taken(document)
+        told = document.get("error")
+        error = told if isinstance(told, dict) else {}
+        details = (error.get("error_data") or {}).get("details") or error.get("message") or ""
+        return wire.refused(answer, error.get("code"), details)
+
+    def read(self, posted: Posted, settings: OutboundSettings) -> tuple[list[Line], int]:  # noqa: ARG002 - as the protocol has it
+        """Read statuses, inbound messages, preferences, and what became of templates."""
+        return read(posted.body)
+
+    def is_set_up(self, settings: OutboundSettings) -> bool:
+        """Whether there is a token."""
+        return bool(settings.whatsapp_token)
+
+    def missing(self, settings: OutboundSettings) -> Iterable[tuple[str, str]]:
+        """Miss the secret that callbacks are signed with."""
+        problem = "callbacks of WhatsApp are all refused: their secret is not set"
+        return () if settings.whatsapp_app_secret else ((problem, "WHATSAPP_APP_SECRET"),)
+
+    def stand_in(self, world: standin.World) -> StandIn:
+        """Play the Cloud API."""
+        return Cloud(world)
+
+
+WHATSAPP: Final = WhatsApp()
+
+
+def _request(content: Content) -> dict[str, Any]:
+    """Write the request's body: a template, or free text within the window."""
+    common = {
+        "messaging_product": "whatsapp",
+        "recipient_type": "individual",
+        "to": content.to.removeprefix("+"),
+        "biz_opaque_callback_data": content.opaque,
+    }
+    template = content.template
+    if template is None:
+        context = {"context": {"message_id": content.reply_to}} if content.reply_to else {}
+        text = {"preview_url": False, "body": content.text}
+        return {**common, **context, "type": "text", "text": text}
+    named = {"name": template.provider_name, "language": {"code": template.language}}
+    filled = {**named, "components": list(content.components)}
+    return {**common, "type": "template", "template": filled}
+
+
+def _taken(document: dict[str, Any]) -> Outcome:
+    messages = document.get("messages")
+    if isinstance(messages, list) and messages and isinstance(messages[0].get("id"), str):
+        return Taken(messages[0]["id"], safe(document), _wa_id(document))
+    return Lost("the answer has no id of a message")
+
+
+def _wa_id(document: Mapping[str, Any]) -> str | None:
+    first = next(_dicts(document.get("contacts")), {})
+    known = first.get("wa_id")
+    return f"+{known}" if isinstance(known, str) and known.isascii() and known.isdigit() else None
+
+
+def read(body: bytes) -> tuple[list[Line], int]:
+    """Read the lines of a callback, and count those that could not be read."""
+    found: list[Line | None] = []
+    for entry in _dicts(document_of(body).get("entry")):
+        for change in _dicts(entry.get("changes")):
+            value = change.get("value")
+            if not isinstance(value, dict):
+                found.append(None)
+                continue
+            for read_item, item in _items(entry, change, value):
+                try:
+                    found.append(read_item(item))
+                except (KeyError, TypeError, ValueError, OverflowError, OSError, AttributeError):
+                    found.append(None)
+    known = [line for line in found if line is not None]
+    return known, len(found) - len(known)
+
+
+def _items(
+    entry: Mapping[str, Any], change: Mapping[str, Any], value: Mapping[str, Any]
+) -> Iterator[tuple[Callable[[Any], Line | None], Any]]:
+    """Find the items of a change, each with what reads it."""
+    account = storable(entry.get("id") or "")[:LONGEST_ID]
+    if change.get("field") == "message_template_status_update":
+        yield partial(_template, account, entry.get("time")), value
+        return
+    metadata = value.get("metadata")
+    named = metadata.get("phone_number_id") if isinstance(metadata, dict) else None
+    key = storable(named or "")[:LONGEST_ID]
+    readers: tuple[tuple[str, Callable[[Any], Line | None]], ...] = (
+        ("messages", partial(_inbound, key)),
+        ("user_preferences", partial(_preference, key)),
+        ("statuses", partial(_status, key, account)),
+    )
+    for name, read_item in readers:
+        items = value.get(name)
+        for item in items if isinstance(items, list) else [items] if items else ():
+            yield read_item, item
+
+
+def _template(account: str, time: object, value: Mapping[str, Any]) -> Line | None:
+    """Read what became of a template: approved, paused, rejected and so on."""
+    return lines.TemplateLine(
+        WHATSAPP.name,
+        account,
+        storable(value["message_template_name"])[:LONGEST_ID],
+        storable(value["message_template_language"])[:20],
+        storable(value["event"])[:40].upper(),
+        _at(time) if time else lines.NO_TIME,
+    )
+
+
+def _status(key: str, account: str, item: Mapping[str, Any]) -> Line | None:
+    told = STATUSES.get(item["status"])
+    if told is None:
+        return None
+    message_id, attempt_no = lines.read_opaque(item.get("biz_opaque_callback_data"))
+    first = (item.get("errors") or [{}])[0]
+    details = (first.get("error_data") or {}).get("details") or first.get("title") or ""
+    return StatusLine(
+        WHATSAPP.name,
+        key,
+        storable(item["id"])[:LONGEST_ID],
+        told,
+        _at(item["timestamp"]),
+        message_id,
+        attempt_no,
+        storable(first.get("code", ""))[: lines.LONGEST_CODE] if told == "failed" else "",
+        sanitised(str(details)),
+        wa_id=number_of(item["recipient_id"]) if item.get("recipient_id") else None,
+        account=account or None,
+    )
+
+
+def _inbound(key: str, item: Mapping[str, Any]) -> Line | None:
+    kind = storable(item["type"])[:40]
+    text = _text_of(kind, item)
+    return lines.InboundLine(
+        WHATSAPP.name,
+        (key,),
+        storable(item["id"])[:LONGEST_ID],
+        number_of(item["from"]),
+        _at(item["timestamp"]),
+        kind,
+        None if text is None else storable(text)[: lines.LONGEST_TEXT],
+    )
+
+
+def _text_of(kind: str, item: Mapping[str, Any]) -> str | None:
+    match kind:
+        case "text":
+            return str(item["text"]["body"])
+        case "button":
+            return str(item["button"].get("text") or item["button"].get("payload") or "")
+        case "interactive":
+            chosen = item["interactive"].get("button_reply") or {}
+            return str(chosen.get("title") or chosen.get("id") or "")
+    return None
+
+
+def _preference(key: str, item: Mapping[str, Any]) -> Line | None:
+    value = item.get("value")
+    if item.get("category") != "marketing_messages" or value not in ("stop", "resume"):
+        return None
+    at, who = _at(item["timestamp"]), number_of(item["wa_id"])
+    return lines.PreferenceLine(WHATSAPP.name, key, who, at, value == "stop")
+
+
+def _dicts(found: object) -> Iterator[Mapping[str, Any]]:
+    for each in found if isinstance(found, list) else ():
+        if isinstance(each, dict):
+            yield each
+
+
+def _at(seconds: object) -> datetime:
+    return datetime.fromtimestamp(int(str(seconds)), UTC)
+
+
+class Cloud(StandIn):
+    """The Cloud API in the sandbox: takes messages, and signs callbacks as Meta does."""
+
+    token = "sandbox-token"  # noqa: S105 - opens nothing but this
+    secret = "sandbox-app-secret"  # noqa: S105 - as above
+    account = "WABA-1"
+
+    def __init__(self, world: standin.World) -> None:
+        self._world = world
+        self.routes = {"/whatsapp/{phone_number_id}/messages": self._taken}
+
+    def settings(self, url: str) -> Mapping[str, str]:
+        """Name the settings that lead the application here."""
+        return {
+            "whatsapp_url": f"{url}/whatsapp",
+            "whatsapp_token": self.token,
+            "whatsapp_app_secret": self.secret,
+            "whatsapp_verify_token": "sandbox-verify",
+        }
+
+    async def _taken(self, asked: Asked) -> Reply | None:
+        if asked.headers.get("authorization") != f"Bearer {self.token}":
+            return _error("190:401")
+        world, number = self._world, asked.place["phone_number_id"]
+        document = json.loads(asked.body)
+        to = "+" + str(document["to"]).removeprefix("+")
+        if to == f"{standin.MAGIC}0004" and document["type"] == "text":
+            world.asked[to] = world.asked.get(to, 0) + 1
+            return _error("131047")
+        answer, _, known_as = (await world.next_answer(to, number)).partition("wa_id:")
+        if answer == standin.HANG:
+            return None
+        if answer not in ("", standin.OK, standin.LOST, standin.SILENT):
+            return _error(answer, to)
+        opaque = document.get("biz_opaque_callback_data")
+        made = world.take("whatsapp", "wamid.SANDBOX", to, opaque, document)
+        if answer != standin.LOST:
+            world.tell(*[self.status(number, made, each) for each in world.statuses_of(to)])
+        if answer in (standin.LOST, standin.SILENT):
+            return None
+        accepted = {"message_status": "accepted"} if document["type"] == "template" else {}
+        contacts = [{"input": to, "wa_id": known_as or to.removeprefix("+")}]
+        messages = [{"id": made.id, **accepted}]
+        return Reply({"messaging_product": "whatsapp", "contacts": contacts, "messages": messages})
+
+    def status(self, phone_number_id: str, made: Sent, told: str) -> Telling:
+        """Tell of a message: "sent", "delivered", "read", "failed:131026"."""
+        status, _, code = told.partition(":")
+        line: dict[str, Any] = {
+            "id": made.id,
+            "status": status,
+            "timestamp": str(int(self._world.wall())),
+            "recipient_id": made.to.removeprefix("+"),
+            "biz_opaque_callback_data": made.opaque,
+        }
+        if code:
+            details = {"details": "Été : a sandbox's error"}
+            line["errors"] = [{"code": int(code), "title": "An error", "error_data": details}]
+        return self.signed(phone_number_id, {"statuses": [line]})
+
+    def inbound(self, given: Inbound) -> Telling:
+        """Tell of a message that somebody wrote to a number of ours."""
+        line = {
+            "from": given.from_.removeprefix("+"),
+            "id": f"wamid.{given.id}",
+            "timestamp": str(int(self._world.wall())),
+            "type": "text",
+            "text": {"body": given.text},
+        }
+        contacts = [{"profile": {"name": "X"}, "wa_id": line["from"]}]
+        return self.signed(given.provider_key, {"contacts": contacts, "messages": [line]})
+
+    def signed(self, phone_number_id: str, value: dict[str, Any]) -> Telling:
+        """Sign a callback about a number over its bytes."""
+        whose = {"display_phone_number": "33639980099", "phone_number_id": phone_number_id}
+        named = {"messaging_product": "whatsapp", "metadata": whose, **value}
+        return self.of_account([{"field": "messages", "value": named}])
+
+    def of_account(self, changes: list[dict[str, Any]], **more: object) -> Telling:
+        """Sign a callback that names the account, and its numbers only in what changed."""
+        entry = {"id": self.account, **more, "changes": changes}
+        document = {"object": "whatsapp_business_account", "entry": [entry]}
+        body = json.dumps(document).encode()  # é as \u00e9, as Meta writes it
+        sign = signature(self.secret, body)
+        headers = {"x-hub-signature-256": sign, "content-type": "application/json"}
+        return Telling("/api/v1/webhooks/whatsapp/status", body, headers)
+
+
+def _error(answer: str, to: str = "33639980001") -> Reply:
+    """Tell "131016", "131016:429" by another status, or "http:503:30" with Retry-After."""
+    first, _, rest = answer.partition(":")
+    if first == "http":
+        status, _, after = rest.partition(":")
+        return Reply({"oops": True}, int(status), {"retry-after": after} if after else {})
+    digits = to.removeprefix("+")  # Meta writes numbers without a plus, or with spaces
+    spaced = f"0{digits[2:3]} {digits[3:5]} {digits[5:7]} {digits[7:9]} {digits[9:]}"
+    told = {
+        "message": f"(#{first}) a sandbox's error for {digits}",
+        "code": int(first),
+        "error_data": {"messaging_product": "whatsapp", "details": f"sandbox {first} for {spaced}"},
+    }
+    return Reply({"error": told}, int(rest or 400))

@@ -1,0 +1,125 @@
+"""What providers are reached over, and what of their answers may be stored."""
+
+import hmac
+import json
+import re
+import ssl
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import Any, Final
+
+import httpx
+
+from ostinato.apps.outbound.providers.protocol import Lost, NotSent, Refused
+from ostinato.apps.outbound.settings import OutboundSettings
+from ostinato.jobs import retry_after_seconds
+from ostinato.observe import MASK, redact, redact_value
+
+__all__ = ["Wire", "document_of", "is_same", "safe", "sanitised", "trusted", "unpooled"]
+
+MOST_TEXT: Final = 300
+CONNECT_SECONDS: Final = 5.0
+_NUMBER: Final = re.compile(r"(?<!\w)\d(?:[ .()-]{0,2}\d){8,14}(?!\w)")
+_GATEWAY: Final = (502, 504)
+_PERSONAL: Final = frozenset({"to", "from", "input", "wa_id", "body", "recipient_id", "contacts"})
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """What one message is sent over."""
+
+    http: httpx.AsyncClient
+    settings: OutboundSettings
+    now: datetime
+    """The database's time."""
+
+    async def post(
+        self,
+        url: str,
+        **request: Any,  # noqa: ANN401 - as httpx
+    ) -> httpx.Response | NotSent | Lost:
+        """Post to a provider, and tell a request that was never written from an answer lost."""
+        seconds = self.settings.timeout_seconds
+        patience = httpx.Timeout(seconds, connect=min(CONNECT_SECONDS, seconds))
+        try:
+            return await self.http.post(url, timeout=patience, **request)
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
+            return NotSent(f"{type(error).__name__}: the provider could not be reached")
+        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
+            if isinstance(error, httpx.UnsupportedProtocol | httpx.InvalidURL):
+                return NotSent(f"{type(error).__name__}: the address of the provider is wrong")
+            # Written, or partly: a provider may act on what it has.
+            return Lost(f"{type(error).__name__}: no whole answer came")
+
+    def refused(self, answer: httpx.Response, code: object, message: str) -> Refused | Lost:
+        """Make a refusal of an answer, by the provider's code or else by its status."""
+        status = answer.status_code
+        if not isinstance(code, int):
+            if status in _GATEWAY:  # it handed the request on, and heard no more
+                return Lost(f"status {status}: a gateway had no answer")
+            code, message = f"HTTP_{status}", f"status {status}"
+        wait = retry_after_seconds(answer.headers.get("retry-after"), self.now)
+        return Refused(str(code), sanitised(message), safe(document_of(answer.content)), wait)
+
+
+@asynccontextmanager
+async def unpooled() -> AsyncIterator[httpx.AsyncClient]:
+    """Open one client for all messages of a worker, with a connection of its own for each.
+
+    A connection that was kept may be closed by the other side just as we write: an answer that is
+    lost for no reason.
+    """
+    limits = httpx.Limits(max_keepalive_connections=0)
+    async with httpx.AsyncClient(
+        verify=trusted(), limits=limits, trust_env=False, follow_redirects=False
+    ) as http:
+        yield http
+
+
+@cache
+def trusted() -> ssl.SSLContext:
+    """Load the certificates that are trusted; it takes a while."""
+    return ssl.create_default_context()
+
+
+def document_of(body: bytes) -> dict[str, Any]:
+    """Read what a provider wrote as a JSON object; an empty one, if it is none."""
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def is_same(expected: str, given: str | None) -> bool:
+    """Compare secrets, or signatures, in constant time."""
+    return hmac.compare_digest(expected.encode(), (given or "").encode())
+
+
+def sanitised(text: str) -> str:
+    """Make a provider's words such as may be stored: no address, no secret, and not too many.
+
+    Providers write numbers without a plus, so whatever is as long as one is taken for one.
+    """
+    plain = text.replace("\0", "").encode("utf-8", "replace").decode()
+    return _NUMBER.sub(MASK, redact(plain))[:MOST_TEXT]
+
+
+def safe(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Make a provider's answer such as may be stored, without the recipient and the text."""
+    return {
+        name: MASK if name in _PERSONAL else _safe(name, value)
+        for name, value in list(document.items())[:50]
+    }
+
+
+def _safe(name: str, value: object) -> object:
+    if isinstance(value, Mapping):
+        return safe(value)
+    if isinstance(value, list):
+        return [_safe(name, item) for item in value[:20]]
+    shown = redact_value(name, value)
+    return sanitised(shown) if isinstance(shown, str) else shown

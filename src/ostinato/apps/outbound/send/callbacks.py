@@ -1,0 +1,268 @@
+"""Applies what providers tell: once, in any order, to the rows of whose sender it is.
+
+Consents are locked before messages, and messages in the order of their ids: so inbound lines come
+first, and no two callbacks wait for each other crosswise. Each line is applied by itself: one that
+cannot be stored does not take the others of its batch with it.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from ostinato import database
+from ostinato.apps.outbound import rules, store
+from ostinato.apps.outbound.consent import consents, inbound
+from ostinato.apps.outbound.consent.consents import Ended
+from ostinato.apps.outbound.consent.inbound import ACTOR
+from ostinato.apps.outbound.consent.suppressions import Place
+from ostinato.apps.outbound.model import (
+    AttemptStatus,
+    ConsentSource,
+    Message,
+    Purpose,
+    Status,
+)
+from ostinato.apps.outbound.providers import PROVIDERS
+from ostinato.apps.outbound.providers.lines import (
+    NO_TIME,
+    ComplaintLine,
+    InboundLine,
+    Line,
+    PreferenceLine,
+    StatusLine,
+    TemplateLine,
+)
+from ostinato.apps.outbound.providers.protocol import Posted, Taken
+from ostinato.apps.outbound.send import failures, holds, moves, settle
+from ostinato.apps.outbound.send.moves import Failure
+from ostinato.apps.outbound.settings import OutboundSettings
+from ostinato.apps.outbound.store import Connection, Row
+from ostinato.errors import InvalidInput
+from ostinato.observe import get_logger
+
+__all__ = ["apply", "opt_out", "read"]
+
+PAUSED = timedelta(hours=6)
+"""Meta lifts the first pause of a template after three hours, the second after six."""
+APPROVED = ("APPROVED", "REINSTATED")
+WITHDRAWN = ("REJECTED", "DISABLED", "PENDING_DELETION", "DELETED", "IN_APPEAL", "PENDING")
+
+log = get_logger("outbound")
+
+
+def read(row: Row, settings: OutboundSettings) -> tuple[list[Line], int]:
+    """Read the lines of a stored callback, and count those that could not be read."""
+    posted = Posted(row["url"], bytes(row["body"]), received_at=row["received_at"])
+    lines, odd = PROVIDERS[row["provider"]].read(posted, settings)
+    return [_not_later(line, posted.received_at) for line in lines], odd
+
+
+def _not_later(line: Line, received_at: datetime) -> Line:
+    """Nobody wrote after it came in: a clock that is ahead opens no window for longer."""
+    if isinstance(line, InboundLine) and line.at > received_at:
+        return replace(line, at=received_at)
+    return line
+
+
+async def apply(conn: Connection, lines: list[Line], settings: OutboundSettings) -> tuple[int, int]:
+    """Apply lines; how many had an effect, and how many were repeated, odd or nobody's."""
+    done = 0
+    words = [line for line in lines if isinstance(line, InboundLine | PreferenceLine)]
+    for word in sorted(words, key=lambda line: line.at):  # the last word of a person counts
+        done += await _alone(conn, _spoken, word, settings)
+    statuses = [line for line in lines if isinstance(line, StatusLine)]
+    placed = [(await _tenant_of(conn, line), line) for line in statuses]
+    known = [(tenant, line) for tenant, line in placed if tenant is not None]
+    # A batch may tell of one message several times: each keeps its turn.
+    known.sort(key=lambda pair: (pair[0], str(pair[1].message_id or pair[1].provider_message_id)))
+    for tenant, told in known:
+        done += await _alone(conn, _status, tenant, told, settings)
+    named = {(line.provider, line.provider_key, line.account) for _, line in known if line.account}
+    for provider, key, account in named:
+        place = {"provider": provider, "provider_key": key}
+        await store.run(conn, "learn_account", **place, account_key=account)
+    for line in lines:
+        if isinstance(line, ComplaintLine):
+            done += await _alone(conn, _complained, line)
+        elif isinstance(line, TemplateLine):
+            done += await _alone(conn, _template_told, line)
+    return done, len(lines) - done
+
+
+async def _alone(conn: Connection, step: Callable[..., Awaitable[int]], *given: object) -> int:
+    """Apply one line in a savepoint: what the database does not take is left out."""
+    try:
+        async with conn.transaction():
+            return await step(conn, *given)
+    except (InvalidInput, ValueError) as error:
+        log.warning("callback_line_odd", error_code=type(error).__name__)
+        return 0
+
+
+async def _spoken(
+    conn: Connection, line: InboundLine | PreferenceLine, settings: OutboundSettings
+) -> int:
+    if isinstance(line, InboundLine):
+        return await inbound.came_in(conn, line, settings)
+    return await inbound.prefers(conn, line, settings)
+
+
+async def _tenant_of(conn: Connection, line: StatusLine) -> str | None:
+    if line.provider_key:
+        row = await store.first(
+            conn, "sender_of_provider", provider=line.provider, provider_key=line.provider_key
+        )
+        if row is not None:
+            return str(row["tenant_id"])
+    if PROVIDERS[line.provider].trusts_reference and line.message_id is not None:
+        row = await store.first(conn, "tenant_of_message", id=line.message_id)
+        return None if row is None else str(row["tenant_id"])
+    return None
+
+
+async def _status(
+    conn: Connection, tenant_id: str, line: StatusLine, settings: OutboundSettings
+) -> int:
+    message = await _message_of(conn, tenant_id, line)
+    attempt = None if message is None else await _attempt_of(conn, message, line)
+    if message is None or attempt is None:
+        log.info("callback_of_nobody", tenant_id=tenant_id, provider=line.provider)
+        return 0
+    when = line.at if line.timed else NO_TIME
+    name = (line.provider, line.provider_message_id, line.told)
+    if not await inbound.is_new(conn, tenant_id, *name, at=when, code=line.error_code):
+        return 0
+    number = int(attempt["attempt_no"])
+    event = rules.callback_event(
+        message.status,
+        line.told,
+        rules.Attempted(AttemptStatus(attempt["status"]), attempt["error_code"], attempt["alone"]),
+    )
+    match event:
+        case "accept":
+            taken = Taken(line.provider_message_id, {"callback": line.told}, line.wa_id)
+            await settle.taken(conn, message, number, taken, line.at)
+        case "deliver":
+            await settle.note_wa_id(conn, message, line.wa_id)
+            await settle.delivered(conn, message, number, line.at)
+        case "judge":
+            await _failed(conn, message, number, line, settings)
+        case "note":
+            await settle.too_late(conn, message, number, _failure(line))
+    key = {"tenant_id": tenant_id, "id": message.id}
+    if line.told == "read" and message.status is not Status.CANCELLED:
+        await store.run(conn, "note_read", **key, at=line.at)
+    if event is not None:
+        told = line.provider_message_id
+        await store.run(conn, "note_provider_id", **key, provider_message_id=told)
+    return 1
+
+
+async def _message_of(conn: Connection, tenant_id: str, line: StatusLine) -> Message | None:
+    row = None
+    if line.message_id is not None:
+        row = await store.first(conn, "lock_message", tenant_id=tenant_id, id=line.message_id)
+    if row is None:
+        row = await store.first(
+            conn,
+            "message_of_provider",
+            tenant_id=tenant_id,
+            provider_message_id=line.provider_message_id,
+        )
+    return None if row is None else store.message_from(row)
+
+
+async def _attempt_of(conn: Connection, message: Message, line: StatusLine) -> Row | None:
+    """The attempt that a callback speaks of; the last one, where it names none."""
+    return await store.first(
+        conn,
+        "attempt_told",
+        tenant_id=message.tenant_id,
+        message_id=message.id,
+        attempt_no=line.attempt_no,
+    )
+
+
+def _failure(line: StatusLine) -> Failure:
+    code = line.error_code or "unknown"
+    return Failure(line.provider, code, line.error_message, {"callback": "failed"})
+
+
+async def _failed(
+    conn: Connection, message: Message, number: int, line: StatusLine, settings: OutboundSettings
+) -> None:
+    """It failed after it was taken: the same table decides as for an answer."""
+    verdict = await failures.fail(conn, message, number, _failure(line), settings)
+    if isinstance(verdict, rules.Fail):
+        if verdict.dead:  # the job that raises it into the dead letters
+            await moves.enqueue_send(conn, message)
+        return
+    later = await store.find_row(conn, message.tenant_id, message.id)
+    await moves.enqueue_send(conn, message, run_at=later["next_retry_at"])
+
+
+async def _complained(conn: Connection, line: ComplaintLine) -> int:
+    """Somebody calls a mail spam: nothing more is sent there. How that one stands is unchanged."""
+    if line.message_id is None:
+        return 0
+    found = await store.first(conn, "tenant_of_message", id=line.message_id)
+    if found is None:
+        return 0
+    tenant_id = str(found["tenant_id"])
+    name = (line.provider, str(line.message_id), "complaint")
+    if not await inbound.is_new(conn, tenant_id, *name, code="complaint"):
+        return 0
+    message = await store.find_message(conn, tenant_id, line.message_id)
+    await store.note_message(conn, message, "COMPLAINT", ACTOR)
+    # In a transaction of its own: consents are locked before messages.
+    await moves.add_job(conn, message, failures.OPT_OUT, code="complaint", transactional=True)
+    return 1
+
+
+async def _template_told(conn: Connection, line: TemplateLine) -> int:
+    """What WhatsApp says about a template, for each organisation with a number of that account."""
+    if line.event not in (*APPROVED, *WITHDRAWN, "PAUSED"):
+        log.warning("template_told", event_told=line.event, template=line.name)
+        return 0
+    paused = (await database.now(conn)) + PAUSED if line.event == "PAUSED" else None
+    rows = await store.rows(
+        conn,
+        "tell_template",
+        provider=line.provider,
+        account_key=line.account,
+        name=line.name,
+        language=line.language,
+        # A pause is over by itself: the template stays approved.
+        status=line.event if line.event in WITHDRAWN else "APPROVED",
+        at=line.at,
+        held_until=paused,
+    )
+    for row in rows:
+        details: dict[str, Any] = {"template_code": row["template_code"], "event": line.event}
+        details["language"] = row["language"]
+        tenant_id = str(row["tenant_id"])
+        await store.note_audit(conn, tenant_id, f"TEMPLATE_{line.event}", ACTOR, details=details)
+        if line.event in APPROVED:
+            await holds.wake_template(conn, tenant_id, row["template_code"], row["language"])
+    return 1 if rows else 0
+
+
+async def opt_out(
+    conn: Connection,
+    tenant_id: str,
+    message_id: UUID,
+    code: str,
+    *,
+    transactional: bool,
+    settings: OutboundSettings,
+) -> tuple[int, int]:
+    """A provider refuses a recipient who opted out: end the consents that it tells of."""
+    message = await store.find_message(conn, tenant_id, message_id)
+    purposes = tuple(Purpose) if transactional else (Purpose.MARKETING,)
+    now = await database.now(conn)
+    proof = {"message_id": str(message_id), "error_code": code}
+    ended = Ended(ConsentSource.PROVIDER, ACTOR, proof, now)
+    place = Place(tenant_id, message.channel, message.to_address, purposes)
+    return await consents.revoke_address(conn, place, ended, settings)

@@ -1,0 +1,181 @@
+"""Starts PREP and OCR as processes of this machine, where no URL names others.
+
+They end when our end of their standard input closes, however we end.
+"""
+
+import asyncio
+import contextlib
+import json
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from ostinato.apps.watchfolder.folders import Folders
+from ostinato.apps.watchfolder.settings import WatchfolderSettings
+from ostinato.errors import NotConfigured
+from ostinato.observe import get_logger
+
+__all__ = ["ServiceProcess", "running", "services"]
+
+STOP_SECONDS = 20
+LONGEST_PAUSE = 60.0
+WATCH_SECONDS = 1.0
+LEAST_BEAT_SECONDS, BEAT_SECONDS = 0.1, 5.0
+
+log = get_logger("watchfolder")
+
+
+@dataclass
+class ServiceProcess:
+    """One service as a process of ours, which is restarted when it dies."""
+
+    name: str
+    work_dir: Path
+    options: Sequence[str] = ()
+    log_to: Path | None = None
+    url: str = ""
+    starts: int = 0
+    _wanted: bool = field(default=False, repr=False)
+    _failed: int = field(default=0, repr=False)
+    _not_before: float = field(default=float("-inf"), repr=False)
+    _process: "subprocess.Popen[bytes] | None" = field(default=None, repr=False)
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        port = self.url.rpartition(":")[2] or "0"
+        self._wanted = True
+        mode = "ab" if self.starts else "wb"
+        with contextlib.ExitStack() as stack:
+            said = stack.enter_context(self.log_to.open(mode)) if self.log_to else None
+            self._begin(port, said or subprocess.DEVNULL)
+        self._await_ready()
+
+    def _begin(self, port: str, errors: IO[bytes] | int) -> None:
+        self._process = subprocess.Popen(  # noqa: S603 - ourselves
+            [
+                sys.executable,
+                "-m",
+                "ostinato",
+                self.name,
+                "--json",
+                "--until-eof",
+                f"--work-dir={self.work_dir}",
+                f"--port={port}",
+                *self.options,
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            start_new_session=True,
+        )
+        self.starts += 1
+
+    def _await_ready(self) -> None:
+        assert self._process is not None  # noqa: S101 - just begun
+        assert self._process.stdout is not None  # noqa: S101 - a pipe was asked for
+        said = ""
+        for line in self._process.stdout:
+            said = line.decode("utf-8", "replace")
+            with contextlib.suppress(ValueError):
+                news = json.loads(said)
+                if news.get("event") == "ready":
+                    self.url = str(news["url"])
+                    return
+        self._end()
+        raise NotConfigured(
+            f"{self.name} did not start: {said.strip()[:300] or 'it said nothing'}",
+            hint=f"Try `ostinato {self.name}` by itself.",
+        )
+
+    def restart_if_dead(self) -> None:
+        """Restart it at its address, if it is gone; with growing pauses when that fails."""
+        running = self._process is not None and self._process.poll() is None
+        if running or not self._wanted or time.monotonic() < self._not_before:
+            return
+        log.warning("service_died", service=self.name)
+        self._end()
+        try:
+            self.start()
+        except (NotConfigured, OSError) as error:
+            self._failed += 1
+            pause = min(LONGEST_PAUSE, 2.0 ** min(self._failed - 1, 10))
+            self._not_before = time.monotonic() + pause
+            log.warning("service_not_started", service=self.name, error=str(error), pause=pause)
+        else:
+            self._failed = 0
+
+    def stop(self) -> None:
+        """End it, for good."""
+        self._wanted = False
+        self._end()
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        if process.stdin is not None:
+            process.stdin.close()
+        try:
+            process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+@contextlib.contextmanager
+def running(*processes: ServiceProcess) -> Iterator[None]:
+    """Run the services until the end of the block."""
+    try:
+        with ThreadPoolExecutor(max(len(processes), 1)) as threads:
+            list(threads.map(ServiceProcess.start, processes))
+        yield
+    finally:
+        for process in processes:
+            process.stop()
+
+
+@contextlib.asynccontextmanager
+async def services(
+    chosen: WatchfolderSettings, folders: Folders, lang: str
+) -> AsyncIterator[dict[str, str]]:
+    """Yield the URLs of PREP and OCR; one without a URL in the settings runs as a process of ours.
+
+    What ours log goes to `index/prep.log` and `index/ocr.log`.
+    """
+    urls = {"prep_url": chosen.prep_url, "ocr_url": chosen.ocr_url}
+    ours = {}
+    beat = min(BEAT_SECONDS, max(LEAST_BEAT_SECONDS, chosen.job_timeout_seconds / 4))
+    shared = [f"--beat-seconds={beat:g}"]
+    if not chosen.prep_url:
+        options = [f"--concurrency={chosen.prep_concurrency}", *shared]
+        ours["prep_url"] = ServiceProcess("prep", folders.work, options, folders.index / "prep.log")
+    if not chosen.ocr_url:
+        options = [f"--engine={chosen.ocr_engine}", f"--lang={lang}", *shared]
+        options.append(f"--concurrency={chosen.ocr_concurrency}")
+        ours["ocr_url"] = ServiceProcess("ocr", folders.work, options, folders.index / "ocr.log")
+    watching = None
+    try:
+        await asyncio.gather(*(asyncio.to_thread(process.start) for process in ours.values()))
+        urls |= {name: process.url for name, process in ours.items()}
+        watching = asyncio.create_task(_keep_alive(list(ours.values())))
+        yield urls
+    finally:
+        if watching is not None:
+            watching.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await watching
+        await asyncio.gather(*(asyncio.to_thread(process.stop) for process in ours.values()))
+
+
+async def _keep_alive(ours: list[ServiceProcess]) -> None:
+    while ours:
+        await asyncio.sleep(WATCH_SECONDS)
+        for process in ours:
+            await asyncio.to_thread(process.restart_if_dead)

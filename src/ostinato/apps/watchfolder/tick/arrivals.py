@@ -1,0 +1,375 @@
+"""Step 2 of the tick: what lies in `in/`, whether it is finished, and whose it becomes.
+
+    in/ → _staging/ → (sha256, jobKey) → work/<jobKey>/      or hold/duplicates/<jobKey>/
+
+A file is taken when it has not changed for a while, by our own clock from our first sight on, and
+when nobody has it open for writing, where the system can tell. Nothing is ever given up: a file
+that keeps changing just stays. Notifications are not trusted; every tick looks.
+"""
+
+import contextlib
+import errno
+import fcntl
+import heapq
+import os
+import re
+import secrets
+import signal
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from ostinato.apps.watchfolder.core import make_job_key
+from ostinato.apps.watchfolder.folders import is_local
+from ostinato.apps.watchfolder.model import Document, in_hand
+from ostinato.apps.watchfolder.names import (
+    FORCED,
+    fit,
+    is_ignored,
+    raw_name,
+    safe_name,
+    shown_name,
+    split_name,
+)
+from ostinato.apps.watchfolder.tick import duplicates
+from ostinato.apps.watchfolder.tick.context import Tick, log
+from ostinato.apps.watchfolder.tick.finishing import refuse_input
+from ostinato.apps.watchfolder.tick.memory import Sight, Staged
+from ostinato.apps.watchfolder.utils import (
+    Changed,
+    atomic_write_json,
+    move_atomic,
+    move_unique,
+    now_iso,
+    read_json,
+    remove_tree,
+    sha256_file,
+    unlink,
+)
+
+__all__ = ["arrive", "discover", "ingest", "is_being_written"]
+
+UNFINISHED_SECONDS = 3600.0
+LONGEST_PAUSE = 60.0
+UNFINISHED_PDF = 3
+ROOM_FACTOR = 3
+STAGED = re.compile(r"([0-9a-f]{8})__(.+)", re.DOTALL)
+NOTED = re.compile(r"\.([0-9a-f]{8})\.name")
+BUSY = {errno.EBUSY, errno.EACCES, errno.EPERM, errno.ESTALE, errno.ETXTBSY}
+
+
+def discover(tick: Tick) -> None:
+    """Take what is finished, as long as there is room for more jobs."""
+    if tick.profile is None:
+        return  # without the versions of the tools a jobKey would mean nothing
+    if not tick.memory.staging_swept:
+        _sweep_staging(tick)
+    free = _free_slots(tick)
+    waiting = _ripe(tick, free)
+    if free <= 0 or not _has_room(tick):
+        return
+    heapq.heapify(waiting)
+    while waiting and len(tick.memory.staged) < free and not tick.halted:
+        _, name = heapq.heappop(waiting)
+        with tick.guarded("file_not_taken", file=shown_name(name)):
+            _try_to_stage(tick, name)
+    for staged in list(tick.memory.staged):
+        if _free_slots(tick) <= 0 or tick.halted:
+            break
+        with tick.guarded("file_not_ingested", file=shown_name(staged.name)):
+            _classify(tick, staged)
+
+
+def _free_slots(tick: Tick) -> int:
+    return tick.options.max_jobs_in_flight - len(tick.in_flight)
+
+
+def _has_room(tick: Tick) -> bool:
+    sizes = [int(meta.get("sizeBytes", 0)) for meta in tick.in_flight.values()]
+    least = max(tick.options.min_free_bytes, ROOM_FACTOR * max(sizes, default=0))
+    free = tick.folders.free_bytes()
+    if free < least:
+        error = OSError(errno.ENOSPC, f"{free:,} bytes are free, {least:,} are needed")
+        tick.problem("disk_nearly_full", error, once=True)
+        tick.summary["degraded"] = "disk"
+        return False
+    return True
+
+
+def _ripe(tick: Tick, free: int) -> list[tuple[tuple[int, str], str]]:
+    """Names of finished files, each with what it is sorted by: the oldest first."""
+    memory, now = tick.memory, tick.now()
+    window = tick.options.stable_s
+    if free <= 0 and now - memory.scanned_at < window / 2:
+        return []
+    memory.scanned_at = now
+    seen: dict[str, Sight] = {}
+    ripe = []
+    for entry in _entries(tick):
+        with tick.guarded("file_not_seen", file=shown_name(entry.name)):
+            found = entry.stat(follow_symlinks=False)
+            if not stat.S_ISREG(found.st_mode):
+                continue
+            identity = (found.st_size, found.st_mtime_ns, found.st_ino)
+            sight = memory.sights.get(entry.name)
+            if sight is None or sight.identity != identity:
+                sight = Sight(identity, now, now if sight is None else sight.first)
+            seen[entry.name] = sight
+            if found.st_size == 0:
+                _judge_empty(tick, entry, sight)
+            elif now - sight.since < window:
+                _say_if_endless(tick, entry.name, sight)
+            elif now >= sight.not_before:
+                ripe.append(((found.st_mtime_ns, entry.name), entry.name))
+    memory.sights = seen
+    return ripe
+
+
+def _entries(tick: Tick) -> Iterator["os.DirEntry[str]"]:
+    try:
+        with os.scandir(tick.folders.incoming) as found:
+            yield from (entry for entry in found if not is_ignored(entry.name))
+    except OSError as error:
+        tick.problem("in_not_readable", error, once=True)
+        tick.summary["degraded"] = "in"
+
+
+def _judge_empty(tick: Tick, entry: "os.DirEntry[str]", sight: Sight) -> None:
+    """Files are made empty and filled later; one that stays empty is an error."""
+    if tick.now() - sight.since >= tick.options.empty_s:
+        refuse_input(tick, Path(entry.path), "EMPTY", "the file is empty")
+
+
+def _say_if_endless(tick: Tick, name: str, sight: Sight) -> None:
+    """A file that is never finished is waited for all the same, but somebody should know."""
+    if tick.now() - sight.first >= UNFINISHED_SECONDS:
+        why = TimeoutError("somebody has been writing to it for more than an hour")
+        tick.problem("file_never_finished", why, once=True, file=shown_name(name))
+
+
+def _try_to_stage(tick: Tick, name: str) -> None:
+    """Take a file; one that cannot be taken is left for a while, and keeps nobody waiting."""
+    sight = tick.memory.sights[name]
+    try:
+        _stage(tick, name, sight)
+    except FileNotFoundError:
+        tick.memory.sights.pop(name, None)  # whoever put it there took it away again
+    except OSError as error:
+        sight.failed += 1
+        sight.not_before = tick.now() + min(LONGEST_PAUSE, 2.0 ** min(sight.failed - 1, 10))
+        if error.errno not in BUSY:
+            raise
+        tick.problem("file_busy", error, once=True, file=shown_name(name))
+
+
+def _stage(tick: Tick, name: str, sight: Sight) -> None:
+    source = tick.folders.incoming / name
+    if _ends_too_soon(source):
+        ends = sight.since + UNFINISHED_PDF * tick.options.stable_s
+        if tick.now() < ends:
+            sight.not_before = ends
+            return
+    if _may_ask(tick) and is_being_written(source):
+        sight.since = tick.now()
+        _say_if_endless(tick, name, sight)
+        return
+    mark = secrets.token_hex(4)
+    safe = fit(safe_name(name), 240)
+    note = tick.folders.staging / f".{mark}.name"
+    target = tick.folders.staging / f"{mark}__{safe}"
+    try:
+        if safe != name:
+            atomic_write_json(note, {"name": name})
+        _take(source, target)
+    except OSError:
+        with contextlib.suppress(OSError):
+            unlink(note)
+        raise
+    tick.memory.sights.pop(name, None)
+    tick.memory.staged.append(Staged(target, name, target.stat().st_size))
+    tick.summary["claimed"] += 1
+
+
+def _take(source: Path, target: Path) -> None:
+    """Move a file to `_staging/`; when that fails, it is where it was and nowhere else."""
+    try:
+        move_atomic(source, target)
+    except OSError:
+        if not target.exists():
+            raise
+        if source.exists():  # copied from another file system, where it cannot be removed
+            unlink(target)
+            raise
+
+
+def _ends_too_soon(path: Path) -> bool:
+    """Whether it is a PDF without its last line: it may still be on its way."""
+    try:
+        with path.open("rb") as file:
+            if file.read(5) != b"%PDF-":
+                return False
+            file.seek(max(0, path.stat().st_size - 2048))
+            return b"%%EOF" not in file.read()
+    except OSError:
+        return False
+
+
+def is_being_written(path: Path) -> bool:
+    """Whether some process of this machine has the file open for writing, as far as one can tell.
+
+    A read lease is granted only when there is no writer. When one comes while we hold it, the
+    kernel sends a signal: one that nobody minds is chosen, because SIGIO would end us.
+    """
+    if not hasattr(fcntl, "F_SETLEASE") or not hasattr(fcntl, "F_SETSIG"):
+        return False
+    try:
+        number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError as error:
+        return error.errno == errno.EWOULDBLOCK
+    try:
+        fcntl.fcntl(number, fcntl.F_SETSIG, signal.SIGURG)
+        fcntl.fcntl(number, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+        fcntl.fcntl(number, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+    except OSError as error:
+        return error.errno == errno.EAGAIN
+    finally:
+        os.close(number)
+    return False
+
+
+def _may_ask(tick: Tick) -> bool:
+    """Whether a lease means anything: on a share the answer is always that somebody writes."""
+    if tick.memory.local is None:
+        tick.memory.local = is_local(tick.folders.incoming)
+    return tick.memory.local
+
+
+def _sweep_staging(tick: Tick) -> None:
+    """Take up what a process before us had taken from `in/` and not yet made a job of."""
+    known = {staged.path for staged in tick.memory.staged}
+    there = sorted(tick.folders.staging.iterdir())
+    marks = {match[1] for path in there if (match := STAGED.fullmatch(path.name))}
+    for path in there:
+        noted = NOTED.fullmatch(path.name)
+        if noted is not None and noted[1] not in marks:
+            unlink(path)  # written, but its file was not moved
+        match = STAGED.fullmatch(path.name)
+        if match is None or path in known or not path.is_file():
+            continue
+        told = None
+        with contextlib.suppress(ValueError):
+            told = read_json(tick.folders.staging / f".{match[1]}.name")
+        name = str(told["name"]) if told else match[2]
+        tick.memory.staged.append(Staged(path, name, path.stat().st_size))
+    tick.memory.staging_swept = True
+
+
+def _classify(tick: Tick, staged: Staged) -> None:
+    """Hash a staged file, and make it a job or a duplicate."""
+    if staged.job_key is not None:
+        document = read_json(tick.folders.job(staged.job_key) / "state.json", {})
+        if document.get("stagedPath") == str(staged.path):
+            arrive(tick, staged.job_key, document)
+            _drop(tick, staged)
+            return
+    if staged.hashing is None:
+        if staged.size > tick.options.inline_bytes:
+            staged.hashing = tick.memory.hasher().submit(sha256_file, staged.path)
+            return
+    elif not staged.hashing.done():
+        return
+    try:
+        ready = staged.hashing
+        file_hash = sha256_file(staged.path) if ready is None else ready.result()
+        _check_size(staged)
+    except Changed:
+        log.warning("file_still_written", file=shown_name(staged.name))
+        move_unique(staged.path, tick.folders.incoming, staged.name)
+        _drop(tick, staged)
+        return
+    except FileNotFoundError:
+        _drop(tick, staged)
+        raise
+    except OSError:
+        staged.hashing = None
+        raise
+    ingest(tick, staged, file_hash)
+    _drop(tick, staged)
+
+
+def _check_size(staged: Staged) -> None:
+    if staged.path.stat().st_size != staged.size:
+        raise Changed(str(staged.path))
+
+
+def _drop(tick: Tick, staged: Staged) -> None:
+    tick.memory.staged.remove(staged)
+    unlink(tick.folders.staging / f".{staged.path.name[:8]}.name")
+
+
+def ingest(tick: Tick, staged: Staged, file_hash: str) -> None:
+    """Make a file of known content a job, or hold it as a duplicate."""
+    assert tick.profile is not None  # noqa: S101 - asked first
+    profile, name, nonce = tick.profile, staged.name, _nonce(tick, staged.name, file_hash)
+    if nonce is not None:
+        profile = {**profile, "force": nonce}
+        name = FORCED.sub("", name)
+    profile_hash, job_key = make_job_key(file_hash, profile)
+    if job_key in tick.jobs:
+        existing = tick.jobs[job_key]
+        try:
+            held = duplicates.hold(tick.folders, job_key, staged.path, existing, profile, name=name)
+        except OSError:
+            tick.memory.reports_complete = False  # it may be there, without its report
+            raise
+        tick.summary["duplicates"] += 1
+        tick.emit({"kind": "duplicate", "jobKey": job_key, "state": "DUPLICATE_PENDING", **held})
+        return
+    target = tick.folders.job(job_key) / f"input{split_name(safe_name(name))[1].lower()}"
+    facts = {
+        "fileName": shown_name(name),
+        "nameRaw": raw_name(name),
+        "fileHash": file_hash,
+        "profileHash": profile_hash,
+        "sizeBytes": staged.size,
+        "inputPath": str(target),
+        "stagedPath": str(staged.path),
+        "profile": profile,
+        "attemptPrep": 0,
+        "attemptOcr": 0,
+        "createdAt": now_iso(),
+    }
+    staged.job_key = job_key
+    arrive(tick, job_key, tick.state(job_key, state="INGESTING", **facts))
+
+
+def arrive(tick: Tick, job_key: str, document: Document) -> None:
+    """Finish what INGESTING intends, at once or when something had been in the way."""
+    if document["state"] == "INGESTING":
+        staged, target = Path(document["stagedPath"]), Path(document["inputPath"])
+        if staged.exists() and target.exists():  # copied from another file system
+            if sha256_file(staged) == sha256_file(target):
+                unlink(staged)
+        elif staged.exists():
+            move_atomic(staged, target)
+        elif not target.exists():  # what it was about is back in `in/`, or was never here
+            tick.jobs.pop(job_key, None)  # it never was a job
+            tick.memory.dirty = True
+            remove_tree(tick.folders.job(job_key))
+            return
+        changed = target.stat().st_mtime_ns
+        document = tick.state(job_key, state="DISCOVERED", inputMtimeNs=changed)
+    else:
+        tick.learn(document)
+        tick.emit({"kind": "job", "recovered": True, **document})
+    tick.in_flight[job_key] = in_hand(document)
+
+
+def _nonce(tick: Tick, name: str, file_hash: str) -> str | None:
+    """The nonce of a decision to process this very file again; the name alone proves nothing."""
+    match = FORCED.search(name)
+    if match is None:
+        return None
+    registered = tick.index["forced"].get(match[1])
+    fits = registered is not None and registered.get("fileHash") == file_hash
+    return match[1] if fits else None

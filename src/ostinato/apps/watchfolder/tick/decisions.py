@@ -1,0 +1,225 @@
+"""Decisions about duplicates, carried out.
+
+A decision is done file by file, each with one atomic move, and decision.json goes last: after a
+crash it is simply done again.
+"""
+
+import itertools
+import uuid
+from pathlib import Path
+from typing import Any
+
+from ostinato.apps.watchfolder.model import ACTIONS, Document
+from ostinato.apps.watchfolder.names import candidates, fit, forced_name, safe_name, split_name
+from ostinato.apps.watchfolder.tick.context import Tick, log
+from ostinato.apps.watchfolder.tick.duplicates import (
+    PENDING,
+    held_files,
+    remove_if_empty,
+    restore_reports,
+)
+from ostinato.apps.watchfolder.utils import (
+    atomic_write_json,
+    copy_to,
+    move_atomic,
+    move_unique,
+    now_iso,
+    read_json,
+    sha256_file,
+    unlink,
+)
+
+__all__ = ["Undecidable", "apply_decisions"]
+
+PATIENCE = 10  # ticks that an unreadable decision may be just being written
+
+
+class Undecidable(Exception):
+    """A decision that cannot be carried out; nothing was deleted."""
+
+
+class NotYet(Exception):
+    """A decision that has to wait for the job that it is about."""
+
+
+def apply_decisions(tick: Tick) -> None:
+    """Carry out every decision.json that there is."""
+    if not tick.folders.hold.is_dir():
+        return
+    if not tick.memory.reports_complete:
+        with tick.guarded("reports_not_restored"):
+            restore_reports(tick)
+    for place in sorted(tick.folders.hold.iterdir()):
+        if (place / "decision.json").exists():
+            with tick.guarded("decision_not_done", job_key=place.name):
+                _apply(tick, place)
+
+
+def _apply(tick: Tick, place: Path) -> None:
+    job_key = place.name
+    try:
+        decision = _read(place)
+    except Undecidable as error:
+        count = tick.memory.bad_decisions.get(job_key, 0) + 1
+        tick.memory.bad_decisions[job_key] = count
+        if count == PATIENCE:
+            _status(tick, place, "DECISION_INVALID", str(error))
+        return
+    tick.memory.bad_decisions.pop(job_key, None)
+    wanted = decision.get("files")
+    files = [path for path in held_files(place) if not wanted or path.name in wanted]
+    try:
+        for path in files:
+            _do(tick, job_key, path, decision)
+    except NotYet:
+        return
+    except Undecidable as error:
+        _status(tick, place, "DECISION_FAILED", str(error))
+        return
+    _clean(tick, place)
+    tick.emit(
+        {
+            "kind": "duplicate",
+            "jobKey": job_key,
+            "state": "DECIDED",
+            "action": decision["action"],
+            "decidedBy": decision.get("decidedBy"),
+            "files": [path.name for path in files],
+            "left": len(held_files(place)) if place.is_dir() else 0,
+        }
+    )
+
+
+def _read(place: Path) -> dict[str, Any]:
+    try:
+        decision = read_json(place / "decision.json")
+    except (ValueError, OSError) as error:
+        raise Undecidable(f"decision.json cannot be read: {error}") from None
+    if not isinstance(decision, dict) or decision.get("action") not in ACTIONS:
+        raise Undecidable(f"decision.json names no action: one of {', '.join(ACTIONS)}")
+    files = decision.get("files")
+    if files is not None and not isinstance(files, list):
+        raise Undecidable("files in decision.json must be a list of names")
+    return decision
+
+
+def _do(tick: Tick, job_key: str, path: Path, decision: Document) -> None:
+    name = path.name.partition("__")[2] or path.name
+    match decision["action"]:
+        case "DISCARD":
+            log.info("duplicate_discarded", job_key=job_key, sha256=sha256_file(path))
+            unlink(path)
+        case "USE_EXISTING_RESULT":
+            _use_existing(tick, job_key, name)
+            move_unique(path, _archive_path(tick), safe_name(name))
+        case "FORCE_REPROCESS":
+            _force(tick, job_key, path, name, decision)
+        case _:
+            raise AssertionError("unreachable")
+
+
+def _use_existing(tick: Tick, job_key: str, name: str) -> None:
+    """Put the result that there is into `out/`, under the name of what came in."""
+    entry = tick.jobs.get(job_key, {})
+    state = entry.get("state")
+    if state == "ERROR":
+        raise Undecidable("the existing job ended in an error: there is no result")
+    if state != "DONE":
+        raise NotYet
+    places = [Path(entry[key]) for key in ("resultPath", "outPath") if entry.get(key)]
+    result = next((place for place in places if place.is_file()), None)
+    if result is None:
+        raise Undecidable("the existing result is gone: use FORCE_REPROCESS")
+    stem = split_name(safe_name(name))[0]
+    wanted = sha256_file(result)
+    other = f"{stem}__{job_key[:8]}.pdf"
+    for candidate in itertools.chain([fit(f"{stem}.pdf")], candidates(other)):
+        target = tick.folders.out / candidate
+        try:
+            copy_to(result, target)
+        except FileExistsError:
+            if sha256_file(target) == wanted:
+                return
+            continue
+        return
+
+
+def _force(tick: Tick, job_key: str, path: Path, name: str, decision: Document) -> None:
+    """Send the file through again. Its nonce is known before the file is back in `in/`."""
+    forced = tick.index["forced"]
+    nonce = _known_nonce(forced, job_key, path.name)
+    if nonce is None:
+        nonce = _new_nonce(decision, taken=set(forced))
+        forced[nonce] = {
+            "jobKey": job_key,
+            "fileHash": job_key.partition("__")[0],
+            "held": path.name,
+            "decidedBy": decision.get("decidedBy"),
+            "registeredAt": now_iso(),
+        }
+        tick.memory.dirty = True
+    if tick.memory.dirty:
+        tick.save_index(force=True)
+    target = tick.folders.incoming / forced_name(safe_name(name), nonce)
+    try:
+        move_atomic(path, target)
+    except FileExistsError:
+        move_unique(path, tick.folders.incoming, target.name)
+
+
+def _known_nonce(forced: dict[str, Document], job_key: str, held: str) -> str | None:
+    for nonce, entry in forced.items():
+        if entry.get("jobKey") == job_key and entry.get("held") == held:
+            return nonce
+    return None
+
+
+def _new_nonce(decision: Document, taken: set[str]) -> str:
+    given = str(decision.get("nonce") or "")[:8].lower()
+    usable = len(given) == 8 and all(digit in "0123456789abcdef" for digit in given)  # noqa: PLR2004 - digits of a nonce
+    return given if usable and given not in taken else uuid.uuid4().hex[:8]
+
+
+def _clean(tick: Tick, place: Path) -> None:
+    """Remove what spoke of the duplicate; decision.json last, because it is what is redone."""
+    left = held_files(place)
+    report = tick.folders.reports / f"{place.name}.json"
+    if left:
+        names = {str(path) for path in left}
+        document = read_json(report, {})
+        stay = [each for each in document.get("incomings", []) if each["path"] in names]
+        atomic_write_json(
+            report,
+            {
+                **document,
+                "incoming": stay[-1] if stay else None,
+                "incomings": stay,
+                "count": len(stay),
+            },
+        )
+        atomic_write_json(place / "status.json", PENDING)
+    else:
+        unlink(report)
+        unlink(place / "status.json")
+    unlink(place / "decision.json")
+    if not left:
+        remove_if_empty(place)
+
+
+def _status(tick: Tick, place: Path, state: str, message: str) -> None:
+    wanted = {"state": state, "message": message}
+    path = place / "status.json"
+    try:
+        known = read_json(path)
+    except ValueError:
+        known = None
+    if known != wanted:
+        atomic_write_json(path, wanted)
+        log.warning("decision_refused", job_key=place.name, state=state, reason=message)
+        tick.emit({"kind": "duplicate", "jobKey": place.name, **wanted})
+
+
+def _archive_path(tick: Tick) -> Path:
+    """The folder of the archive for what is archived now: `archive/<year>/<month>/`."""
+    today = now_iso()
+    return tick.folders.archive / today[:4] / today[5:7]

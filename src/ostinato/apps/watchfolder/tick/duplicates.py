@@ -1,0 +1,218 @@
+"""Duplicates: held until a person decides. What is done then is in `decisions`.
+
+hold/duplicates/<jobKey>/<time>__<name>     the files that came again
+hold/duplicates/<jobKey>/status.json        {"state": "DUPLICATE_PENDING"}
+hold/duplicates/<jobKey>/decision.json      {"action": …}, by a person, the API or the CLI
+reports/duplicates/<jobKey>.json            what came, what is there, what may be done
+"""
+
+import contextlib
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ostinato.apps.watchfolder.folders import Folders
+from ostinato.apps.watchfolder.model import ACTIONS, JOB_KEY, Document
+from ostinato.apps.watchfolder.names import (
+    fit,
+    safe_name,
+    shown_name,
+)
+from ostinato.apps.watchfolder.tick.context import Tick, log
+from ostinato.apps.watchfolder.utils import (
+    atomic_write_json,
+    move_unique,
+    now_iso,
+    read_json,
+    timestamp,
+    unlink,
+)
+from ostinato.errors import InvalidInput, NotFound
+
+__all__ = [
+    "PENDING",
+    "Held",
+    "decide",
+    "held",
+    "held_files",
+    "hold",
+    "remove_if_empty",
+    "restore_reports",
+]
+
+PENDING = {"state": "DUPLICATE_PENDING"}
+OURS = {"status.json", "decision.json"}
+
+
+def hold(
+    folders: Folders,
+    job_key: str,
+    incoming: Path,
+    existing: Document,
+    profile: Document,
+    *,
+    name: str | None = None,
+) -> Document:
+    """Move a duplicate to where it waits, and report it; returns what the report says came in."""
+    shown = name if name is not None else incoming.name
+    place = folders.hold / job_key
+    stamp = timestamp()
+    target = move_unique(incoming, place, f"{stamp}__{fit(safe_name(shown), 255 - 40)}")
+    came = {
+        "fileName": shown_name(shown),
+        "path": target,
+        "sizeBytes": Path(target).stat().st_size,
+    }
+    _report(folders, job_key, came, existing, profile)
+    atomic_write_json(place / "status.json", PENDING)
+    log.info("duplicate_held", job_key=job_key, path=target)
+    return {"incoming": came}
+
+
+def _report(
+    folders: Folders, job_key: str, came: Document, existing: Document, profile: Document
+) -> None:
+    folders.reports.mkdir(parents=True, exist_ok=True)
+    path = folders.reports / f"{job_key}.json"
+    try:
+        before = read_json(path, {}).get("incomings", [])
+    except ValueError:
+        before = []
+    all_ = [each for each in before if each["path"] != came["path"]] + [came]
+    report = {
+        "jobKey": job_key,
+        "detectedAt": now_iso(),
+        "incoming": came,
+        "existing": copy.deepcopy(existing),
+        "profile": profile,
+        "actions": list(ACTIONS),
+        "incomings": all_,
+        "count": len(all_),
+    }
+    atomic_write_json(path, report, pretty=True)
+
+
+def held_files(place: Path) -> list[Path]:
+    """The files that wait in the folder of a jobKey, in the order in which they came."""
+    return sorted(
+        path
+        for path in place.iterdir()
+        if path.is_file() and path.name not in OURS and not path.name.startswith(".")
+    )
+
+
+@dataclass(frozen=True)
+class Held:
+    """A jobKey with files that wait for a decision."""
+
+    job_key: str
+    state: str
+    message: str | None
+    detected_at: str | None
+    files: list[str]
+    existing_state: str | None
+    existing_name: str | None
+    decided: bool
+    """A decision was written, and waits for the next tick."""
+    decided_at: str | None = None
+    """When it was taken, as decision.json says."""
+
+
+def held(folders: Folders) -> list[Held]:
+    """What waits for a decision."""
+    found = []
+    for place in _places(folders):
+        if not (files := held_files(place)):
+            continue
+        report = _document_at(folders.reports / f"{place.name}.json")
+        status = _document_at(place / "status.json")
+        decision = _document_at(place / "decision.json")
+        existing = report.get("existing") or {}
+        found.append(
+            Held(
+                place.name,
+                status.get("state", PENDING["state"]),
+                status.get("message"),
+                report.get("detectedAt"),
+                [path.name for path in files],
+                existing.get("state"),
+                existing.get("fileName"),
+                (place / "decision.json").exists(),
+                decision.get("decidedAt"),
+            )
+        )
+    return found
+
+
+def _places(folders: Folders) -> list[Path]:
+    """The folders of jobKeys; what others put there (`@eaDir`) is left alone."""
+    there = sorted(folders.hold.iterdir()) if folders.hold.is_dir() else []
+    return [path for path in there if JOB_KEY.fullmatch(path.name) and path.is_dir()]
+
+
+def _document_at(path: Path) -> Document:
+    with contextlib.suppress(ValueError, OSError):
+        found = read_json(path, {})
+        return found if isinstance(found, dict) else {}
+    return {}
+
+
+def decide(
+    folders: Folders,
+    job_key: str,
+    action: str,
+    by: str,
+    files: Sequence[str] | None = None,
+    *,
+    at: str | None = None,
+) -> None:
+    """Write a decision about duplicates that are held; the next tick carries it out."""
+    place = folders.hold / job_key
+    if action not in ACTIONS:
+        raise InvalidInput(f"there is no action {action!r}", hint=f"One of: {', '.join(ACTIONS)}.")
+    there = [path.name for path in held_files(place)] if place.is_dir() else []
+    if not there or "/" in job_key:
+        raise NotFound(f"no duplicate of {job_key} is held", hint="See what is: `ostinato held`.")
+    unknown = set(files or ()) - set(there)
+    if unknown:
+        raise NotFound(f"{', '.join(sorted(unknown))} is not held for {job_key}")
+    # The files are named: one that comes later was not decided about.
+    decision = {"action": action, "decidedBy": by, "decidedAt": at or now_iso()}
+    if _document_at(place / "status.json") != PENDING:
+        atomic_write_json(place / "status.json", PENDING)  # one before it could not be done
+    atomic_write_json(place / "decision.json", {**decision, "files": list(files or there)})
+
+
+def restore_reports(tick: Tick) -> None:
+    """Write the report and the status of held files where a crash left none."""
+    tick.memory.reports_complete = False
+    for place in _places(tick.folders):
+        files = held_files(place)
+        if not files:
+            if not (place / "decision.json").exists():
+                unlink(place / "status.json")
+                unlink(tick.folders.reports / f"{place.name}.json")
+                remove_if_empty(place)
+            continue
+        report = tick.folders.reports / f"{place.name}.json"
+        if report.exists() and (place / "status.json").exists():
+            continue
+        for path in files:
+            came = {
+                "fileName": path.name.partition("__")[2],
+                "path": str(path),
+                "sizeBytes": path.stat().st_size,
+            }
+            existing = tick.jobs.get(place.name, {})
+            _report(tick.folders, place.name, came, existing, tick.profile or {})
+        atomic_write_json(place / "status.json", PENDING)
+    tick.memory.reports_complete = True
+
+
+def remove_if_empty(place: Path) -> None:
+    """Remove the folder of a jobKey under which nothing is held any more."""
+    try:
+        place.rmdir()
+    except OSError as error:
+        log.info("hold_folder_kept", place=str(place), reason=str(error))

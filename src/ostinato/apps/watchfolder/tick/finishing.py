@@ -1,0 +1,215 @@
+"""How a job ends: its result in `out/` and its input archived, or both in `error/`.
+
+Each way first writes down where everything will go (FINALIZING, ERROR), then moves file by file;
+what a crash left undone is done again from what was written.
+"""
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from ostinato.apps.watchfolder.core import update_metrics
+from ostinato.apps.watchfolder.model import Document
+from ostinato.apps.watchfolder.names import candidates, safe_name, shown_name, split_name
+from ostinato.apps.watchfolder.tick.context import Tick
+from ostinato.apps.watchfolder.utils import (
+    atomic_write_json,
+    link_or_copy,
+    move_atomic,
+    move_unique,
+    now_iso,
+    read_json,
+    remove_tree,
+)
+
+__all__ = ["fail", "finalize", "finish_error", "refuse_input", "sweep_finished"]
+
+
+def finalize(tick: Tick, job_key: str, result: Document | None = None) -> None:
+    """Hand out the result: `out/`, archive, DONE. Begun anew, it goes on where it stopped."""
+    document = _document(tick, job_key)
+    if document["state"] != "FINALIZING" or not set(CHOSEN) <= set(document):
+        if _was_changed(document):
+            said = "the file was written to after it was read"
+            cause = {"code": "INPUT_CHANGED", "message": said, "retryable": False}
+            fail(tick, job_key, "OCR", cause)
+            return
+        document = tick.state(
+            job_key, state="FINALIZING", **_choose(tick, job_key, document, result)
+        )
+        tick.in_flight[job_key]["stage"] = "FINALIZING"
+    final = tick.folders.job(job_key) / "final.pdf"
+    if final.exists():
+        kept = Path(document["resultPath"])
+        if not kept.exists():
+            with contextlib.suppress(FileExistsError):
+                link_or_copy(final, kept)
+        document = _handed_out(tick, job_key, document, final)
+    source = Path(document["inputPath"])
+    if source.exists():
+        document = _archived(tick, job_key, document, source)
+    tick.state(job_key, state="DONE")
+    tick.in_flight.pop(job_key, None)
+    update_metrics(tick.metrics, "done")
+    tick.summary["done"] += 1
+
+
+CHOSEN = ("outPath", "archivePath", "resultPath")
+
+
+def _was_changed(document: Document) -> bool:
+    """Whether somebody wrote to the input after it had arrived: the result is not of this file."""
+    known = document.get("inputMtimeNs")
+    if known is None:
+        return False
+    try:
+        found = Path(document["inputPath"]).lstat()
+    except FileNotFoundError:
+        return False
+    return (found.st_size, found.st_mtime_ns) != (document.get("sizeBytes"), known)
+
+
+def _choose(tick: Tick, job_key: str, document: Document, result: Document | None) -> Document:
+    stem = split_name(safe_name(document["fileName"]))[0]
+    month = now_iso()
+    archive = tick.folders.archive / month[:4] / month[5:7]
+    return {
+        "inputPath": document["inputPath"],
+        "outPath": str(_free(tick.folders.out, f"{stem}.pdf")),
+        "archivePath": str(_free(archive, safe_name(document["fileName"]))),
+        "resultPath": str(tick.folders.results / f"{job_key}.pdf"),
+        "result": result or document.get("result"),
+        "pages": (result or {}).get("pages"),
+    }
+
+
+def _handed_out(tick: Tick, job_key: str, document: Document, final: Path) -> Document:
+    try:
+        move_atomic(final, document["outPath"])
+    except FileExistsError:  # somebody took the name since it was chosen
+        path = str(_free(tick.folders.out, Path(document["outPath"]).name))
+        document = tick.state(job_key, state="FINALIZING", outPath=path)
+        move_atomic(final, path)
+    return document
+
+
+def _archived(tick: Tick, job_key: str, document: Document, source: Path) -> Document:
+    try:
+        move_atomic(source, document["archivePath"])
+    except FileExistsError:
+        old = Path(document["archivePath"])
+        path = str(_free(old.parent, old.name))
+        document = tick.state(job_key, state="FINALIZING", archivePath=path)
+        move_atomic(source, path)
+    return document
+
+
+def _free(folder: Path, name: str) -> Path:
+    """A place that is not taken, also not by a name that only differs in case."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for candidate in candidates(name):
+        for spelled in _spellings(candidate):
+            if (folder / spelled).exists():
+                break
+        else:
+            return folder / candidate
+    raise AssertionError("unreachable")
+
+
+def _spellings(name: str) -> Iterator[str]:
+    yield from dict.fromkeys((name, name.lower(), name.upper()))
+
+
+def fail(tick: Tick, job_key: str, step: str, cause: Document) -> None:
+    """End a job that cannot go on: its input goes to `error/<jobKey>/`, with a report."""
+    tick.state(
+        job_key,
+        state="ERROR",
+        errorStage=step,
+        errorCode=f"ERROR_{step}",
+        cause=cause,
+        message=str(cause.get("message", ""))[:2000],
+        errorPath=str(tick.folders.error / job_key),
+    )
+    update_metrics(tick.metrics, "error")
+    tick.summary["errors"] += 1
+    tick.in_flight.pop(job_key, None)
+    finish_error(tick, job_key)
+
+
+def finish_error(tick: Tick, job_key: str) -> None:
+    """Move what is left of a failed job to its folder in `error/`."""
+    document = _document(tick, job_key)
+    place = tick.folders.error / job_key
+    place.mkdir(parents=True, exist_ok=True)
+    known = ("fileName", "nameRaw", "fileHash", "errorStage", "errorCode", "cause")
+    counted = ("attemptPrep", "attemptOcr", "createdAt", "history")
+    report = {"jobKey": job_key, **{name: document.get(name) for name in (*known, *counted)}}
+    atomic_write_json(place / "error.json", {**report, "at": document["updatedAt"]}, pretty=True)
+    raw = tick.folders.job(job_key) / "raw.pdf"
+    if raw.exists() and document.get("errorStage") == "OCR":
+        with contextlib.suppress(FileExistsError):
+            move_atomic(raw, place / "raw.pdf")
+    source = Path(document["inputPath"])
+    if source.exists():
+        move_unique(source, place, safe_name(document["fileName"]))
+
+
+def refuse_input(tick: Tick, path: Path, code: str, message: str) -> None:
+    """Put a file that can be no job into `error/`, with a report beside it."""
+    mark = now_iso().replace(":", "").replace(".", "")
+    place = tick.folders.error / f"{code.lower()}-{mark}"
+    place.mkdir(parents=True, exist_ok=True)
+    cause = {"code": code, "message": message, "retryable": False}
+    report = {"fileName": shown_name(path.name), "cause": cause, "at": now_iso()}
+    try:
+        atomic_write_json(place / "error.json", report, pretty=True)
+        move_unique(path, place, safe_name(path.name))
+    except OSError:
+        if path.exists():
+            with contextlib.suppress(OSError):
+                remove_tree(place)
+        raise
+    update_metrics(tick.metrics, "error")
+    tick.summary["errors"] += 1
+    tick.emit({"kind": "refused", **report})
+
+
+def sweep_finished(tick: Tick) -> None:
+    """Remove the work folders of jobs that have ended, once the index on disk knows of them."""
+    is_recorded = tick.hooks.is_recorded
+    for job_key in list(tick.memory.finished):
+        if is_recorded is not None and not is_recorded(job_key):
+            continue  # the engine has not every state of it yet
+        with tick.guarded("work_not_removed", job_key=job_key):
+            if _input_left(tick, job_key):
+                finish_error(tick, job_key)
+            remove_tree(tick.folders.job(job_key))
+            tick.memory.finished.discard(job_key)
+
+
+def _input_left(tick: Tick, job_key: str) -> bool:
+    """Whether the only copy of somebody's file is still there: then nothing is removed."""
+    if not (tick.folders.job(job_key) / "state.json").exists():
+        return False
+    return Path(_document(tick, job_key)["inputPath"]).exists()
+
+
+def _document(tick: Tick, job_key: str) -> Document:
+    """Read what is written of a job, without paths that lead elsewhere: a worker may write it."""
+    folders, folder = tick.folders, tick.folders.job(job_key)
+    document: Document | None = read_json(folder / "state.json")
+    if document is None:
+        raise FileNotFoundError(f"work/{job_key}/state.json")
+    tops = {
+        "inputPath": folder,
+        "outPath": folders.out,
+        "archivePath": folders.archive,
+        "resultPath": folders.results,
+    }
+    for name, top in tops.items():
+        if name in document and top not in Path(os.path.normpath(str(document[name]))).parents:
+            del document[name]
+    document.setdefault("inputPath", str(next(iter(folder.glob("input*")), folder / "input")))
+    return document

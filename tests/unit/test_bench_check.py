@@ -1,0 +1,53 @@
+"""What `make bench-check` decides from ratios; measuring is not tested here."""
+
+import pytest
+from rich.console import Console
+
+from bench import check, quiet
+from bench.check import FIGURES
+
+BASELINE = {figure.name: 100.0 for figure in FIGURES}
+
+
+def ratios(**rounds: list[float]) -> check.Ratios:
+    return {name: rounds.get(name, [100.0] * 3) for name in BASELINE}
+
+
+def test_a_median_that_is_worse_is_a_regression() -> None:
+    found = ratios(drain=[80.0, 80.0, 100.0], latency_p50=[120.0, 100.0, 120.0])
+
+    assert check.regressions(found, BASELINE) == ["drain", "start latency p50"]
+
+
+def test_a_round_that_is_fine_makes_a_regression_uncertain() -> None:
+    found = ratios(drain=[60.0, 60.0, 99.0], single=[84.0, 80.0, 70.0])
+
+    assert check.certain_regressions(found, BASELINE) == ["one by one"]
+
+
+def test_what_is_better_is_no_regression() -> None:
+    found = ratios(drain=[300.0] * 3, wal=[50.0] * 3)
+
+    assert check.certain_regressions(found, BASELINE) == []
+
+
+@pytest.mark.parametrize(("cores", "version"), [(4, "18.1"), (2, "17.6")])
+def test_a_baseline_of_another_machine_says_nothing(cores: int, version: str) -> None:
+    reason = check.unlike({"cores": 2, "postgresql": "18.4"}, cores, version)
+
+    assert reason.startswith("the baseline is of 2 cores and PostgreSQL 18, here are")
+
+
+def test_a_baseline_of_such_a_machine_counts() -> None:
+    assert check.unlike({"cores": 2, "postgresql": "18.4"}, 2, "18.9") == ""
+
+
+def test_a_busy_machine_is_a_reason_to_skip(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(quiet, "wait_for_quiet", lambda _: 0.63)
+
+    assert check.check_if_quiet(150, Console()) == 0
+
+    said = capsys.readouterr().out
+    assert said == "bench-check: skipped, other work takes 63% of the machine.\n"
