@@ -61,6 +61,16 @@ CREATE TYPE ostinato_data.batch AS (
 	cursor text
 );
 ALTER TYPE ostinato_data.batch OWNER TO ostinato_owner;
+CREATE TYPE ostinato_data.held_job AS (
+	job_id bigint,
+	attempt integer,
+	failures smallint,
+	crashes smallint,
+	queue text,
+	worker_id uuid,
+	claimed_at timestamp with time zone
+);
+ALTER TYPE ostinato_data.held_job OWNER TO ostinato_owner;
 CREATE TYPE ostinato_data.lanes AS (
 	looked_up_at timestamp with time zone,
 	cost interval,
@@ -71,6 +81,23 @@ CREATE TYPE ostinato_data.lanes AS (
 	positions bigint[]
 );
 ALTER TYPE ostinato_data.lanes OWNER TO ostinato_owner;
+CREATE TYPE ostinato_data.reached_limit AS (
+	code text,
+	queue text,
+	limit_key text,
+	most integer,
+	seconds double precision,
+	running bigint,
+	frees_at timestamp with time zone
+);
+ALTER TYPE ostinato_data.reached_limit OWNER TO ostinato_owner;
+CREATE TYPE ostinato_data.reason AS (
+	code text,
+	message text,
+	detail json,
+	hint text
+);
+ALTER TYPE ostinato_data.reason OWNER TO ostinato_owner;
 CREATE TYPE ostinato_data.recurrence AS (
 	zone text,
 	gap text,
@@ -1003,7 +1030,7 @@ CREATE FUNCTION ostinato.heartbeat_worker(worker_id uuid, draining boolean DEFAU
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.heartbeat_worker(worker_id uuid, draining boolean) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.held_jobs(ids bigint[] DEFAULT NULL::bigint[]) RETURNS TABLE(job_id bigint, attempt integer, failures smallint, crashes smallint, queue text, worker_id uuid, claimed_at timestamp with time zone)
+CREATE FUNCTION ostinato.held_jobs(ids bigint[] DEFAULT NULL::bigint[]) RETURNS SETOF ostinato_data.held_job
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
@@ -1521,7 +1548,7 @@ CREATE FUNCTION ostinato.own_found_jobs(in_state text, in_queue text, of_kind te
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.own_found_jobs(in_state text, in_queue text, of_kind text, before bigint, most integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.own_held_jobs(ids bigint[]) RETURNS TABLE(job_id bigint, attempt integer, failures smallint, crashes smallint, queue text, worker_id uuid, claimed_at timestamp with time zone)
+CREATE FUNCTION ostinato.own_held_jobs(ids bigint[]) RETURNS SETOF ostinato_data.held_job
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
@@ -1531,7 +1558,7 @@ CREATE FUNCTION ostinato.own_lanes() RETURNS TABLE(queue text, priority smallint
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.own_lanes() OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.own_limits(job_id bigint) RETURNS TABLE(code text, queue text, limit_key text, most integer, seconds double precision, running bigint, frees_at timestamp with time zone)
+CREATE FUNCTION ostinato.own_limits(job_id bigint) RETURNS SETOF ostinato_data.reached_limit
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
@@ -1709,7 +1736,7 @@ CREATE FUNCTION ostinato.rate_frees_at(queue text, limit_key text, most integer,
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.rate_frees_at(queue text, limit_key text, most integer, seconds double precision) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.reached_limits(job_id bigint) RETURNS TABLE(code text, queue text, limit_key text, most integer, seconds double precision, running bigint, frees_at timestamp with time zone)
+CREATE FUNCTION ostinato.reached_limits(job_id bigint) RETURNS SETOF ostinato_data.reached_limit
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
@@ -2479,44 +2506,44 @@ CREATE FUNCTION ostinato.why(job_id bigint) RETURNS TABLE(code text, message tex
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.why(job_id bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.why_blocked(queue text, kind text) RETURNS TABLE(code text, message text, detail json, hint text)
+CREATE FUNCTION ostinato.why_blocked(queue text, kind text) RETURNS SETOF ostinato_data.reason
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.why_blocked(queue text, kind text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.why_cancelling(job_id bigint) RETURNS TABLE(code text, message text, detail json, hint text)
+CREATE FUNCTION ostinato.why_cancelling(job_id bigint) RETURNS SETOF ostinato_data.reason
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.why_cancelling(job_id bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.why_ended(job_id bigint) RETURNS TABLE(code text, message text, detail json, hint text)
+CREATE FUNCTION ostinato.why_ended(job_id bigint) RETURNS SETOF ostinato_data.reason
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.why_ended(job_id bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.why_limited(job_id bigint) RETURNS TABLE(code text, message text, detail json, hint text)
+CREATE FUNCTION ostinato.why_limited(job_id bigint) RETURNS SETOF ostinato_data.reason
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.why_limited(job_id bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.why_ready(job_id bigint) RETURNS TABLE(code text, message text, detail json, hint text)
+CREATE FUNCTION ostinato.why_ready(job_id bigint) RETURNS SETOF ostinato_data.reason
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.why_ready(job_id bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.why_running(job_id bigint) RETURNS TABLE(code text, message text, detail json, hint text)
+CREATE FUNCTION ostinato.why_running(job_id bigint) RETURNS SETOF ostinato_data.reason
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.why_running(job_id bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.why_scheduled(job_id bigint) RETURNS TABLE(code text, message text, detail json, hint text)
+CREATE FUNCTION ostinato.why_scheduled(job_id bigint) RETURNS SETOF ostinato_data.reason
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.why_scheduled(job_id bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.why_silent(worker_id uuid, worker text, beat_at timestamp with time zone, lease_until timestamp with time zone) RETURNS TABLE(code text, message text, detail json, hint text)
+CREATE FUNCTION ostinato.why_silent(worker_id uuid, worker text, beat_at timestamp with time zone, lease_until timestamp with time zone) RETURNS SETOF ostinato_data.reason
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
@@ -2537,26 +2564,26 @@ CREATE TABLE ostinato_data.ready (
 WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='20000', autovacuum_vacuum_cost_delay='0', autovacuum_vacuum_insert_scale_factor='1', autovacuum_analyze_scale_factor='1');
 ALTER TABLE ONLY ostinato_data.ready FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.ready OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.why_suspect(place ostinato_data.ready) RETURNS TABLE(code text, message text, detail json, hint text)
+CREATE FUNCTION ostinato.why_suspect(place ostinato_data.ready) RETURNS SETOF ostinato_data.reason
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.why_suspect(place ostinato_data.ready) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.why_turn(place ostinato_data.ready, blocked boolean) RETURNS TABLE(code text, message text, detail json, hint text)
+CREATE FUNCTION ostinato.why_turn(place ostinato_data.ready, blocked boolean) RETURNS SETOF ostinato_data.reason
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.why_turn(place ostinato_data.ready, blocked boolean) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.why_unique(job_id bigint, few integer DEFAULT 10) RETURNS TABLE(code text, message text, detail json, hint text)
+CREATE FUNCTION ostinato.why_unique(job_id bigint, few integer DEFAULT 10) RETURNS SETOF ostinato_data.reason
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.why_unique(job_id bigint, few integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.why_waiting(job_id bigint) RETURNS TABLE(code text, message text, detail json, hint text)
+CREATE FUNCTION ostinato.why_waiting(job_id bigint) RETURNS SETOF ostinato_data.reason
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;

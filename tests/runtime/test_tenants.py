@@ -7,9 +7,9 @@ import psycopg
 import pytest
 
 from ostinato import Context
-from ostinato._core.base.errors import InvalidInput, NotConfigured
+from ostinato._core.base.errors import InvalidInput, NotConfigured, NotFound
 from ostinato._core.base.flow import current_tenant, flow
-from ostinato._core.engine import inspect, jobs, tenants
+from ostinato._core.engine import inspect, jobs, steps, tenants
 from ostinato._core.engine.jobs import NewJob
 from tests.runtime.lab import Lab
 
@@ -50,12 +50,17 @@ async def test_a_tenant_cannot_work_for_another(lab: Lab) -> None:
         await acme.enqueue("lab.task", tenant="other")
     with flow(tenant="other"):
         job = await acme.enqueue("lab.task")  # the client says whose it is, not what is around it
+    with pytest.raises(NotFound, match=f"there is no job {job}"):
+        async with lab.client.for_tenant("other").connection() as conn:
+            await jobs.cancel(conn, job)
     with pytest.raises(NotConfigured, match="may not do this"):
         async with acme.connection() as conn:
-            await jobs.cancel(conn, job)
+            await steps.restart(conn, job)
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
         async with acme.connection() as conn:
-            await conn.execute("select * from ostinato_data.worker")
+            await conn.execute("select * from ostinato_data.claim")
+    async with acme.connection() as conn:
+        assert await jobs.cancel(conn, job) == "ready"
 
     assert await lab.value("select tenant_id from ostinato_data.job") == "acme"
 

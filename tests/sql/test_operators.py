@@ -47,20 +47,7 @@ def running(db: Session, tenant: str, **params: Value) -> Held:
     return db.claim_one(db.worker(f"for-{tenant}"))
 
 
-def test_a_page_of_a_small_tenant_does_not_walk_over_the_jobs_of_others(db: Session) -> None:
-    db.call("enqueue_jobs", kinds=["app.task"], args=["{}"] * 3, tenant_ids=["small"])
-    db.call("enqueue_jobs", kinds=["app.task"], args=["{}"] * 4000, tenant_ids=["big"])
-    db.rows("analyze ostinato_data.job")
-    plan = db.rows(
-        "explain (format text) select id from ostinato_data.job"
-        " where id < 9223372036854775807 and tenant_id = 'small' order by id desc limit 51"
-    )
-    text = " ".join(str(line) for row in plan for line in row.values())
-
-    assert "tenant_id_id_idx" in text or "job_tenant" in text, text
-
-
-def test_a_page_holds_list_jobs_only_newest_first(db: Session, acme: Session) -> None:
+def test_a_page_holds_own_jobs_only_newest_first(db: Session, acme: Session) -> None:
     mine = [db.enqueue(tenant_id="acme", correlation_id=f"c-{n}") for n in range(3)]
     db.enqueue(tenant_id="other", correlation_id="c-1")
 
@@ -78,7 +65,7 @@ def test_a_page_holds_list_jobs_only_newest_first(db: Session, acme: Session) ->
 
 
 @pytest.mark.parametrize("state", ["ready", "scheduled", "running", "dead", "done", "cancelled"])
-def test_a_page_by_state_holds_list_jobs_only(db: Session, acme: Session, state: str) -> None:
+def test_a_page_by_state_holds_own_jobs_only(db: Session, acme: Session, state: str) -> None:
     made = {}
     for tenant in ("acme", "other"):
         held = running(db, tenant, queue="default")
@@ -264,7 +251,8 @@ def test_a_page_of_a_tenant_does_not_cost_what_others_have(
         " select id, 1, created_at, kind, queue, tenant_id, 'failed', 'E', null"
         " from ostinato_data.job where tenant_id = 'other'"
     )
-    admin.rows("analyze ostinato_data.job, ostinato_data.ready, ostinato_data.dead_letter")
+    for table in ("job", "ready", "outcome", "dead_letter"):  # dead rows of other tests count too
+        admin.rows(f"vacuum (analyze) ostinato_data.{table}")
 
     with acme.transaction():
         listed = acme.call("list_jobs", state=state)
@@ -335,7 +323,7 @@ def test_dead_letters_are_own_ones(db: Session, acme: Session) -> None:
     assert len(acme.call("dead_letter_groups", most=1)) == 1
 
 
-def test_a_redrive_counts_first_and_moves_list_jobs_only(db: Session, acme: Session) -> None:
+def test_a_redrive_counts_first_and_moves_own_jobs_only(db: Session, acme: Session) -> None:
     mine = [dead(db, "acme") for _ in range(3)]
     odd = dead(db, "acme", "app.other")
     theirs = dead(db, "other")
@@ -429,7 +417,7 @@ def test_a_count_that_is_a_lower_bound_says_so(db: Session, acme: Session) -> No
     assert (row["ready"], row["capped"]) == (10_000, ["ready"])
 
 
-def test_workers_are_seen_with_list_jobs_only(db: Session, acme: Session) -> None:
+def test_workers_are_seen_with_own_jobs_only(db: Session, acme: Session) -> None:
     worker = db.worker("w1")
     db.enqueue(tenant_id="other")
     db.claim_one(worker)
@@ -463,7 +451,7 @@ def test_why_of_an_own_job_is_the_engines(db: Session, acme: Session) -> None:
     assert [row["code"] for row in mine] == ["later", "no_worker_for_queue", "holds_unique_key"]
 
 
-def test_who_holds_the_slots_is_told_of_list_jobs_only(db: Session, acme: Session) -> None:
+def test_who_holds_the_slots_is_told_of_own_jobs_only(db: Session, acme: Session) -> None:
     db.call("configure_queue", name="default", concurrency=2, key_concurrency=2)
     theirs = running(db, "other", limit_key="k")
     mine = running(db, "acme", limit_key="k")
@@ -488,7 +476,7 @@ def test_who_holds_the_slots_is_told_of_list_jobs_only(db: Session, acme: Sessio
     assert str(other.id) not in said
 
 
-def test_the_turn_counts_list_jobs_only(db: Session, acme: Session) -> None:
+def test_the_turn_counts_own_jobs_only(db: Session, acme: Session) -> None:
     db.worker("w1")
     db.enqueue(tenant_id="acme")
     job = db.enqueue(tenant_id="acme")

@@ -450,10 +450,9 @@ def test_the_steps_of_a_job_say_when_how_long_and_how_large(db: Session, clock: 
         "restart_job(1)",
         "signal_job(1)",
         "resolve_waits(null)",
-        "job_steps(1)",
     ],
 )
-def test_steps_are_closed_to_tenants(sessions: Sessions, call: str) -> None:
+def test_the_verbs_of_steps_are_closed_to_tenants(sessions: Sessions, call: str) -> None:
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
         sessions.tenant("t1").rows(f"select ostinato.{call}")
 

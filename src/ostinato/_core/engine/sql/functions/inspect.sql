@@ -74,10 +74,8 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 $$;
 
 -- The jobs that workers hold: some of them, or all (null).
-create function ostinato.held_jobs(ids bigint[] default null) returns table (
-    job_id bigint, attempt integer, failures smallint, crashes smallint, queue text, worker_id uuid,
-    claimed_at timestamptz
-) language plpgsql stable
+create function ostinato.held_jobs(ids bigint[] default null) returns setof ostinato_data.held_job
+language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 begin
@@ -93,10 +91,8 @@ end
 $$;
 
 -- Those that belong to the tenant: one claim holds jobs of many.
-create function ostinato.own_held_jobs(ids bigint[]) returns table (
-    job_id bigint, attempt integer, failures smallint, crashes smallint, queue text, worker_id uuid,
-    claimed_at timestamptz
-) language sql stable security definer
+create function ostinato.own_held_jobs(ids bigint[]) returns setof ostinato_data.held_job
+language sql stable security definer
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select h.* from ostinato.held_jobs($1) h join job j on j.id = h.job_id where j.tenant_id = ostinato.own_tenant()
 $$;

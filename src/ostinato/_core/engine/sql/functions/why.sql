@@ -67,8 +67,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 $$;
 
 -- Which event a job waits for.
-create function ostinato.why_waiting(job_id bigint) returns table (code text, message text, detail json, hint text)
-language sql stable
+create function ostinato.why_waiting(job_id bigint) returns setof ostinato_data.reason language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select 'waiting',
         format('Job %s waits for the event %s with the key %L since %s, %s.', $1, w.event, w.key,
@@ -82,8 +81,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 $$;
 
 -- What became of a job that ended: done, cancelled, dead.
-create function ostinato.why_ended(job_id bigint) returns table (code text, message text, detail json, hint text)
-language sql stable
+create function ostinato.why_ended(job_id bigint) returns setof ostinato_data.reason language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     with last as (
         select o.*, substring(o.error ->> 'reason' from '^replaced by job (\d+)$') as heir
@@ -118,8 +116,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 $$;
 
 -- What is to be known about a job that a worker holds.
-create function ostinato.why_running(job_id bigint) returns table (code text, message text, detail json, hint text)
-language plpgsql stable
+create function ostinato.why_running(job_id bigint) returns setof ostinato_data.reason language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -153,7 +150,7 @@ $$;
 
 -- A worker that has not beaten for half its expiry or longer: when its jobs will be rescued, and by whom.
 create function ostinato.why_silent(worker_id uuid, worker text, beat_at timestamptz, lease_until timestamptz)
-returns table (code text, message text, detail json, hint text) language sql stable
+returns setof ostinato_data.reason language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select 'worker_silent', case
             when $3 is null then format('Worker %s is gone; the next poll of any worker takes its jobs back', $2)
@@ -181,8 +178,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 $$;
 
 -- A wish to cancel that is not fulfilled yet.
-create function ostinato.why_cancelling(job_id bigint) returns table (code text, message text, detail json, hint text)
-language sql stable
+create function ostinato.why_cancelling(job_id bigint) returns setof ostinato_data.reason language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select 'cancel_requested',
         format('Cancelling was asked for at %s (%s). The worker learns of it with its next poll, and ends the job after'
@@ -193,8 +189,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 $$;
 
 -- What a scheduled job waits for. While its time lies ahead that comes first; afterwards, what else is in its way.
-create function ostinato.why_scheduled(job_id bigint) returns table (code text, message text, detail json, hint text)
-language plpgsql stable
+create function ostinato.why_scheduled(job_id bigint) returns setof ostinato_data.reason language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -242,8 +237,7 @@ end
 $$;
 
 -- What keeps every job of this queue and kind: a paused queue, no worker.
-create function ostinato.why_blocked(queue text, kind text)
-returns table (code text, message text, detail json, hint text) language plpgsql stable
+create function ostinato.why_blocked(queue text, kind text) returns setof ostinato_data.reason language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -277,8 +271,7 @@ end
 $$;
 
 -- What a ready job waits for: everything that stops its queue or kind, then limits, then its turn.
-create function ostinato.why_ready(job_id bigint) returns table (code text, message text, detail json, hint text)
-language plpgsql stable
+create function ostinato.why_ready(job_id bigint) returns setof ostinato_data.reason language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
@@ -310,8 +303,7 @@ end
 $$;
 
 -- A job that waits apart, because its worker died with it more than once. How many wait before it is for workers only.
-create function ostinato.why_suspect(place ostinato_data.ready)
-returns table (code text, message text, detail json, hint text) language sql stable
+create function ostinato.why_suspect(place ostinato_data.ready) returns setof ostinato_data.reason language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
     select 'suspect',
         format('Job %s took %s worker processes with it: it waits for a worker that runs no other suspect%s.',
@@ -327,7 +319,7 @@ $$;
 
 -- The place of a ready job in its line. What others have in the queue is for workers only.
 create function ostinato.why_turn(place ostinato_data.ready, blocked boolean)
-returns table (code text, message text, detail json, hint text) language sql stable
+returns setof ostinato_data.reason language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
     select 'waiting_turn',
         case when s.seen
@@ -354,9 +346,7 @@ $$;
 
 -- The limits that keep a job of its queue, or of its key there, from starting: how many they allow, within how many
 -- seconds, how many run, and when a rate lets the next one start.
-create function ostinato.reached_limits(job_id bigint) returns table (
-    code text, queue text, limit_key text, most integer, seconds double precision, running bigint, frees_at timestamptz
-) language plpgsql stable
+create function ostinato.reached_limits(job_id bigint) returns setof ostinato_data.reached_limit language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 begin
@@ -381,17 +371,15 @@ end
 $$;
 
 -- Those that keep a job of the tenant, without how many run: they are counted over all tenants.
-create function ostinato.own_limits(job_id bigint) returns table (
-    code text, queue text, limit_key text, most integer, seconds double precision, running bigint, frees_at timestamptz
-) language sql stable security definer
+create function ostinato.own_limits(job_id bigint)
+returns setof ostinato_data.reached_limit language sql stable security definer
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select ostinato.check_job($1, ostinato.own_tenant());
     select l.code, l.queue, l.limit_key, l.most, l.seconds, null::bigint, l.frees_at from ostinato.reached_limits($1) l
 $$;
 
 -- The limits that a queue, or one key in it, has reached. A tenant is told which of its own jobs hold slots.
-create function ostinato.why_limited(job_id bigint) returns table (code text, message text, detail json, hint text)
-language sql stable
+create function ostinato.why_limited(job_id bigint) returns setof ostinato_data.reason language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select l.code,
         format('Queue %L %s %s jobs%s %s', l.queue, case when l.seconds is null then 'runs' else 'starts' end, l.most,
@@ -444,7 +432,7 @@ $$;
 -- A unique key between jobs: the one that keeps this job from being run again, or those that this job keeps out: the
 -- first few among the newest dead letters.
 create function ostinato.why_unique(job_id bigint, few integer default 10)
-returns table (code text, message text, detail json, hint text) language sql stable
+returns setof ostinato_data.reason language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select 'unique_conflict',
         format('Its unique key %L is held by job %s (%s): job %s cannot be run again until that one leaves the states'
