@@ -1,1 +1,1 @@
-"""How it is tried: stand-ins for the outside world, demos, torture. Needs `ostinato[lab]`."""
+"""Tries the product: stand-ins for the outside world, demos, torture. Needs `ostinato[lab]`."""

@@ -29,7 +29,7 @@ async def greet(ctx: Context, name: str = "world") -> str:
 
 @app.job()
 async def count(ctx: Context, to: int = 20) -> int:
-    """Count slowly and say how far it is: watch it with `ostinato jobs show`."""
+    """Count slowly and report progress: watch it with `ostinato jobs show`."""
     for n in range(1, to + 1):
         await asyncio.sleep(STEP_SECONDS)
         ctx.progress(n, to, f"counted to {n}")
@@ -58,7 +58,7 @@ async def slow(ctx: Context, seconds: float = 30) -> Cancel | None:
 async def poison(
     ctx: Context, reason: str = "no retry can mend this", cured_by: int = 0
 ) -> str | None:
-    """Fail for good: see it with `ostinato jobs dead`. With cured_by=2 a redrive mends it."""
+    """Fail for good: see it with `ostinato jobs dead`. With cured_by=2 a redrive succeeds."""
     if 0 < cured_by <= ctx.job.attempt:
         return f"cured by attempt {ctx.job.attempt}"
     raise ValueError(reason)

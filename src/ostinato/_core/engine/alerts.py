@@ -1,6 +1,6 @@
-"""Alerts in the database: declared, evaluated, looked at.
+"""Alerts in the database: declare, evaluate and list them.
 
-The logic is in `sql/functions/alerts.sql`; what an alert is, is `base.alerts`.
+The logic is in `sql/functions/alerts.sql`; `base.alerts` declares what an alert is.
 """
 
 import json
@@ -44,7 +44,7 @@ CANCELLED = "57014"
 
 
 class Change(NamedTuple):
-    """What an evaluation changed."""
+    """One change that an evaluation made."""
 
     alert: str
     label: str
@@ -57,7 +57,7 @@ class Change(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """What a source says of one label."""
+    """The value that a source returns for one label."""
 
     label: str
     value: float
@@ -73,9 +73,9 @@ class AlertLine:
     owner: str
     severity: Severity
     state: Literal["firing", "failing", "pending", "ok", "new"]
-    """Failing: its source cannot be asked. New: it was not evaluated yet."""
+    """Failing means that its source raises an error, new that it was not evaluated yet."""
     firing: int
-    """For how many labels it fires."""
+    """The number of labels that it fires for."""
     since: datetime | None
     """Since when the first of them is bad."""
     source: str
@@ -83,15 +83,15 @@ class AlertLine:
     parameters: str
     """Arguments of the function, as JSON."""
     labels: list[str]
-    """Only these; none: all that the source tells."""
+    """Only these labels; empty means all that the source returns."""
     comparison: Literal[">", "<"]
     threshold: float
     clears_at: float
-    """It is good again from here on."""
+    """The value at which it is good again."""
     for_seconds: float
-    """It fires when it has been bad for so long."""
+    """It fires when it has been bad for this long."""
     clear_seconds: float
-    """It is resolved when it has been good for so long."""
+    """It is resolved when it has been good for this long."""
     tenant_id: str | None
     message: str
     remedy: str
@@ -99,21 +99,21 @@ class AlertLine:
     failures: int
     """How often its source failed, in a row."""
     error: str | None
-    """What the source said last when it failed."""
+    """The error of the source when it failed last."""
 
 
 @dataclass(frozen=True, slots=True)
 class Firing:
-    """One time that a label of an alert was bad."""
+    """One period in which a label of an alert was bad."""
 
     id: int
     alert: str
     label: str
-    """What it is about, such as a queue; empty: the whole."""
+    """What it is about, such as a queue; empty means the whole engine."""
     tenant_id: str
     severity: Severity
     state: Literal["pending", "firing", "resolved"]
-    """Pending: bad, but not for long enough to fire."""
+    """Pending means bad, but not for long enough to fire."""
     since: datetime
     """Bad since then."""
     fired_at: datetime | None
@@ -127,7 +127,7 @@ class Firing:
 
 
 async def declare(conn: Connection, owners: Sequence[str], alerts: Sequence[Alert]) -> None:
-    """Declare the alerts of some owners; what they no longer have is resolved and forgotten."""
+    """Declare the alerts of some owners; their other alerts are resolved and deleted."""
     rows = json.dumps([as_row(alert) for alert in alerts])
     await call(conn, "declare_alerts", owners=list(owners), alerts=rows)
 
@@ -135,9 +135,9 @@ async def declare(conn: Connection, owners: Sequence[str], alerts: Sequence[Aler
 async def evaluate(
     conn: Connection, every: timedelta = EVERY, *, source_seconds: float = SOURCE_SECONDS
 ) -> list[Change]:
-    """Evaluate what nobody evaluated within `every`; what fired, was resolved, or failed.
+    """Evaluate the alerts unless a process did within `every`; returns the changes.
 
-    A source that hangs is cancelled after its time; the others go on.
+    A source that hangs is cancelled after its time; the others are still evaluated.
     """
     changes: list[Change] = []
     for names, is_foreign in await call(conn, "due_alerts", _read=True, every=every):
@@ -150,12 +150,12 @@ async def evaluate(
 
 
 async def measure(conn: Connection, name: str) -> list[Reading]:
-    """What the source of an alert says now; changes nothing."""
+    """Read the source of an alert now; changes nothing."""
     return [Reading(*row) for row in await call(conn, "measure_alert", _read=True, name=name)]
 
 
 async def rehearse(conn: Connection, name: str, label: str = "test") -> list[int]:
-    """Tell of an alert as a test, fired and resolved; the ids of both events."""
+    """Emit the events of an alert as a test, fired and resolved; returns their ids."""
     rows = await call(conn, "rehearse_alert", name=name, label=label)
     return [row[0] for row in rows]
 
@@ -186,7 +186,7 @@ async def firings(
     before: int | None = None,
     most: int = 50,
 ) -> list[Firing]:
-    """What fired, newest first; with `only_open`, what is bad now, pending ones included."""
+    """The firings, newest first; with `only_open`, those that are bad now, pending included."""
     return await call_as(
         conn,
         class_row(Firing),
@@ -201,7 +201,7 @@ async def firings(
 
 
 async def own_alerts(conn: Connection) -> list[AlertLine]:
-    """The alerts that are told to the tenant of the transaction."""
+    """The alerts of the tenant of the transaction."""
     return await call_as(conn, class_row(AlertLine), "own_alerts", _read=True)
 
 
@@ -213,7 +213,7 @@ async def own_firings(
     before: int | None = None,
     most: int = 50,
 ) -> list[Firing]:
-    """What fired for the tenant of the transaction, newest first."""
+    """The firings of the tenant of the transaction, newest first."""
     return await call_as(
         conn,
         class_row(Firing),
@@ -227,7 +227,7 @@ async def own_firings(
 
 
 async def prune(conn: Connection, retention_days: int) -> int:
-    """Forget what was resolved long ago; how many."""
+    """Delete firings that were resolved before the retention; returns how many."""
     return int(await call_value(conn, "prune_alerts", retention_days=retention_days))
 
 

@@ -34,14 +34,14 @@ Connection = AsyncConnection[Any]
 
 
 class Job(NamedTuple):
-    """A job in a worker's hands. `(id, attempt)` is its fencing token."""
+    """A job that a worker holds. `(id, attempt)` is its fencing token."""
 
     queue: str
     id: int
     attempt: int
-    """How often the job was claimed, this time included. Never the same for two holders."""
+    """How often the job was claimed, this claim included. Never the same for two holders."""
     failures: int
-    """How many attempts failed: what the retry policy counts."""
+    """How many attempts failed; the retry policy counts them."""
     crashes: int
     """How many processes died while they held it."""
     claim_id: int
@@ -60,7 +60,7 @@ class Failure(NamedTuple):
     """How an attempt failed and what comes next."""
 
     delay: float | None
-    """Seconds until the next attempt; None: dead letter."""
+    """Seconds until the next attempt; None means dead letter."""
     error: str
     """The error as JSON text."""
     signature: str
@@ -79,9 +79,9 @@ async def claim(
     suspects: bool = True,
     patience: float = 0.0,
 ) -> list[Job]:
-    """Take up to `wanted` jobs, after waiting `patience` seconds at the most for the first one.
+    """Take up to `wanted` jobs, and wait at most `patience` seconds for the first one.
 
-    The first one's `cursor` goes into the next call for the same queue.
+    Pass the `cursor` of the first job to the next call for the same queue.
     """
     waiting: dict[str, Any] = {"patience": patience} if patience else {}
     rows = await call(
@@ -174,12 +174,12 @@ async def cancel(
 
 
 async def release(conn: Connection, jobs: Sequence[Job]) -> list[int]:
-    """Give jobs back to their old place in line; no attempt is used up."""
+    """Give jobs back to their old position in their lane; no attempt is used up."""
     return _ids(await call(conn, "release_jobs", **_held(jobs)))
 
 
 async def fence(conn: Connection, job: Job) -> None:
-    """Hold a job until the end of the caller's transaction, or raise `LeaseLost`."""
+    """Lock a job until the end of the caller's transaction, or raise `LeaseLost`."""
     await call(conn, "fence_job", job_id=job.id, attempt=job.attempt, claim_id=job.claim_id)
 
 
@@ -190,7 +190,7 @@ async def note_progress(
     totals: list[float | None],
     notes: list[str | None],
 ) -> list[int]:
-    """Note how far running jobs are."""
+    """Store the progress of running jobs."""
     return _ids(
         await call(conn, "note_progress", **_held(jobs), done=done, totals=totals, notes=notes)
     )

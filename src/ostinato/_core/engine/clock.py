@@ -1,4 +1,4 @@
-"""The database's time: the only one that jobs know."""
+"""The database's clock, the only one that jobs use."""
 
 from datetime import datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""Fires: the slots of schedules, those to come and those that were served.
+"""Fires: the slots of schedules, those to come and those that have fired.
 
 Every function works in the transaction of the connection it is given. The logic is in
 `sql/functions/schedules.sql` and `sql/functions/zones.sql`.
@@ -36,7 +36,7 @@ TIMES = ("cron", "at_time", "weekdays", "at", "zone", "gap", "overlap")
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """The slot that a job serves: what a handler gets as its argument `scheduled_for`."""
+    """The slot of a job, which its handler gets as the argument `scheduled_for`."""
 
     schedule: str
     """The name of the schedule."""
@@ -53,7 +53,7 @@ class Slot:
 
     @property
     def date(self) -> date:
-        """The local date: what "once a day" means."""
+        """The local date: "once a day" means once per date."""
         return self.local.date()
 
 
@@ -65,7 +65,7 @@ class NextFire:
     slot_at: datetime
     utc_offset: str
     note: str | None
-    """What is special about it on a day on which the clock is moved."""
+    """A remark if the clock is moved on that day."""
     due_at: datetime | None = None
     """The slot and its jitter."""
     zone: str | None = None
@@ -73,7 +73,7 @@ class NextFire:
 
 @dataclass(frozen=True, slots=True)
 class Fire:
-    """A slot that was served."""
+    """A slot that has fired."""
 
     slot_local: datetime
     slot_at: datetime
@@ -91,23 +91,23 @@ class Fired:
     """What one call of `fire` did."""
 
     looked: int
-    """Schedules that were due and in nobody else's hands."""
+    """Schedules that were due and that no other ticker had locked."""
     undone: int
-    """Those of them that are left to the next call, for want of time."""
+    """Those of them that are left to the next call, for lack of time."""
     fired: int
     """Jobs that were added."""
     missed: int
     broken: int
     """Schedules that were paused because their rule can no longer be computed."""
     queues: list[str]
-    """Where jobs were added: to be rung after the commit."""
+    """The queues to which jobs were added; ring them after the commit."""
     lateness: list[float]
     next_due: float | None
-    """Seconds until the next one is due."""
+    """Seconds until the next schedule is due."""
 
 
 async def fire(conn: Connection, most: int = 1000) -> Fired:
-    """Fire what is due, at most `most` schedules, in one transaction."""
+    """Fire the due schedules, at most `most`, in one transaction."""
     return Fired(*await call_one(conn, "fire_schedules", most=most))
 
 
@@ -152,7 +152,7 @@ async def next_fires(
 async def preview(
     conn: Connection, schedule: Schedule, n: int = 5, *, after: datetime | None = None
 ) -> list[NextFire]:
-    """The next slots of a schedule that need not be written, without its bounds and jitter."""
+    """The next slots of a schedule that need not be stored, without its bounds and jitter."""
     given = {name: value for name, value in document(schedule).items() if name in TIMES}
     return await call_as(
         conn, class_row(NextFire), "preview_fires", _read=True, **given, n=n, after=after

@@ -6,12 +6,12 @@
         if once.is_new:
             ...                                   # write on conn: one commit with the answer
             once.answer = {"payment_id": 7}
-    return once.answer                            # the first one's, however often it is asked
+    return once.answer                            # the first answer, however often it is asked
 
-`once` does all in one transaction: whoever asks meanwhile waits and gets the answer. `once_outside`
-is for work outside the database: the key is taken in one transaction and answered in another;
-whoever asks meanwhile gets `RequestInFlight`, and when the first one died, takes over with
-`attempt` 2. A key that was used for another request raises `IdempotencyConflict`.
+`once` does all in one transaction: a second caller waits for it and gets the answer. `once_outside`
+is for work outside the database: the key is taken in one transaction and answered in another. A
+second caller gets `RequestInFlight` meanwhile, and takes over with `attempt` 2 when the first one
+died. A key that was used for another request raises `IdempotencyConflict`.
 
 The logic is in `sql/functions/idempotency.sql`.
 """
@@ -65,7 +65,7 @@ log = get_logger("idempotency")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request by its names."""
+    """The names that identify a request."""
 
     scope: str
     key: str
@@ -74,25 +74,25 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class New(Request):
-    """It is ours to do: do it, then `finish` or `abandon` it."""
+    """The key was free and is held by the caller: do the work, then `finish` or `abandon` it."""
 
     token: int
     """The fencing token: no two holders of a key ever have the same, and a later one's is greater.
     """
     attempt: int
-    """More than 1: somebody began it before and did not finish. Look what was done outside."""
+    """More than 1 means that an earlier holder did not finish: look at what it did outside."""
     until: datetime
-    """When another one may take over, unless it is renewed."""
+    """When another caller may take over, unless it is renewed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replay(Request):
-    """It was done before."""
+    """The request was answered before."""
 
     answer: Any
-    """What was stored as the answer."""
+    """The stored answer."""
     resource: str | None
-    """What the request made, as it was stored."""
+    """The resource that was stored with the answer."""
     attempt: int
     finished_at: datetime
     expires_at: datetime
@@ -104,7 +104,7 @@ class Replay(Request):
 
 @dataclass(frozen=True, slots=True)
 class InFlight(Request):
-    """The same request is being worked on. The details are None until its start is committed."""
+    """The same request is running. The details are None until its start is committed."""
 
     holder: str | None
     since: datetime | None
@@ -116,30 +116,30 @@ class Differs(Request):
     """The key was used for another request."""
 
     fields: tuple[str, ...]
-    """Those that differ. Empty: the declarations have no field in common."""
+    """The fields that differ. Empty means that the declarations have no field in common."""
     since: datetime
     declaration_changed: bool
-    """The first one was fingerprinted under another declaration."""
+    """Whether the first request was fingerprinted under another declaration."""
 
 
 Decision = New | Replay | InFlight | Differs
-"""What `begin` found: one of the four."""
+"""The result of `begin`: one of the four."""
 
 
 @dataclass(slots=True)
 class Once:
-    """A request that was begun: new, or a replay of what was answered."""
+    """A request that was begun: new, or a replay of an answered one."""
 
     decision: New | Replay
     answer: Any = None
-    """Of a new one: set it, and it is stored at the end of the block. Of a replay: what was."""
+    """Set it for a new request: it is stored at the end of the block. A replay has it stored."""
     resource: str | None = None
-    """What the request made; stored like the answer."""
+    """A name of what the request made; stored like the answer."""
     abandoned: bool = field(default=False, init=False)
 
     @property
     def is_new(self) -> bool:
-        """Whether it is ours to do."""
+        """Whether the caller has to do the work."""
         return isinstance(self.decision, New)
 
     @property
@@ -151,11 +151,11 @@ class Once:
         return self.decision.attempt
 
     def http(self) -> Answer:
-        """The answer as an HTTP answer, the first one's or the stored one."""
+        """The answer as an HTTP answer, new or stored."""
         return self.answer if isinstance(self.answer, Answer) else Answer.from_json(self.answer)
 
     def abandon(self) -> None:
-        """Nothing was done: at the end of the block the key is free again, for any request."""
+        """Declare that nothing was done: the key is free again at the end of the block."""
         self.abandoned = True
 
 
@@ -172,9 +172,9 @@ async def begin(
     tenant: str | None = None,
     wait: bool = True,
 ) -> Decision:
-    """Ask for a key, in the connection's transaction, and learn what to do.
+    """Ask for a key, in the connection's transaction; the result says what to do.
 
-    With `wait`, a transaction that has the key and is not committed is waited for.
+    With `wait`, the call waits for an uncommitted transaction that has the key.
     """
     found = declaration.fingerprint(payload)
     request = (scope, key, tenant or current_tenant())
@@ -206,7 +206,7 @@ async def begin(
 
 
 def refuse(decision: InFlight | Differs) -> OstinatoError:
-    """The error that a decision is, for callers that rather raise."""
+    """Turn a decision into its error, for callers that prefer to raise."""
     if isinstance(decision, InFlight):
         whose = f" by {decision.holder}" if decision.holder else ""
         return RequestInFlight(
@@ -231,7 +231,7 @@ def refuse(decision: InFlight | Differs) -> OstinatoError:
 
 
 async def renew(conn: Connection, held: New) -> datetime:
-    """Say that the work goes on; until when. Raises `LeaseLost` when it was taken over."""
+    """Extend the hold on a key; returns until when. Raises `LeaseLost` when it was taken over."""
     until: datetime = await call_value(conn, "renew_idempotent", **_held(held))
     return until
 
@@ -252,10 +252,10 @@ async def finish(
 
 
 async def abandon(conn: Connection, held: New, *, forget: bool = True) -> bool:
-    """Give a key up without an answer; False: it was not held any more.
+    """Give a key up without an answer; False means that it was not held any more.
 
-    `forget` when nothing was done: the key is free for any request. Else the next one who asks
-    the same takes over at once, with attempt + 1.
+    Use `forget` when nothing was done: the key is free for any request. Otherwise the next caller
+    with the same request takes over at once, with attempt + 1.
     """
     return bool(await call_value(conn, "abandon_idempotent", **_held(held), forget=forget))
 
@@ -269,10 +269,10 @@ async def once(
     declaration: Declaration,
     **options: Any,  # noqa: ANN401 - as `begin` takes them
 ) -> AsyncIterator[Once]:
-    """All in one transaction of the connection: the key, the block's writes, the answer.
+    """Commit the key, the block's writes and the answer in one transaction of the connection.
 
-    An error in the block takes everything back, the key too. Raises `IdempotencyConflict`, or
-    `RequestInFlight` when somebody works on it outside.
+    An error in the block rolls everything back, the key too. Raises `IdempotencyConflict`, or
+    `RequestInFlight` when the key is held by `once_outside`.
     """
     async with transaction(conn):
         decision = await begin(conn, scope, key, payload, declaration, **options)
@@ -287,7 +287,7 @@ async def once(
         if isinstance(decision, Replay):
             yield Once(decision, decision.answer, decision.resource)
             return
-    # Behind the commit: that somebody asked in vain is noted with it.
+    # After the commit, with which the refused request is recorded.
     raise refuse(decision)
 
 
@@ -300,12 +300,12 @@ async def once_outside(
     declaration: Declaration,
     **options: Any,  # noqa: ANN401 - as `begin` takes them
 ) -> AsyncIterator[Once]:
-    """The key in one transaction, the block without any, the answer in another.
+    """Take the key in one transaction, run the block without any, store the answer in another.
 
-    For effects outside the database. An error in the block leaves the key to the next one who asks
-    the same, with attempt + 1, because something may have been done; `once.abandon()` says that
-    nothing was. Raises `LeaseLost` at the end when the block took longer than `lease_seconds` and
-    another one has taken over.
+    For effects outside the database. An error in the block leaves the key to the next caller with
+    the same request, with attempt + 1, because a part may have been done; `once.abandon()` declares
+    that nothing was. Raises `LeaseLost` at the end when the block took longer than `lease_seconds`
+    and another caller has taken over.
     """
     async with lender.connection() as conn:
         decision = await begin(conn, scope, key, payload, declaration, **options)
@@ -328,7 +328,7 @@ async def once_outside(
 
 
 async def prune(conn: Connection) -> int:
-    """Forget keys whose time to live is over; how many."""
+    """Delete keys whose time to live has ended; returns how many."""
     total = 0
     while True:
         pruned = int(await call_value(conn, "prune_idempotency", most=BATCH))
@@ -338,7 +338,7 @@ async def prune(conn: Connection) -> int:
 
 
 async def _leave(lender: Lender, made: Once, held: New) -> None:
-    """Give a key up, as far as the database can be reached: its lease ends by itself."""
+    """Give a key up if the database can be reached; otherwise its lease ends by itself."""
     try:
         async with lender.connection() as conn:
             kept = await abandon(conn, held, forget=made.abandoned)

@@ -1,10 +1,10 @@
-"""What people and programs look at: jobs, queues, workers, dead letters, and why.
+"""Reads jobs, queues, workers and dead letters, and explains why a job does not run.
 
-Every function only reads, and shows what its caller may see: a worker every tenant, a transaction
-of a tenant (`engine.tenants`) its own rows, where another's job is a `NotFound` as one that never
-was. The logic is in `sql/functions/inspect.sql`, `why.sql` and `trail.sql`; the fields of each
-class are the columns of its SQL function, and their docstrings the descriptions in the OpenAPI
-document. `loads` reads the JSON that others wrote; None: as the connection does.
+Every function only reads, and shows what its caller may see: a worker sees every tenant, a
+transaction of a tenant (`engine.tenants`) its own rows; a job of another tenant is a `NotFound`, as
+one that does not exist. The logic is in `sql/functions/inspect.sql`, `why.sql` and `trail.sql`; the
+fields of each class are the columns of its SQL function, and their docstrings the descriptions in
+the OpenAPI document. `loads` reads JSON from outside; None means the connection's own loader.
 """
 
 from dataclasses import dataclass
@@ -53,18 +53,18 @@ class _Filter(TypedDict, total=False):
     before: int | None
     """The last id of the page before."""
     most: int
-    """The size of the page: 50 unless said, 1,000 at the most."""
+    """The size of the page: 50 by default, 1,000 at the most."""
 
 
 class JobFilter(_Filter, total=False):
-    """Which jobs; None, or left out: any."""
+    """A filter of jobs; a field that is None or left out matches any."""
 
     state: State | None
     correlation_id: str | None
 
 
 class DeadLetterFilter(_Filter, total=False):
-    """Which dead letters; None, or left out: any."""
+    """A filter of dead letters; a field that is None or left out matches any."""
 
     signature: str | None
 
@@ -79,11 +79,11 @@ class JobSummary:
     queue: str
     tenant_id: str
     correlation_id: str | None
-    """What it is part of; without one, what it does belongs to `job-<id>`."""
+    """The request that it belongs to; without one, what it adds gets `job-<id>`."""
     priority: int
     """Lower runs first."""
     attempt: int
-    """The run that is on or comes next; of a finished job the last one."""
+    """The present or next attempt; of a finished job the last one."""
     failures: int
     created_at: datetime
     run_at: datetime | None
@@ -102,7 +102,7 @@ class JobDetails(JobSummary):
     crashes: int
     """How often its worker died with it."""
     max_attempts: int | None
-    """None: as its kind says."""
+    """None means that of its kind."""
     asked_run_at: datetime | None
     """The time it was enqueued for."""
     duration_ms: int | None
@@ -115,11 +115,11 @@ class JobDetails(JobSummary):
     unique_states: list[str] | None
     """The states in which it holds its unique key; None when it does not hold it now."""
     worker_id: UUID | None
-    """Who holds it, or ran it last."""
+    """The worker that holds it, or ran it last."""
     worker_name: str | None
     claimed_at: datetime | None
     lease_until: datetime | None
-    """When it is taken back from its worker, unless that beats."""
+    """When it is taken back from its worker, unless that sends a heartbeat."""
     cancel_requested_at: datetime | None
     cancel_reason: str | None
     progress_done: float | None
@@ -140,22 +140,22 @@ class Attempt:
     worker_id: UUID | None
     worker_name: str | None
     result: Any
-    """What it returned; None also when that is longer than was asked for."""
+    """Its result; None also when that is longer than was asked for."""
     error: Any
-    """What it raised; its summary when that is longer than was asked for."""
+    """Its error; a summary when that is longer than was asked for."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueueSummary:
-    """A queue: its limits, and what its viewer has in it."""
+    """A queue: its limits, and the jobs in it that the caller may see."""
 
     name: str
     paused: bool
     """Nothing is claimed from it."""
     concurrency: int | None
-    """So many jobs of all tenants run at once at the most; None: any number."""
+    """The most jobs of all tenants that run at once; None means no limit."""
     rate_count: int | None
-    """So many start within `rate_seconds` at the most."""
+    """The most jobs that start within `rate_seconds`."""
     rate_seconds: float | None
     key_concurrency: int | None
     """As `concurrency`, for the jobs of one limit key."""
@@ -168,7 +168,7 @@ class QueueSummary:
     capped: list[str]
     """The counts that are lower bounds, by name."""
     oldest_wait: float | None
-    """For how many seconds the oldest ready job has waited."""
+    """The seconds that the oldest ready job has waited."""
     workers: int
     """Living workers that serve it."""
 
@@ -182,12 +182,12 @@ class WorkerSummary:
     started_at: datetime
     beat_at: datetime
     beat_age: float
-    """Seconds since it was last heard of."""
+    """Seconds since its last heartbeat."""
     expiry_seconds: float
-    """Silent for so long, it loses its jobs."""
+    """A worker that is silent for this long loses its jobs."""
     expired: bool
     draining: bool
-    """It ends, and takes no new jobs."""
+    """Whether it is stopping and takes no new jobs."""
     held: int
     """Jobs that it holds."""
     oldest_claim: datetime | None
@@ -199,14 +199,14 @@ class WorkerSummary:
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """A job that gave up."""
+    """A job that is not retried any more."""
 
     job_id: int
     kind: str
     queue: str
     tenant_id: str
     signature: str
-    """What killed it, without what differs from one to the next."""
+    """Its error, without the values that differ from one to the next."""
     attempt: int
     died_at: datetime
     reason: str
@@ -215,7 +215,7 @@ class DeadLetter:
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterGroup:
-    """Dead letters of one kind that died of the same."""
+    """Dead letters of one kind with the same error signature."""
 
     signature: str
     kind: str
@@ -329,7 +329,7 @@ async def list_dead_letters(
 
 
 async def dead_letter_groups(conn: Connection, *, most: int = 1_000) -> list[DeadLetterGroup]:
-    """Dead letters by what killed them, the largest group first."""
+    """Dead letters grouped by their error, the largest group first."""
     rows = class_row(DeadLetterGroup)
     return await call_as(conn, rows, "dead_letter_groups", _read=True, most=most)
 

@@ -39,10 +39,10 @@ State = Literal["scheduled", "ready", "running", "done", "cancelled", "dead"]
 LIVE: tuple[State, ...] = ("scheduled", "ready", "running")
 
 ANY_QUEUE = "@any"
-"""Rung for a job whose queue only the database knows: its kind's. Everybody looks."""
+"""Rung for a job whose queue is that of its kind, known to the database only: all workers look."""
 
-# The queues that the transaction of this task has added to; whoever commits it rings their
-# doorbells.
+# The queues to which the transaction of this task has added jobs; the code that commits it rings
+# them.
 added_queues: ContextVar[set[str] | None] = ContextVar("added_queues", default=None)
 
 
@@ -52,9 +52,9 @@ class Unique:
 
     key: str
     policy: Literal["return", "refuse", "replace"] = "return"
-    """What a second one gets.
+    """What happens when a second job is added.
 
-    The id of the first, a `UniqueConflict`, or the first one's place while that one waits.
+    It returns the id of the first, raises `UniqueConflict`, or replaces the first while that waits.
     """
     states: tuple[State, ...] = LIVE
     """The states in which a job holds its key.
@@ -65,7 +65,7 @@ class Unique:
 
 @dataclass(frozen=True, slots=True)
 class NewJob:
-    """A job to be enqueued. None means: as the flow or the kind says, or the engine's default."""
+    """A job to be enqueued. None means the default of the flow, the kind or the engine."""
 
     kind: str
     args: str = "{}"
@@ -81,12 +81,12 @@ class NewJob:
 
 @dataclass(frozen=True, slots=True)
 class Redrive:
-    """What a redrive found and did."""
+    """The result of a redrive."""
 
     matching: int
     redriven: int
     conflicts: int
-    """Those whose unique key another job holds by now: they stay dead."""
+    """Dead letters whose unique key another job holds by now: they stay dead."""
 
 
 async def enqueue(conn: Connection, job: NewJob) -> int:
@@ -154,7 +154,7 @@ async def check_open_kind(conn: Connection, kind: str) -> None:
 async def cancel(conn: Connection, job_id: int, reason: str = "cancelled by request") -> State:
     """Cancel a job and return the state it was in.
 
-    Waiting ones end at once, running ones are asked to.
+    A waiting job ends at once, a running one is asked to stop.
     """
     was: State = await call_value(conn, "cancel_job", job_id=job_id, reason=reason)
     return was
@@ -168,9 +168,9 @@ async def retry(conn: Connection, job_id: int) -> State:
 
 
 async def hasten(conn: Connection, job_ids: Sequence[int]) -> list[int]:
-    """Run those of the jobs now that wait for their time, and return their ids.
+    """Run the jobs now that are scheduled for later, and return their ids.
 
-    The others are left alone: what runs, is ready or has ended needs no haste.
+    Jobs that run, are ready or have ended do not change.
     """
     rows = await call(conn, "hasten_jobs", job_ids=list(job_ids))
     wake_after_commit(*(queue for _, queue in rows))
@@ -188,9 +188,9 @@ async def redrive(
     most: int | None = None,
     preview: bool = False,
 ) -> Redrive:
-    """Run the dead letters that match every given filter again, oldest first and at most `most`.
+    """Retry the dead letters that match every given filter, oldest first and at most `most`.
 
-    Preview only counts.
+    `preview` only counts them.
     """
     row = await call_one(
         conn,
@@ -218,7 +218,7 @@ def _column(values: list[Any]) -> list[Any] | None:
 
 
 def _first(given: str | None, flowing: str | None) -> str | None:
-    """What the caller gave, else what the flow says."""
+    """The caller's value, or the value of the flow."""
     return flowing if given is None else given
 
 

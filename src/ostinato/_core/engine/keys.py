@@ -1,4 +1,4 @@
-"""API keys: a text that says who asks, for which tenant, and in which roles.
+"""API keys: a key is a text that identifies a caller, with a tenant and roles.
 
     made = await keys.create(conn, tenant_id="acme", subject="nightly", roles=["ops"])
     made.key                                           # ost_7_…, shown this once
@@ -7,8 +7,8 @@
     await keys.revoke(conn, who.id)                    # ends at once
 
 A key is `ost_<id>_<43 characters>`: 32 random bytes, made here. The database gets the SHA-256 of
-the whole text and never the text, so nobody can get it back. For a worker's connection: tenants
-read no keys. The logic is in `sql/functions/keys.sql`.
+the whole text and never the text, so the text cannot be recovered. Use a worker's connection:
+tenants cannot read keys. The logic is in `sql/functions/keys.sql`.
 """
 
 import hashlib
@@ -63,7 +63,7 @@ class Key:
     id: int
     tenant_id: str
     subject: str
-    """The person or the program that it stands for, as the tenant names it."""
+    """The person or the program that it identifies, by the name that the tenant uses."""
     roles: list[str]
     name: str | None
     """What it is for."""
@@ -75,16 +75,16 @@ class Key:
     replaces: int | None
     """The key that it was rotated from."""
     usable: bool
-    """Whether it worked when it was looked at, by the database's clock."""
+    """Whether it was valid when it was read, by the database's clock."""
 
     @property
     def prefix(self) -> str:
-        """What its text begins with: for finding it, and no secret."""
+        """The beginning of its text, which identifies it and is not secret."""
         return f"ost_{self.id}"
 
     @property
     def state(self) -> State:
-        """Whether it works, or why not."""
+        """Whether it is valid, or why not."""
         if self.revoked_at is not None:
             return "revoked"
         return "active" if self.usable else "expired"
@@ -92,7 +92,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class KeyRecord(Key):
-    """A key with what its text is compared with."""
+    """A key with the hash that its text is compared with."""
 
     hash: bytes = field(repr=False)
 
@@ -134,7 +134,7 @@ async def create(
 
 
 async def find(conn: Connection, key_id: int) -> KeyRecord | None:
-    """A key by its id, whether it works or not."""
+    """A key by its id, valid or not."""
     if not 0 < key_id <= LARGEST_ID:
         return None
     found = await call_as(conn, class_row(KeyRecord), "find_api_key", _read=True, key_id=key_id)
@@ -142,10 +142,10 @@ async def find(conn: Connection, key_id: int) -> KeyRecord | None:
 
 
 async def authenticate(conn: Connection, text: str) -> KeyRecord:
-    """The key that this is the text of, or `Unauthenticated`; `values["reason"]` says why.
+    """Return the key that has this text, or raise `Unauthenticated`.
 
-    malformed, unknown, revoked or expired. Only who has the whole text learns that a key was
-    revoked or has expired: to all others every key is unknown.
+    `values["reason"]` is malformed, unknown, revoked or expired. Only a caller with the whole text
+    learns that a key was revoked or has expired: to all others every key is unknown.
     """
     match = TEXT.fullmatch(text)
     if match is None:
@@ -154,7 +154,7 @@ async def authenticate(conn: Connection, text: str) -> KeyRecord:
             reason="malformed",
         )
     found = await find(conn, int(match[1]))
-    # Compared in any case, so that the time to answer does not tell which ids are there.
+    # Compared in any case, so that the time to answer does not reveal which ids exist.
     same = hmac.compare_digest(NO_HASH if found is None else found.hash, _hash_of(text))
     if found is None or not same:
         raise Unauthenticated("the API key is not known", reason="unknown")
@@ -164,9 +164,9 @@ async def authenticate(conn: Connection, text: str) -> KeyRecord:
 
 
 async def note_use(conn: Connection, key_ids: Collection[int]) -> int:
-    """Write down that keys were used, in one statement; for how many it was not done lately.
+    """Record that keys were used, in one statement; returns how many were updated.
 
-    A key whose last use was written down less than a minute ago is left as it is.
+    A key whose last use was recorded less than a minute ago is not updated.
     """
     if not key_ids:
         return 0
@@ -181,7 +181,7 @@ async def list_keys(
     before: int | None = None,
     most: int = PAGE,
 ) -> list[Key]:
-    """The keys of a tenant or of all, newest first; `before` is the id to go on from."""
+    """The keys of a tenant or of all, newest first; `before` is the last id of the page before."""
     return await call_as(
         conn,
         class_row(Key),
@@ -202,10 +202,10 @@ async def rotate(
     expires_in: float | None = None,
     tenant_id: str | None = None,
 ) -> Created:
-    """Make a key with the tenant, subject and roles of another, which works on for the overlap.
+    """Make a key with the tenant, subject and roles of another, which stays valid for the overlap.
 
-    Without an overlap (0) the old one is revoked. The new one lives as long as the old one was to
-    live, unless `expires_in` (seconds) is given. A key has one successor at a time.
+    Without an overlap (0) the old one is revoked. The new one has the lifetime of the old one,
+    unless `expires_in` (seconds) is given. A key has one successor at a time.
     """
     _check_id(key_id)
     new_id, text = await _new_text(conn)
@@ -233,7 +233,7 @@ async def revoke(conn: Connection, key_id: int, *, tenant_id: str | None = None)
 
 
 async def prune(conn: Connection, keep_days: int = KEEP_DAYS) -> int:
-    """Forget keys that ended that long ago; how many."""
+    """Delete keys that ended that long ago; returns how many."""
     return int(await call_value(conn, "prune_api_keys", keep_days=keep_days))
 
 
@@ -259,14 +259,14 @@ def _hash_of(text: str) -> bytes:
 
 
 def _check_id(key_id: int) -> None:
-    """Refuse what the database could not even read as an id, in the words for any other."""
+    """Refuse a number that the database cannot read as an id, with the error for an unknown key."""
     if not 0 < key_id <= LARGEST_ID:
         hint = "See them with: ostinato keys list"
         raise NotFound(f"there is no API key ost_{key_id}", hint=hint, key_id=key_id)
 
 
 def _ended(key: Key) -> str:
-    """What to tell the holder of a key that does not work any more."""
+    """The error for the holder of a key that is not valid any more."""
     if key.revoked_at is not None:
         return f"API key {key.prefix} was revoked {_at(key.revoked_at)}"
     return f"API key {key.prefix} expired" + (

@@ -5,7 +5,7 @@
     await leases.guard(conn, lease)           # in the transaction of your own writes
     await leases.release(conn, lease)
 
-A lease lives by its renewals (`ttl`), or ends with an attempt of a job, or with a job.
+A lease lasts as long as its renewals (`ttl`), an attempt of a job, or a job.
 `ostinato._core.runtime.handlers.leases.hold` does all that around a block. The logic is in
 `sql/functions/leases.sql`.
 """
@@ -53,16 +53,16 @@ BATCH = 1000
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A lease that we got."""
+    """A lease that the caller has acquired."""
 
     name: str
     tenant_id: str | None
     token: int
     """The fencing token: for one name a later holder's is greater. Hand it to other systems."""
     attempt: int
-    """How many holders in a row it had; more than 1: the one before did not give it back."""
+    """How many holders it had in a row; more than 1 means that the last one did not release it."""
     until: datetime | None
-    """When another one may take over, unless it is renewed; None: when its job ends."""
+    """When another holder may take over, unless it is renewed; None means when its job ends."""
     lifetime: Lifetime
 
 
@@ -73,7 +73,7 @@ class LeaseLine:
     tenant: str
     name: str
     state: Literal["held", "late", "expired", "over"]
-    """Late: overdue, but its holder may be alive. Over: its attempt or job has ended."""
+    """Late means overdue, but its holder may be alive; over, that its attempt or job has ended."""
     holder: str
     token: int
     attempt: int
@@ -88,11 +88,11 @@ class LeaseLine:
 
 
 class Attached(NamedTuple):
-    """The job that does it."""
+    """The job that has the lease."""
 
     job_id: int
     attached: bool
-    """It was there already, and nothing was added."""
+    """Whether it existed already, so that nothing was added."""
 
 
 async def acquire(
@@ -107,9 +107,9 @@ async def acquire(
 ) -> Lease:
     """Take a lease, or raise `LeaseHeld`, which names holder, job and until when.
 
-    With `ttl` (seconds) it lives by its renewals, and a job only says what it is about; without,
-    it ends with that attempt of the job. In a transaction of its own: until it commits, others who
-    ask wait.
+    With `ttl` (seconds) it lasts as long as its renewals, and the job is only recorded; without,
+    it ends with that attempt of the job. Call it in a transaction of its own: until that commits,
+    other callers wait.
     """
     tenant = tenant or current().tenant
     row = await call_one(
@@ -142,13 +142,13 @@ def acquire_now(
 
 
 async def renew(conn: Connection, lease: Lease, *, ttl: float | None = None) -> datetime | None:
-    """Say that the holder lives; until when. Raises `LeaseLost` when another one has it."""
+    """Renew a lease; returns until when. Raises `LeaseLost` when another holder has it."""
     until: datetime | None = await call_value(conn, "renew_lease", **_held(lease), ttl_seconds=ttl)
     return until
 
 
 async def guard(conn: Connection, lease: Lease) -> None:
-    """Hold the lease until the end of this connection's transaction, or raise `LeaseLost`."""
+    """Lock the lease until the end of this connection's transaction, or raise `LeaseLost`."""
     await call_value(conn, "guard_lease", **_held(lease))
 
 
@@ -159,7 +159,7 @@ def guard_now(conn: psycopg.Connection[Any], lease: Lease) -> None:
 
 
 async def release(conn: Connection, lease: Lease) -> bool:
-    """Give it back; False: another one has it, or nobody any more."""
+    """Release a lease; False means that the caller does not hold it any more."""
     return bool(await call_value(conn, "release_lease", **_held(lease)))
 
 
@@ -173,9 +173,9 @@ def release_now(conn: psycopg.Connection[Any], lease: Lease) -> bool:
 async def force_release(
     conn: Connection, name: str, *, tenant: str | None = None, force: bool = False
 ) -> bool:
-    """Take a lease away whose holder is gone, or, with `force`, any. False: there is none.
+    """Take away a lease whose holder is gone, or, with `force`, any; False if there is none.
 
-    Its holder is refused from then on. Raises `LeaseHeld` without `force` while it lives.
+    Its holder is refused from then on. Raises `LeaseHeld` without `force` while it is held.
     """
     return bool(await call_value(conn, "release_lease", name=name, force=force, tenant_id=tenant))
 
@@ -187,9 +187,9 @@ async def enqueue_or_attach(
     args: Mapping[str, object] | None = None,
     **options: Any,  # noqa: ANN401 - the fields of NewJob
 ) -> Attached:
-    """Add a job that has the lease from now until it ends, or join the one that has it.
+    """Add a job that has the lease from now until it ends, or return the job that has it.
 
-    Raises `LeaseHeld` when it is held by no job.
+    Raises `LeaseHeld` when the holder is not a job.
     """
     if isinstance(job, str):
         job = NewJob(job, dump_args(dict(args or {}), MAX_ARGS_BYTES), **options)
@@ -239,7 +239,7 @@ async def list_leases(
 
 
 async def show_lease(conn: Connection, name: str, *, tenant: str | None = None) -> LeaseLine:
-    """One lease. Raises `NotFound` when nobody has it."""
+    """One lease. Raises `NotFound` when it has no holder."""
     found = await call_as(
         conn, class_row(LeaseLine), "show_lease", _read=True, lease=name, tenant_id=tenant
     )
@@ -253,7 +253,7 @@ async def show_lease(conn: Connection, name: str, *, tenant: str | None = None) 
 
 
 async def prune(conn: Connection) -> int:
-    """Forget leases whose job has ended, and those that expired a day ago; how many."""
+    """Delete leases whose job has ended, and those that expired a day ago; returns how many."""
     total = 0
     while True:
         pruned = int(await call_value(conn, "prune_leases", most=BATCH))
@@ -263,11 +263,11 @@ async def prune(conn: Connection) -> int:
 
 
 def _answered(name: str, tenant: str | None, row: tuple[Any, ...]) -> Lease:
-    """What `acquire_lease` said: a lease, or who has it."""
+    """The result of `acquire_lease`: a lease, or the error that names its holder."""
     acquired, token, attempt, held_by, since, until, lifetime, held_job, held_attempt = row
     if acquired:
         return Lease(name, tenant, token, attempt, until, lifetime)
-    whose = held_by or "somebody who just gives it back"
+    whose = held_by or "a holder that is just releasing it"
     raise LeaseHeld(
         f"lease {name!r} is held by {whose}{_until(until)}",
         name=name,

@@ -1,11 +1,11 @@
-"""Machines: rows that change their state by listed events only, and say who did it and why.
+"""Machines: rows change their state by declared events only, and a log records who and why.
 
 An application's migration installs a machine and attaches it to a table; from then on
 
     await machines.transition(conn, INVOICE, "billing.invoice", invoice_id, "send", by="ana")
 
-is the one way to change the state, for everybody. Every function works in the transaction of the
-connection it is given. The logic is in `sql/functions/machines.sql`.
+is the only way to change the state. Every function works in the transaction of the connection it
+is given. The logic is in `sql/functions/machines.sql`.
 """
 
 import json
@@ -43,27 +43,27 @@ PAGE = 50
 
 
 Fence = tuple[int, int] | Lease
-"""What a late worker does not have any more: the token of its job (`ctx.token`), or a lease."""
+"""A proof that a worker is not late: the token of its job (`ctx.token`), or a lease."""
 
 
 class How(TypedDict, total=False):
-    """How an event comes to happen."""
+    """The details of a transition."""
 
     by: Required[str]
-    """Who lets it happen: a person, a service, a kind of job."""
+    """Who caused it: a person, a service, a kind of job."""
     why: str | None
     correlation_id: str | None
-    """What it is part of; as the flow says, when it is not given."""
+    """The request that it belongs to; by default that of the flow."""
     changes: Mapping[str, object] | None
     """Columns to set together with the state."""
     tenant_id: str | None
-    """Whose row, in a table in which several tenants may have rows of the same id."""
+    """The tenant of the row, in a table in which several tenants may use the same id."""
     fence: Fence | None
     """Refuses a worker that lost its job or its lease."""
 
 
 class Moved(NamedTuple):
-    """A row to which an event happened."""
+    """A row that made a transition."""
 
     id: str
     from_state: str
@@ -71,7 +71,7 @@ class Moved(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """Where a table does not obey its machine."""
+    """A fault by which a table does not enforce its machine."""
 
     entity: str
     machine: str
@@ -79,7 +79,7 @@ class Gap(NamedTuple):
 
 
 class Past(NamedTuple):
-    """One line of the log: what happened to a row, by whom and why."""
+    """One row of the log: a transition, by whom and why."""
 
     id: int
     at: datetime
@@ -98,7 +98,7 @@ class Past(NamedTuple):
 
 
 async def install(conn: Connection, machine: Machine) -> bool:
-    """Install a machine, or what is new of it; whether anything changed. For migrations."""
+    """Install a machine or its new version; returns whether anything changed. For migrations."""
     return bool(await call_value(conn, "install_machine", definition=machine.definition()))
 
 
@@ -111,7 +111,7 @@ async def attach(
     state_column: str = "state",
     tenant_column: str | None = None,
 ) -> None:
-    """Make a table ("schema.table") obey an installed machine. For migrations."""
+    """Attach a table ("schema.table") to an installed machine. For migrations."""
     await call(
         conn,
         "attach_machine",
@@ -131,11 +131,11 @@ async def transition(
     event: str,
     **how: Unpack[How],
 ) -> str:
-    """Let an event happen to a row and return its new state.
+    """Apply an event to a row and return its new state.
 
     Raises `IllegalTransition` when the machine does not list the event in the row's state,
-    `InvariantBroken` when what holds in the new state does not, `NotFound` when there is no such
-    row, and `LeaseLost` when the fence is lost.
+    `InvariantBroken` when the row would break an invariant of the new state, `NotFound` when there
+    is no such row, and `LeaseLost` when the fence is lost.
     """
     named = _named(machine, entity, event, how)
     return str(await call_value(conn, "transition", id=str(id), **named))
@@ -166,9 +166,9 @@ async def transition_all(
     skip: bool = False,
     **how: Unpack[How],
 ) -> list[Moved]:
-    """Let an event happen to many rows at once, all or none.
+    """Apply an event to many rows at once, all or none.
 
-    With `skip` those that are not there, or in whose state it cannot be, are left as they are.
+    With `skip`, rows that do not exist, or whose state does not allow the event, are skipped.
     """
     named = _named(machine, entity, event, how)
     rows = await call(conn, "transition_all", ids=[str(each) for each in ids], skip=skip, **named)
@@ -184,7 +184,7 @@ async def history(
     before: int | None = None,
     most: int = PAGE,
 ) -> list[Past]:
-    """What happened to a row, or to all rows of a table: a page of the log, newest first."""
+    """A page of the log of a row, or of all rows of a table, newest first."""
     rows = await call(
         conn,
         "list_transitions",
@@ -199,12 +199,12 @@ async def history(
 
 
 async def gaps(conn: Connection) -> list[Gap]:
-    """Where a table does not obey its machine: a trigger is missing or disabled."""
+    """The tables that do not enforce their machine: a trigger is missing or disabled."""
     return [Gap(*row) for row in await call(conn, "machine_gaps", _read=True)]
 
 
 def _named(machine: Machine, entity: str, event: str, how: How) -> dict[str, Any]:
-    """The parameters of a call; without those that say nothing."""
+    """The parameters of a call, without those that are not given."""
     changes, fence = how.get("changes"), how.get("fence")
     correlation_id = how.get("correlation_id")
     named: dict[str, Any] = {

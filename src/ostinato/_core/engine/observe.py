@@ -1,4 +1,4 @@
-"""The engine's figures: what only the database knows, for Prometheus and for charts.
+"""The engine's figures, read from the database for Prometheus and for charts.
 
 The logic is in `sql/functions/observe.sql`; the names and their meaning are in `base.metrics`.
 """
@@ -51,7 +51,7 @@ async def record(conn: Connection) -> Recorder:
 
 
 async def sample(conn: Connection, every: timedelta) -> int:
-    """Note the figures, unless somebody did so less than `every` ago; how many were noted."""
+    """Store the figures, unless it was done less than `every` ago; returns how many."""
     return int(await call_value(conn, "sample_metrics", every=every))
 
 
@@ -62,7 +62,7 @@ async def samples(
     until: datetime | None = None,
     step: timedelta = timedelta(minutes=1),
 ) -> list[Sample]:
-    """The noted figures of one name, as means over steps of time."""
+    """The stored figures of one name, as means over steps of time."""
     rows = await call(
         conn, "list_samples", _read=True, name=name, since=since, until=until, step=step
     )

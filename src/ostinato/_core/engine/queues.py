@@ -51,7 +51,7 @@ class Queue:
 
 
 async def configure(conn: Connection, queue: Queue) -> None:
-    """Set the limits of a queue, those left out included: they are taken away."""
+    """Set the limits of a queue; a limit that is left out is removed."""
     await call(
         conn,
         "configure_queue",
@@ -66,18 +66,18 @@ async def configure(conn: Connection, queue: Queue) -> None:
 
 
 async def pause(conn: Connection, name: str) -> None:
-    """Stop claims from a queue; jobs that run go on."""
+    """Stop claims from a queue; running jobs continue."""
     await call(conn, "pause_queue", name=name)
 
 
 async def resume(conn: Connection, name: str) -> None:
-    """Let claims from a queue go on."""
+    """Allow claims from a queue again."""
     await call(conn, "resume_queue", name=name)
 
 
 async def ring(conn: Connection, queue: str) -> bool:
-    """Wake idle workers. False: they were woken a moment ago.
+    """Wake idle workers. False means that they were woken a moment ago.
 
-    To be called after the commit, in a transaction of its own, which does not wait for the disk.
+    Call it after the commit, in a transaction of its own, which does not wait for the disk.
     """
     return bool(await call_value(conn, "ring_doorbell", queue=queue, softly=True))

@@ -1,4 +1,4 @@
-"""Schedules: jobs that are added again and again at local times, each slot once.
+"""Schedules add jobs at local times, each slot once.
 
     await schedules.upsert(conn, Schedule(
         "bill-7", "billing.send", at_time=time(14, 30), zone="Europe/Paris", args={"customer": 7},
@@ -6,7 +6,7 @@
 
 Every function works in the transaction of the connection it is given. The logic is in
 `sql/functions/schedules.sql` and `sql/functions/zones.sql`: all arithmetic with time zones is
-PostgreSQL's. A job gets the slot that it serves as its argument `scheduled_for`, a `Slot`, if its
+PostgreSQL's. A job gets its slot as the argument `scheduled_for`, a `Slot`, if its
 handler takes one (`engine.fires`).
 """
 
@@ -47,7 +47,7 @@ __all__ = [
 
 Connection = AsyncConnection[Any]
 Gap = Literal["shift", "skip"]
-"""What a slot does whose local time does not exist: fire as much later, or not at all."""
+"""What a slot does whose local time does not exist: fire later by the gap, or not at all."""
 Overlap = Literal["first", "last", "both"]
 """Which of the two instants a slot fires at whose local time comes twice."""
 CatchUp = Literal["all", "last", "none"]
@@ -65,10 +65,10 @@ CRON_FIELDS = 5
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """When a job is added, and which. Exactly one of `cron`, `at_time` and `at` is given."""
+    """A job and the times to add it. Exactly one of `cron`, `at_time` and `at` is given."""
 
     name: str
-    """Unique for the tenant: writing it again changes the schedule."""
+    """Unique for the tenant: an upsert with the same name changes the schedule."""
     kind: str
     args: Mapping[str, object] = field(default_factory=dict)
     cron: str | None = None
@@ -82,36 +82,37 @@ class Schedule:
     zone: str = "UTC"
     """A name of the IANA database, such as Europe/Paris."""
     gap: Gap | None = None
-    """What becomes of a wall-clock time that does not exist.
+    """What a slot does whose wall-clock time does not exist.
 
-    "shift" (the default): it is as much later as the clock was put forward; "skip" (the default of
-    a cron text that holds at every hour): it falls out.
+    "shift" (the default) fires later by as much as the clock was put forward; "skip" (the default
+    of a cron expression that matches every hour) does not fire.
     """
     overlap: Overlap | None = None
-    """Which of two is meant by a wall-clock time that comes twice.
+    """Which instant a slot fires at whose wall-clock time comes twice.
 
-    "first" (the default), "last" or "both" (the default of a cron text that holds at every hour).
+    "first" (the default), "last" or "both" (the default of a cron expression that matches every
+    hour).
     """
     key: str | None = None
     """The entity that it belongs to."""
     owner: str | None = None
-    """Who declares it: the name of an app, for schedules that are part of its code."""
+    """The app that declares it, for schedules that are part of its code."""
     queue: str | None = None
     priority: int | None = None
     tenant_id: str | None = None
     catch_up: CatchUp = "last"
     """Which of the slots fire that were missed in an outage."""
     catch_up_most: int = 100
-    """With "all": at most so many, the newest. 1 to 1,000."""
+    """With "all": the most that fire, the newest ones. 1 to 1,000."""
     catch_up_age: timedelta | None = None
     """Slots older than this never fire."""
     grace: timedelta = timedelta(seconds=60)
     """A slot that is later than this is missed."""
     jitter: timedelta = timedelta(0)
-    """Fires up to so much after the slot; how much is fixed for schedule and slot."""
+    """The longest delay of a fire; the delay itself is fixed for each schedule and slot."""
     starts_at: datetime | None = None
     ends_at: datetime | None = None
-    """Slots from the first on, and before the second."""
+    """Slots fire from `starts_at` on, and before `ends_at`."""
 
     def __post_init__(self) -> None:
         if self.cron is not None:
@@ -141,13 +142,13 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A schedule that was written, and when it fires next."""
+    """A schedule that was stored, and when it fires next."""
 
     id: int
     tenant_id: str
     name: str
     next_at: datetime | None
-    """None: it is paused, or over."""
+    """None means that it is paused or over."""
     slot_local: datetime | None
 
 
@@ -170,7 +171,7 @@ class ScheduleSummary:
     error: str | None
     """Why the engine paused it."""
     next_at: datetime | None
-    """When it fires next; None: it is paused, or over."""
+    """When it fires next; None means that it is paused or over."""
     slot_local: datetime | None
     missed: int | None
     """Slots missed since the last fire."""
@@ -183,9 +184,9 @@ class ScheduleDetails(ScheduleSummary):
     priority: int | None
     args: Any
     gap: Gap
-    """What becomes of a time that does not exist."""
+    """What a slot does whose local time does not exist."""
     overlap: Overlap
-    """Which of two is meant by a time that comes twice."""
+    """Which instant a slot fires at whose local time comes twice."""
     starts_at: datetime | None
     ends_at: datetime | None
     catch_up: CatchUp
@@ -200,15 +201,15 @@ class ScheduleDetails(ScheduleSummary):
 
 
 async def upsert(conn: Connection, schedule: Schedule) -> Written:
-    """Write one schedule: a new one, or other values for the one with its name."""
+    """Insert a schedule, or update the one with the same name."""
     (written,) = await upsert_many(conn, [schedule])
     return written
 
 
 async def upsert_many(conn: Connection, schedules: Sequence[Schedule]) -> list[Written]:
-    """Write schedules, thousands at a time; returns them in order.
+    """Upsert schedules, thousands at a time; returns them in order.
 
-    Without a transaction each set of 5,000 is one.
+    Outside a transaction, each set of 5,000 is a transaction.
     """
     written: list[Written] = []
     for start in range(0, len(schedules), SET):
@@ -231,9 +232,9 @@ async def pause(conn: Connection, name: str, *, tenant_id: str | None = None) ->
 
 
 async def resume(conn: Connection, name: str, *, tenant_id: str | None = None) -> datetime | None:
-    """Let a schedule go on from now; what passed meanwhile does not fire. Returns when it is due.
+    """Resume a schedule; slots that passed meanwhile do not fire. Returns when it is due.
 
-    None: it is over.
+    None means that it is over.
     """
     tenant = tenant_id or current_tenant()
     due: datetime | None = await call_value(conn, "resume_schedule", name=name, tenant_id=tenant)

@@ -1,4 +1,4 @@
-"""The engine's part of the database schema, and how it gets there."""
+"""The engine's part of the database schema, and its installation."""
 
 from collections.abc import Sequence
 
@@ -23,8 +23,8 @@ async def install(
 
     `components` are the schemas of applications, on top of the engine's.
 
-    Without the partitions everything that is enqueued before the first worker starts would go to
-    the default partition, and a lot of it would stay there.
+    Without the partitions, jobs that are enqueued before the first worker starts would go to the
+    default partition, and many would stay there.
     """
     done = await migrate(url, [ENGINE, *components], wait_seconds=wait_seconds)
     async with await connect(url, role="migrate") as conn:

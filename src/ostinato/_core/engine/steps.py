@@ -1,4 +1,4 @@
-"""Steps: what a job has done so far, so that no later attempt does it again.
+"""Steps: the stored results of parts of a job, which no later attempt runs again.
 
 Saving and leaving (sleep, wait) work on sets, for workers; the rest is for people and programs that
 look at a job's steps or run it again from one. The logic is in `sql/functions/steps.sql` and
@@ -41,7 +41,7 @@ Type = Literal["call", "sleep", "event", "timeout"]
 
 
 class NewStep(NamedTuple):
-    """A step that was made and is to be saved."""
+    """A step that has run and is to be saved."""
 
     job: Job
     position: int
@@ -60,7 +60,7 @@ class StoredStep(NamedTuple):
     name: str
     result: str | None
     seconds_left: float | None
-    """For how long a sleep still lasts; not above zero when it is over."""
+    """The seconds that a sleep still lasts; zero or less when it is over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +70,9 @@ class Step:
     position: int
     name: str
     type: Literal["call", "sleep", "event", "timeout", "waiting"]
-    """What it was; waiting is no step yet."""
+    """The sort of step; "waiting" is a wait that has not ended, and not a step yet."""
     attempt: int
-    """The attempt that made it."""
+    """The attempt that ran it."""
     finished_at: datetime | None
     duration_ms: int | None
     bytes: int
@@ -84,7 +84,7 @@ class Step:
 
 
 async def save(conn: Connection, new: Sequence[NewStep]) -> list[int]:
-    """Save steps of many jobs; returns the places in `new` of those that were refused as stale."""
+    """Save steps of many jobs; returns the indexes in `new` of those that were refused as stale."""
     jobs, positions, names, results, durations = zip(*new, strict=True)
     rows = await call(
         conn,
@@ -110,7 +110,7 @@ def save_one_now(conn: psycopg.Connection[Any], new: NewStep) -> None:
 
 
 async def load(conn: Connection, job_ids: Iterable[int]) -> list[StoredStep]:
-    """The steps of jobs that are held, in order; a wait whose time is up ends with this."""
+    """Load the steps of jobs that are held, in order; ends a wait whose time is up."""
     rows = await call(conn, "load_steps", job_ids=numbers(job_ids))
     return [StoredStep(*row) for row in rows]
 
@@ -118,7 +118,7 @@ async def load(conn: Connection, job_ids: Iterable[int]) -> list[StoredStep]:
 async def sleep(
     conn: Connection, jobs: Sequence[Job], positions: list[int], seconds: list[float]
 ) -> list[int]:
-    """Let jobs leave their worker and go on later; returns those that were refused as stale."""
+    """Take jobs from their worker for a time; returns those that were refused as stale."""
     rows = await call(
         conn,
         "sleep_jobs",
@@ -138,7 +138,7 @@ async def wait(
     keys: list[str],
     timeouts: list[float | None],
 ) -> list[int]:
-    """Let jobs leave their worker until an event; returns those that were refused as stale."""
+    """Take jobs from their worker until an event; returns those that were refused as stale."""
     rows = await call(
         conn,
         "wait_jobs",
@@ -159,7 +159,7 @@ async def of_job(
     longest: int | None = None,
     loads: Loads | None = None,
 ) -> list[Step]:
-    """The last steps of a job, first to last, with the wait that is on.
+    """The last steps of a job, first to last, with its present wait.
 
     None of their results is longer than `longest` bytes; `loads` reads them, as in `inspect`.
     """
@@ -178,7 +178,7 @@ async def of_job(
 async def restart(conn: Connection, job_id: int, from_step: str | int | None = None) -> State:
     """Run a job again from one of its steps, by name or number, or from the start.
 
-    That step and all after it are forgotten. Returns the state the job was in.
+    That step and all after it are deleted. Returns the state the job was in.
     """
     step = None if from_step is None else str(from_step)
     state: State = await call_value(conn, "restart_job", job_id=job_id, from_step=step)
@@ -188,14 +188,14 @@ async def restart(conn: Connection, job_id: int, from_step: str | int | None = N
 async def signal(conn: Connection, job_id: int, payload: str | None = None) -> str:
     """End a job's wait by hand, as if its event had come; `payload` is JSON text.
 
-    Returns the job's queue, to be rung.
+    Returns the job's queue, which the caller rings.
     """
     queue: str = await call_value(conn, "signal_job", job_id=job_id, payload=payload)
     return queue
 
 
 def wait_name(event: str, key: str) -> str:
-    """The name of the step that a wait is: as `ostinato.wait_name`."""
+    """The name of the step of a wait, as `ostinato.wait_name` returns it."""
     return f"{event}/{key}"
 
 

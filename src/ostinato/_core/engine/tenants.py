@@ -1,6 +1,6 @@
-"""Tenants: whose the rest of a transaction is, and tables that show each tenant its own rows.
+"""Tenants: run the rest of a transaction as a tenant, and protect tables by row-level security.
 
-Entering holds until the end of the transaction of the connection it is given. The logic is in
+Entering lasts until the end of the transaction of the connection it is given. The logic is in
 `sql/functions/tenants.sql`.
 """
 
@@ -25,9 +25,9 @@ async def enter(
     *,
     user_id: str | None = None,
 ) -> None:
-    """Act as a tenant for the rest of the transaction: row-level security shows its rows only.
+    """Act as a tenant for the rest of the transaction: row-level security shows only its rows.
 
-    Policies of applications that go by users find `user_id` as `app.current_user_id`.
+    Policies of applications can read `user_id` as `app.current_user_id`.
     """
     _in_transaction(conn, "enter")
     part_of = flow.current_correlation() if correlation_id is None else correlation_id
@@ -39,7 +39,7 @@ async def enter_flow(
 ) -> None:
     """Set the flow of this code for calls in plain SQL, until the end of the transaction.
 
-    Calls through Python know it anyway.
+    Calls through Python pass it by themselves.
     """
     _in_transaction(conn, "enter_flow")
     tenant, part_of = flow.current()
@@ -52,7 +52,7 @@ async def enter_flow(
 
 
 async def protect(conn: Connection, entity: str, tenant_column: str = "tenant_id") -> None:
-    """Close a table ("schema.table") of an application with row-level security. For migrations."""
+    """Protect a table ("schema.table") of an application by row-level security. For migrations."""
     await call(conn, "protect_table", entity=entity, tenant_column=tenant_column)
 
 

@@ -1,6 +1,7 @@
 """Upkeep of the partitions.
 
-Future ones exist, past ones are dropped. The logic is in `sql/functions/upkeep.sql`.
+It creates those of the coming weeks and drops old ones. The logic is in
+`sql/functions/upkeep.sql`.
 """
 
 from typing import Any, NamedTuple
@@ -15,7 +16,7 @@ UPKEEP_SECONDS = 120.0
 
 
 class Action(NamedTuple):
-    """One thing that upkeep did, or left for the next time."""
+    """One action that upkeep took, or left for the next time."""
 
     action: str
     target: str
@@ -23,7 +24,7 @@ class Action(NamedTuple):
 
 
 async def run(conn: AsyncConnection[Any], retention_days: int) -> list[Action]:
-    """Make the partitions of the coming weeks and drop those past retention."""
+    """Create the partitions of the coming weeks and drop those past retention."""
     rows = await call(
         conn, "upkeep_partitions", _seconds=UPKEEP_SECONDS, retention_days=retention_days
     )

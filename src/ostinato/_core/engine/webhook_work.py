@@ -1,6 +1,6 @@
-"""What workers do for webhooks: hand events to endpoints, start and settle deliveries, tidy up.
+"""The verbs of workers for webhooks: fan out events, start and settle deliveries, clean up.
 
-What people do with them is in `engine.webhooks`, the logic in `sql/functions/webhooks.sql`.
+The verbs of people are in `engine.webhooks`, the logic is in `sql/functions/webhooks.sql`.
 """
 
 import json
@@ -21,7 +21,7 @@ Connection = AsyncConnection[Any]
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """What the job of a delivery has to do. Only with the verdict `send` is the rest there."""
+    """What the job of a delivery has to do. The other fields are set only if it is `send`."""
 
     verdict: Literal["send", "held", "stale"]
     tenant_id: str
@@ -36,7 +36,7 @@ class Sending:
     sent_at: datetime
 
     def __post_init__(self) -> None:
-        # A connection may be made to return JSON as text.
+        # A connection may be configured to return JSON as text.
         for name in ("headers", "retry"):
             value = getattr(self, name)
             if isinstance(value, str):
@@ -44,13 +44,13 @@ class Sending:
 
 
 async def fan_out(conn: Connection, most: int) -> tuple[int | None, int]:
-    """Hand the next events to the endpoints that want them; how many events, and deliveries."""
+    """Make deliveries of the next events; returns how many events, and how many deliveries."""
     events, deliveries = await call_one(conn, "fan_out_webhooks", most=most)
     return events, deliveries or 0
 
 
 async def start(conn: Connection, delivery_id: int, job_id: int) -> Sending:
-    """What the job of a delivery has to send, and where."""
+    """Return what the job of a delivery has to send, and where."""
     (found,) = await call_as(
         conn,
         class_row(Sending),
@@ -73,7 +73,7 @@ async def settle(
     error: str | None,
     retry_seconds: float | None,
 ) -> str:
-    """Write down what an attempt met; what comes next: delivered, retry, dead, held, stale."""
+    """Store the result of an attempt; returns delivered, retry, dead, held or stale."""
     verdict = await call_value(
         conn,
         "settle_webhook_delivery",
@@ -90,7 +90,7 @@ async def settle(
 
 
 async def probe(conn: Connection, name: str, *, tenant_id: str | None = None) -> Sending:
-    """A message for an endpoint that only says that it is a test."""
+    """Make a test message for an endpoint."""
     (found,) = await call_as(
         conn, class_row(Sending), "probe_webhook_endpoint", name=name, of_tenant=tenant_id
     )
@@ -98,10 +98,10 @@ async def probe(conn: Connection, name: str, *, tenant_id: str | None = None) ->
 
 
 async def mend(conn: Connection) -> int:
-    """Set right what a crash or a person left; how many deliveries moved."""
+    """Fix deliveries that a crash or a person left in the wrong state; returns how many."""
     return int(await call_value(conn, "mend_webhooks"))
 
 
 async def prune(conn: Connection, retention_days: int) -> None:
-    """Forget what has run out."""
+    """Delete secrets, receipts, deliveries and messages that are past their time."""
     await call(conn, "prune_webhooks", retention_days=retention_days)

@@ -1,4 +1,4 @@
-"""Webhooks: endpoints that are told of events, their secrets, and what became of each message.
+"""Webhooks: endpoints that events are sent to, their secrets, deliveries and attempts.
 
     made = await webhooks.create_endpoint(conn, "orders", "https://shop.example/hooks")
     made.secret                                        # shown this once: hand it to the receiver
@@ -53,7 +53,7 @@ DeliveryState = Literal["pending", "waiting", "held", "delivered", "dead"]
 DAY = 86_400.0
 PAGE = 50
 CHUNK = 500
-"""Deliveries that one call sends again: few enough to be done well within the call's time."""
+"""Deliveries that one call sends again: few enough to finish well within the call's time."""
 
 
 class Created(NamedTuple):
@@ -68,7 +68,7 @@ class Created(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """An endpoint as people see it: of its secrets only their ends, of its headers the names."""
+    """An endpoint as people see it: only the ends of its secrets and the names of its headers."""
 
     endpoint_id: int
     tenant_id: str
@@ -88,7 +88,7 @@ class Endpoint:
     failing_since: datetime | None
     """The first failure since the last delivery."""
     secret_hints: list[str]
-    """The last four characters of each secret that is valid, the one that signs first first."""
+    """The last four characters of each valid secret, in the order in which they sign."""
     secret_expiries: list[datetime | None]
     pending: int
     waiting: int
@@ -108,7 +108,7 @@ class Delivery:
     ordering_key: str | None
     state: DeliveryState
     job_id: int | None
-    """The job that tries it, for `ostinato why`."""
+    """The job that sends it, for `ostinato why`."""
     attempts: int
     last_status: int | None
     last_error: str | None
@@ -118,7 +118,7 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What one attempt met."""
+    """One attempt at a delivery, and its result."""
 
     attempt_id: int
     delivery_id: int
@@ -153,9 +153,9 @@ async def create_endpoint(
 ) -> Created:
     """Add an endpoint: from now on it gets the tenant's events of these types.
 
-    `order.paid` is a type, `order.*` all that begin so, `*` all. `ordered`: events with the same
-    key come one after the other. `allowed` are inner addresses that may be called
-    (`safeurl.parse_allowed`); without it only public ones are.
+    `order.paid` is a type, `order.*` means all that begin so, `*` all. With `ordered`, events with
+    the same key are sent one after the other. `allowed` are inner addresses that may be called
+    (`safeurl.parse_allowed`); without it only public ones may.
     """
     row = await call_one(
         conn,
@@ -189,7 +189,7 @@ async def change_endpoint(
     disable_after_seconds: float | None = None,
     allowed: Allowed = (),
 ) -> None:
-    """Change what is given; what is on its way goes to the new URL."""
+    """Change the given fields; deliveries under way go to the new URL."""
     await call(
         conn,
         "change_webhook_endpoint",
@@ -206,7 +206,7 @@ async def change_endpoint(
 
 
 async def remove_endpoint(conn: Connection, name: str, *, tenant_id: str | None = None) -> None:
-    """Remove an endpoint with all that was to be delivered to it."""
+    """Remove an endpoint with all its deliveries."""
     await call(conn, "remove_webhook_endpoint", name=name, tenant_id=tenant_id)
 
 
@@ -234,12 +234,12 @@ async def rotate(
 async def pause(
     conn: Connection, name: str, *, reason: str | None = None, tenant_id: str | None = None
 ) -> None:
-    """Stop deliveries to an endpoint; what comes meanwhile is held for it."""
+    """Stop deliveries to an endpoint; new ones are held until it is resumed."""
     await call(conn, "pause_webhook_endpoint", name=name, reason=reason, tenant_id=tenant_id)
 
 
 async def resume(conn: Connection, name: str, *, tenant_id: str | None = None) -> int:
-    """Let deliveries to a paused or disabled endpoint go on; how many were held."""
+    """Resume deliveries to a paused or disabled endpoint; returns how many were held."""
     return int(await call_value(conn, "resume_webhook_endpoint", name=name, tenant_id=tenant_id))
 
 
@@ -343,10 +343,10 @@ async def find(
 async def redeliver(
     conn: Connection, name: str, ids: Sequence[int], *, tenant_id: str | None = None
 ) -> int:
-    """Send settled deliveries again, with the same ids and bodies; how many there were.
+    """Send settled deliveries again, with the same ids and bodies; returns how many.
 
-    All that failed since the morning: `redeliver(conn, name, await find(conn, name, since=…))`. The
-    first few of them, as a canary: `found[:5]`.
+    For example all that failed since the morning: `redeliver(conn, name, await find(conn, name,
+    since=…))`, or the first few of them as a canary: `found[:5]`.
     """
     count = 0
     for start_at in range(0, len(ids), CHUNK):
@@ -367,14 +367,14 @@ async def receive(
     tolerance: float = TOLERANCE_SECONDS,
     tenant_id: str | None = None,
 ) -> Verified:
-    """Accept a message that came in, in the transaction of its effects, or refuse it.
+    """Accept a received message, in the transaction of its effects, or refuse it.
 
     Raises `SignatureRefused` when it is not what its sender signed, and `WebhookReplayed` when one
     with its id was accepted before.
     """
     now = (await clock.now(conn)).timestamp()
     found = verify(headers, raw_body, secrets, tolerance, now=now)
-    # As long as the signature could be shown again, and some more for two clocks that differ.
+    # As long as the signature stays valid, and some more for clocks that differ.
     keep = 2 * tolerance + TOLERANCE_SECONDS
     new = await call_value(
         conn,

@@ -35,7 +35,7 @@ CONTRACT = 1
 
 
 class Poll(NamedTuple):
-    """What a poll did and learned."""
+    """The result of a poll."""
 
     rescued: int
     promoted: int
@@ -44,11 +44,11 @@ class Poll(NamedTuple):
     """Seconds until the next job is due or the next silent worker expires."""
     cancels: list[int]
     chores: list[str]
-    """The background services that have something to do."""
+    """The background services that have work."""
 
 
 class KindRow(NamedTuple):
-    """What a worker declares of one kind."""
+    """The declaration of one kind by a worker."""
 
     name: str
     queue: str
@@ -91,7 +91,7 @@ async def register_kinds(conn: AnyConnection, kinds: Sequence[KindRow]) -> None:
         names=[kind.name for kind in kinds],
         queues=[kind.queue for kind in kinds],
         priorities=[kind.priority for kind in kinds],
-        # The driver refuses a list of whole and broken numbers.
+        # The driver refuses a list that mixes integers and floats.
         timeouts=numbers([kind.timeout_seconds for kind in kinds]),
         retries=[json.dumps(to_json(kind.retry)) for kind in kinds],
         schemas=[kind.args_schema for kind in kinds],
@@ -99,7 +99,7 @@ async def register_kinds(conn: AnyConnection, kinds: Sequence[KindRow]) -> None:
 
 
 def heartbeat(conn: Connection[Any], worker_id: UUID, *, draining: bool = False) -> bool:
-    """Give a sign of life, from a thread of its own; False: this worker was declared dead."""
+    """Record that a worker is alive; False means that it was declared dead."""
     return bool(call_now(conn, "heartbeat_worker", worker_id=worker_id, draining=draining)[0][0])
 
 
@@ -111,7 +111,7 @@ async def unregister(conn: AnyConnection, worker_id: UUID) -> None:
 async def poll(
     conn: AnyConnection, worker_id: UUID, queues: Sequence[str], max_crashes: int
 ) -> Poll:
-    """Rescue, promote, and learn what there is to do."""
+    """Rescue, promote, and find the queues and services that have work."""
     row = await call_one(
         conn, "poll_jobs", worker_id=worker_id, queues=list(queues), max_crashes=max_crashes
     )
@@ -121,7 +121,7 @@ async def poll(
 async def reconcile(
     conn: AnyConnection, worker_id: UUID, held: Iterable[int], seconds: float
 ) -> int:
-    """Give back what a worker was given but never heard of, longer ago than some seconds."""
+    """Release jobs of claims, older than some seconds, whose answer never reached the worker."""
     return int(
         await call_value(
             conn, "reconcile_worker", worker_id=worker_id, held=numbers(held), seconds=seconds
@@ -130,7 +130,7 @@ async def reconcile(
 
 
 async def rescue(conn: AnyConnection, max_crashes: int = 3) -> int:
-    """Take the jobs of dead workers back."""
+    """Take back the jobs of dead workers."""
     return int(await call_value(conn, "rescue_jobs", max_crashes=max_crashes))
 
 

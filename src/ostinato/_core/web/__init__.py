@@ -1,6 +1,6 @@
-"""What the router of an application is made with: who asks, as whom, what may go wrong.
+"""The parts that an application's router is made with: callers, permissions, errors.
 
-Below the applications, because they use it; `api` puts the routers together.
+It stands below the applications, which use it; `api` puts the routers together.
 """
 
 from ostinato._core.base.extras import need

@@ -1,11 +1,11 @@
-"""Who is asking, and the transactions in which the database sees exactly that.
+"""The caller of a request, and transactions that run as the caller's tenant.
 
 @router.get("/invoices/{number}", needs=READ)
 async def show(caller: Who, number: int) -> Invoice:
     async with caller.transaction() as conn:      # as the tenant: row-level security decides
         return await invoices.show(conn, number)
 
-The server finds out who it is (`api.auth`) and leaves it in the request; a router only asks.
+The server authenticates the caller (`api.auth`) and stores it in the request; a router reads it.
 """
 
 from collections.abc import AsyncIterator
@@ -27,15 +27,15 @@ L = TypeVar("L", bound=Section)
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who is asking, as an API key or a token says."""
+    """The caller, as its API key or token identifies it."""
 
     tenant_id: str
     subject: str
-    """The person or the program, as the tenant names it: `app.current_user_id`."""
+    """The person or the program, by the name that the tenant uses: `app.current_user_id`."""
     roles: frozenset[str]
     client: Client = field(repr=False, compare=False)
     key_id: int | None = None
-    """The API key, when it is one."""
+    """The id of the API key, when the caller used one."""
 
     def settings(self, of: type[L]) -> L:
         """The settings of an application, as this process has read them."""
@@ -49,7 +49,7 @@ class Caller:
 
 
 class Authenticate(Protocol):
-    """How the server finds out who is asking; it is `app.state.authenticate`."""
+    """The function that authenticates requests; it is `app.state.authenticate`."""
 
     async def __call__(self, request: Request) -> Caller:
         """The caller of a request; raises `Unauthenticated` or `TooManyRequests`."""
@@ -68,9 +68,9 @@ async def authenticated(request: Request) -> Caller:
 
 
 def client_of(request: Request) -> Client:
-    """The client of the process that serves a request, for routes that know no caller."""
+    """The client of the process that serves a request, for routes without a caller."""
     return cast("Client", request.app.state.client)
 
 
 Who = Annotated[Caller, Depends(authenticated)]
-"""A parameter of a route: who is asking, or a 401."""
+"""A parameter of a route: the caller; without a valid key the answer is a 401."""

@@ -1,22 +1,23 @@
-"""The header `Idempotency-Key`, for any POST: the same request twice has one effect and one answer.
+"""Implements the header `Idempotency-Key`: a POST that is repeated has one effect and one answer.
 
     @router.post("/payments", needs=PAY, status_code=201, raises=IDEMPOTENT)
     async def pay(caller: Who, key: Key, body: Payment) -> Response:
         async with key.once(caller) as once:           # one transaction, as the tenant
             if once.is_new:
                 number = await payments.add(once.conn, body)
-                once.reply(201, Paid(number=number))   # stored with what was written
+                once.reply(201, Paid(number=number))   # stored with the writes
         return once.response()
 
 The first answer is stored in the transaction of the effect, so there is never one without the
-other. The same key again: that answer, byte by byte, with `Idempotency-Replayed: true`. While the
-first one is at it: 409 with Retry-After. For another request: a conflict that names the fields that
-differ. Without the header nothing is stored, and every request is new.
+other. The same request with the same key gets that answer, byte by byte, with
+`Idempotency-Replayed: true`; while the first one runs, it gets a 409 with Retry-After. Another
+request under the key gets a conflict that names the fields that differ. Without the header nothing
+is stored, and every request is new.
 
 A route that has to commit before it knows its answer, because it waits for a worker, takes two
 transactions:
 
-        async with key.begin(caller) as once:          # the key, and what is made under it
+        async with key.begin(caller) as once:          # the key, and the writes under it
             if once.is_new:
                 number = await payments.add(once.conn, body)
         if once.is_new:
@@ -25,8 +26,8 @@ transactions:
                 once.reply(201, await payments.show(conn, number))
         return once.response()
 
-While nothing is answered the same key is in flight, until its lease ends; then the next call takes
-over with `once.attempt` 2, and looks for what the first one made.
+Until it is answered the key is in flight, until its lease ends; then the next call takes over with
+`once.attempt` 2, and looks for what the first one made.
 """
 
 import json
@@ -50,46 +51,46 @@ from ostinato._core.web.problems import Answered, problem
 __all__ = ["IDEMPOTENT", "IdempotencyKey", "Key", "OnceHere"]
 
 IDEMPOTENT = (IdempotencyConflict, RequestInFlight)
-"""What a route with an `Idempotency-Key` raises: `@router.post(…, raises=IDEMPOTENT)`."""
+"""The errors of a route with an `Idempotency-Key`: `@router.post(…, raises=IDEMPOTENT)`."""
 CONFLICT_STATUS = 422  # as the draft of the IETF says; a contract may say another
 REPLAYED = "Idempotency-Replayed"
 MAX_KEY = 200
 
 Refuse = Callable[[AsyncConnection[Any], InFlight | Differs], Awaitable[NoReturn]]
-"""Answers a key that cannot be had with the error body of a contract."""
+"""Answers a key that is in flight or taken, with the error body of a contract."""
 
 
 @dataclass(slots=True)
 class OnceHere:
-    """A request in hand, in a transaction: new, or answered before."""
+    """A request in a transaction: new, or answered before."""
 
     conn: AsyncConnection[Any]
     answer: Answer | None = None
     replayed: bool = False
     held: New | None = None
-    """The key, while it is ours; None: answered before, or there is none."""
+    """The key, while this request holds it; None means answered before, or no key."""
 
     @property
     def is_new(self) -> bool:
-        """Whether it is ours to do."""
+        """Whether this request has to do the work."""
         return not self.replayed
 
     @property
     def attempt(self) -> int:
-        """More than 1: somebody began it before and did not answer. Look what was made."""
+        """More than 1 means that an earlier request did not answer: look at what it made."""
         return 1 if self.held is None else self.held.attempt
 
     @asynccontextmanager
     async def finish(self, caller: Caller) -> AsyncIterator[AsyncConnection[Any]]:
         """Open the transaction in which a request that `begin` left open is answered.
 
-        If another one took the key over meanwhile, that one's answer is stored and ours only sent.
+        If another request took the key over meanwhile, its answer is stored and this one only sent.
         """
         async with caller.transaction() as conn:
             yield conn
             if self.held is not None:
                 with suppress(LeaseLost):
-                    async with conn.transaction():  # a savepoint: what was written stays
+                    async with conn.transaction():  # a savepoint: earlier writes stay
                         await idempotency.finish(conn, self.held, self.answer)
 
     def reply(
@@ -98,7 +99,7 @@ class OnceHere:
         body: BaseModel | Mapping[str, object],
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        """Answer it; stored under the key, in this transaction."""
+        """Set the answer, which is stored under the key in this transaction."""
         text = (
             body.model_dump_json(by_alias=True)
             if isinstance(body, BaseModel)
@@ -116,7 +117,7 @@ class OnceHere:
 
 @dataclass(frozen=True, slots=True)
 class IdempotencyKey:
-    """The key of a request, if it has one, and what the request is recognised by."""
+    """The key of a request, if it has one, and the fields that identify the request."""
 
     value: str | None
     scope: str
@@ -132,7 +133,7 @@ class IdempotencyKey:
         ttl_seconds: float = idempotency.TTL_SECONDS,
         refuse: Refuse | None = None,
     ) -> AsyncIterator[OnceHere]:
-        """A transaction as the caller, in which the request is new or answered before."""
+        """Open a transaction as the caller, in which the request is new or answered before."""
         async with self.begin(
             caller,
             declaration=declaration,
@@ -155,10 +156,10 @@ class IdempotencyKey:
         ttl_seconds: float = idempotency.TTL_SECONDS,
         refuse: Refuse | None = None,
     ) -> AsyncIterator[OnceHere]:
-        """A transaction as the caller after which the key stays ours, until `once.finish`.
+        """Open a transaction as the caller; the key stays held after it, until `once.finish`.
 
-        `refuse` raises the answer to a key that is in flight or another request's, where a contract
-        fixes its body; else that is a problem document.
+        `refuse` raises the answer for a key that is in flight or belongs to another request, where
+        a contract fixes its body; by default the answer is a problem document.
         """
         async with caller.transaction() as conn:
             if self.value is None:

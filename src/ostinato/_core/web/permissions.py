@@ -1,4 +1,4 @@
-"""Who may do what, as data: a route names a permission, a permission names its roles."""
+"""Permissions as data: a route names a permission, a permission names its roles."""
 
 from dataclasses import dataclass
 

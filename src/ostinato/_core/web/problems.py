@@ -1,4 +1,4 @@
-"""Problem documents (RFC 9457): every error of ours as one JSON shape, with its remedy.
+"""Writes our errors as problem documents (RFC 9457): one JSON shape, with the remedy.
 
     {"type": "/problems/not_found", "title": "Not found", "status": 404,
      "detail": "There is no job 7.", "code": "not_found", "hint": "Check the id …",
@@ -74,7 +74,7 @@ class Problem(BaseModel):
 
 
 class Answered(Exception):
-    """Raised to answer with a body of its own, where a contract fixes another error body."""
+    """Raised to answer with another body, where a contract fixes the error body."""
 
     def __init__(self, response: Response) -> None:
         super().__init__(response.status_code)
@@ -106,7 +106,7 @@ def problem(
     )
     sent = dict(headers or {})
     if type(error).retryable:
-        # An error that knows when to ask again has it among its values.
+        # An error that knows when to retry has it among its values.
         sent.setdefault("Retry-After", str(error.values.get("retry_after", RETRY_SECONDS)))
     if isinstance(error, Unauthenticated):
         sent.setdefault("WWW-Authenticate", "Bearer")
@@ -119,7 +119,7 @@ def title_of(kind: Raised) -> str:
 
 
 def field_errors(faults: Iterable[Mapping[str, Any]]) -> list[FieldError]:
-    """What a validation found, without what was sent: it may be secret."""
+    """The faults of a validation, without the values sent, which may be secret."""
     return [
         FieldError(
             field=".".join(str(part) for part in fault["loc"]),
@@ -130,7 +130,7 @@ def field_errors(faults: Iterable[Mapping[str, Any]]) -> list[FieldError]:
     ]
 
 
-# What any route may answer beside its success; a route adds what is its own.
+# The errors that any route may answer with; a route adds its own.
 _USUAL: tuple[Raised, ...] = (
     RequestRefused,
     Unauthenticated,

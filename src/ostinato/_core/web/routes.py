@@ -1,11 +1,11 @@
-"""Routers of applications: a route says what it needs, and may raise; the rest is alike for all.
+"""Routers of applications: a route declares its permission and its errors.
 
 router = Router(prefix="/v1", tags=["billing"])
 
 @router.get("/invoices/{number}", needs=READ, raises=(NotFound,))
 async def show(caller: Who, number: int) -> Invoice: ...
 
-A route without `needs` is open to everybody, and says so: `public=True`.
+A route without `needs` is open to everybody, and must declare that: `public=True`.
 """
 
 from collections.abc import Callable, Coroutine
@@ -34,22 +34,22 @@ SCHEMES = {
         "description": "An API key (`ostinato keys create`), or a token of the configured issuer.",
     }
 }
-"""How callers are known, for the OpenAPI document."""
+"""How callers authenticate, for the OpenAPI document."""
 
 
 class Route(APIRoute):
-    """A route that asks who is there, and reads JSON strictly.
+    """A route that authenticates its caller, and reads JSON strictly.
 
-    Both come before FastAPI's own work: whoever may not ask learns nothing about the request, and
-    a dependency for each would cost more than all of it.
+    Both happen before FastAPI's own work: a caller without permission learns nothing about the
+    request, and a dependency for each would cost more than all of it.
     """
 
     needs: Permission | None = None
     max_body_bytes: int | None = None
-    """The largest body that it takes, if that is more than others do."""
+    """The largest body that it takes, if that is more than other routes take."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The handler, behind what is asked first."""
+        """The handler, after authentication and the check of the body."""
         handler = super().get_route_handler()
         takes_body = self.body_field is not None
 
@@ -60,7 +60,7 @@ class Route(APIRoute):
             if takes_body:
                 await strict.check_media_type()
                 if await strict.body():
-                    await strict.json()  # FastAPI would make one message of all that is wrong
+                    await strict.json()  # FastAPI would join all faults into one message
             return await handler(strict)
 
         return strictly
@@ -86,15 +86,15 @@ class Router(APIRouter):
         """Make a function the route of a method and a path.
 
         Args:
-            needs: the permission of whoever may call it
-            public: that everybody may
+            needs: the permission that a caller must have
+            public: everybody may call it
             raises: errors of its own, for the OpenAPI document
             max_body_bytes: a larger body than `api_max_body_bytes` allows others
         """
         if (needs is None) is not public:
             raise TypeError(f"{method} {path} says either which permission it needs, or public")
         if max_body_bytes is not None and "{" in f"{self.prefix}{path}":
-            # The front counts before routes are looked up, so it knows paths, and no patterns.
+            # The front counts before routes are looked up, so it knows paths, not patterns.
             raise TypeError(f"{method} {path} has parameters, so it takes no larger body")
         extra = options.pop("openapi_extra", {})
         if needs is not None:

@@ -1,4 +1,4 @@
-"""A request whose JSON is read strictly: what cannot be stored or is read in two ways is refused.
+"""Reads the JSON of requests strictly: refuses what cannot be stored or can be read in two ways.
 
 Plain `json.loads` takes NaN, duplicate names, numbers that others round, lone surrogates and NUL
 characters, and some of them break only later, in the database.
@@ -15,7 +15,7 @@ __all__ = ["StrictRequest", "has_nul"]
 
 
 class StrictRequest(Request):
-    """A request that reads its body as JSON that everybody understands alike."""
+    """A request that reads its body as JSON that all programs read alike."""
 
     async def json(self) -> Any:  # noqa: ANN401 - whatever it says
         """The body."""
@@ -24,7 +24,7 @@ class StrictRequest(Request):
         return self._json
 
     async def check_media_type(self) -> None:
-        """Refuse a body that does not say that it is JSON."""
+        """Refuse a body whose content type is not JSON."""
         given = self.headers.get("content-type", "")
         kind = given.split(";")[0].strip().lower()
         if (kind == "application/json" or kind.endswith("+json")) or not await self.body():
@@ -48,7 +48,7 @@ def read(body: bytes) -> Any:  # noqa: ANN401 - whatever it says
 
 
 def has_nul(value: object) -> bool:
-    """Whether some text in it has a NUL character."""
+    """Whether a text in the value has a NUL character."""
     match value:
         case str():
             return "\0" in value

@@ -1,4 +1,4 @@
-"""`/api/v1/engine/alerts`: what is watched for the tenant, what is wrong now, and what was."""
+"""`/api/v1/engine/alerts`: the tenant's alerts, those that fire now, and past firings."""
 
 import math
 from dataclasses import asdict
@@ -37,13 +37,13 @@ def _finite(value: object) -> object:
 
 
 Number = Annotated[float | None, BeforeValidator(_finite), Field(examples=[3.0])]
-"""A measured value; null: one without end, which JSON cannot hold."""
+"""A measured value; null means infinite, which JSON cannot hold."""
 ALERT = "ostinato.dead_letters"
 
 
 @shows(Firing, id=JOB, alert=ALERT, label="mail", message="queue mail has 3 dead letters")
 class FiringView(View):
-    """One time that a label of an alert was bad."""
+    """One period in which a label of an alert was bad."""
 
     value: Number
     """The last value."""
@@ -59,7 +59,7 @@ class FiringView(View):
     source="queue_dead_letters",
 )
 class AlertView(View):
-    """What is watched, and how it stands."""
+    """An alert and its state."""
 
     parameters: Json
     open: list[FiringView]
@@ -73,7 +73,7 @@ class Alerts(View):
 
 
 class FiringPage(Page[FiringView]):
-    """What fired, newest first."""
+    """Firings, newest first."""
 
 
 @router.get("/alerts", needs=ENGINE_READ)
@@ -82,7 +82,7 @@ async def list_alerts(
     *,
     firing: Annotated[bool, Query(description="Only those that fire.", examples=[False])] = False,
 ) -> Alerts:
-    """The alerts that are told to the tenant, with what is wrong now: 1,000 at most."""
+    """The alerts of the tenant, with what is wrong now: 1,000 at most."""
     async with caller.transaction() as conn:
         lines = await alerts.own_alerts(conn)
         found = await alerts.own_firings(conn, only_open=True, most=MOST_OPEN)
@@ -99,7 +99,7 @@ async def list_alerts(
 async def list_firings(
     caller: Who, *, alert: Name = None, before: Before = None, limit: Limit = 50
 ) -> FiringPage:
-    """What fired for the tenant within the retention time, newest first."""
+    """The firings of the tenant within the retention time, newest first."""
     async with caller.transaction() as conn:
         rows = await alerts.own_firings(conn, alert, before=before, most=limit + 1)
     return page_of(FiringPage, rows, limit)

@@ -1,17 +1,17 @@
-"""Who is asking: the header `Authorization: Bearer …` as a caller, and how often it may ask.
+"""Authenticates callers by the header `Authorization: Bearer …`, and limits their rate.
 
     ost_7_…                 an API key; the database knows it
     xxxxx.yyyyy.zzzzz       a token (JWT) of the configured issuer (`tokens`)
 
-Every request comes through here, so most of them cost no query. What was found out about a text is
-kept for 2 s, a refusal for 1 s: a key that was revoked is refused everywhere within 5 s. Nothing
-keeps the text itself: it is known by its HMAC under a secret of this process.
+Every request comes through here, so most of them cost no query. The result for a text is cached
+for 2 s, a refusal for 1 s: a revoked key is refused everywhere within 5 s. The text itself is not
+kept: the cache knows it by its HMAC under a secret of this process.
 
-Guessing is slowed down, and never in the way of others:
+Guessing is slowed down, without slowing other callers:
 
     what is refused by its shape    costs nothing, and is not counted
-    a text that was good before     is looked up again, whatever comes from the same address
-    any other text                  at most 120 that turn out to be guesses a minute and address
+    a text that was valid before    is looked up again, whatever else its address sends
+    any other text                  at most 120 wrong guesses a minute for each address
                                     (IPv6: network), and only a few look-ups at the same time
 """
 
@@ -51,7 +51,7 @@ MOST_HEADER = 8192
 GUESSES_PER_MINUTE = 120
 LOOKUPS_AT_ONCE = 4
 GUESSES = frozenset({"unknown", "signature", "kid"})
-"""Refusals of what somebody may have made up; an expired key was a real one."""
+"""Refusals of texts that may be guesses; an expired key was a real one."""
 
 NOTE_EVERY_SECONDS = 5.0
 NOTED_SECONDS = 60.0
@@ -66,20 +66,20 @@ Clock = Callable[[], float]
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A text that was found to be good."""
+    """A text that was found to be valid."""
 
     caller: Caller
     bucket: Hashable
     """Whose requests count together."""
     until: float
-    """Believed until then, by the process's clock."""
+    """Cached until then, by the process's clock."""
     ends: float
     """Its own end, in seconds since 1970."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A text that was refused, and what was said."""
+    """A text that was refused, with the error."""
 
     error: Unauthenticated
     until: float
@@ -90,7 +90,7 @@ class Refused:
 
 
 class Authenticator:
-    """Finds out who is asking. An async context manager: it writes behind the requests."""
+    """Authenticates callers. An async context manager: it records the last use of keys."""
 
     def __init__(
         self,
@@ -161,7 +161,7 @@ class Authenticator:
         return known.caller
 
     def _check_shape(self, text: str) -> None:
-        """Refuse what need not be looked up to be refused."""
+        """Refuse a text by its shape, without a look-up."""
         if text.startswith(KEY_PREFIX):
             if keys.TEXT.fullmatch(text) is None:
                 raise Unauthenticated(
@@ -179,7 +179,7 @@ class Authenticator:
     async def _who(self, text: str, request: Request) -> Known:
         mark = hmac.digest(self._secret, text.encode(), "sha256")
         known = self._known.get(mark)
-        # One whose end has come is looked up again: the clock of the database decides.
+        # An expired one is looked up again: the clock of the database decides.
         if known is not None and self._clock() < known.until and self._wall() < known.ends:
             return known
         refused = self._refused.get(mark)
@@ -193,11 +193,11 @@ class Authenticator:
             task = asyncio.create_task(self._look_up(mark, text, address))
             self._lookups[mark] = task
             task.add_done_callback(lambda done: self._looked_up(mark, done))
-        # One look-up for all who wait, whoever of them leaves.
+        # One look-up for all requests that wait, even if some of them are cancelled.
         return await asyncio.shield(task)
 
     def _admit(self, address: str) -> None:
-        """Count a stranger's attempt as a guess until it turns out not to be one."""
+        """Count the attempt of an unknown caller as a guess until it turns out to be valid."""
         grant = self._guesses.take(address)
         if not grant.allowed:
             self._recorder.add(HTTP_REFUSED_KEYS, "guessing")
@@ -227,7 +227,7 @@ class Authenticator:
     def _looked_up(self, mark: bytes, task: "asyncio.Task[Known]") -> None:
         del self._lookups[mark]
         if not task.cancelled():
-            task.exception()  # whoever asked may have left: nobody else takes it
+            task.exception()  # read it here: the request may have been cancelled
 
     async def _identify(self, text: str, until: float) -> Known:
         if text.startswith(KEY_PREFIX) or self.tokens is None:
@@ -242,7 +242,7 @@ class Authenticator:
 
 
 class Uses:
-    """When keys were last used: written in sets behind the requests, never in their way."""
+    """Records when keys were last used, in sets and outside the requests."""
 
     def __init__(self, client: Client, clock: Clock) -> None:
         self._client = client
@@ -256,14 +256,14 @@ class Uses:
         return len(self._waiting)
 
     def note(self, key_id: int) -> None:
-        """A key was used; written at most once a minute."""
+        """Note that a key was used; it is written at most once a minute."""
         now = self._clock()
         if now - self._noted.get(key_id, -math.inf) >= NOTED_SECONDS:
             self._noted.keep(key_id, now)
             self._waiting.add(key_id)
 
     async def write(self) -> float:
-        """Write what waits; the seconds until the next time."""
+        """Write what waits; returns the seconds until the next time."""
         if self._waiting:
             batch, self._waiting = self._waiting, set()
             try:
@@ -276,7 +276,7 @@ class Uses:
 
 
 def bearer(given: Sequence[str]) -> str:
-    """The key or token of the headers `Authorization`; never shown in what is refused."""
+    """The key or token of the headers `Authorization`; errors never show it."""
     if not given:
         raise Unauthenticated("the header Authorization is missing", reason="missing")
     if len(given) > 1:
@@ -301,7 +301,7 @@ def bearer(given: Sequence[str]) -> str:
 
 
 def network(request: Request) -> str:
-    """Where a request comes from: its address, or its network where everybody has many."""
+    """The address of a request, or its network for IPv6, where a caller has many."""
     host = "" if request.client is None else request.client.host
     try:
         address = ip_address(host)

@@ -1,4 +1,4 @@
-"""`/api/v1/engine/dead-letters`: the tenant's jobs that gave up, and what killed them."""
+"""`/api/v1/engine/dead-letters`: the tenant's dead letters, one by one and by error."""
 
 from typing import Annotated
 
@@ -20,7 +20,7 @@ router = Router(prefix=PREFIX, tags=["places"])
 
 @shows(DeadLetter, attempt=8, reason="attempts_used_up")
 class DeadLetterItem(View):
-    """A job that gave up."""
+    """A job that is not retried any more."""
 
 
 class DeadLetterPage(Page[DeadLetterItem]):
@@ -29,11 +29,11 @@ class DeadLetterPage(Page[DeadLetterItem]):
 
 @shows(DeadLetterGroup, reason="attempts_used_up", count=12, example_job_id=JOB)
 class DeadLetterGroupView(View):
-    """Dead letters of one kind that died of the same."""
+    """Dead letters of one kind with the same error signature."""
 
 
 class DeadLetterGroups(View):
-    """Dead letters by what killed them, the largest group first."""
+    """Dead letters grouped by their error, the largest group first."""
 
     items: list[DeadLetterGroupView]
 
@@ -48,7 +48,7 @@ async def list_dead_letters(
     before: Before = None,
     limit: Limit = 50,
 ) -> DeadLetterPage:
-    """Jobs that gave up and match every filter, newest first."""
+    """Dead letters that match every filter, newest first."""
     async with caller.transaction() as conn:
         rows = await inspect.list_dead_letters(
             conn, queue=queue, kind=kind, signature=signature, before=before, most=limit + 1
@@ -58,6 +58,6 @@ async def list_dead_letters(
 
 @router.get("/dead-letters/groups", needs=ENGINE_READ)
 async def list_dead_letter_groups(caller: Who, limit: Limit = 50) -> DeadLetterGroups:
-    """Jobs that gave up by what killed them, the largest group first."""
+    """Dead letters grouped by their error, the largest group first."""
     async with caller.transaction() as conn:
         return DeadLetterGroups.of(items=await inspect.dead_letter_groups(conn, most=limit))

@@ -1,6 +1,6 @@
-"""`/docs`: the interactive document, from files of our own; `/problems`: what the errors mean.
+"""`/docs`: the interactive documentation; `/problems`: what the errors mean.
 
-Nothing is fetched from elsewhere, so it works without a way to the outside.
+All files are served from here, so it works without the Internet.
 """
 
 import html
@@ -53,7 +53,7 @@ def mount(app: FastAPI) -> None:
 
 
 def describe(app: FastAPI) -> None:
-    """Complete the OpenAPI document with what the routes ask for themselves."""
+    """Add to the OpenAPI document what the routes check themselves."""
     made = app.openapi
 
     def openapi() -> dict[str, Any]:
@@ -72,7 +72,7 @@ async def docs() -> Response:
 
 @router.get("/docs/start.js", public=True)
 async def start() -> Response:
-    """What starts it: a policy without inline scripts needs a file."""
+    """The script that starts it: the security policy forbids inline scripts."""
     return Response(START, media_type="text/javascript")
 
 

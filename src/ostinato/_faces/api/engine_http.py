@@ -1,4 +1,4 @@
-"""The engine's routes, under `/api/v1/engine`: what operators of one tenant see and do.
+"""The engine's routes, under `/api/v1/engine`, for the operators of one tenant.
 
 The modules that it collects have the whole paths themselves, so that a log line, a metric and an
 idempotency key name a route as the document does.
@@ -23,5 +23,5 @@ for module in (
     *(jobs_http, events_http, queues_http, workers_http, schedules_http),
     *(dead_letters_http, alerts_http, panels_http),
 ):
-    # One flat list, for those who look through the routes; the order is the order of matching.
+    # One flat list, for tests that go through the routes; the order is the order of matching.
     router.routes.extend(module.router.routes)

@@ -51,4 +51,4 @@ class Trail(View):
     correlation_id: str = Field(examples=["request-42"])
     items: list[TrailItem]
     complete: bool
-    """Whether this is all of it; else ask with a larger `limit`."""
+    """Whether this is all; if not, use a larger `limit`."""

@@ -1,4 +1,4 @@
-"""`/api/v1/engine/events` and `/trail`: what the tenant told, and what came of it."""
+"""`/api/v1/engine/events` and `/trail`: the tenant's events, and what they caused."""
 
 from typing import Annotated
 

@@ -1,7 +1,7 @@
-"""What every request passes first: its correlation id, the limits of what is read, the log line.
+"""The middleware that every request passes first: correlation id, size limits, log line.
 
-Plain ASGI, because it is in the way of every request. Nothing that comes in is trusted: a
-correlation id that does not look like one is replaced, a body is counted while it is read.
+It is plain ASGI, because every request pays for it. Nothing that comes in is trusted: an invalid
+correlation id is replaced, and a body is counted while it is read.
 """
 
 import re
@@ -31,14 +31,14 @@ QUIET = frozenset({"/health/live", "/health/ready", "/metrics"})
 
 
 class Trace(NamedTuple):
-    """What a request is part of."""
+    """The correlation id and the trace of a request."""
 
     correlation_id: str
     traceparent: str
 
     @classmethod
     def of(cls, headers: dict[bytes, bytes]) -> "Trace":
-        """From the headers; what is missing or unusable is made."""
+        """Read it from the headers; what is missing or invalid is made."""
         given = _CORRELATION.fullmatch(headers.get(b"x-correlation-id", b"").decode("latin-1"))
         parent = _TRACEPARENT.fullmatch(headers.get(b"traceparent", b"").decode("latin-1"))
         trace_id, flags = (parent[1], parent[3]) if parent else (_ZEROS, "01")
@@ -58,7 +58,7 @@ class Front:
         max_body_bytes: int,
         larger: Mapping[tuple[str, str], int] | None = None,
     ) -> None:
-        """`larger`: by method and path, routes that take more than the others."""
+        """`larger` has the routes that take larger bodies than others, by method and path."""
         self._app = app
         self._recorder = recorder
         self._most = max_body_bytes
@@ -82,7 +82,7 @@ class Front:
             except OstinatoError as error:
                 await passage.refuse(error)
             except Exception:
-                # One that nobody expected. Its text may hold anything, so only the log has it.
+                # An unexpected error. Its text may hold anything, so only the log has it.
                 log.exception("request_failed", path=_path(scope), method=scope["method"])
                 await passage.refuse(
                     OstinatoError(
@@ -112,7 +112,7 @@ class Front:
 
 
 class _Passage:
-    """One request on its way through: counts what comes in, completes what goes out."""
+    """One request: counts the bytes that come in, and adds headers to the answer."""
 
     def __init__(self, scope: Scope, receive: Receive, send: Send, trace: Trace, most: int) -> None:
         self.status = LEFT
@@ -124,7 +124,7 @@ class _Passage:
         self._seen = 0
 
     def check(self, headers: dict[bytes, bytes]) -> None:
-        """Refuse what need not be read to be refused."""
+        """Refuse a request by its headers, before its body is read."""
         query = unquote_to_bytes(self._scope.get("query_string", b""))
         if "\0" in self._scope["path"] or b"\0" in query:
             raise RequestRefused("the address has a NUL character", hint="Leave %00 out.")
@@ -136,7 +136,7 @@ class _Passage:
             raise self._too_large(int(length))
 
     async def receive(self) -> Message:
-        """The next piece of the body, as long as it is not too long."""
+        """The next piece of the body; raises `BodyTooLarge` when there is too much."""
         message = await self._receive()
         if message["type"] == "http.request":
             self._seen += len(message.get("body", b""))
@@ -183,6 +183,6 @@ class _Passage:
 
 
 def _path(scope: Scope) -> str:
-    """The route by its pattern: what stands in its place may be personal."""
+    """The route by its pattern: the values in its path may be personal data."""
     route: Any = scope.get("route")
     return getattr(route, "path", "-")

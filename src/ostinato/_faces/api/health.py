@@ -1,8 +1,8 @@
-"""`/health/live`: this process answers. `/health/ready`: so does what it needs.
+"""`/health/live`: this process answers. `/health/ready`: it can serve requests.
 
-Ready means that requests can be served: the database answers and its schema fits this code. What
-is said beside that (no worker seen, events that wait) is for people and alerts; an API that would
-refuse requests because workers are away would make it worse.
+Ready means that the database answers and its schema fits this code. The other values (no worker
+alive, events that wait) are for people and alerts; an API that refused requests because workers
+are away would make it worse.
 """
 
 import time
@@ -27,7 +27,7 @@ router = Router(prefix="/health", tags=["operations"])
 
 
 class Check(BaseModel):
-    """One thing that was looked at."""
+    """One thing that was checked."""
 
     name: Literal["database", "migrations", "workers", "outbox"]
     state: Literal["ok", "warn", "fail"]
@@ -35,7 +35,7 @@ class Check(BaseModel):
 
 
 class Health(BaseModel):
-    """How this process stands."""
+    """The health of this process."""
 
     status: Literal["ok", "warn", "fail"]
     checks: list[Check] = []
@@ -43,7 +43,7 @@ class Health(BaseModel):
 
 @router.get("/live", public=True)
 async def live() -> Health:
-    """Whether this process answers. Asks nothing of the database."""
+    """Whether this process answers. Does not use the database."""
     return Health(status="ok")
 
 
@@ -53,7 +53,7 @@ async def live() -> Health:
     responses={503: {"model": Health, "description": "Requests cannot be served."}},
 )
 async def ready(request: Request, response: Response) -> Health:
-    """Whether requests can be served: 200 or 503, with what was looked at."""
+    """Whether requests can be served: 200 or 503, with the checks."""
     checks = await _checks(parts_of(request))
     states = {check.state for check in checks}
     status = next(state for state in ("fail", "warn", "ok") if state in states)

@@ -55,12 +55,12 @@ class JobPage(Page[JobItem]):
 
 @shows(Attempt)
 class AttemptView(View):
-    """One run of a job. Of a result above 16 KiB nothing is shown, of such an error its summary."""
+    """One attempt of a job. A result above 16 KiB is left out, such an error is summarised."""
 
 
 @shows(Step, name="charge", bytes=17)
 class StepView(View):
-    """One step of a job, or the wait that it is in. Of a result above 16 KiB nothing is shown."""
+    """One step of a job, or its present wait. A result above 16 KiB is left out."""
 
 
 @shows(JobDetails, id=JOB, args={"invoice_id": 7})
@@ -95,18 +95,18 @@ class Why(View):
     reasons: list[ReasonView]
 
 
-# What callers send, and what they get for it.
+# The bodies of requests, and of their answers.
 
 
 def _as_text(value: object) -> object:
-    """Only text is a time: a number would be read as seconds since 1970."""
+    """Accept a time as text only: a number would be read as seconds since 1970."""
     if value is not None and not (isinstance(value, str) and _INSTANT.fullmatch(value)):
         raise ValueError("must be a time with a zone, such as 2026-03-02T08:30:00Z")
     return value
 
 
 def _whole(value: object) -> object:
-    """In JSON 7.0 is an integer too."""
+    """Accept 7.0 as an integer, as JSON does."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -118,7 +118,7 @@ Instant = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_as_text
 
 
 class EnqueueRequest(Checked):
-    """A job to be added. What is left out is as the kind says."""
+    """A job to be added. Fields that are left out have the defaults of the kind."""
 
     model_config = ConfigDict(json_schema_extra={"not": BOTH_TIMES})
 
@@ -127,15 +127,15 @@ class EnqueueRequest(Checked):
     """The named arguments of its handler: 262,144 bytes of JSON at the most."""
     queue: Text | None = Field(default=None, examples=[None])
     priority: Priority | None = Field(default=None, examples=[None])
-    """Lower runs first; 0 is usual. What is more urgent is for the application to say."""
+    """A lower one runs first; 0 is the default."""
     run_at: Instant | None = Field(default=None, examples=[None])
     """Not before this time; with a zone."""
     delay: float | None = Field(default=None, ge=0, le=TEN_YEARS, examples=[None])
     """Seconds from now; instead of `run_at`."""
     unique_key: Text | None = Field(default=None, examples=[None])
-    """While a job with this key waits or runs, no second one is added: its id is the answer."""
+    """While a job with this key waits or runs, no second one is added; the answer has its id."""
     limit_key: Text | None = Field(default=None, examples=[None])
-    """What the limits per key of its queue count it by."""
+    """Jobs with the same value share the limits per key of the queue."""
     max_attempts: Attempts | None = Field(default=None, examples=[None])
 
     @model_validator(mode="after")
@@ -169,31 +169,31 @@ class CancelRequest(Checked):
 
 
 class Cancelled(View):
-    """What became of the wish to cancel a job."""
+    """The effect of a request to cancel a job."""
 
     job_id: int = Field(examples=[JOB])
     was: State = Field(examples=["ready"])
     """The state it was in."""
     effect: Effect
-    """`requested`: it runs, and its worker is asked to end it; `none`: it had ended already."""
+    """`requested`: it runs, and its worker is asked to stop it; `none`: it had ended already."""
 
 
 class RedriveRequest(Checked):
-    """Which dead letters are to run again: those that match all that is given."""
+    """Which dead letters to retry: those that match every given field."""
 
     kind: Text | None = Field(default=None, examples=[KIND])
     queue: Text | None = Field(default=None, examples=[None])
     signature: str | None = Field(default=None, min_length=1, max_length=1_000, examples=[None])
-    """Of a group, as `GET /dead-letters/groups` tells it."""
+    """The signature of a group, from `GET /dead-letters/groups`."""
     limit: Redriven = 1_000
-    """So many at the most, oldest first."""
+    """The most that are retried, oldest first."""
     preview: bool = True
-    """Only count. Say false to run them."""
+    """Only count them; send false to retry them."""
 
 
 @shows(Redrive, matching=12)
 class RedriveAnswer(View):
-    """What a redrive found and did."""
+    """The result of a redrive."""
 
     preview: bool
     """Whether it only counted."""

@@ -1,4 +1,4 @@
-"""`/api/v1/engine/jobs`: look at the tenant's jobs, add some, run them again, end them."""
+"""`/api/v1/engine/jobs`: list, add, retry and cancel the tenant's jobs."""
 
 from dataclasses import asdict
 from typing import Annotated, cast
@@ -103,7 +103,7 @@ async def enqueue_job(caller: Who, request: Request, key: Key, body: EnqueueRequ
     responses={200: {"headers": REPLAYED, "description": "What was found, and done."}},
 )
 async def redrive_jobs(caller: Who, key: Key, body: RedriveRequest) -> Response:
-    """Run dead letters again, or count how many that would be: `preview` is true unless said."""
+    """Retry dead letters, or count how many match: `preview` is true by default."""
     async with key.once(caller) as once:
         if once.is_new:
             found = await jobs.redrive(
@@ -150,7 +150,7 @@ async def explain_job(caller: Who, job_id: JobId) -> Why:
     responses={200: {"headers": REPLAYED, "description": "It runs again."}},
 )
 async def retry_job(caller: Who, key: Key, job_id: JobId) -> Response:
-    """Run a job now that waits for its time, is dead, or was cancelled."""
+    """Run a scheduled, dead or cancelled job now."""
     async with key.once(caller) as once:
         if once.is_new:
             was = await jobs.retry(once.conn, job_id)
@@ -179,7 +179,7 @@ async def cancel_job(
 
 
 async def _new_job(conn: AsyncConnection[object], parts: Parts, body: EnqueueRequest) -> NewJob:
-    """The job that a request describes; of a kind that this process knows, its args are checked."""
+    """The job that a request describes; if this process knows its kind, the args are checked."""
     kind = next((app.kinds[body.kind] for app in parts.apps if body.kind in app.kinds), None)
     if kind is None:
         job = NewJob(body.kind, dump_args(body.args, MAX_ARGS_BYTES))

@@ -1,16 +1,16 @@
-"""The keys that an issuer signs its tokens with, fetched over HTTP and kept.
+"""Fetches the keys that an issuer signs its tokens with, and caches them.
 
 What may go wrong, and what then:
 
-    the issuer is down              the keys that are known serve on, for a day at most
-    it is down and none are known   502, and it is asked again at most every 5 s
-    it has a new key                a token signed with it has them fetched, at most every 30 s:
-                                    made-up names of keys are no way to load the issuer
+    the issuer is down              the cached keys are used, for a day at most
+    it is down and none are cached  502, and it is asked again at most every 5 s
+    it has a new key                a token with its id causes a fetch, at most every 30 s, so that
+                                    made-up ids of keys cannot load the issuer
     its answer is too large, too    as if it were down
     slow, a redirect, or no JSON
 
-The issuer is configured by whoever runs the server, so it may be an inner address, and proxies and
-authorities of the environment count.
+The operator configures the issuer, so it may be at an inner address, and proxies and authorities
+of the environment are used.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ _OF_KIND: dict[tuple[object, object], tuple[str, ...]] = {
     ("OKP", "Ed25519"): ("EdDSA",),
 }
 ALGORITHMS = tuple(name for names in _OF_KIND.values() for name in names)
-"""Signatures that are taken."""
+"""The signature algorithms that are accepted."""
 
 DISCOVERY = "/.well-known/openid-configuration"
 FETCH_SECONDS = 5.0
@@ -84,7 +84,7 @@ class IssuerKeys:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begin to fetch, so that the first request need not wait."""
+        """Start to fetch, so that the first request need not wait."""
         self._start()
 
     async def close(self) -> None:
@@ -94,7 +94,7 @@ class IssuerKeys:
             await asyncio.wait([self._task])
 
     async def find(self, kid: str | None, algorithm: str) -> jwt.PyJWK:
-        """The key that a token says it was signed with.
+        """The key that a token names as its signing key.
 
         Raises `Unauthenticated`, or `NoAnswer` when no keys are known.
         """
@@ -103,11 +103,11 @@ class IssuerKeys:
             self._keys = []
             await self._refresh(RETRY_SECONDS)
         elif age > FRESH_SECONDS and self._is_due(REFETCH_SECONDS):
-            self._start()  # beside the requests: what is known serves meanwhile
+            self._start()  # in the background: the cached keys are used meanwhile
         if not self._keys:
             raise NoAnswer(
                 f"the keys of the issuer are not known: {self._trouble}",
-                hint="Try again; whoever runs the server checks oidc_issuer and oidc_keys_url.",
+                hint="Try again; the operator should check oidc_issuer and oidc_keys_url.",
                 retry_after=int(RETRY_SECONDS),
             )
         found = self._pick(kid, algorithm)
@@ -142,7 +142,9 @@ class IssuerKeys:
         if self._is_due(seconds):
             self._start()
         if self._task is not None:
-            await asyncio.shield(self._task)  # one fetch for all who wait, whoever of them leaves
+            await asyncio.shield(
+                self._task
+            )  # one fetch for all requests that wait, even if some of them are cancelled
 
     def _start(self) -> None:
         self._tried = self._clock()
@@ -182,7 +184,7 @@ class IssuerKeys:
 
 
 def check_url(name: str, url: str) -> str:
-    """The URL, if what it leads to can be trusted: https, or this machine."""
+    """Return the URL if it can be trusted: https, or this machine."""
     try:
         parsed = httpx.URL(url)
     except httpx.InvalidURL:
@@ -206,7 +208,7 @@ def _is_loopback(host: str) -> bool:
 
 
 async def _get(http: httpx.AsyncClient, url: str) -> dict[str, Any]:
-    """A JSON object; raises `NoAnswer` for whatever else comes."""
+    """Fetch a JSON object; raises `NoAnswer` for anything else."""
     # Not compressed: a few bytes could become gigabytes.
     headers = {"accept": "application/json", "accept-encoding": "identity"}
     async with http.stream("GET", url, headers=headers) as response:
@@ -229,7 +231,7 @@ async def _get(http: httpx.AsyncClient, url: str) -> dict[str, Any]:
 
 
 def usable(document: Mapping[str, Any]) -> list[Key]:
-    """The keys of a JWKS that can be used; those that cannot be are left out."""
+    """The keys of a JWKS that can be used; others are left out."""
     listed = document.get("keys")
     found = [
         key
@@ -250,7 +252,7 @@ def _key(data: dict[str, Any]) -> Key:
         names = ()
     if "alg" in data:
         names = tuple(name for name in names if name == data["alg"])
-    # Only what is public: nobody should publish the rest, and it is of no use here.
+    # Only the public parts: an issuer should not publish the others, and they are not needed.
     public = {name: data[name] for name in _PUBLIC if name in data}
     made: dict[str, jwt.PyJWK] = {}
     for name in names:

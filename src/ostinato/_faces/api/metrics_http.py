@@ -24,7 +24,7 @@ router = Router(tags=["operations"])
     responses={200: {"content": {MEDIA_TYPE: {"schema": {"type": "string"}}}}},
 )
 async def show_metrics(request: Request) -> Response:
-    """The page that Prometheus reads: no label holds what belongs to a tenant."""
+    """The page that Prometheus reads; no label names what belongs to a tenant."""
     parts = parts_of(request)
     async with parts.client.connection() as conn:
         engine = await observe.record(conn)

@@ -1,4 +1,4 @@
-"""`/api/v1/engine/panels`: what the console shows of each application, as the tenant may see it."""
+"""`/api/v1/engine/panels`: the panels of each application, as the tenant may see them."""
 
 from typing import Annotated, Literal
 
@@ -47,7 +47,7 @@ class TableView(View):
 
 
 class PanelView(View):
-    """A panel: its title, and what is in it, from top to bottom."""
+    """A panel: its title and its blocks, from top to bottom."""
 
     title: str = Field(examples=["Billing"])
     blocks: list[Annotated[CountsView | TableView, Field(discriminator="type")]]
@@ -74,7 +74,7 @@ async def list_panels(request: Request) -> PanelApps:
 
 @router.get("/panels/{app}", needs=ENGINE_READ, raises=(NotFound,))
 async def show_panels(request: Request, caller: Who, app: AppName) -> AppPanels:
-    """The panels of one application, read as the tenant: what belongs to others is not in them."""
+    """The panels of one application, with the rows of the tenant only."""
     panels = panels_of(parts_of(request).apps, app)
     async with caller.transaction() as conn:
         read = [(each.title, await each.read(conn)) for each in panels]

@@ -1,4 +1,4 @@
-"""What a process of the API is made of; the routes find it in the application's state."""
+"""The parts of an API process; the routes find them in the application's state."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ CONNECTIONS = 20
 
 @dataclass
 class Parts:
-    """What an API process is made of."""
+    """The parts of an API process."""
 
     database: Database
     settings: Settings

@@ -1,4 +1,4 @@
-"""What the routes of the engine need, and which roles have it."""
+"""The permissions of the engine's routes, with the roles that have them."""
 
 from ostinato._core.web.permissions import Permission
 

@@ -1,4 +1,4 @@
-"""`/api/v1/engine/queues`: where the tenant's jobs wait, and what limits them."""
+"""`/api/v1/engine/queues`: the queues, their limits, and the tenant's jobs in them."""
 
 from ostinato._core.engine import inspect
 from ostinato._core.engine.inspect import QueueSummary
@@ -16,7 +16,7 @@ router = Router(prefix=PREFIX, tags=["places"])
 
 @shows(QueueSummary, name="mail", ready=3, scheduled=1, running=2, dead=0, workers=4)
 class QueueView(View):
-    """A queue with its limits, and what the tenant has in it."""
+    """A queue with its limits, and the tenant's jobs in it."""
 
 
 class Queues(View):

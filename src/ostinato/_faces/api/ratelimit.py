@@ -1,9 +1,9 @@
-"""How fast somebody may ask: a token bucket for each.
+"""Limits the rate of requests by a token bucket for each caller.
 
-A bucket holds a minute's worth of requests and fills evenly. Who has paused may ask that often at
-once; over a longer time nobody gets more than the rate. A bucket is one number, the moment when it
-is full again. One whose moment has passed is like a new one, so forgetting it changes nothing; the
-ones used longest ago are forgotten first, and memory stays bounded.
+A bucket holds a minute's worth of requests and fills evenly. A caller that has paused may send
+that many at once; over a longer time it gets no more than the rate. A bucket is one number, the
+moment when it is full again. One whose moment has passed is like a new one, so dropping it changes
+nothing; the ones used longest ago are dropped first, and memory stays bounded.
 
 The headers are those of draft-ietf-httpapi-ratelimit-headers (revision 10):
 
@@ -21,14 +21,14 @@ __all__ = ["Bounded", "Grant", "RateLimit"]
 WINDOW_SECONDS = 60
 MOST_BUCKETS = 50_000
 SECOND = 10**9
-DUST = 1000  # nanoseconds: what a clock of floating point may be off by
+DUST = 1000  # nanoseconds: the error of a floating-point clock
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
 class Bounded(OrderedDict[K, V]):
-    """A dictionary of so many entries: what was set longest ago makes room."""
+    """A dictionary with a bounded number of entries: the one set longest ago is dropped."""
 
     def __init__(self, most: int) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class Bounded(OrderedDict[K, V]):
 
 
 class Grant(NamedTuple):
-    """Whether a request may be made, and how the bucket stands after it."""
+    """Whether a request may be made, and the state of the bucket after it."""
 
     allowed: bool
     remaining: int
@@ -53,7 +53,7 @@ class Grant(NamedTuple):
 
 
 class RateLimit:
-    """So many requests a minute for each of any number of callers."""
+    """Allows each caller a number of requests a minute."""
 
     def __init__(
         self,
@@ -83,24 +83,24 @@ class RateLimit:
         allowed = missing + self._request <= self._bucket + DUST * self.per_minute
         if allowed:
             missing += self._request
-        # Also when refused: whoever asks all the time is not to be forgotten.
+        # Also when refused: a caller that keeps asking must not be dropped.
         self._full_at.keep(who, now + missing)
         return self._grant(missing, allowed=allowed)
 
     def give_back(self, who: Hashable) -> None:
-        """Undo one taking."""
+        """Give one request back to the bucket of a caller."""
         if who in self._full_at:
             self._full_at[who] -= self._request
 
     def headers(self, grant: Grant) -> dict[str, str]:
-        """What to tell the caller with every answer."""
+        """The headers that every answer carries."""
         return {
             "ratelimit-policy": self.policy,
             "ratelimit": f'"{self._name}";r={grant.remaining};t={grant.seconds}',
         }
 
     def _grant(self, missing: int, *, allowed: bool) -> Grant:
-        """How a bucket stands that so much is missing from."""
+        """The grant for a bucket that lacks this much."""
         room = max(0, self._bucket - missing)
         remaining = room // self._request
         wait = missing if remaining else self._request - room

@@ -1,4 +1,4 @@
-"""`/api/v1/engine/schedules`: when the tenant's jobs are added by themselves."""
+"""`/api/v1/engine/schedules`: the tenant's schedules, with their last and next fires."""
 
 from dataclasses import asdict
 from typing import Annotated
@@ -45,7 +45,7 @@ class SchedulePage(View):
 
     items: list[ScheduleItem]
     next: str | None = Field(examples=[NAME])
-    """What `after` is for the next page; null: this is the last one."""
+    """The `after` of the next page; null means that this is the last one."""
 
 
 @shows(NextFire, without=["zone"], utc_offset="+01:00")
@@ -57,7 +57,7 @@ class NextFireView(View):
 
 @shows(Fire, lateness=0.02)
 class FireView(View):
-    """A slot that was served."""
+    """A slot that has fired."""
 
     slot_local: LocalTime
 

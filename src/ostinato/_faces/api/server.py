@@ -2,8 +2,8 @@
 
 app = build(Parts(database, settings, apps=APPS))
 
-Each application brings its router; the paths are its own. What is the same for all is here: the
-front (`front`), who is asking (`auth`), errors as problems, health, metrics, the documents.
+Each application brings its router; the paths are its own. What all of them share is here: the
+front (`front`), authentication (`auth`), errors as problems, health, metrics, documentation.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -86,7 +86,7 @@ def routers_of(apps: Sequence[App]) -> list[APIRouter]:
 
 
 def _larger(routers: Sequence[APIRouter]) -> dict[tuple[str, str], int]:
-    """What routes take more than `api_max_body_bytes`, by method and path."""
+    """The size limits of routes that take more than `api_max_body_bytes`, by method and path."""
     return {
         (method, route.path): route.max_body_bytes
         for router in routers
@@ -142,7 +142,7 @@ def _add_errors(app: FastAPI, routers: Sequence[APIRouter]) -> None:
 
 
 def _allowed(request: Request, routers: Sequence[APIRouter]) -> list[str]:
-    """The methods that the path of a request knows: each may be a route of its own."""
+    """The methods that the path of a request has: each may be a route of its own."""
     found: set[str] = set()
     for route in (route for router in routers for route in router.routes):
         if isinstance(route, APIRoute) and route.matches(request.scope)[0] is not Match.NONE:

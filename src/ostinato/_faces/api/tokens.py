@@ -1,10 +1,9 @@
-"""Tokens (JWT) of the configured issuer: whose they are, and whether they can be believed.
+"""Verifies tokens (JWT) of the configured issuer.
 
-A token is taken when the issuer's key signed it with one of `ALGORITHMS`, it is from the issuer and
-for our audience, its time has come and is not over (30 s of difference between clocks are
-forgiven), and it names a tenant and a subject. An issuer without an audience is refused at start,
-without exception: a token that its user gave to any other service of the same issuer would open
-this one.
+A token is valid when the issuer's key signed it with one of `ALGORITHMS`, it is from the issuer and
+for our audience, its time has come and is not over (clocks may differ by 30 s), and it names a
+tenant and a subject. An issuer without an audience is refused at start, without exception: a token
+that its user gave to any other service of the same issuer would be valid here.
 
     iss, aud, exp       must be there, and are checked
     nbf, iat            are checked when they are there
@@ -45,7 +44,7 @@ _REFUSALS: tuple[tuple[type[jwt.PyJWTError], str, str], ...] = (
 
 
 class Token(NamedTuple):
-    """What a token says that was found to be good."""
+    """The claims of a valid token."""
 
     tenant_id: str
     subject: str
@@ -74,7 +73,7 @@ class Tokens:
         self.keys = IssuerKeys(self.issuer, keys_url, clock=clock)
 
     async def verify(self, text: str) -> Token:
-        """Whose a token is; raises `Unauthenticated` with what is wrong with it."""
+        """Return the claims of a valid token; raises `Unauthenticated` with the fault."""
         kid, algorithm = _header(text)
         claims = self._peek(text)
         key = await self.keys.find(kid, algorithm)
@@ -89,7 +88,7 @@ class Tokens:
                 options={"require": ["iss", "aud", "exp", "sub"]},
             )
         except jwt.PyJWTError as error:
-            # The signature was checked before the claims, so they may be told of.
+            # The signature was checked before the claims, so the error may name them.
             raise self._refusal(error, claims) from None
         return Token(
             _text(claim_at(claims, self._tenant_claim), "tenant", self._tenant_claim),
@@ -99,7 +98,7 @@ class Tokens:
         )
 
     def _peek(self, text: str) -> dict[str, Any]:
-        """What it claims, not yet believed; another issuer's is refused before a key is sought."""
+        """Read the unverified claims, to refuse another issuer's token before a key is fetched."""
         try:
             claims: dict[str, Any] = jwt.decode(text, options={"verify_signature": False})
         except jwt.PyJWTError:
@@ -125,7 +124,7 @@ class Tokens:
 
 
 def claim_at(claims: Mapping[str, Any], path: str) -> object:
-    """A claim by its name, or by a path of names with dots; names may have dots themselves."""
+    """A claim by its name, or by a dotted path of names; names may have dots themselves."""
     if path in claims:
         return claims[path]
     place = path.find(".")
@@ -151,7 +150,7 @@ def _header(text: str) -> tuple[str | None, str]:
             "algorithm",
             f"the token is signed in a way that is not taken; taken are {', '.join(ALGORITHMS)}",
         )
-    # A logout token or a proof of possession is signed by the same keys, and no key to the door.
+    # The same keys sign logout tokens and proofs of possession, which must not be accepted here.
     if not isinstance(kind, str) or kind.lower() not in TYPES:
         raise _refused("type", "the token is of another type (typ) than JWT or at+jwt")
     return kid, algorithm

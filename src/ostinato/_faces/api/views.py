@@ -1,10 +1,10 @@
-"""What the answers of the engine's routes are made of: models, pages, and JSON that others wrote.
+"""The parts of the answers of the engine's routes: models, pages, and JSON from outside.
 
     @shows(JobSummary, id=3190000000042)
     class JobItem(View): ...
 
 A model shows an object of the engine: it has its fields, and their docstrings are the descriptions
-in the OpenAPI document. None tells the tenant: it is the caller's own.
+in the OpenAPI document. None has the tenant, which is always the caller's own.
 """
 
 import ast
@@ -69,7 +69,7 @@ P = TypeVar("P", bound="Page[Any]")
 
 
 class Digits(Convertor[str]):
-    """An id in a path: what cannot be one belongs to another path, or to none.
+    """An id in a path: digits only, so that other texts match another route or none.
 
     As text, because Python refuses to read numbers of thousands of digits.
     """
@@ -77,7 +77,7 @@ class Digits(Convertor[str]):
     regex = "[0-9]{1,19}"
 
     def convert(self, value: str) -> str:
-        """The text as it is; the route's own type makes a number of it."""
+        """Return the text; the route's own type turns it into a number."""
         return value
 
     def to_string(self, value: str) -> str:
@@ -89,13 +89,13 @@ register_url_convertor("digits", Digits())
 
 
 class View(BaseModel):
-    """What is shown of an object of the engine."""
+    """The model of an object of the engine in an answer."""
 
     model_config = ConfigDict(from_attributes=True, use_attribute_docstrings=True)
 
     @classmethod
     def of(cls, **parts: object) -> Self:
-        """The answer that is made of objects of the engine."""
+        """Make the model from objects of the engine."""
         return cls.model_validate(parts)
 
 
@@ -137,7 +137,7 @@ def _descriptions(row: type) -> dict[str, str]:
 
 
 class Checked(BaseModel):
-    """What a caller sends: nothing that is not asked for, and no text in the place of a number."""
+    """The model of a request: no unknown fields, and no text in place of a number."""
 
     model_config = ConfigDict(extra="forbid", strict=True, use_attribute_docstrings=True)
 
@@ -149,7 +149,7 @@ class Page(BaseModel, Generic[V]):
 
     items: list[V]
     next: int | None = Field(examples=[3190000000042])
-    """What `before` is for the next page; null: this is the last one."""
+    """The `before` of the next page; null means that this is the last one."""
 
 
 def page_of(page: type[P], rows: Sequence[object], limit: int, key: str = "id") -> P:
@@ -172,10 +172,10 @@ JobId = Annotated[
 
 
 def read_json(text: str | bytes | None) -> Any:  # noqa: ANN401 - whatever it says
-    """A value from JSON that anybody may have written, as JSON that everybody can read.
+    """Read JSON from outside as a value that every client can read.
 
-    PostgreSQL stores what others choke on: numbers beyond all range, halves of characters, nesting
-    without end. None of it may keep a job from being shown.
+    PostgreSQL stores JSON that other programs refuse: huge numbers, lone surrogates, very deep
+    nesting. None of it may keep a job from being shown.
     """
     if text is None:
         return None
@@ -217,7 +217,7 @@ def _known(value: object) -> object:
 
 
 Json = Annotated[Any, BeforeValidator(read_json)]
-"""JSON that comes as text."""
+"""JSON that the driver returned as text."""
 JsonObject = Annotated[dict[str, Any], BeforeValidator(_known)]
 """An object that the driver read from JSON."""
 LocalTime = Annotated[str, BeforeValidator(_local), Field(examples=["2026-03-02T08:30:00"])]

@@ -14,7 +14,7 @@ __all__ = ["watching"]
 
 @asynccontextmanager
 async def watching(parts: Parts) -> AsyncIterator[None]:
-    """Evaluate alerts while the block runs, if the parts say so."""
+    """Evaluate alerts while the block runs, if `parts.watches`."""
     if not parts.watches:
         yield
         return

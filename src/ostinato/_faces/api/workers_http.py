@@ -1,4 +1,4 @@
-"""`/api/v1/engine/workers`: who runs the tenant's jobs."""
+"""`/api/v1/engine/workers`: the workers that run the tenant's jobs."""
 
 from ostinato._core.engine import inspect
 from ostinato._core.engine.inspect import WorkerSummary
@@ -16,7 +16,7 @@ router = Router(prefix=PREFIX, tags=["places"])
 
 @shows(WorkerSummary, without=["contract"], name="host-1", queues=["default", "mail"], kinds=[KIND])
 class WorkerView(View):
-    """A worker of the installation, alive or not, and what it holds of the tenant's jobs."""
+    """A worker of the installation, alive or not, and the tenant's jobs that it holds."""
 
 
 class Workers(View):

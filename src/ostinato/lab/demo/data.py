@@ -1,4 +1,4 @@
-"""What `up --demo` prepares: a tenant with a key, some sample data, and a note of where it runs.
+"""Prepares `up --demo`: a tenant with a key, some sample data, and a note of where it runs.
 
 The key is in `<data-dir>/demo-key` for this user only, and stays as long as it works. The data is
 written once. Where the API and the sandbox are is in `<data-dir>/demo.json` while they run.
@@ -76,7 +76,7 @@ def recall(folder: Path) -> Place | None:
 
 
 def forget(folder: Path) -> None:
-    """It runs no more; the note of somebody else stays."""
+    """Delete the note of this demo; the note of another one stays."""
     place = recall(folder)
     if place is not None and place.pid == os.getpid():
         (folder / PLACE_FILE).unlink(missing_ok=True)
@@ -97,7 +97,7 @@ async def _key(client: Client, path: Path) -> DemoKey:
 
 
 def _read(path: Path) -> str:
-    """The key of a run before, closed to others again if somebody opened it; else nothing."""
+    """The key of an earlier run, made private to this user again; None if there is none."""
     try:
         path.chmod(0o600)
         return path.read_text(encoding="ascii").strip()

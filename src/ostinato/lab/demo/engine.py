@@ -1,4 +1,4 @@
-"""The scenario "engine": what callers and operators get of the engine, over HTTP only."""
+"""The scenario "engine": what callers and operators can do, over HTTP only."""
 
 from typing import Any
 
@@ -47,7 +47,7 @@ async def _enqueue_once(system: System, flow: dict[str, str]) -> int:
 
 
 async def _redrive(system: System, flow: dict[str, str]) -> None:
-    """A dead letter, found by what killed it, counted, and run again."""
+    """Find a dead letter by its error, count it, and retry it."""
     reason = f"a demo of poison {system.run}"
     job = {"kind": "tour.poison", "args": {"reason": reason, "cured_by": 2}}
     made = await system.call("POST", f"{API}/jobs", status=202, json=job, headers=flow)
@@ -55,11 +55,11 @@ async def _redrive(system: System, flow: dict[str, str]) -> None:
     await _in_state(system, poison, "dead")
     groups = (await system.call("GET", f"{API}/dead-letters/groups")).json()["items"]
     mine = next((group for group in groups if group["example_job_id"] == poison), None)
-    system.check("a job that no retry can mend is a dead letter with its cause", mine, groups)
+    system.check("a job that no retry can fix is a dead letter with its cause", mine, groups)
     wanted = {"kind": "tour.poison", "signature": (mine or {})["signature"]}
     preview = (await system.call("POST", f"{API}/jobs/redrive", json=wanted)).json()
     system.check(
-        "a redrive only counts, unless it is told to",
+        "a redrive only counts unless asked to run",
         (preview["matching"], preview["redriven"]) == (1, 0),
         preview,
     )

@@ -1,4 +1,4 @@
-"""A run of `ostinato demo`: finds or starts a system, and runs scenarios on it one by one."""
+"""Runs `ostinato demo`: finds or starts a system, and runs scenarios on it one by one."""
 
 import asyncio
 import contextlib
@@ -54,14 +54,14 @@ class Found:
     """A system to run on."""
 
     settings: Settings
-    """Of its database."""
+    """The settings of its database."""
     place: Place
     key: str = field(repr=False)
 
 
 @dataclass(frozen=True)
 class Result:
-    """What came of one scenario."""
+    """The result of one scenario."""
 
     name: str
     about: str
@@ -90,7 +90,7 @@ def choose(names: Sequence[str], apps: Iterable[App]) -> list[Scenario]:
 
 
 async def run(cli: Cli, chosen: Sequence[Scenario], wanted: Wanted) -> list[Result]:
-    """Run scenarios on a system; what fails does not keep the others from running."""
+    """Run scenarios on a system; a failure does not keep the others from running."""
     results = []
     async with _found(cli, wanted) as found, _database(cli, found) as client:
         cli.out.note(f"On {found.place.url}")
@@ -137,7 +137,7 @@ def _http(url: str, headers: dict[str, str] | None = None) -> httpx.AsyncClient:
 
 @asynccontextmanager
 async def _found(cli: Cli, wanted: Wanted) -> AsyncIterator[Found]:
-    """A system that runs, or a fresh one for the while."""
+    """A running system, or a fresh one for the block."""
     settings = cli.settings
     folder = attach.data_folder(settings)
     noted = demo_data.recall(folder)

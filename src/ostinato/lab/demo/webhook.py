@@ -16,7 +16,7 @@ SOON = Retry(delays=(0.2, 0.2, 1.0, 1.0))
 
 
 async def run(system: System) -> None:
-    """Add an endpoint, tell an event, and look at what the receiver got."""
+    """Add an endpoint, emit an event, and look at what the receiver got."""
     client = system.client()
     name = f"demo-{system.run}"
     kind = f"demo.told_{system.run}"
@@ -59,7 +59,7 @@ async def _tell(system: System, kind: str) -> None:
                 correlation_id=f"demo-{system.run}",
             ),
         )
-    system.proved("an event is told in the caller's transaction")
+    system.proved("an event is emitted in the caller's transaction")
 
 
 async def _look(system: System, name: str, receiver: str) -> None:

@@ -1,16 +1,16 @@
-"""Scripted faults: what a stand-in does instead of answering, call by call.
+"""Scripts the faults of a stand-in: what it does instead of answering, call by call.
 
-    503,503,200       fail twice, then answer as usual; after the last word it stays usual
+    503,503,200       fail twice, then answer as usual, also after the last word
     429:7             too many requests, with Retry-After: 7
     ok@1.5            answer as usual, 1.5 seconds later
     503*3, 503*       three times, from now on
     close, reset      end the connection without an answer: orderly, or with a reset
     stall             answer nothing until the caller gives up
-    garbage, empty    200, with a body that is not what it says, or with none
+    garbage, empty    200, with a body that is not of its content type, or with none
     truncated         begin an answer, and end the connection before its end
 
-A script is for a method and paths by pattern (`/hooks/*`); the newest that fits is followed. A
-limit is kept as real services keep it: so many requests in a window, then 429 with Retry-After.
+A script applies to a method and a pattern of paths (`/hooks/*`); the newest that matches is used. A
+limit works as in real services: a number of requests in a window, then 429 with Retry-After.
 """
 
 import math
@@ -40,7 +40,7 @@ _WORD = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What one call meets."""
+    """The fault of one call."""
 
     what: str
     """One of WORDS, or "status"."""
@@ -59,7 +59,7 @@ OK: Final = Fault("ok")
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """So many requests in a window of so many seconds."""
+    """A number of requests in a window of some seconds."""
 
     requests: int
     seconds: float
@@ -74,10 +74,10 @@ class Order:
     """A pattern, such as `/hooks/*`."""
     script: str = ""
     method: str | None = None
-    """None: any."""
+    """None means any."""
     limit: Limit | None = None
     body: str | None = None
-    """Of the scripted answers; else a short JSON document."""
+    """The body of the scripted answers; by default a short JSON document."""
     headers: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -85,11 +85,11 @@ class Order:
         self._window: deque[float] = deque()
 
     def fits(self, method: str, path: str) -> bool:
-        """Whether a call is one of those it is for."""
+        """Whether it applies to a call."""
         return self.method in (None, method) and fnmatchcase(path, self.path)
 
     def next(self, now: float) -> Fault | None:
-        """What the next call meets; None: nothing is left to say."""
+        """The fault of the next call; None means that the script has ended."""
         if self.limit is not None and (held_back := self._held_back(self.limit, now)) is not None:
             return held_back
         fault = next(self._words, None)
@@ -114,7 +114,7 @@ class Order:
 
 @dataclass(slots=True)
 class Call:
-    """One call that came in, and what became of it."""
+    """One call that came in, and its answer."""
 
     number: int
     at: float
@@ -126,7 +126,7 @@ class Call:
     body: str
     fault: str = "ok"
     status: int | None = None
-    """None: no answer, or not yet."""
+    """None means no answer, or not yet."""
 
 
 class Faults:
@@ -141,17 +141,17 @@ class Faults:
 
     @property
     def orders(self) -> list[Order]:
-        """What is set, the newest first."""
+        """The scripts and limits that are set, the newest first."""
         return list(self._orders)
 
     def order(self, order: Order) -> None:
-        """Set a script or a limit; the one before for the same method and path goes."""
+        """Set a script or a limit; it replaces the one for the same method and path."""
         kept = [o for o in self._orders if (o.method, o.path) != (order.method, order.path)]
         self._orders.clear()
         self._orders.extend([order, *kept][:MOST_ORDERS])
 
     def take(self, method: str, path: str) -> Fault:
-        """What this call meets."""
+        """The fault of this call."""
         now = self._clock()
         for order in self._orders:
             if order.fits(method, path) and (fault := order.next(now)) is not None:
@@ -177,7 +177,7 @@ class Faults:
 
 
 def parse(script: str) -> list[tuple[Fault, int | None]]:
-    """The words of a script, each with how often; None: from there on."""
+    """The words of a script, each with its number of times; None means from there on."""
     words = [word.strip() for word in script.split(",")] if script.strip() else []
     if len(words) > MOST_WORDS:
         raise InvalidInput(f"a script has at most {MOST_WORDS} words, not {len(words)}")

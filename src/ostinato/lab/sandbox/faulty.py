@@ -1,4 +1,4 @@
-"""What stands in front of the stand-ins: notes every call, and plays the fault that is its turn.
+"""The middleware in front of the stand-ins: records every call, and plays the scripted faults.
 
 A stand-in may ask for a fault itself, by a word of `faults` in the header `x-sandbox-fault` of its
 answer: a connection that is reset, for one path or one caller.
@@ -19,7 +19,7 @@ from ostinato.lab.sandbox.faults import Fault, Faults, parse
 __all__ = ["CONTROL", "Faulty", "Lines", "protocol"]
 
 CONTROL = "/_sandbox"
-"""Where the sandbox itself is told and asked; never faulty, never noted."""
+"""The routes that control the sandbox itself; never faulty, never recorded."""
 ASKED = b"x-sandbox-fault"
 MOST_BODY = 10 * 1024 * 1024
 GARBAGE = b"<!doctype html><title>It works!</title>"
@@ -29,7 +29,7 @@ Address = tuple[str, int]
 
 
 class Lines:
-    """The open connections, by the address of who called: ASGI itself cannot hang up."""
+    """The open connections, by the address of the caller: ASGI itself cannot close one."""
 
     def __init__(self) -> None:
         self._open: dict[Address, asyncio.Transport] = {}
@@ -43,7 +43,7 @@ class Lines:
         self._open.pop(_peer(transport), None)
 
     def hang_up(self, client: Address, *, hard: bool) -> bool:
-        """End a connection now, with a reset if it is to be hard; False: there is none."""
+        """Close a connection now, with a reset if `hard`; False if there is none."""
         transport = self._open.get(client)
         if transport is None:
             return False
@@ -53,15 +53,15 @@ class Lines:
         if hard:
             transport.abort()
         else:
-            transport.close()  # what was begun is still sent
+            transport.close()  # what was written is still sent
         return True
 
 
 def protocol(lines: Lines) -> type[H11Protocol]:
-    """The protocol of a server whose connections are noted."""
+    """The protocol of a server whose connections are recorded."""
 
     class Noted(H11Protocol):
-        """HTTP as ever."""
+        """HTTP, with its connections recorded."""
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             """Note the connection."""
@@ -155,14 +155,14 @@ class Faulty:
 
 
 def _headers(scope: Scope) -> dict[str, str]:
-    """The headers of a call; what opens something is not kept."""
+    """The headers of a call, without credentials."""
     told: list[tuple[bytes, bytes]] = scope["headers"]
     named = {name.decode("latin-1"): value.decode("latin-1") for name, value in told}
     return {name: str(redact_value(name, value)) for name, value in named.items()}
 
 
 async def _read(receive: Receive) -> bytes | None:
-    """The body; None: it is too large, or the caller left."""
+    """The body; None means that it is too large, or that the caller left."""
     pieces: list[bytes] = []
     size = 0
     while True:

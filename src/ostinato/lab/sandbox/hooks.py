@@ -1,11 +1,11 @@
-"""A receiver of webhooks, as a customer would write it: checks the signature, keeps what came.
+"""A receiver of webhooks, as a customer would write it: checks signatures, keeps messages.
 
     PUT  /_sandbox/hooks/orders   {"secret": "whsec_…"}     make a receiver
     POST /hooks/orders                                      where the webhooks go
     GET  /_sandbox/hooks/orders                             what came, in order
 
-It answers 401 to what is not signed with its secret, 200 to the rest; a message that came before
-is acknowledged and kept once. `POST /_sandbox/faults` makes it fail.
+It answers 401 to a message that is not signed with its secret, 200 to the others; a message that
+came before is acknowledged and kept once. `POST /_sandbox/faults` makes it fail.
 """
 
 import time
@@ -33,7 +33,7 @@ class Secret(BaseModel):
 
 
 class Message(BaseModel):
-    """A message that was signed as it should be."""
+    """A message with a valid signature."""
 
     id: str
     timestamp: int
@@ -48,7 +48,7 @@ class Received(BaseModel):
 
     messages: list[Message]
     refused: int
-    """Messages that were not signed as they should be."""
+    """Messages without a valid signature."""
 
 
 @dataclass
@@ -60,7 +60,7 @@ class Receiver:
     refused: int = 0
 
     def take(self, headers: dict[str, str], body: bytes, now: float) -> Message:
-        """A message that came, once its signature was checked."""
+        """Check the signature of a message, and keep it."""
         came = webhooks.verify(headers, body, [self.secret], now=now)
         known = self.messages.get(came.id)
         if known is not None:
@@ -84,7 +84,7 @@ class Hooks:
     name = "hooks"
 
     def __init__(self, wall: Callable[[], float] = time.time) -> None:
-        self._wall = wall  # the clock of a machine that is not ours: it knows no database
+        self._wall = wall  # stands for another machine, which has no database: its own clock
         self._receivers: dict[str, Receiver] = {}
         self.router = APIRouter(tags=["hooks"])
         self.router.put(f"{CONTROL}/hooks/{{name}}", status_code=204)(self._make)
@@ -92,7 +92,7 @@ class Hooks:
         self.router.post("/hooks/{name}")(self._receive)
 
     def settings(self, url: str) -> dict[str, str]:  # noqa: ARG002 - as every stand-in
-        """Nothing leads here: an endpoint names its address."""
+        """No settings: an endpoint has the address."""
         return {}
 
     def reset(self) -> None:

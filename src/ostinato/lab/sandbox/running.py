@@ -42,7 +42,7 @@ class Running:
 
 
 def config(sandbox: Sandbox) -> uvicorn.Config:
-    """How a server serves it: with connections that it can hang up."""
+    """The configuration of its server, whose connections it can close."""
     return uvicorn.Config(
         sandbox.app,
         http=protocol(sandbox.lines),
@@ -60,7 +60,7 @@ def running(*standing: StandIn) -> Iterator[Running]:
     """Run a sandbox with these stand-ins on a free port of loopback."""
     sandbox = Sandbox(standing)
     server = uvicorn.Server(config(sandbox))
-    # It listens from here on: who connects before the thread accepts only waits for it.
+    # It listens from here on: a client that connects before the thread accepts only waits.
     with socket.create_server((LOOPBACK, 0)) as listening:
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # as asyncio's own have
         port = int(listening.getsockname()[1])

@@ -1,4 +1,4 @@
-"""The sandbox as one server: the stand-ins, and the routes by which it is told and asked.
+"""The sandbox as one server: the stand-ins, and the routes that control it.
 
     POST /_sandbox/faults   {"path": "/hooks/*", "script": "503,503,200"}     see `faults`
     GET  /_sandbox/faults                                                     what is set
@@ -6,8 +6,8 @@
     POST /_sandbox/reset                                                      forget everything
 
 An application brings its stand-in by `App(sandbox="module:NAME")`: NAME is called without
-arguments and returns a `StandIn`. For this machine only: it listens on loopback, and answers no
-request that was meant for another name.
+arguments and returns a `StandIn`. It is for this machine only: it listens on loopback, and refuses
+requests for another host name.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,20 +32,20 @@ PAGE = 200
 
 
 class StandIn(Protocol):
-    """Something of the outside world: routes as the real one has them, and a state to forget."""
+    """A stand-in for a service: the routes of the real one, and a state that can be reset."""
 
     name: str
     router: APIRouter
 
     def reset(self) -> None:
-        """Forget what it was told and sent."""
+        """Reset its state."""
 
     def settings(self, url: str) -> Mapping[str, str]:
-        """The environment that leads its application here, when the sandbox is at this address."""
+        """The environment that leads its application to the sandbox at this address."""
 
 
 class LimitSet(BaseModel):
-    """So many requests in a window."""
+    """A number of requests in a window."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -68,7 +68,7 @@ class FaultSet(BaseModel):
 
 
 class Sandbox:
-    """The stand-ins and what they are told to do."""
+    """The stand-ins and their scripts."""
 
     def __init__(self, standing: Sequence[StandIn]) -> None:
         self.standing = tuple(standing)

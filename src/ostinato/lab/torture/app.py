@@ -27,7 +27,7 @@ __all__ = ["POISON", "SUBSCRIPTIONS", "TENANT", "WITH_EFFECT", "app", "tell"]
 
 app = App("torture")
 
-# The database is away now and then: nothing may give up because of it.
+# The database is away now and then: no job may become a dead letter because of it.
 STUBBORN = Retry(base=0.1, factor=1.5, cap=1.5, max_attempts=1000)
 FILE = ("ostinato.lab.torture", "sql/torture.sql")
 EVENTS = ("ostinato.lab.torture", "sql/events.sql")
@@ -37,7 +37,7 @@ happened = app.event("torture.happened")
 
 
 async def tell(conn: psycopg.AsyncConnection[Any], keys: Sequence[str | None]) -> list[int]:
-    """Tell an event of each key, and note that it happened, in one transaction."""
+    """Emit an event of each key, and record it as a fact, in one transaction."""
     told = await happened.emit_many(
         conn, [({}, key) for key in keys], tenant=TENANT, correlation_id="torture"
     )
@@ -126,7 +126,7 @@ async def outside(ctx: Context, key: str) -> None:
 
 @app.job(retry=STUBBORN)
 async def telling(ctx: Context, key: str) -> None:
-    """Tells an event in the transaction that ends it."""
+    """Emits an event in the transaction that ends it."""
     async with ctx.transaction() as conn:
         await conn.execute(statement(*FILE, "write_effect"), ctx.token)
         await tell(conn, [key])

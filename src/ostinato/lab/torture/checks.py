@@ -1,4 +1,4 @@
-"""The promises that `ostinato torture` counts, once everything is quiet again."""
+"""Counts the promises of `ostinato torture`, once everything is quiet again."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ Connection = AsyncConnection[Any]
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """One number, and what it has to be; None: whatever it is, it breaks no promise."""
+    """One number and its required value; None means that any value keeps the promises."""
 
     name: str
     value: float
@@ -33,7 +33,7 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """How many jobs are where."""
+    """How many jobs are in which state."""
 
     ready: int
     scheduled: int
@@ -68,7 +68,7 @@ async def longest_rescue(conn: Connection, deaths: Iterable[Death]) -> float:
 
 
 async def counts(conn: Connection, acknowledged: set[int]) -> list[Count]:
-    """What became of the jobs and of their effects."""
+    """Count what became of the jobs and of their effects."""
     ids = sorted(acknowledged)
     done, cancelled, dead = await _row(conn, "ended", ids)
     effects, twice, missing, stale, completed_twice = await _row(conn, "effects", kinds.WITH_EFFECT)
@@ -100,7 +100,7 @@ async def counts(conn: Connection, acknowledged: set[int]) -> list[Count]:
 
 
 async def evidence(conn: Connection, acknowledged: set[int]) -> list[str]:
-    """The stories of some jobs that a promise was broken for."""
+    """The histories of some jobs for which a promise was broken."""
     named = {"ids": sorted(acknowledged), "kinds": kinds.WITH_EFFECT}
     cursor = await conn.execute(statement(*FILE, "evidence"), named)
     return [str(row[0]) for row in await cursor.fetchall()]

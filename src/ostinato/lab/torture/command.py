@@ -25,7 +25,7 @@ def torture(
 ) -> None:
     """Kill workers, crash the database, cut connections; then count what was promised.
 
-    Meanwhile jobs are enqueued, events are told and webhooks are sent. It runs on a database of its
+    Meanwhile jobs are enqueued, events emitted and webhooks sent. It runs on a database of its
     own in a temporary folder, and touches nothing else. Exit code 1: a promise was broken.
 
     Example: `ostinato torture --minutes 5 --seed 42`
@@ -36,7 +36,7 @@ def torture(
     from ostinato._core.base import log
     from ostinato.lab.torture import run as torture_run
 
-    log.configure(level="error")  # that the database is away now and then is no news here
+    log.configure(level="error")  # outages of the database are expected here
     chosen = secrets.randbelow(1_000_000) if seed is None else seed
     cli.out.note(f"seed {chosen}")
     with _progress(cli) as say:
@@ -47,7 +47,7 @@ def torture(
 
 
 class _progress:  # noqa: N801 - read as a verb, in a `with`
-    """A live line about how it goes; where nobody watches, a plain one now and then."""
+    """Shows the progress in a live line; without a terminal, in a plain one now and then."""
 
     def __init__(self, cli: Cli) -> None:
         self._cli = cli

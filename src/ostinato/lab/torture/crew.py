@@ -1,7 +1,7 @@
-"""Worker processes to be tortured: real ones, each in a process group of its own.
+"""Runs the worker processes that are tortured, each in a process group of its own.
 
-A hand is one process of `ostinato worker`. It is started, killed, stopped, woken and ended here and
-nowhere else; leaving the crew kills all that is left.
+A hand is one process of `ostinato worker`. It is started, killed, paused, resumed and ended only
+here; leaving the crew kills all that are left.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ class Hand:
         self.name = name
         self.log_path = log
         self.paused = False
-        # However this process ends, the other end of the line hears it and drains.
+        # However this process ends, the worker sees the line close and drains.
         self._link, theirs = socket.socketpair()
         with log.open("ab") as out, theirs:
             self._process = subprocess.Popen(  # noqa: S603 - our own program
@@ -60,7 +60,7 @@ class Hand:
                 os.kill(self.pid, number)
 
     def kill(self) -> None:
-        """End it as a crash does, with whatever its handlers have started."""
+        """Kill it as a crash does, with the processes that its handlers have started."""
         if self.alive:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.pid, signal.SIGKILL)
@@ -68,12 +68,12 @@ class Hand:
         self._link.close()
 
     def pause(self) -> None:
-        """Stop it in its tracks, as a virtual machine that is moved."""
+        """Pause it, as a virtual machine that is moved."""
         self.paused = True
         self.send(signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Let it go on, as if no time had passed."""
+        """Resume it, as if no time had passed."""
         self.send(signal.SIGCONT)
         self.paused = False
 
@@ -82,7 +82,7 @@ class Hand:
         self.send(signal.SIGTERM)
 
     def wait(self, seconds: float = KILL_SECONDS) -> int:
-        """Wait for its end and return its exit code; negative: the signal that killed it."""
+        """Wait for its end and return its exit code; if negative, the signal that killed it."""
         return self._process.wait(seconds)
 
     def lines(self) -> Iterator[dict[str, Any]]:

@@ -1,7 +1,7 @@
-"""The events of `ostinato torture`: told in transactions, and counted at every place they go to.
+"""The events of `ostinato torture`: emitted in transactions, and counted wherever they arrive.
 
-`torture.fact` says what happened. Two subscribers write down what they were told in the
-transactions that end their deliveries, and a receiver what came over HTTP: see the counts.
+`torture.fact` records what happened. Two subscribers record the events that they get, in the
+transactions that end their deliveries, and a receiver those that come over HTTP: see the counts.
 """
 
 import random
@@ -39,7 +39,7 @@ class _Fact(NamedTuple):
 
 
 class Telling:
-    """Tells events; remembers which commits were confirmed, and what was taken back."""
+    """Emits events; remembers which commits were confirmed, and which were rolled back."""
 
     def __init__(self, client: Client, rng: random.Random) -> None:
         self._client = client
@@ -48,7 +48,7 @@ class Telling:
         self.rolled_back: set[int] = set()
 
     async def tell(self) -> list[int]:
-        """Tell some events in a transaction, which may be rolled back; no job comes of it."""
+        """Emit some events in a transaction, which may be rolled back; adds no job."""
         number = self._rng.choice((1, 1, 2, 4))
         keys = [self._key() for _ in range(number)]
         takes_back = self._rng.random() < ROLLED_BACK
@@ -62,7 +62,7 @@ class Telling:
         return []
 
     async def tell_in_a_job(self) -> list[int]:
-        """Enqueue a job that tells an event in the transaction that ends it."""
+        """Enqueue a job that emits an event in the transaction that ends it."""
         return [await kinds.telling.enqueue(self._client, key=f"key-{self._rng.randrange(KEYS)}")]
 
     def _key(self) -> str | None:
@@ -84,14 +84,14 @@ async def open_endpoint(conn: Connection, receiver: Receiver) -> None:
 
 
 async def left(conn: Connection) -> int:
-    """How much of what was told is not settled everywhere."""
+    """The number of emitted events that are not settled everywhere."""
     return int((await _row(conn, "left"))[0])
 
 
 async def mend(conn: Connection) -> int:
-    """What the janitor would do in a minute, and what a person would; how many were redelivered.
+    """Do what the janitor and a person would do in time; returns how many were redelivered.
 
-    Events that only stood too near to crashes are delivered again.
+    Events that were buried only because of crashes beside them are delivered again.
     """
     await subscriptions.heal(conn)
     await webhook_work.mend(conn)
@@ -100,7 +100,7 @@ async def mend(conn: Connection) -> int:
 
 
 async def counts(conn: Connection, telling: Telling, receiver: Receiver) -> list[Count]:
-    """What became of the events."""
+    """Count what became of the events."""
     told, gone, missing, untold, twice, turned, buried = await _row(
         conn,
         "counts",
@@ -144,7 +144,7 @@ def _webhooks(facts: list[_Fact], messages: list[Message]) -> list[Count]:
 def _turned(facts: list[_Fact], messages: Iterable[Message]) -> list[str]:
     """Events whose first message came after that of a later one of their key.
 
-    Those that were given up did not keep the others waiting: their turn was over.
+    Events that were given up did not keep the others waiting.
     """
     place = {
         fact.event_id: (n, fact.key)
@@ -163,7 +163,7 @@ def _turned(facts: list[_Fact], messages: Iterable[Message]) -> list[str]:
 
 
 async def evidence(conn: Connection, receiver: Receiver) -> list[str]:
-    """How some events stand that a promise was broken for."""
+    """The histories of some events for which a promise was broken."""
     facts = await _facts(conn)
     taken = {message.event_id for message in receiver.messages if message.taken}
     odd = [fact.event_id for fact in facts if fact.event_id not in taken]

@@ -1,4 +1,4 @@
-"""The work of `ostinato torture`: jobs of all kinds and events, without end, from a seed."""
+"""Makes the work of `ostinato torture`: jobs of all kinds and events, from a seed."""
 
 import asyncio
 import random
@@ -18,7 +18,7 @@ MOST_WAITING = 2000
 
 
 class Load:
-    """Enqueues until it is told to stop; remembers what was acknowledged."""
+    """Enqueues until it is cancelled; remembers what was acknowledged."""
 
     def __init__(
         self, client: Client, rng: random.Random, expiry_seconds: float, most_poison: int
@@ -34,7 +34,7 @@ class Load:
         self.unsure = 0
         """How often an enqueue failed: whether it took effect is not known."""
         self.waiting = 0
-        """Jobs that wait, as somebody else sees it: more are not added above a number."""
+        """Jobs that wait, set from outside: above a number no more are added."""
         self._makers: list[tuple[float, Callable[[], Awaitable[list[int]]]]] = [
             (4, self._many_plain),
             (6, self._effects_in_a_transaction),

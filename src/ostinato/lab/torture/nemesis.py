@@ -1,4 +1,4 @@
-"""What `ostinato torture` does to workers and to the database, by chance from a seed."""
+"""Breaks workers and the database for `ostinato torture`, at random from a seed."""
 
 import asyncio
 import contextlib
@@ -36,7 +36,7 @@ class Death:
 
 @contextmanager
 def frozen(pid: int) -> Iterator[None]:
-    """A server that answers nobody during the block: its processes are stopped."""
+    """Freeze a server during the block: its processes are stopped."""
     postmaster = psutil.Process(pid)
     stopped: list[psutil.Process] = []
     try:

@@ -1,6 +1,6 @@
-"""Where the webhooks of `ostinato torture` go: a real HTTP server that is not always well.
+"""Receives the webhooks of `ostinato torture`: a real HTTP server that fails now and then.
 
-It checks what a receiver should check, and remembers what came in which order.
+It checks what a receiver should check, and records the messages in order.
 """
 
 import random
@@ -24,7 +24,7 @@ TROUBLE = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message that came in whole."""
+    """A message that arrived completely."""
 
     event_id: str
     body: bytes
@@ -34,7 +34,7 @@ class Message:
 
 
 class Receiver:
-    """The server, in a thread of its own, and what came. A context manager."""
+    """The server, in a thread of its own, and its messages. A context manager."""
 
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
@@ -63,7 +63,7 @@ class Receiver:
         self._began = now.timestamp() - time.monotonic()
 
     def receive(self, headers: Mapping[str, str], body: bytes) -> bool:
-        """Note a message; whether to answer with success."""
+        """Record a message; returns whether to answer with success."""
         with self._lock:
             taken = self._rng.random() >= TROUBLE
             signed = self._signed(headers, body)
@@ -93,7 +93,7 @@ class _Server(ThreadingHTTPServer):
     receiver: Receiver
 
     def handle_error(self, *_: object) -> None:
-        """A sender that dies is no news here."""
+        """Ignore errors: senders die here all the time."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -104,7 +104,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         length = int(self.headers.get("content-length") or 0)
         body = self.rfile.read(length)
-        if len(body) < length:  # its sender died: as good as never sent
+        if len(body) < length:  # its sender died: counts as not sent
             self.close_connection = True
             return
         names = {name.lower(): value for name, value in self.headers.items()}

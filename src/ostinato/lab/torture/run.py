@@ -1,6 +1,6 @@
-"""A run of `ostinato torture`: a database of its own, workers, work, and harm; then the count.
+"""Runs `ostinato torture`: a database of its own, workers, work, and faults; then the count.
 
-rage      work is enqueued, events are told, and things are broken, for the time asked for
+rage      work is enqueued, events are emitted, and things are broken, for the time asked for
 quiet     nothing is broken any more; everything that is left has to end
 count     the workers have gone, and the promises are counted
 """
@@ -58,7 +58,7 @@ Say = Callable[[str, float, Left | None], None]
 
 @dataclass
 class Report:
-    """What was done, and what it broke."""
+    """What was done, and which promises it broke."""
 
     seed: int
     minutes: float
@@ -66,7 +66,7 @@ class Report:
     harm: Counter[str] = field(default_factory=Counter)
     counts: list[Count] = field(default_factory=list)
     evidence: list[str] = field(default_factory=list)
-    """The stories of jobs and events that a promise was broken for."""
+    """The histories of jobs and events for which a promise was broken."""
 
     @property
     def holds(self) -> bool:
@@ -75,7 +75,7 @@ class Report:
 
 
 async def run(seed: int, minutes: float, workers: int, say: Say) -> Report:
-    """Torture workers for some minutes; `say` hears the phase, how far it is, and what is left."""
+    """Torture workers for some minutes; `say` gets the phase, the progress, and what is left."""
     report = Report(seed, minutes, workers)
     with tempfile.TemporaryDirectory(prefix="ostinato-torture-") as folder:
         logs = Path(folder) / "logs"
@@ -127,7 +127,7 @@ class _Run:
     async def go(self) -> None:
         seconds = 60 * self._report.minutes
         async with Client(self._database) as client:
-            # Each takes many a crash until it is found out; so a few do for a minute.
+            # Each causes several crashes until it is found, so a few are enough for a minute.
             poison = 1 + int(2 * self._report.minutes)
             load = Load(client, self._chance(), EXPIRY_SECONDS, poison)
             async with _beside(self._keep()):
@@ -138,7 +138,7 @@ class _Run:
             await self._count(load)
 
     def _chance(self) -> random.Random:
-        """Chance of its own for each who needs some, so that none shifts the others'."""
+        """A random generator for each user, so that none changes the sequence of the others."""
         return random.Random(self._rng.getrandbits(64))  # noqa: S311 - as above
 
     async def _keep(self) -> None:
@@ -158,7 +158,7 @@ class _Run:
             await asyncio.sleep(min(LOOK_SECONDS, seconds - passed))
 
     async def _look(self) -> Left | None:
-        """How it stands, when the database can be asked."""
+        """The present state, when the database can be reached."""
         try:
             async with _admin(self._database) as conn:
                 self._two_places = max(self._two_places, await checks.in_two_places(conn))
@@ -168,7 +168,7 @@ class _Run:
             return None
 
     async def _calm(self, load: Load) -> None:
-        """Let everything end that is left, and run those again that only stood too near."""
+        """Let everything end that is left, and retry jobs that only ran beside a crash."""
         give_up = time.monotonic() + QUIET_SECONDS
         redrives = 0
         while time.monotonic() < give_up:
@@ -229,7 +229,7 @@ class _Run:
 
 @asynccontextmanager
 async def _beside(*work: Any) -> AsyncIterator[None]:  # noqa: ANN401 - coroutines of anything
-    """Run something beside the block; whatever it raises ends the block."""
+    """Run something beside the block; an error in it ends the block."""
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(each) for each in work]
         try:

@@ -1,4 +1,4 @@
-"""What is missing on this machine for an application to work, and what to do about it.
+"""Checks of an application: what it lacks on this machine, and what to do about it.
 
     def look(settings: Settings) -> list[Trouble]:
         mine = settings.section(Billing)
@@ -6,7 +6,7 @@
 
     CHECKUP = Checkup(look)
 
-`App(doctor="module:CHECKUP")` lets `ostinato doctor` ask.
+`ostinato doctor` runs it if the app has `App(doctor="module:CHECKUP")`.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ __all__ = ["Checkup", "Trouble", "examine"]
 
 
 class Trouble(NamedTuple):
-    """Something that is missing, in a sentence, and what to do."""
+    """A fault, in a sentence, and its remedy."""
 
     problem: str
     hint: str
@@ -31,7 +31,7 @@ class Trouble(NamedTuple):
 
 @dataclass(frozen=True)
 class Checkup:
-    """How an application is asked; it runs in a thread and may take its time."""
+    """The check of an application; it runs in a thread and may take long."""
 
     look: Callable[[Settings], Sequence[Trouble]]
     """Gets the settings of the process."""

@@ -1,7 +1,7 @@
 """The metrics page of one worker process, for Prometheus to scrape.
 
-Several workers of one host take the ports one after the other, from the configured one on: list as
-many as you start, and those without a worker are simply down.
+Several workers of one host take consecutive ports, from the configured one on: list as many in
+Prometheus as you start; ports without a worker are down.
 """
 
 import errno

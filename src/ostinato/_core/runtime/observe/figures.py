@@ -1,4 +1,4 @@
-"""Figures of an application, for Prometheus: what only its tables know, asked when somebody looks.
+"""Figures of an application for Prometheus, read from its tables at every scrape.
 
     UNPAID = Gauge("ostinato_billing_unpaid", "Invoices that nobody has paid.")
 
@@ -7,8 +7,8 @@
     FIGURES = Figures((UNPAID,), record)
 
 `App(metrics="module:FIGURES")` puts them on the API's `/metrics` and into `ostinato metrics`. That
-page is open to whoever can reach it, so no label may name what belongs to a tenant. An application
-that cannot answer is counted and left out: the others, and the engine, are shown.
+page needs no key, so no label may name what belongs to a tenant. When the figures of an application
+cannot be read, the failure is counted and the page is served without them.
 """
 
 import asyncio
@@ -33,29 +33,29 @@ log = get_logger("figures")
 
 @dataclass(frozen=True)
 class Figures:
-    """The gauges of an application, and how the database is asked for their values."""
+    """The gauges of an application, and the function that reads their values."""
 
     metrics: tuple[Gauge, ...]
     record: Callable[[AsyncConnection[Any]], Awaitable[Recorder]]
-    """Is given a worker's connection, in a transaction."""
+    """Called with a worker's connection, in a transaction."""
     seconds: float = 5.0
     """The longest that it may take: a scrape waits for ten seconds or so."""
 
 
 class Shown(NamedTuple):
-    """What some applications tell: add both to those of the engine."""
+    """The figures of some applications, to be added to those of the engine."""
 
     metrics: list[Gauge]
     recorders: list[Recorder]
 
 
 async def ask(conn: AsyncConnection[Any], apps: Iterable[App], failures: Recorder) -> Shown:
-    """The figures of the applications that can tell them; the others are counted and logged."""
+    """Read the figures of the applications; failures are counted and logged."""
     shown = Shown([], [])
     for app in apps:
         if app.metrics is None:
             continue
-        failures.add(FIGURE_FAILURES, app.name, by=0)  # a series that is there before it is needed
+        failures.add(FIGURE_FAILURES, app.name, by=0)  # the series exists before the first failure
         try:
             figures = _loaded(app.name, app.metrics)
             async with asyncio.timeout(figures.seconds), transaction(conn):

@@ -1,12 +1,12 @@
-"""Panels: what the console shows of an application, as data of two shapes.
+"""Panels: counts and tables of an application, which the API returns to its tenant.
 
     async def blocks(conn: AsyncConnection[Any]) -> Sequence[Block]:
         return [Counts("Invoices", {"paid": 7, "open": 2}), Table("Late", ("id", "days"), rows)]
 
     PANEL = Panel("Billing", blocks)
 
-`App(panels=("module:PANEL",))` adds it. Whoever shows a panel reads it in a transaction of the one
-who looks, so row-level security decides what is in it; the application only asks its tables.
+`App(panels=("module:PANEL",))` adds it. A panel is read in a transaction of the caller's tenant, so
+row-level security decides what is in it; the application only queries its tables.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -56,7 +56,7 @@ Block: TypeAlias = Counts | Table
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A part of the console: its title, and how the database is asked for what is in it."""
+    """A panel: its title, and the function that reads its blocks."""
 
     title: str
     read: Callable[[AsyncConnection[Any]], Awaitable[Sequence[Block]]]

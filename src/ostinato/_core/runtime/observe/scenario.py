@@ -1,4 +1,4 @@
-"""Scenarios: what an application promises, shown end to end on a running system.
+"""Scenarios show end to end, on a running system, what an application promises.
 
     async def run(system: System) -> None:
         made = await system.call("POST", "/v1/invoices", status=201, json={"amount": 7})
@@ -6,8 +6,8 @@
 
     SCENARIO = Scenario("billing", "An invoice is made, sent and paid.", run)
 
-`App(demo="module:SCENARIO")` adds it to `ostinato demo`. A scenario asks over HTTP, as callers do,
-scripts the outside world in the sandbox, and may be run again and again on the same system.
+`App(demo="module:SCENARIO")` adds it to `ostinato demo`. A scenario calls the API over HTTP,
+scripts the outside world in the sandbox, and may be run many times on the same system.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 class ScenarioFailed(Exception):
-    """Something is not as it was promised."""
+    """A promise does not hold."""
 
 
 @dataclass
@@ -39,12 +39,12 @@ class System:
     """A running system, as a scenario sees it."""
 
     http: httpx.AsyncClient
-    """Asks the API, with the key of the demo."""
+    """Calls the API, with the key of the demo."""
     tenant_id: str
     sandbox: httpx.AsyncClient | None = None
     database: Client | None = None
     say: Callable[[str], None] = lambda _: None
-    """Hears what was proved, as it happens."""
+    """Called with each thing that was proved."""
     proofs: list[str] = field(default_factory=list)
     run: str = field(default_factory=lambda: "".join(secrets.choice(LETTERS) for _ in range(10)))
     """Letters that are new in every run, for names that are used once."""
@@ -57,7 +57,7 @@ class System:
         status: int = 200,
         **options: Any,  # noqa: ANN401 - as httpx
     ) -> httpx.Response:
-        """Ask the API, which must answer with this status."""
+        """Call the API, which must answer with this status."""
         return await self._ask(self.http, method, path, status, options)
 
     async def tell_sandbox(
@@ -68,7 +68,7 @@ class System:
         status: int = 200,
         **options: Any,  # noqa: ANN401 - as httpx
     ) -> httpx.Response:
-        """Ask the sandbox, which must answer with this status."""
+        """Call the sandbox, which must answer with this status."""
         if self.sandbox is None:
             raise NotConfigured(
                 "this system has no sandbox", hint="Start it with `ostinato up --demo`."
@@ -87,7 +87,7 @@ class System:
     async def until(
         self, what: str, look: Callable[[], Awaitable[T | None]], seconds: float = WAIT_SECONDS
     ) -> T:
-        """Look again and again until there is something to see."""
+        """Call `look` until it returns something; fail after some seconds."""
         give_up = asyncio.get_running_loop().time() + seconds
         while (found := await look()) is None:
             if asyncio.get_running_loop().time() > give_up:
@@ -96,18 +96,18 @@ class System:
         return found
 
     def proved(self, what: str) -> None:
-        """Note that something is as it was promised."""
+        """Record that a promise holds."""
         self.proofs.append(what)
         self.say(what)
 
     def check(self, what: str, holds: object, found: object = None) -> None:
-        """Prove something that holds; anything else fails the scenario."""
+        """Record that a promise holds, or fail the scenario."""
         if not holds:
             self.fail(f"not so: {what}" + ("" if found is None else f"; found {found!r:.500}"))
         self.proved(what)
 
     def fail(self, what: str) -> NoReturn:
-        """End the scenario: something is not as it was promised."""
+        """End the scenario: a promise does not hold."""
         raise ScenarioFailed(what)
 
     async def _ask(
@@ -132,7 +132,7 @@ class System:
 
 @dataclass(frozen=True)
 class Scenario:
-    """One thing to show."""
+    """A scenario: its name, what it proves, and the function that runs it."""
 
     name: str
     about: str

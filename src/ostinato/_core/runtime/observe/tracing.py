@@ -1,9 +1,9 @@
-"""Traces through OpenTelemetry, for those who have it: one span for each attempt.
+"""Traces attempts with OpenTelemetry, if it is installed: one span for each attempt.
 
 The trace id is made from the correlation id, so that everything done for one request is one trace,
-in whatever process it ran, without a header being handed on. What a handler starts by itself lies
-under the span of its attempt. Nothing here runs unless the setting `traces` is on; the exporter is
-set up by the program, in the usual way of OpenTelemetry.
+in whatever process it ran, without passing a header on. Spans that a handler starts are children of
+the span of its attempt. Nothing here runs unless the setting `traces` is on; the program sets up
+the exporter, as usual with OpenTelemetry.
 """
 
 import hashlib
@@ -27,12 +27,12 @@ _TRACE_ID = re.compile(r"[0-9a-f]{32}")
 
 
 def chosen(*, traces: bool) -> Execute:
-    """How attempts are run: plainly, or each in a span."""
+    """The function that runs attempts: plainly, or each in a span."""
     return _traced() if traces else execute
 
 
 def trace_id(correlation_id: str) -> int:
-    """The trace of a correlation id: itself, if a trace is what it was taken from."""
+    """The trace id of a correlation id: itself, if it was taken from a trace."""
     if _TRACE_ID.fullmatch(correlation_id) and int(correlation_id, 16):
         return int(correlation_id, 16)
     return _number(correlation_id, 16)

@@ -1,7 +1,7 @@
-"""Watching: alerts are declared by every worker and evaluated by whoever comes by.
+"""Declares alerts, and evaluates them in every worker and every API process.
 
-The janitor of each worker and each process of the API call `watch`; the database sees to it that an
-alert is evaluated once at a time. That the API does so too is what lets "no worker is alive" fire.
+The janitor of each worker and each process of the API call `watch`; the database ensures that an
+alert is evaluated once at a time. The API does so too, so that "no worker is alive" can fire.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ __all__ = ["ALERT_EVENTS", "ALERT_SECONDS", "AlertTold", "declare", "watch"]
 log = get_logger("alerts")
 
 ALERT_SECONDS = 30.0
-"""How often each process comes by, more or less."""
+"""About how often each process evaluates the alerts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class AlertTold:
     """The payload of `alert.fired` and `alert.resolved`."""
 
     id: int
-    """The same in both."""
+    """The same in both events."""
     alert: str
     label: str
     severity: str
@@ -53,14 +53,14 @@ ALERT_EVENTS = tuple(
 
 
 async def declare(conn: AsyncConnection[Any], apps: Sequence[App]) -> None:
-    """Declare what the engine and the apps want watched."""
+    """Declare the alerts of the engine and of the apps."""
     owners = [ENGINE_OWNER, *(app.name for app in apps)]
     declared = [*ENGINE_ALERTS, *(alert for app in apps for alert in app.alerts)]
     await alerts.declare(conn, owners, declared)
 
 
 async def watch(conn: AsyncConnection[Any], recorder: Recorder) -> list[Change]:
-    """Evaluate what is due, count it and say so; what changed."""
+    """Evaluate the alerts that are due; counts, logs and returns the changes."""
     changes = await alerts.evaluate(conn, timedelta(seconds=ALERT_SECONDS / 2))
     for change in changes:
         _note(change, recorder)

@@ -1,7 +1,7 @@
-"""The janitor: makes partitions, drops those of the past, forgets what is over, and watches.
+"""The janitor: creates and drops partitions, deletes old rows, and evaluates alerts.
 
 Every worker has one; the work is done once, because upkeep takes its locks without waiting and
-leaves what another janitor has in hands to that one.
+skips what another janitor has locked.
 """
 
 import random
@@ -41,7 +41,7 @@ WEBHOOKS_SECONDS = 120.0
 
 
 class Chore(NamedTuple):
-    """Something to do now and then."""
+    """A task that is repeated after some time."""
 
     name: str
     seconds: float
@@ -72,7 +72,7 @@ class Janitor:
         self._due = dict.fromkeys((chore.name for chore in self._chores), 0.0)
 
     async def tick(self, conn: AsyncConnection[Any]) -> float:
-        """Do what is due; seconds until the next chore. One that fails keeps no other waiting."""
+        """Do the due chores, whichever of them fail; returns the seconds until the next."""
         for chore in self._chores:
             if time.monotonic() >= self._due[chore.name]:
                 pause = chore.seconds * self._rng.uniform(0.5, 1.5)
@@ -85,7 +85,7 @@ class Janitor:
             await chore.run(conn)
         except DatabaseUnavailable:
             self._due[chore.name] = 0.0
-            raise  # the loop says so, and comes again soon
+            raise  # the loop logs it, and retries soon
         except OstinatoError as error:
             log.exception("chore_failed", chore=chore.name, error=error.message)
 

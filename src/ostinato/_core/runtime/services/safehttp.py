@@ -1,10 +1,10 @@
-"""Requests to other people's servers, made so that they cannot be used against us.
+"""Sends requests to other people's servers, so that they cannot be used against us.
 
 The host is looked up once, every address that it has is checked, and the connection goes to a
 checked address, with the host's own name in the request and in the check of its certificate: a
-second answer of the name server has no say. There are no redirects, no proxies of the environment,
-no cookies, no reuse of connections. The whole exchange has one time limit, and of the answer so
-many bytes are read, counted after decompression: a bomb is cut, not unpacked.
+later answer of the name server changes nothing. There are no redirects, no proxies of the
+environment, no cookies, no reuse of connections. The whole exchange has one time limit, and a
+bounded number of bytes of the answer is read, counted after decompression, against bombs.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ ANSWER_BYTES = 65_536
 SECONDS = 5.0
 MOST_ADDRESSES = 4
 GZIP = ("gzip", "x-gzip", "deflate")
-EITHER_WINDOW = 47  # zlib and gzip, told apart by their first bytes
+EITHER_WINDOW = 47  # zlib and gzip, distinguished by their first bytes
 
 Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
 """The addresses of a host."""
@@ -36,7 +36,7 @@ Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back."""
+    """The answer of a server."""
 
     status: int
     headers: httpx.Headers
@@ -48,7 +48,7 @@ class Answer:
 
 
 async def system_resolver(host: str, port: int) -> Sequence[str]:
-    """The addresses that the system knows a host by."""
+    """Look up the addresses of a host with the system's resolver."""
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(line[4][0]) for line in found))
@@ -177,14 +177,14 @@ async def _read(response: httpx.Response, most: int) -> tuple[bytes, bool]:
         try:
             read += chunk if unpacker is None else unpacker.decompress(chunk, most + 1 - len(read))
         except zlib.error:
-            return bytes(read), True  # not what it says it is: its start is enough
+            return bytes(read), True  # not compressed as it claims: its start is enough
         if len(read) > most or came > most:
             return bytes(read[:most]), True
     return bytes(read), False
 
 
 def _no_answer(error: Exception) -> NoAnswer:
-    """An error of the network in our words: what the other side said stays out."""
+    """Translate an error of the network; the text of the other side is left out."""
     if _is_tls(error):
         return NoAnswer(f"the certificate or TLS failed: {_tls_reason(error)}", outcome="tls")
     if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):

@@ -1,9 +1,9 @@
-"""The background services of a worker: what it does for everybody, beside running jobs.
+"""The background services of a worker: its work for the whole installation, beside running jobs.
 
-A service does one round of work at each `tick` and says in how many seconds it wants the next one.
+A service does one round of work at each `tick` and returns the seconds until the next one.
 Those that wait for work return `FOREVER`: a poll wakes them when `ostinato.chores()` names them,
-and a ring of "@<name>" does so at once. Any number of workers may run the same service; what must
-happen once is settled in the database.
+and a ring of "@<name>" does so at once. Any number of workers may run the same service; the
+database ensures that what must happen once happens once.
 """
 
 import random
@@ -32,31 +32,31 @@ __all__ = ["SERVICES", "Host", "Service", "Site", "background", "close", "declar
 log = get_logger("services")
 
 SERVICES = ("ticker", "relay", "janitor")
-"""What a process may be told to run alone; what the relay hands to webhooks is part of it."""
+"""The services that a process can run alone; webhooks belong to the relay."""
 
 
 class Service(Protocol):
     """One background service."""
 
     name: str
-    """As in `ostinato.chores()`."""
+    """Its name in `ostinato.chores()`."""
 
     async def tick(self, conn: AsyncConnection[Any]) -> float:
-        """Do one round, on a connection in autocommit; seconds until the next one."""
+        """Do one round, on a connection in autocommit; returns the seconds until the next one."""
 
 
 @dataclass(frozen=True)
 class Site:
-    """What a worker hands to its services."""
+    """What a worker passes to its services."""
 
     apps: Sequence[App]
     settings: Settings
     recorder: Recorder
     rng: random.Random
     host: "Host | None" = None
-    """None: nothing runs handlers here."""
+    """None means that no handlers run here."""
     only: frozenset[str] | None = None
-    """Names of `SERVICES`; None: all."""
+    """Names of `SERVICES`; None means all."""
 
 
 class Host(Lender, Protocol):
@@ -70,7 +70,7 @@ class Host(Lender, Protocol):
 
 
 def background(site: Site) -> list[Service]:
-    """The services of a worker, or those of them that it is to run."""
+    """The services that a worker runs."""
     schedules = [schedule for app in site.apps for schedule in app.schedules]
     makers: dict[str, Callable[[], list[Service]]] = {
         "relay": lambda: [*_relay(site), FanOut()],
@@ -82,7 +82,7 @@ def background(site: Site) -> list[Service]:
 
 
 async def declare(conn: AsyncConnection[Any], apps: Sequence[App]) -> None:
-    """Declare what the apps tell, whom they listen to, and what they want watched."""
+    """Declare the events, the subscriptions and the alerts of the apps."""
     await register(
         conn,
         [*alerts.ALERT_EVENTS, *(event for app in apps for event in app.events)],

@@ -1,13 +1,13 @@
 """The ticker: fires the schedules whose time has come.
 
-Every worker has one, and any number of them may run at once: each due schedule is in the hands of
-one, and a slot is served once (`sql/functions/schedules.sql`). It is woken by the poll that finds
-a schedule due, by its own timer for the next one, and by a ring of "@ticker" when a schedule was
-written. Before its first round it writes the schedules that the worker's apps declare.
+Every worker has one, and any number of them may run at once: one ticker locks each due schedule,
+and a slot fires once (`sql/functions/schedules.sql`). It is woken by the poll that finds a schedule
+due, by its own timer for the next one, and by a ring of "@ticker" when a schedule was written.
+Before its first round it writes the schedules that the worker's apps declare.
 
 What may go wrong, and then: the process dies in the middle (nothing was committed; another ticker
 fires the set); the answer is lost (the next round finds what is still due); a declared schedule is
-refused (said in the log, the others are written).
+refused (it is logged, and the others are written).
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ log = get_logger("ticker")
 
 
 class Ticker:
-    """Fires what is due, in sets."""
+    """Fires due schedules, in sets."""
 
     name = "ticker"
 
@@ -47,7 +47,7 @@ class Ticker:
         self._written = False
 
     async def tick(self, conn: AsyncConnection[Any]) -> float:
-        """Fire until nothing is due that nobody else has in hands; seconds until the next."""
+        """Fire all due schedules that no other has locked; returns the seconds until the next."""
         if not self._written:
             await self._write(conn)
             self._written = True
@@ -70,7 +70,7 @@ class Ticker:
             log.error("schedules_broken", schedules=fired.broken)
 
     async def _write(self, conn: AsyncConnection[Any]) -> None:
-        """Write the declared schedules, and name those that nobody declares any more."""
+        """Write the declared schedules, and log those that are not declared any more."""
         try:
             await schedules.upsert_many(conn, self._declared)
         except InvalidInput:

@@ -1,6 +1,6 @@
-"""Delivering webhooks: a job for each message and endpoint, and the service that makes them.
+"""Delivers webhooks: a job for each message and endpoint, and the service that adds the jobs.
 
-    Worker([my_app], …)                              every worker delivers; nothing is to be set up
+    Worker([my_app], …)                              every worker delivers, without any set-up
     await engine.run_until_idle(webhooks.app())      in a test
 
 A delivery starts (what to send, and where), sends, and settles: delivered in the transaction that
@@ -77,12 +77,12 @@ class DeliveryFailed(Exception):
 
 
 class ReceiverGone(DeliveryFailed):
-    """The receiver says that it is there no more."""
+    """The receiver answered 410: it does not exist any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Met:
-    """What an attempt met."""
+    """The result of an attempt."""
 
     outcome: str
     """delivered, failed (by its status), gone, refused (by us), timeout, dns, connect, tls, reset,
@@ -112,7 +112,7 @@ class Sender:
         self._tls = tls
 
     async def send(self, sending: Sending) -> Met:
-        """Send a message and say what it met; never raises for what the other side does."""
+        """Send a message and return the result; the other side cannot make it raise."""
         started = time.perf_counter()
         try:
             answer = await self._post(sending)
@@ -130,7 +130,7 @@ class Sender:
         )
 
     async def _post(self, sending: Sending) -> "Answer":
-        # The HTTP client takes its time to be imported: only who sends something waits for it.
+        # Importing the HTTP client takes long: only a process that sends something waits for it.
         from ostinato._core.runtime.services.safehttp import post  # noqa: PLC0415
 
         body = sending.body.encode("utf-8")
@@ -156,7 +156,7 @@ class Sender:
 
 
 def judge(answer: "Answer", now: datetime, hidden: tuple[str, ...] = ()) -> Met:
-    """What an answer means: 2xx is delivered, 410 ends the endpoint, all else is a failure."""
+    """Judge an answer: 2xx is delivered, 410 ends the endpoint, all else is a failure."""
     status = answer.status
     text = _shown(answer, hidden)
     if 200 <= status < 300:  # noqa: PLR2004 - success, as HTTP has it
@@ -190,7 +190,7 @@ def app(
         try:
             await _deliver(ctx, delivery, sender, chance)
         except (CommitUnknown, DatabaseUnavailable) as error:
-            # Trouble of our own uses up no attempt at the receiver.
+            # An error of our own uses up no attempt at the receiver.
             ctx.log.warning("webhook_put_off", error=error.message)
             return Snooze(AGAIN_SECONDS * chance.uniform(0.5, 1.5))
         return None
@@ -214,19 +214,19 @@ async def probe(
     tenant_id: str | None = None,
     settings: Settings | None = None,
 ) -> Met:
-    """Send a test message to an endpoint, now and from here, and say what it met."""
+    """Send a test message to an endpoint, now and from here, and return the result."""
     sending = await work.probe(conn, name, tenant_id=tenant_id)
     allowed = parse_allowed((settings or Settings()).webhooks_allow_private)
     return await Sender(allowed).send(sending)
 
 
 class FanOut:
-    """The service that hands events to the endpoints that want them."""
+    """The service that makes deliveries of events for the endpoints that want them."""
 
     name = "deliver:ostinato.webhooks"
 
     async def tick(self, conn: AsyncConnection[Any]) -> float:
-        """Take a batch of events; the next one at once, if there is more."""
+        """Fan out a batch of events; the next one follows at once if there are more."""
         events, deliveries = await work.fan_out(conn, BATCH)
         if deliveries:
             await queues.ring(conn, QUEUE)
@@ -259,7 +259,7 @@ async def _deliver(ctx: Context, delivery: int, sender: Sender, rng: random.Rand
 
 
 async def _settled(ctx: Context, delivery: int, met: Met, delay: float | None) -> str:
-    """Settle, and again if something was in the way: what was sent need not be sent again."""
+    """Settle, and retry on conflicts, so that a sent message is not sent again."""
     for last_time in (False, False, True):
         try:
             if met.outcome == "delivered":
@@ -292,11 +292,11 @@ async def _settle(
 
 
 def _delay(ctx: Context, sending: Sending, met: Met, rng: random.Random) -> float | None:
-    """Seconds until the next attempt, not sooner than the receiver asks; None: there is none."""
+    """Seconds until the next attempt, not sooner than the receiver asks; None means no more."""
     try:
         policy = backoff.from_json(sending.retry)
     except (InvalidInput, TypeError):
-        policy = Retry()  # written in plain SQL, where nobody reads it: tried all the same
+        policy = Retry()  # one that was written in plain SQL and is not valid
     failures = ctx.job.failures + 1
     most = ctx.job.max_attempts or policy.max_attempts
     if failures >= most:

@@ -1,11 +1,10 @@
-"""The claimer: keeps the lanes supplied.
+"""The claimer: claims jobs for the worker's lanes.
 
-A queue is asked when it may hold work: the doorbell rang, a poll saw ready jobs, a verdict may have
-freed a slot, or the last claim found some. A queue whose claims come back empty is asked every
-millisecond for a tenth of a second, so that a stream of single jobs starts at once without a
-notification for each; a worker with a single queue lets the database wait for it. Then the queue
-rests until the next ring or poll; if it holds ready jobs that a limit holds back, it is asked five
-times a second.
+It claims from a queue when that may hold work: the doorbell rang, a poll saw ready jobs, a verdict
+may have freed a slot, or the last claim found some. After an empty claim it tries every millisecond
+for a tenth of a second, so that a stream of single jobs starts at once without a notification for
+each; with a single queue it lets the database wait instead. Then the queue rests until the next
+ring or poll; while it holds ready jobs that a limit keeps back, it is tried five times a second.
 """
 
 import random
@@ -34,18 +33,18 @@ A queue is asked for more once it gave that many."""
 
 
 class Liveness(Protocol):
-    """What the claimer asks of the heart, and tells it."""
+    """The part of the heart that the claimer uses."""
 
     @property
     def may_be_dead(self) -> bool:
-        """Whether others may think by now that this worker died."""
+        """Whether other workers may have declared this one dead."""
 
     def set_waiting(self, *, waiting: bool) -> None:
-        """Say whether this worker would take a job at once."""
+        """Set whether this worker is idle."""
 
 
 class Claimer:
-    """Claims jobs for the lanes; a round asks the queues that are awake."""
+    """Claims jobs for the lanes; a round claims from the queues that are awake."""
 
     def __init__(
         self,
@@ -78,7 +77,7 @@ class Claimer:
         self.paused = False
 
     def rouse(self, queue: str | None = None) -> None:
-        """Ask a queue, or all of them, for work now."""
+        """Claim from a queue, or from all, now."""
         now = time.monotonic()
         for name in self._queues if queue not in self._queues else (queue,):
             self._due[name] = now
@@ -86,10 +85,10 @@ class Claimer:
         self.loop.wake()
 
     def resting(self) -> list[str]:
-        """The queues a poll should look into; the others were asked just now or will be for sure.
+        """The queues that a poll should look into; the claimer claims from the others anyway.
 
-        Looking for the first ready job of a queue that many drain is no small thing: the entries
-        of all the jobs that were taken lately lie before it.
+        Finding the first ready job of a queue that many workers drain is expensive: the index
+        entries of all jobs that were taken lately lie before it.
         """
         now = time.monotonic()
         return [
@@ -101,27 +100,27 @@ class Claimer:
         ]
 
     def saw_ready(self, asked: Iterable[str], queues: Iterable[str]) -> None:
-        """Take note of the queues that hold ready jobs, as a poll saw them among those asked."""
+        """Wake the queues in which a poll saw ready jobs; `asked` are those that it looked into."""
         self._ready = self._ready.difference(asked).union(queues)
         for queue in self._ready - self._due.keys():
             self.rouse(queue)
         self.loop.wake()
 
     def forget(self) -> None:
-        """Start over, as another worker."""
+        """Start over, under a new worker id."""
         self._cursors.clear()
 
     async def _round(self) -> float:
         heart = self._heart()
         if heart.may_be_dead:
-            return SILENT_SECONDS  # what we took now, others might take from us at once
+            return SILENT_SECONDS  # other workers could rescue at once what we claim now
         pause = await self.tick()
         self._recorder.set(BUFFER_JOBS, self._lanes.buffered)
         heart.set_waiting(waiting=pause == FOREVER and self._lanes.room() > 0)
         return pause
 
     async def tick(self) -> float:
-        """Claim what there is room for, and say when to come again."""
+        """Claim what there is room for; returns the seconds until the next round."""
         for queue, due in list(self._due.items()):
             if self.paused:
                 return FOREVER
@@ -129,12 +128,12 @@ class Claimer:
                 continue
             room = self._lanes.room()
             if room <= 0:
-                return FOREVER  # the lanes call when there is room again
+                return FOREVER  # the lanes wake the claimer when there is room again
             wanted = room if queue in self._plenty else min(room, SMALL_CLAIM)
             found = await self._claim(queue, wanted)
             if found == wanted:
                 self._plenty.add(queue)
-                # The others are asked first: the order of the dict is the order of service.
+                # The other queues come first now: the order of the dict is the order of service.
                 del self._due[queue]
                 self._due[queue] = 0.0
                 return 0
@@ -143,11 +142,11 @@ class Claimer:
         return max(0.0, min(self._due.values()) - time.monotonic()) if self._due else FOREVER
 
     def _schedule(self, queue: str) -> None:
-        """When to ask a queue again that has no more than it gave."""
+        """Set when to claim again from a queue that gave all it had."""
         now = time.monotonic()
         if now < self._hot_until.get(queue, 0.0):
             self._due[queue] = now + HOT_SECONDS
-        elif queue in self._ready:  # held back by a limit, or for others to do
+        elif queue in self._ready:  # kept back by a limit, or of kinds that others run
             self._due[queue] = now + HELD_BACK_SECONDS
         else:
             self._due.pop(queue, None)
@@ -180,5 +179,5 @@ class Claimer:
             )
 
     def _is_hot(self, queue: str) -> bool:
-        """Whether to wait for a queue's next job; with several, one must not wait for another."""
+        """Whether to wait in the database for a queue's next job; only with a single queue."""
         return len(self._queues) == 1 and time.monotonic() < self._hot_until.get(queue, 0.0)

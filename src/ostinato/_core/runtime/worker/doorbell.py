@@ -1,7 +1,7 @@
 """The doorbell of a worker: it wakes the loop that a ring is for.
 
-A ring names a queue, or a service as "@relay". It comes from other processes (the heart hears it)
-or from a transaction of a handler of this worker.
+A ring names a queue, or a service as "@relay". It comes from another process (the heart receives
+it) or from a transaction of a handler of this worker.
 """
 
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ class Doorbell:
         self.heard(queue)
 
     def heard(self, queue: str) -> None:
-        """Wake what a name stands for."""
+        """Wake the loop that the name stands for."""
         if queue == POLL_NOW:  # services may have missed a ring too
             self._poll.wake()
         service = self._services.get(queue.removeprefix("@"))

@@ -1,4 +1,4 @@
-"""What a worker tells the database when it starts, and again when it starts over."""
+"""Registers a worker in the database when it starts, and again under a new id."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -33,10 +33,10 @@ async def enrol(
     kinds: Sequence[str],
     expiry_seconds: float,
 ) -> UUID:
-    """Declare what a worker's apps have, and add it for these queues and kinds under a new id.
+    """Declare what a worker's apps have, and register it for these queues and kinds.
 
-    Its row comes last: whoever sees it sees a worker that can work, and a start that was cut short
-    leaves none behind.
+    Its row is written last: the row of a worker means that it can work, and a start that was cut
+    short leaves none behind.
     """
     await check_contract(conn, workers.CONTRACT)
     await workers.register_kinds(conn, [_row(kind) for kind in merged_kinds(apps).values()])

@@ -1,4 +1,4 @@
-"""One attempt: from a claimed job to a verdict. The only place that decides what an outcome means.
+"""Runs one attempt, from a claimed job to a verdict. Only here is an outcome turned into one.
 
 A handler returns what it wants or raises; `judge` turns that into one verdict, and the finisher
 turns each verdict into one engine verb. Handlers never set a state.
@@ -41,7 +41,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """Done, with its result as JSON text."""
+    """The job is done; its result is JSON text."""
 
     result: str | None
 
@@ -55,31 +55,31 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Snoozed:
-    """Run again after some seconds."""
+    """The job runs again after some seconds."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Cancelled:
-    """Need not be done any more."""
+    """The job is cancelled."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """Given back because the worker stops."""
+    """The job is given back because the worker stops."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """Completed in the handler's own transaction: nothing is left to do."""
+    """The job was completed in the handler's own transaction: nothing is left to write."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """Another worker has the job by now: nothing may be done."""
+    """Another worker has the job by now: nothing may be written."""
 
     counted: bool = False
     """Whether the write that was refused is counted already."""
@@ -94,7 +94,7 @@ REASON_LENGTH = 1000
 async def execute(
     kind: JobKind[Any], ctx: Context, threads: Executor, rng: random.Random
 ) -> Verdict:
-    """Run the handler, in the flow of its job, and judge what came of it.
+    """Run the handler, in the flow of its job, and return the verdict.
 
     Never raises; a cancellation of the lane is part of the verdict.
     """
@@ -120,7 +120,7 @@ async def execute(
 
 
 def judge(outcome: object, ctx: Context) -> Verdict:
-    """What a returned outcome means."""
+    """Return the verdict for a returned outcome."""
     if (decided := _decided(ctx)) is not None:
         return decided
     if ctx.steps is not None and not isinstance(outcome, Snooze | Cancel):
@@ -141,7 +141,7 @@ def judge(outcome: object, ctx: Context) -> Verdict:
 def judge_error(
     error: BaseException, job: Job, retry: Retry, rng: random.Random, *, settled: bool = False
 ) -> Verdict:
-    """What a raised error means: a retry after a delay, or a dead letter."""
+    """Return the verdict for an error: a retry after a delay, or a dead letter."""
     if settled:
         return Settled()  # the work is committed; an error after it cannot undo that
     if isinstance(error, LeaseLost) and error.values.get("job_id") in (None, job.id):
@@ -165,7 +165,7 @@ def judge_error(
 def judge_interruption(
     kind: JobKind[Any], ctx: Context, error: BaseException, rng: random.Random
 ) -> Verdict:
-    """What it means that a handler was stopped from outside."""
+    """Return the verdict for a handler that was stopped from outside."""
     if (decided := _decided(ctx)) is not None:
         return decided
     match ctx.interrupted:
@@ -185,7 +185,7 @@ def judge_interruption(
 
 
 def _decided(ctx: Context) -> Verdict | None:
-    """The verdict that stands whatever else the handler does: it ended the job, or left."""
+    """The verdict of a handler that has already ended its job or left it, else None."""
     if ctx.settled:
         return Settled()
     return None if ctx.steps is None else ctx.steps.leaving
@@ -222,7 +222,7 @@ async def _in_thread(
         try:
             return context.run(kind.handler, SyncContext(ctx, loop), **arguments)
         except (StopIteration, GeneratorExit) as error:
-            # A future cannot carry the one, and the other would close the lane that waits for it.
+            # A future cannot carry the first, and the second would close the lane that waits.
             raise RuntimeError(f"the handler raised {type(error).__name__}") from error
 
     try:
@@ -233,7 +233,7 @@ async def _in_thread(
 
 
 def _uncancel() -> None:
-    """A lane outlives the handler that was cancelled in it."""
+    """Clear the cancellation of the task, because the lane outlives the cancelled handler."""
     task = asyncio.current_task()
     while task is not None and task.cancelling():
         task.uncancel()

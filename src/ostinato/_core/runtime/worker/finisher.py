@@ -2,8 +2,8 @@
 
 While one flush is under way the next verdicts gather, so sets grow with the load and a lone job is
 written at once. Nothing is dropped when the database is away: a verdict stays here until it is
-written or refused. A refusal means that the attempt was not ours any more; it changed nothing, and
-it is counted.
+written or refused. A refusal means that this worker did not hold the attempt any more; it changed
+nothing, and it is counted.
 """
 
 import asyncio
@@ -55,7 +55,7 @@ NOT_WRITABLE = "verdict_not_writable"
 
 
 class Finished(NamedTuple):
-    """An attempt that ended, and how."""
+    """An attempt that ended, with its verdict."""
 
     job: Job
     verdict: Verdict
@@ -63,7 +63,7 @@ class Finished(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """The last word on how far a job is."""
+    """The latest progress of a job."""
 
     job: Job
     done: float
@@ -106,18 +106,18 @@ class Finisher:
         return (finished.job.id for finished in (*self._waiting, *self._writing))
 
     def add(self, job: Job, verdict: Verdict, seconds: float) -> None:
-        """Take a verdict in; how far the attempt was matters no more."""
+        """Take a verdict in; the attempt's progress is dropped."""
         self._progress.pop((job.id, job.attempt), None)
         self._waiting.append(Finished(job, verdict, seconds))
         self._wake()
 
     def note_progress(self, job: Job, done: float, total: float | None, note: str | None) -> None:
-        """Keep the last word on how far a job is; it is written about once a second."""
+        """Keep the latest progress of a job; it is written about once a second."""
         self._progress[job.id, job.attempt] = Progress(job, float(done), total, note)
         self._wake()
 
     async def tick(self) -> float:
-        """Write everything that waits, and say when to come again."""
+        """Write everything that waits; returns the seconds until the next round."""
         while self._waiting or self._writing:
             room = MOST_AT_ONCE - len(self._writing)
             self._writing += self._waiting[:room]
@@ -129,8 +129,8 @@ class Finisher:
         by_type: dict[type, list[Finished]] = {}
         jobs: set[int] = set()
         for finished in self._writing:
-            # A lost attempt and the next one of its job go one after the other: what is refused is
-            # told by the job alone.
+            # A lost attempt and the next one of its job are written one after the other, because a
+            # refusal is reported by the job id alone.
             if finished.job.id not in jobs:
                 jobs.add(finished.job.id)
                 by_type.setdefault(type(finished.verdict), []).append(finished)
@@ -146,8 +146,8 @@ class Finisher:
     ) -> Exception | None:
         """Write verdicts of one type.
 
-        Returns what keeps one of them from being written, when that is not the verdict's fault:
-        it waits, and the others do not.
+        Returns the error that keeps one of them from being written, when the verdict is not the
+        cause: that one waits, and the others do not.
         """
         verb, outcome, write = _VERBS[verdict_type]
         refused: list[int] = []
@@ -177,9 +177,9 @@ class Finisher:
     async def _write_apart(
         self, conn: AsyncConnection[Any], group: list[Finished], error: Exception
     ) -> Exception | None:
-        """The database refuses something in this set.
+        """Write a set that the database refused one by one.
 
-        Find it, and do not let it hold up the others.
+        This finds the bad verdict, which must not hold up the others.
         """
         if len(group) > 1:
             trouble: Exception | None = None
@@ -240,7 +240,7 @@ class Finisher:
 
 
 def _tell_failures(group: list[Finished]) -> None:
-    """A failed attempt is said, by its signature: the message itself may hold personal data."""
+    """Log failed attempts by their signature: the message itself may hold personal data."""
     for job, verdict, seconds in group:
         if isinstance(verdict, Failed):
             log.warning(

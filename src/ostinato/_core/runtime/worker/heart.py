@@ -1,8 +1,8 @@
-"""The heart of a worker: a thread that beats, hears the doorbell, and watches the event loop.
+"""The heart of a worker: a thread that beats, listens to the doorbell, and watches the event loop.
 
 It has its own OS thread and its own connection, so a handler that blocks the event loop does not
-stop the beat: the worker is slow, not dead. That it is slow is said, with the name of the handler
-and where it stands.
+stop the beat: the worker is slow, not dead. A blocked event loop is logged, with the name of the
+handler and the line that it is at.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ PULSE_SECONDS = 0.5
 
 
 class Heart:
-    """Keeps a worker alive in the eyes of the others."""
+    """Sends the heartbeats of a worker, and watches its event loop."""
 
     def __init__(
         self,
@@ -94,27 +94,27 @@ class Heart:
         self._listener.start()
 
     def rebirth(self, worker_id: UUID) -> None:
-        """Go on beating under another id."""
+        """Continue to beat under another id."""
         self._worker_id = worker_id
         self._last_beat = time.monotonic()
 
     @property
     def may_be_dead(self) -> bool:
-        """Whether no beat got through for so long that others may soon take this worker for dead.
+        """Whether no beat succeeded for so long that others may soon declare this worker dead.
 
-        Also the case right after a long pause of the process, before anything else is known.
+        This is also true right after a long pause of the process, before the next beat.
         """
         silent = time.monotonic() - self._last_beat
         return self._worker_id is None or silent > self._settings.expiry_seconds / 2
 
     def drain(self) -> None:
-        """Tell the others that this worker takes nothing new."""
+        """Report that this worker takes no new jobs."""
         self._draining = True
 
     def set_waiting(self, *, waiting: bool) -> None:
-        """Say whether this worker could take work.
+        """Set whether this worker is idle.
 
-        Of the processes on a host, one that waits is rung.
+        Of the processes on a host, an idle one is rung.
         """
         if self._listener is not None:
             self._listener.set_waiting(waiting)
@@ -146,7 +146,7 @@ class Heart:
         if alive:
             self._last_beat = asked
         if not alive and worker_id == self._worker_id:
-            self._worker_id = None  # no more beats until reborn
+            self._worker_id = None  # no more beats until it has a new id
             self.call_in_loop(self._die)
 
     def _die(self) -> None:

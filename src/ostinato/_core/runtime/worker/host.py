@@ -1,8 +1,8 @@
-"""What a worker lends to handlers: transactions, steps, settings, and a place for progress.
+"""Gives handlers what they use of a worker: transactions, steps, settings, progress.
 
-A transaction that adds jobs or emits events wakes this worker's own claimer and relay. Others learn
-of it at their next poll, or by a ring of the relay: a worker that is busy with jobs rings no bell
-for each.
+A transaction that adds jobs or emits events wakes this worker's own claimer and relay. Other
+workers find the work at their next poll, or by a ring of the relay: a busy worker does not ring
+for each job.
 """
 
 from collections.abc import AsyncIterator, Callable
@@ -27,7 +27,7 @@ Note = Callable[[Job, float, float | None, str | None], None]
 
 
 class WorkerHost:
-    """What the contexts of a worker's jobs borrow (`handlers.context.Services`)."""
+    """The services that the contexts of a worker's jobs use (`handlers.context.Services`)."""
 
     def __init__(
         self,

@@ -1,15 +1,15 @@
-"""Lanes: where claimed jobs wait their short time and run.
+"""Worker lanes: the tasks that run claimed jobs, and the buffer in front of them.
 
     claimer -> add() -> buffer -> lane 1 … lane N -> finisher
 
 A lane is one task that runs one job after the other, so that a job costs no task of its own. The
 buffer holds what is claimed and not yet started; it is part of the claim, so a crash gives all of
 it back. `room` says how much to claim: a slot for each free lane, plus about a second of work
-at the present rate, so that a slow job never sits on others for long. What could not be started
+at the present rate, so that a slow job never delays others for long. What could not be started
 for a second is given back.
 
-The watch looks after the running ones ten times a second: timeouts, cancel requests, handlers that
-do not stop. A handler that swallows its cancellation, or a thread that cannot be stopped, is
+The watch checks the running jobs ten times a second: timeouts, cancel requests, handlers that do
+not stop. A handler that swallows its cancellation, or a thread that cannot be stopped, is
 abandoned: the verdict is written without it (its own late writes are refused by the fence), and a
 new lane takes its place.
 """
@@ -36,7 +36,7 @@ log = get_logger("lanes")
 Finish = Callable[[Job, Verdict, float], None]
 
 SLICE_SECONDS = 0.005
-"""A lane with instant jobs lets others have the event loop after this long."""
+"""A lane with very short jobs yields the event loop to others after this long."""
 WATCH_SECONDS = 0.1
 AHEAD_SECONDS = 1.0
 STALE_SECONDS = 1.0
@@ -93,7 +93,7 @@ class Lanes:
         return len(self._running)
 
     def holds_suspect(self) -> bool:
-        """Whether a job that crashed processes before is here: one at a time is enough."""
+        """Whether a suspect is here: a worker runs one at a time."""
         held = [job for job in self._buffer if job.crashes >= SUSPECT_CRASHES]
         return bool(held) or any(ctx.job.crashes >= SUSPECT_CRASHES for ctx in self._running)
 
@@ -117,7 +117,7 @@ class Lanes:
         return room if room * 2 >= target else 0
 
     def add(self, jobs: Iterable[Job]) -> None:
-        """Take claimed jobs in; once the lanes stop they go straight back."""
+        """Take claimed jobs in; once the lanes stop they are given back at once."""
         if self._stopping:
             self.decline(jobs)
             return
@@ -135,16 +135,16 @@ class Lanes:
         self.decline(jobs)
 
     def decline(self, jobs: Iterable[Job]) -> None:
-        """Release claimed jobs that are not to be started here."""
+        """Release claimed jobs that must not start here."""
         for job in jobs:
             self._finish(job, Released(), 0.0)
 
     def forget_buffer(self) -> None:
-        """Drop what has not started: it is not ours any more."""
+        """Drop what has not started: this worker does not hold it any more."""
         self._buffer.clear()
 
     def request_cancel(self, job_ids: Iterable[int]) -> None:
-        """Ask running jobs to stop; the watch insists after the grace period."""
+        """Ask running jobs to stop; the watch stops them after the grace period."""
         wanted = set(job_ids)
         for ctx in self._running if wanted else ():
             if ctx.job.id in wanted and not ctx.cancelled:
@@ -153,7 +153,7 @@ class Lanes:
                 ctx.deadline = stop_at if ctx.deadline is None else min(ctx.deadline, stop_at)
 
     async def drain(self, seconds: float) -> None:
-        """Give back what has not started, and let running jobs end, for a time; then stop them."""
+        """Give back what has not started, wait a time for running jobs, and then stop them."""
         self._stopping = True
         self.give_back()
         self._wake_lanes()
@@ -173,7 +173,7 @@ class Lanes:
         self._threads.shutdown()
 
     def interrupt_all(self, reason: str) -> None:
-        """Stop every running handler, for one reason; one that goes on is abandoned."""
+        """Stop every running handler, for one reason; one that does not stop is abandoned."""
         for ctx, task in self._running.items():
             ctx.interrupted = reason
             ctx.deadline = time.perf_counter() + self._grace_seconds
@@ -228,7 +228,7 @@ class Lanes:
         self._started += 1
         try:
             verdict = await self._execute(kind, ctx, self._threads, self._rng)
-        except Exception as error:  # a job whose verdict got lost would be held forever
+        except Exception as error:  # without a verdict the job would be held forever
             log.exception("verdict_failed", job_id=job.id, kind=job.kind)
             verdict = judge_error(error, job, kind.retry, self._rng, settled=ctx.settled)
         if ctx.abandoned:
@@ -259,7 +259,7 @@ class Lanes:
             self._abandon(ctx)
 
     def _abandon(self, ctx: Context) -> None:
-        """Give the verdict without waiting for the handler any longer."""
+        """Write the verdict without waiting for the handler any longer."""
         kind = self._kinds[ctx.job.kind]
         lane = self._running.pop(ctx)
         ctx.abandoned = True

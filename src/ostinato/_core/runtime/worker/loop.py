@@ -1,8 +1,7 @@
-"""The one loop: a service implements `tick`, this decides when it is called.
+"""The loop of every service: a service implements `tick`, and the loop decides when to call it.
 
-`tick` does one round of work and returns the seconds until it wants to be called again. `wake`
-calls it sooner. When it fails, the pauses grow, with jitter, and the loop goes on: a worker
-outlives its database.
+`tick` does one round of work and returns the seconds until the next one. `wake` calls it sooner.
+When it fails, the pauses grow, with jitter, and the loop continues: a worker outlives its database.
 """
 
 import asyncio
@@ -44,7 +43,7 @@ class Loop:
         self._failures = 0
 
     def wake(self) -> None:
-        """Call the tick soon. Not for other threads: they use `call_soon_threadsafe`."""
+        """Call the tick soon. Other threads must use `call_soon_threadsafe`."""
         self._woken.set()
 
     def stop(self) -> None:
@@ -76,7 +75,7 @@ class Loop:
             self._on_error(error)
         if not isinstance(error, DatabaseUnavailable | CommitUnknown):
             log.error("round_failed", loop=self.name, failures=self._failures, exc_info=error)
-        elif self._failures in (1, 10, 100):  # an outage is said, not repeated
+        elif self._failures in (1, 10, 100):  # an outage is logged once
             log.warning(
                 "database_unavailable",
                 loop=self.name,

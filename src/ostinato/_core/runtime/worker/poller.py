@@ -1,9 +1,9 @@
-"""The poller: finds what nobody rang for, and gives back what this worker never heard of.
+"""The poller: finds work without a ring, and releases claims whose answer was lost.
 
-One poll rescues the jobs of dead workers, promotes those whose time has come, brings requests to
-cancel, and names the queues with ready jobs and the services with something to do. Every half
-minute, or soon after a claim whose answer was lost, a reconciliation compares what the database
-thinks that this worker holds with what it does hold.
+One poll rescues the jobs of dead workers, promotes those whose time has come, returns requests to
+cancel, and names the queues with ready jobs and the services with work. Every half minute, or soon
+after a claim whose answer was lost, a reconciliation compares the jobs that the worker holds in
+the database with those that it really has.
 """
 
 import asyncio
@@ -95,5 +95,5 @@ class Poller:
         return RECONCILE_SECONDS * self._rng.uniform(0.5, 1.5)
 
     def _unheard_seconds(self) -> float:
-        """The age of a claim whose answer is not on its way any more."""
+        """The age from which the answer of a claim cannot arrive any more."""
         return 2 * self._settings.call_timeout_seconds

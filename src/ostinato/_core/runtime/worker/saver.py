@@ -29,18 +29,18 @@ MOST_AT_ONCE = 1000
 MOST_BYTES = 8 * 1024 * 1024
 
 Stored = dict[int, StoredStep]
-"""The steps of a job by position."""
+"""The steps of a job, by position."""
 
 
 class Pending(NamedTuple):
-    """A step, and who waits for it to be written."""
+    """A step, and the future of the handler that waits until it is written."""
 
     step: NewStep
     saved: asyncio.Future[None]
 
 
 class Saver:
-    """Collects steps and questions for them; `tick` writes and answers."""
+    """Collects steps to write and to load; `tick` does both in sets."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Saver:
         self._asked: dict[int, list[asyncio.Future[Stored]]] = {}
 
     def save(self, step: NewStep) -> "asyncio.Future[None]":
-        """Write a step; done when it is committed, `LeaseLost` when it was refused."""
+        """Write a step and wait for its commit; raises `LeaseLost` when it was refused."""
         saved: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(Pending(step, saved))
         self.loop.wake()
@@ -84,9 +84,9 @@ class Saver:
         return FOREVER
 
     def _take(self) -> None:
-        """The next steps to write: so many, and not too large in all."""
+        """The next steps to write, bounded in number and in size."""
         size = taken = 0
-        # Who was stopped meanwhile does not wait for an answer any more.
+        # A handler that was stopped meanwhile does not wait any more.
         self._writing = [pending for pending in self._writing if not pending.saved.done()]
         for pending in self._waiting[: MOST_AT_ONCE - len(self._writing)]:
             size += len(pending.step.result or "")
@@ -137,7 +137,7 @@ class Saver:
     async def _save_apart(
         self, conn: AsyncConnection[Any], batch: list[Pending], error: Exception
     ) -> None:
-        """The database refuses something in this set: find it, and let the others pass."""
+        """Save a set that the database refused one by one, so that only the bad step fails."""
         if len(batch) > 1:
             for pending in batch:
                 await self._save(conn, [pending])

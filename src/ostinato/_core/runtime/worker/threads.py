@@ -1,8 +1,8 @@
-"""Threads for plain functions.
+"""Threads that run plain functions.
 
-Unlike those of a `ThreadPoolExecutor` they are started as needed, so one that is stuck takes no
-other's place, and they are daemons, so one that is stuck does not keep the process from ending.
-How many there are is up to the lanes, which start only so many jobs at a time.
+Unlike those of a `ThreadPoolExecutor` they are started as needed, so a stuck one takes no other's
+place, and they are daemons, so a stuck one does not keep the process from ending. The lanes bound
+their number, because they run a bounded number of jobs at a time.
 """
 
 import threading
@@ -22,7 +22,7 @@ Inbox = SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None]
 
 
 class Threads(Executor):
-    """Runs each function at once, in a thread that rests or in a new one."""
+    """Runs each function at once, in an idle thread or in a new one."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -43,7 +43,7 @@ class Threads(Executor):
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002
-        """Let the threads end, each after its present function; nobody waits for them."""
+        """Let the threads end, each after its present function; does not wait for them."""
         self._closed = True
         while self._resting:
             self._resting.pop().put(None)
@@ -70,7 +70,7 @@ class Threads(Executor):
                     del result
             else:
                 self._rest(inbox)
-            del work, future, function  # a thread at rest must not keep what it worked on
+            del work, future, function  # an idle thread must not keep its last function
 
     def _rest(self, inbox: Inbox) -> None:
         if self._closed:

@@ -1,19 +1,19 @@
-"""A worker: one process's share of the work.
+"""A worker: one process that claims and runs jobs.
 
-    heart    (thread)  beats on a connection of its own, hears the doorbell, watches the loop
-    poller   (loop)    every second or so: rescues, promotes, learns what to claim and to cancel
-    claimer  (loop)    keeps the lanes supplied
+    heart    (thread)  beats on a connection of its own, listens to the doorbell, watches the loop
+    poller   (loop)    every `poll_seconds` (1.5): rescues, promotes, finds what to claim and cancel
+    claimer  (loop)    claims jobs for the lanes
     lanes    (tasks)   run the handlers
     finisher (loop)    writes the verdicts
     saver    (loop)    writes the steps
-    services (loops)   what a worker does for everybody: runtime.services
+    services (loops)   work for the whole installation: runtime.services
 
 States of a worker: starting, running, draining (SIGTERM: claims nothing, gives back what has not
 started, waits for what runs), stopped. What may go wrong, and then:
-- the database goes away: loops fail with growing pauses and go on when it is back; verdicts wait
-  in the finisher;
-- this process is declared dead (paused for too long): the heart is told at its next beat; handlers
-  are stopped, late verdicts are refused by the fence, and the worker goes on under a new id;
+- the database goes away: loops retry with growing pauses until it is back; verdicts wait in the
+  finisher;
+- this process is declared dead (paused for too long): the heart learns it at its next beat;
+  handlers are stopped, the fence refuses late verdicts, and the worker goes on under a new id;
 - this process dies: its row expires, and any other worker takes its jobs back.
 """
 
@@ -163,7 +163,7 @@ class Worker:
         self._watch()
 
     def _watch(self) -> None:
-        """Make what looks out for work: the services, the poller, the doorbell, the heart."""
+        """Make the parts that find work: the services, the poller, the doorbell, the heart."""
         self._background = background(
             Site(self._apps, self.settings, self.recorder, self._rng, self.host, self._only)
         )
@@ -192,7 +192,7 @@ class Worker:
         )
 
     def _rung_for(self) -> tuple[str, ...]:
-        """The queues to be rung for; a ring that somebody takes who runs no jobs is lost."""
+        """The queues to listen for: a ring that reaches a process without jobs would be lost."""
         return (*self.queues, ANY_QUEUE) if self.queues else ()
 
     def _serve(self, service: Service) -> Loop:
@@ -232,7 +232,7 @@ class Worker:
 
     @property
     def recorders(self) -> tuple[Recorder, Recorder]:
-        """What is counted here: in the loop, and in the heart's thread."""
+        """The recorders of the loop and of the heart's thread."""
         return self.recorder, self._heart.recorder
 
     def stop(self) -> None:
@@ -253,7 +253,7 @@ class Worker:
         self._claimer.paused = True
         self._heart.drain()
         await self.lanes.drain(self.settings.drain_seconds)
-        # The finisher goes last, and not before it has written what the others leave behind.
+        # The finisher stops last, after it has written what the others leave behind.
         finish_loop, *others = loops
         for loop in others:
             loop.stop()
@@ -306,9 +306,9 @@ class Worker:
         return self.id
 
     async def _declared_dead(self) -> None:
-        """Others think that we died and took our jobs.
+        """Go on under a new id after other workers declared this one dead and took its jobs.
 
-        Stop them here, and go on as a new worker.
+        The handlers of those jobs are stopped here.
         """
         log.error("declared_dead", worker=self.name, id=str(self.id), running=self.lanes.running)
         self.lanes.interrupt_all("lost")

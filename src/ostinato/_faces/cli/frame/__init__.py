@@ -1,1 +1,1 @@
-"""What every command is made with: options, output, the database, values as people write them."""
+"""The parts that every command is made with: options, output, the database, values as text."""

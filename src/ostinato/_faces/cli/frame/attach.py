@@ -1,4 +1,4 @@
-"""The database of a command: a configured one, or the embedded one, started when nobody runs it."""
+"""The database of a command: a configured one, or the embedded one, started if it does not run."""
 
 import asyncio
 import contextlib
@@ -75,7 +75,7 @@ def ask_at(
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Run a command's asynchronous part to its end; a signal stops what it started."""
+    """Run a command's asynchronous part to its end; a signal cancels it."""
 
     async def interruptible() -> T:
         task = asyncio.current_task()
@@ -90,7 +90,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 
 async def answering(url: str, seconds: float) -> pool.Connection:
-    """A connection, waiting for a time until the database answers."""
+    """Open a connection; waits for a time until the database answers."""
     give_up = time.monotonic() + seconds
     while True:
         try:
@@ -114,7 +114,7 @@ async def connection(cli: Cli) -> AsyncIterator[AsyncConnection[Any]]:
 
 @asynccontextmanager
 async def database(settings: Settings, out: Output) -> AsyncIterator[Database]:
-    """The database as it is. An embedded one that does not run is started for the while."""
+    """The database, unchanged. An embedded one that does not run is started for the block."""
     if settings.database_url is not None:
         yield Database.configured(settings)
         return
@@ -140,9 +140,9 @@ async def database(settings: Settings, out: Output) -> AsyncIterator[Database]:
 async def serving(
     cli: Cli, settings: Settings, *, migrated: bool = True, watched: bool = False
 ) -> AsyncIterator[Database]:
-    """The database to work with. An embedded one is made if need be, and migrated.
+    """The database to work with. An embedded one is created if it does not exist, and migrated.
 
-    When it is `watched`, a server that dies meanwhile is started again.
+    With `watched`, a server that dies meanwhile is started again.
     """
     out = cli.out
     if settings.database_url is not None:
@@ -168,7 +168,7 @@ async def serving(
 
 
 def named(url: str) -> str:
-    """Which database a URL means, without its secrets: a flag may name one and a file another."""
+    """The name of the database of a URL, without its secrets."""
     given = conninfo_to_dict(conninfo(url))
     return (
         f"{given.get('dbname', 'the default database')} at {given.get('host', 'the local server')}"

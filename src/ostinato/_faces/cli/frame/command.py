@@ -1,11 +1,11 @@
-"""How every command is made: the options that all share, the settings, and one way to fail.
+"""Makes commands: the options that all share, the settings, and one way to report errors.
 
     @command(jobs)
     def show(cli: Cli, job: JobId) -> None:
         \"\"\"Everything about one job.\"\"\"
 
-The shared options may stand before or after the command's name. Whatever a command raises becomes
-one sentence with its remedy and the exit code of its class; a traceback only with --debug.
+The shared options may stand before or after the command's name. An error that a command raises is
+shown as one sentence with its remedy, and sets the exit code; --debug adds the traceback.
 """
 
 import copy
@@ -81,7 +81,7 @@ class Group(_Quiet, TyperGroup):
 
 @dataclasses.dataclass(frozen=True)
 class Cli:
-    """What a command is handed: its streams and the settings of this call."""
+    """The first argument of a command: its streams and the settings of this call."""
 
     out: Output
     data_dir: str | None = None
@@ -102,7 +102,7 @@ class Cli:
         return self.settings_with()
 
     def settings_with(self, **flags: object) -> Settings:
-        """The settings with some flags of the command itself; None: not given."""
+        """The settings with some flags of the command itself; None means not given."""
         if self.data_dir is not None and self.database_url is not None:
             raise InvalidInput(
                 "--data-dir and --database-url name two different databases",
@@ -117,13 +117,13 @@ class Cli:
             apps=lambda: [app.name for app in load_apps(self.app)],
         )
         if self.data_dir is not None:
-            # A folder that was named means the embedded server, whatever the environment says.
+            # A folder that is given means the embedded server, whatever the environment has.
             embedded = {"database_url": None, "admin_url": None, "listen_url": None}
             loaded = dataclasses.replace(loaded, **embedded, pooled=False)  # type: ignore[arg-type]
         return loaded
 
     def try_(self, *words: str) -> str:
-        """A command to try next, as it has to be typed here."""
+        """A command to try next, as it must be typed here."""
         folder = [] if self.data_dir is None else ["--data-dir", self.data_dir]
         return " ".join([program(), *words, *(shlex.quote(word) for word in folder)])
 
@@ -143,7 +143,7 @@ def group(parent: typer.Typer, name: str, about: str) -> typer.Typer:
 
 
 def command(app: typer.Typer, name: str | None = None) -> Callable[[F], F]:
-    """Register a function as a command; it is handed a `Cli`, if that is what it takes first."""
+    """Register a function as a command; it gets a `Cli` if that is its first parameter."""
 
     def decorate(function: F) -> F:
         made = _adapted(function)
@@ -154,7 +154,7 @@ def command(app: typer.Typer, name: str | None = None) -> Callable[[F], F]:
 
 
 def callback(app: typer.Typer, function: F) -> None:
-    """Register what runs before every command, with the shared options beside its own."""
+    """Register a function that runs before every command, with the shared options added."""
     own = inspect.signature(function, eval_str=True).parameters.values()
 
     def run(ctx: typer.Context, **values: object) -> None:
@@ -202,7 +202,7 @@ def _shared(*, hidden: bool) -> Iterator[inspect.Parameter]:
 
 
 def _declare(run: Callable[..., None], parameters: list[inspect.Parameter]) -> None:
-    """Give a function that takes anything the signature that Typer is to read."""
+    """Give a function with `**kwargs` the signature that Typer reads."""
     named = [_parameter(p.name, p.annotation, p.default) for p in parameters]
     signature = inspect.Signature(
         [_parameter("ctx", typer.Context, inspect.Parameter.empty), *named]
@@ -246,7 +246,7 @@ def program() -> str:
 
 
 def report(cli: Cli, error: Exception) -> OstinatoError:
-    """Say what went wrong, and return it as an error of ours."""
+    """Report an error, and return it as an error of ours."""
     if cli.debug:
         traceback.print_exception(error, file=sys.stderr)
     if isinstance(error, OstinatoError | psycopg.Error):

@@ -1,7 +1,7 @@
-"""Values as JSON documents, with every digit kept.
+"""Writes values as JSON documents, with every digit kept.
 
-What PostgreSQL stores as JSON goes out as it came in, digit by digit: a `Raw` is copied, never
-parsed and written again.
+JSON that PostgreSQL stores is written unchanged, digit by digit: a `Raw` is copied, never parsed
+and written again.
 """
 
 import dataclasses
@@ -19,18 +19,18 @@ __all__ = ["Raw", "fields_of", "keep_json_raw", "parsed", "to_json"]
 
 
 class Raw(str):
-    """JSON text that is put into a document as it stands."""
+    """JSON text that is copied into a document unchanged."""
 
     __slots__ = ()
 
 
 def keep_json_raw(conn: AsyncConnection[Any]) -> None:
-    """Have a connection return JSON columns as `Raw` text."""
+    """Make a connection return JSON columns as `Raw` text."""
     set_json_loads(_raw, conn)
 
 
 def parsed(value: object) -> Any:  # noqa: ANN401 - whatever the JSON holds
-    """A value for people to read: raw text as what it says."""
+    """A value for people to read: raw text is parsed."""
     return json.loads(value) if isinstance(value, Raw) else value
 
 

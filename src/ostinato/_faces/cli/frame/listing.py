@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -90,12 +89,12 @@ def details(facts: Mapping[str, object], now: datetime) -> Table:
     return shown
 
 
-def _cell(value: object, now: datetime) -> RenderableType:
+def _cell(value: object, now: datetime) -> Text:
     """A value as people read it: a time by its age, several values with commas."""
     if isinstance(value, Text):
         return value
     if isinstance(value, datetime):
-        return words.age(value, now)
+        return Text(words.age(value, now))
     if isinstance(value, list | tuple):
-        return ", ".join(str(each) for each in value)
-    return "" if value is None else str(value)
+        return Text(", ".join(str(each) for each in value))
+    return Text("" if value is None else str(value))  # a plain string may hold an :emoji:

@@ -1,4 +1,4 @@
-"""Finding an `App` by its name, and saying what was tried when it is not there."""
+"""Finds an `App` by its name; an error says what was tried."""
 
 import difflib
 import importlib
@@ -101,6 +101,6 @@ def _broken(path: str, error: Exception) -> NotConfigured:
     return NotConfigured(
         f"--app {path}: importing it failed: {type(error).__name__}: {error}"
         f" ({last.filename}, line {last.lineno})",
-        hint="Mend the module; --debug shows the whole traceback.",
+        hint="Fix the module; --debug shows the whole traceback.",
         app=path,
     )

@@ -5,7 +5,6 @@ from typing import Annotated, Any
 import typer
 
 __all__ = [
-    "AppPaths",
     "Before",
     "JobId",
     "JobIds",
@@ -47,4 +46,3 @@ Before = Annotated[int | None, option("JOB", "The next page: only jobs older tha
 Most = Annotated[int, option("N", "At most this many.", min=1, max=1000)]
 Preview = Annotated[bool, flag("Only count.", "--preview")]
 Yes = Annotated[bool, flag("Do not ask.", "--yes", "-y")]
-AppPaths = Annotated[list[str], option("MODULE:APP", "An app of yours; may be repeated.", "--app")]

@@ -1,8 +1,8 @@
-"""What a command says, and where: data on stdout, everything else on stderr.
+"""The output of a command: data on stdout, everything else on stderr.
 
 For people there are tables, colours and a spinner while something takes long; on a pipe the same
-words come plainly. With --json stdout carries JSON and nothing else: one document, or one line per
-event of a command that goes on.
+text is plain. With --json stdout carries JSON and nothing else: one document, or one line per
+event of a command that runs on.
 """
 
 import asyncio
@@ -29,13 +29,13 @@ CONTROLS = {code: "�" for code in (*range(32), *range(127, 160)) if chr(code) 
 
 
 class Steps:
-    """How far a long piece of work is."""
+    """The progress of a long piece of work."""
 
     def __init__(self, bar: Progress | None) -> None:
         self._bar = bar
 
     def advance(self, by: int) -> None:
-        """Say that so many more are done."""
+        """Add to the number that is done."""
         if self._bar is not None:
             self._bar.advance(self._bar.task_ids[0], by)
 
@@ -52,11 +52,11 @@ class Output:
 
     @property
     def for_people(self) -> bool:
-        """Whether somebody watches: both streams end at a terminal, and nobody asked for JSON."""
+        """Whether a person watches: both streams are terminals, and --json was not given."""
         return self._out.is_terminal and self._err.is_terminal and not self.json
 
     def show(self, value: object, *shown: RenderableType) -> None:
-        """Give the command's answer: the value as JSON, or what is shown to people."""
+        """Write the command's answer: the value as JSON, or its form for people."""
         if self.json:
             self._line(to_json(value, indent=2 if self._out.is_terminal else None))
             return
@@ -64,7 +64,7 @@ class Output:
             _print(self._out, part)
 
     def event(self, value: object) -> None:
-        """With --json, one line about what just happened; for people, nothing."""
+        """With --json, write one line about what just happened; for people, nothing."""
         if self.json:
             self._line(to_json(value))
 
@@ -73,22 +73,22 @@ class Output:
         self._line(text)
 
     def note(self, text: str) -> None:
-        """A word beside the answer, on stderr; not with --quiet."""
+        """Write a note beside the answer, on stderr; not with --quiet."""
         if not self.quiet:
             _print(self._err, Text(text, style="dim"))
 
     def detail(self, text: str) -> None:
-        """A word for those who asked for --verbose."""
+        """Write a note with --verbose."""
         if self.verbose:
             _print(self._err, Text(text, style="dim"))
 
     def warn(self, text: str) -> None:
-        """Something to look at, on stderr."""
+        """Write a warning, on stderr."""
         _print(self._err, Text.assemble(("warning: ", "yellow"), text))
 
     @contextmanager
     def working(self, text: str) -> Iterator[None]:
-        """A spinner while the block runs; where nobody watches, one plain line."""
+        """Show a spinner while the block runs; without a terminal, one plain line."""
         if self.quiet or not (self._err.is_terminal and not self.json):
             self.note(text)
             yield
@@ -98,7 +98,7 @@ class Output:
 
     @contextmanager
     def steps(self, text: str, total: int) -> Iterator[Steps]:
-        """A progress bar while the block runs; nothing where nobody watches."""
+        """Show a progress bar while the block runs; without a terminal, nothing."""
         if not self.for_people or self.quiet:
             yield Steps(None)
             return
@@ -108,7 +108,7 @@ class Output:
             yield Steps(bar)
 
     async def confirm(self, question: str, *, preview: bool = True) -> bool:
-        """Ask; where nobody can answer that is an error that names --yes."""
+        """Ask for confirmation; without a terminal, raise an error that names --yes."""
         if self.json or not sys.stdin.isatty():
             only = ", or --preview to only count" if preview else ""
             raise InvalidInput(
@@ -119,7 +119,7 @@ class Output:
         return (await _typed_line()).strip().lower() in ("y", "yes")
 
     def error(self, error: OstinatoError) -> None:
-        """Say what went wrong and what to do about it."""
+        """Write an error and its remedy."""
         if self.json:
             self._line(to_json(error_document(error)))
             return
@@ -163,7 +163,7 @@ def grid() -> Table:
 class Harmless:
     """A renderable without the control characters that stored text may hold.
 
-    What a job was given, or an error says, must not move the cursor or rename the terminal.
+    The arguments of a job or the text of an error must not move the cursor or rename the terminal.
     """
 
     def __init__(self, shown: RenderableType) -> None:
@@ -176,9 +176,9 @@ class Harmless:
 
 
 async def _typed_line() -> str:
-    """The next line from the terminal. The event loop waits for it, so a signal ends the wait.
+    """Read the next line from the terminal in the event loop, so that a signal ends the wait.
 
-    A plain read would not do: a signal that comes just before it is only noted when it returns.
+    A plain read is not enough: a signal that comes just before it is handled only when it returns.
     """
     loop, typed = asyncio.get_running_loop(), asyncio.Event()
     loop.add_reader(sys.stdin, typed.set)

@@ -40,11 +40,13 @@ class Noun(NamedTuple):
     """What the commands of a group act on."""
 
     word: str
-    """The name of the argument, and of its field in documents."""
+    """The field of documents with its name."""
     name: Any
     """The annotated argument."""
     takes: Options = NONE
     """Options of each verb, by the name that the engine has for them: annotation and default."""
+    called: str | None = None
+    """How the argument is called in the reference, if not as the word."""
 
     def verb(
         self,
@@ -64,6 +66,7 @@ class Noun(NamedTuple):
         `said` is the sentence, or makes it of what `act` returned; `result` names the field of the
         document for that. `rings` is the queue whose idle workers look at once.
         """
+        argument = self.called or self.word
 
         async def acted(conn: AsyncConnection[Any], name: str, values: dict[str, Any]) -> object:
             returned = await act(conn, name, **values)
@@ -72,13 +75,13 @@ class Noun(NamedTuple):
             return returned
 
         def run(cli: Cli, **values: Any) -> None:  # noqa: ANN401 - as Typer read them
-            name = values.pop(self.word)
+            name = values.pop(argument)
             returned = attach.ask(cli, acted, name, values)
             sentence = said if isinstance(said, str) else said(returned)
             answer = {self.word: name, **told, **({result: returned} if result else {})}
             cli.out.show(answer, sentence.replace("{name}", name))
 
-        own = {"cli": (Cli, Parameter.empty), self.word: (self.name, Parameter.empty)}
+        own = {"cli": (Cli, Parameter.empty), argument: (self.name, Parameter.empty)}
         run.__signature__ = Signature(  # type: ignore[attr-defined]  # what Typer reads
             [
                 Parameter(name, Parameter.KEYWORD_ONLY, annotation=annotation, default=default)

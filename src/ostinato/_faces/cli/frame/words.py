@@ -1,4 +1,4 @@
-"""Values as people read and write them: spans of time, ages, rates, arguments."""
+"""Reads and writes values as people do: spans of time, ages, rates, arguments."""
 
 import json
 import re

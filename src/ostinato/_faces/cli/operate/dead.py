@@ -23,11 +23,12 @@ CHUNK = 500
 
 Signature = Annotated[str | None, option("TEXT", "Only with this error, as `jobs dead` shows it.")]
 Ids = Annotated[list[int], argument("JOB", "Only these jobs.", min=0, show_default=False)]
-BY_ERROR = Columns(  # the signature, which --signature takes; the example has its own words
+NOTHING = "No dead letters."
+GROUPS = Columns(  # the signature, which --signature takes; the example has its own words
     "count> | kind | reason | last | error=signature | for example=example_job_id",
     count=lambda line, _: f"{line.count:,}",
 )
-ONE_BY_ONE = Columns("job=job_id> | kind | queue | attempt | died=died_at | reason | error")
+EACH = Columns("job=job_id> | kind | queue | attempt | died=died_at | reason | error")
 
 
 def dead(
@@ -47,9 +48,15 @@ def dead(
     """
     filters = DeadLetterFilter(queue=queue, kind=kind, tenant_id=tenant, signature=signature)
     if each or before is not None or any(filters.values()):
-        _one_by_one(cli, most, before, filters)
-    else:
-        _by_error(cli)
+        filters |= {"before": before, "most": most}
+        one_by_one = attach.ask_at(cli, inspect.list_dead_letters, **filters)
+        paged(cli, "dead_letters", one_by_one, EACH, empty=NOTHING, most=most, by="job_id")
+        return
+    found, now = attach.ask_at(cli, inspect.dead_letter_groups)
+    listed(cli, "groups", (found, now), GROUPS, empty=NOTHING)
+    if found:
+        again = f"ostinato jobs redrive --signature {shlex.quote(found[0].signature)}"
+        cli.out.note(f"Run the first group again: {again}")
 
 
 def redrive(
@@ -77,7 +84,9 @@ def redrive(
         )
 
     async def work(conn: AsyncConnection[Any]) -> dict[str, int]:
-        found = await _matching(conn, list(jobs) or None, filters)
+        ids = list(jobs) or None
+        lines = await call(conn, "find_dead_letters", _read=True, ids=ids, **filters)
+        found = [line[0] for line in lines]
         chosen = found[:most]
         told = {"matching": len(found), "chosen": len(chosen), "redriven": 0, "conflicts": 0}
         if preview or not chosen:
@@ -93,13 +102,6 @@ def redrive(
 async def _agreed(cli: Cli, count: int, matching: int) -> bool:
     of = "" if count == matching else f" of {matching:,}"
     return await cli.out.confirm(f"Run {words.counted(count, 'dead letter')}{of} again?")
-
-
-async def _matching(
-    conn: AsyncConnection[Any], ids: list[int] | None, filters: DeadLetterFilter
-) -> list[int]:
-    found = await call(conn, "find_dead_letters", _read=True, ids=ids, **filters)
-    return [line[0] for line in found]
 
 
 async def _redriven(cli: Cli, conn: AsyncConnection[Any], ids: list[int]) -> dict[str, int]:
@@ -131,22 +133,6 @@ def _outcome(told: dict[str, int], *, preview: bool) -> list[str]:
             " another job holds the unique key by now."
         )
     return lines
-
-
-def _by_error(cli: Cli) -> None:
-    found, now = attach.ask_at(cli, inspect.dead_letter_groups)
-    listed(cli, "groups", (found, now), BY_ERROR, empty="No dead letters.")
-    if found:
-        cli.out.note(
-            "Run the first group again: ostinato jobs redrive --signature "
-            + shlex.quote(found[0].signature)
-        )
-
-
-def _one_by_one(cli: Cli, most: int, before: int | None, filters: DeadLetterFilter) -> None:
-    which: DeadLetterFilter = {**filters, "before": before, "most": most}
-    found = attach.ask_at(cli, inspect.list_dead_letters, **which)
-    paged(cli, "dead_letters", found, ONE_BY_ONE, empty="No dead letters.", most=most, by="job_id")
 
 
 register = commands(dead, redrive)

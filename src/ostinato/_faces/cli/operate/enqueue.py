@@ -24,23 +24,10 @@ __all__ = ["register"]
 # What keeps a job waiting although nobody may know it: a misspelt kind, a queue that nobody serves.
 OBSTACLES = ("no_worker_for_kind", "no_worker_for_queue", "queue_paused")
 
-
-Kind = Annotated[str, argument("KIND", "Such as billing.send_invoice.")]
-Args = Annotated[list[str], argument("ARGS", "A JSON object, or name=value pairs.")]
-Queue = Annotated[str | None, option("NAME", "Instead of the kind's own.")]
-Priority = Annotated[int | None, option("N", "Lower runs first.", min=-32768, max=32767)]
-In = Annotated[str | None, option("TIME", "Run it later: 90, 5m, 2h, 1d.", "--in")]
-At = Annotated[str | None, option("ISO", "Run it then: 2026-03-01T09:00:00Z.")]
-Tenant = Annotated[str | None, option("ID", "For this tenant.")]
-UniqueKey = Annotated[str | None, option("KEY", "At most one live job with this key.")]
 Policy = Annotated[
     Literal["return", "refuse", "replace"],
     typer.Option(help="What a second job with the unique key gets."),
 ]
-LimitKey = Annotated[str | None, option("KEY", "The key that the queue's limits count.")]
-Correlation = Annotated[str | None, option("ID", "Ties jobs of one request together.")]
-MaxAttempts = Annotated[int | None, option("N", "Instead of the kind's own.", min=1, max=32767)]
-AppPath = Annotated[str | None, option("MODULE:APP", "Check the arguments with it.", "--app")]
 
 
 class Added(NamedTuple):
@@ -55,19 +42,25 @@ class Added(NamedTuple):
 def enqueue(
     cli: Cli,
     *,
-    kind: Kind,
-    args: Args = [],  # noqa: B006 - Typer copies it
-    queue: Queue = None,
-    priority: Priority = None,
-    in_: In = None,
-    at: At = None,
-    tenant: Tenant = None,
-    unique: UniqueKey = None,
+    kind: Annotated[str, argument("KIND", "Such as billing.send_invoice.")],
+    args: Annotated[list[str], argument("ARGS", "A JSON object, or name=value pairs.")] = [],  # noqa: B006 - Typer copies it
+    queue: Annotated[str | None, option("NAME", "Instead of the kind's own.")] = None,
+    priority: Annotated[int | None, option("N", "Lower runs first.", min=-32768, max=32767)] = None,
+    in_: Annotated[str | None, option("TIME", "Run it later: 90, 5m, 2h, 1d.", "--in")] = None,
+    at: Annotated[str | None, option("ISO", "Run it then: 2026-03-01T09:00:00Z.")] = None,
+    tenant: Annotated[str | None, option("ID", "For this tenant.")] = None,
+    unique: Annotated[str | None, option("KEY", "At most one live job with this key.")] = None,
     policy: Policy = "return",
-    limit_key: LimitKey = None,
-    correlation: Correlation = None,
-    max_attempts: MaxAttempts = None,
-    app: AppPath = None,
+    limit_key: Annotated[
+        str | None, option("KEY", "The key that the queue's limits count.")
+    ] = None,
+    correlation: Annotated[str | None, option("ID", "Ties jobs of one request together.")] = None,
+    max_attempts: Annotated[
+        int | None, option("N", "Instead of the kind's own.", min=1, max=32767)
+    ] = None,
+    app: Annotated[
+        str | None, option("MODULE:APP", "Check the arguments with it.", "--app")
+    ] = None,
 ) -> None:
     """Add a job and say its id.
 

@@ -19,7 +19,7 @@ from ostinato._core.engine.steps import Step
 from ostinato._faces.cli.frame import attach, words
 from ostinato._faces.cli.frame.command import Cli
 from ostinato._faces.cli.frame.document import fields_of, parsed
-from ostinato._faces.cli.frame.listing import Columns, paged
+from ostinato._faces.cli.frame.listing import Columns, details, paged
 from ostinato._faces.cli.frame.options import (
     Before,
     JobId,
@@ -88,11 +88,11 @@ def show(cli: Cli, job: JobId) -> None:
     Example: `ostinato jobs show 3190000000042`
     """
     (found, attempts, steps), now = attach.ask_at(cli, _seen, job)
-    parts: list[RenderableType] = [jobview.facts(found, now)]
+    parts: list[RenderableType] = [details(jobview.facts(found, now), now)]
     if attempts:
-        parts += ["", jobview.attempts(attempts, now)]
+        parts += ["", jobview.ATTEMPTS.table(attempts, now)]
     if steps:
-        parts += ["", jobview.steps(steps, now)]
+        parts += ["", jobview.STEPS.table(steps, now)]
     if found.error is not None and found.state != "done":
         parts += ["", *jobview.error(parsed(found.error))]
     cli.out.show({**fields_of(found), "attempts": attempts, "steps": steps}, Group(*parts))

@@ -1,19 +1,17 @@
 """How a job looks on a terminal."""
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from rich.table import Table
 from rich.text import Text
 
 from ostinato._core.engine.inspect import Attempt, JobDetails, JobSummary
 from ostinato._core.engine.steps import Step
 from ostinato._faces.cli.frame import words
-from ostinato._faces.cli.frame.document import Raw, parsed
-from ostinato._faces.cli.frame.output import grid, table
+from ostinato._faces.cli.frame.document import parsed
+from ostinato._faces.cli.frame.listing import Columns
 
-__all__ = ["attempts", "error", "facts", "latest", "steps"]
+__all__ = ["ATTEMPTS", "STEPS", "error", "facts", "latest"]
 
 LONGEST_ERROR = 80
 
@@ -32,51 +30,6 @@ def latest(job: JobSummary, now: datetime) -> Text:
     return Text("; ".join(part for part in (told, fault) if part))
 
 
-def facts(job: JobDetails, now: datetime) -> Table:
-    """What there is to know about a job."""
-    shown = grid()
-    for name, value in _facts(job, now).items():
-        if value:
-            shown.add_row(name, value if isinstance(value, Text) else str(value))
-    return shown
-
-
-def attempts(found: Sequence[Attempt], now: datetime) -> Table:
-    """The runs of a job, first to last."""
-    shown = table("attempt", "outcome", "started", "took", "worker", "error", right=("attempt",))
-    for run in found:
-        took = run.duration_ms
-        fault = parsed(run.error) or {}
-        shown.add_row(
-            str(run.attempt),
-            words.state(run.outcome),
-            words.age(run.started_at, now),
-            "" if took is None else words.span(took / 1000),
-            run.worker_name or str(run.worker_id or "")[:8],
-            _summary(fault),
-        )
-    return shown
-
-
-def steps(found: Sequence[Step], now: datetime) -> Table:
-    """The steps of a job, first to last."""
-    shown = table("step", "name", "type", "when", "took", "bytes", "attempt", right=("bytes",))
-    for step in found:
-        when = words.age(step.finished_at, now)
-        if step.until is not None and step.until > now:
-            when = f"until {words.age(step.until, now)}"
-        shown.add_row(
-            str(step.position),
-            step.name,
-            step.type,
-            when,
-            "" if step.duration_ms is None else words.span(step.duration_ms / 1000),
-            str(step.bytes) if step.bytes else "",
-            str(step.attempt),
-        )
-    return shown
-
-
 def error(fault: dict[str, Any]) -> list[Text]:
     """The last error of a job, with its traceback."""
     return [
@@ -85,19 +38,20 @@ def error(fault: dict[str, Any]) -> list[Text]:
     ]
 
 
-def _facts(job: JobDetails, now: datetime) -> dict[str, object]:
+def facts(job: JobDetails, now: datetime) -> dict[str, object]:
+    """What there is to know about a job."""
     most = f" of {job.max_attempts}" if job.max_attempts is not None else ""
     counts = [f"{job.failures} failed{most}" if job.failures else ""]
     counts.append(f"{job.crashes} lost its worker" if job.crashes else "")
     attempt = f"{job.attempt}  ({', '.join(c for c in counts if c)})" if any(counts) else None
     return {
-        "job": str(job.id),
+        "job": job.id,
         "kind": job.kind,
         "state": _state(job),
         "queue": f"{job.queue}, priority {job.priority}",
         "tenant": job.tenant_id,
         "correlation": job.correlation_id,
-        "attempt": attempt or str(job.attempt),
+        "attempt": attempt or job.attempt,
         "added": _at(job.created_at, now),
         "run at": _at(job.run_at, now),
         "finished": _at(job.finished_at, now),
@@ -107,8 +61,8 @@ def _facts(job: JobDetails, now: datetime) -> dict[str, object]:
         and f"asked for {words.age(job.cancel_requested_at, now)}: {job.cancel_reason}",
         "limit key": job.limit_key,
         "unique key": job.unique_key,
-        "args": _json(job.args),
-        "result": _json(job.result),
+        "args": job.args,
+        "result": job.result,
     }
 
 
@@ -139,10 +93,31 @@ def _progress(job: JobDetails, now: datetime) -> str | None:
     return ", ".join([*parts, words.age(job.progress_at, now)])
 
 
-def _json(value: object) -> str | None:
-    return None if value is None else value if isinstance(value, Raw) else str(value)
+def _took(run: Attempt | Step, _: datetime) -> str:
+    return "" if run.duration_ms is None else words.span(run.duration_ms / 1000)
+
+
+def _when(step: Step, now: datetime) -> str:
+    if step.until is not None and step.until > now:
+        return f"until {words.age(step.until, now)}"
+    return words.age(step.finished_at, now)
 
 
 def _summary(fault: dict[str, Any]) -> str:
     named = [str(fault[key]) for key in ("type", "message") if fault.get(key)]
     return ": ".join(named) or str(fault.get("reason", ""))
+
+
+ATTEMPTS = Columns(
+    "attempt> | outcome | started=started_at | took | worker | error",
+    outcome=lambda run, _: words.state(run.outcome),
+    took=_took,
+    worker=lambda run, _: run.worker_name or str(run.worker_id or "")[:8],
+    error=lambda run, _: _summary(parsed(run.error) or {}),
+)
+STEPS = Columns(
+    "step=position | name | type | when | took | bytes> | attempt",
+    when=_when,
+    took=_took,
+    bytes=lambda step, _: step.bytes or None,
+)

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Annotated, Any
 
-import typer
 from psycopg import AsyncConnection
 
 from ostinato._core.base.metrics import Recorder
@@ -12,8 +11,10 @@ from ostinato._core.engine.observe import PREFIX, Figure
 from ostinato._core.runtime.observe import figures
 from ostinato._core.runtime.observe.figures import Shown
 from ostinato._faces.cli.frame import attach
-from ostinato._faces.cli.frame.command import Cli, command
+from ostinato._faces.cli.frame.command import Cli
+from ostinato._faces.cli.frame.options import flag
 from ostinato._faces.cli.frame.output import table
+from ostinato._faces.cli.frame.verbs import commands
 
 __all__ = ["register"]
 
@@ -22,7 +23,7 @@ def metrics(
     cli: Cli,
     *,
     prometheus: Annotated[
-        bool, typer.Option("--prometheus", help="Print the page that Prometheus reads.")
+        bool, flag("Print the page that Prometheus reads.", "--prometheus")
     ] = False,
 ) -> None:
     """Show the engine's figures (depth and age of queues, workers, dead rows) and those of apps.
@@ -59,6 +60,4 @@ def _of_apps(shown: Shown) -> Iterator[Figure]:
                 yield Figure(metric.name.removeprefix(PREFIX), " ".join(labels), value)
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    command(app)(metrics)
+register = commands(metrics)

@@ -36,7 +36,7 @@ Conn = AsyncConnection[Any]
 
 Name = Annotated[str, argument("NAME", "The schedule's name.")]
 Tenant = Annotated[str | None, option("ID", "Of this tenant.", "--tenant")]
-SCHEDULE = Noun("schedule", Name, {"tenant_id": (Tenant, None)})
+SCHEDULE = Noun("schedule", Name, {"tenant_id": (Tenant, None)}, called="name")
 Cron = Annotated[str | None, option("TEXT", "Five fields, such as '30 8 * * MON-FRI'.")]
 Daily = Annotated[str | None, option("HH:MM", "Daily at this local time.", "--at-time")]
 Days = Annotated[str | None, option("DAYS", "With --at-time: mon,tue,wed,thu,fri,sat,sun.")]

@@ -1,4 +1,4 @@
-"""Sockets to listen on, and a server on one of them until it is told to stop."""
+"""Opens sockets to listen on, and serves the API on one of them until it is stopped."""
 
 import asyncio
 import errno
@@ -22,7 +22,7 @@ ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - how such an add
 
 
 def listen(host: str, port: int, *, what: str = "the API") -> socket.socket:
-    """A socket that listens; port 0 is any free one."""
+    """Open a socket that listens; port 0 means any free port."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         made = socket.create_server(address[:2], family=family, backlog=BACKLOG)
@@ -48,12 +48,12 @@ def listen(host: str, port: int, *, what: str = "the API") -> socket.socket:
 
 
 def adopted(fd: int) -> socket.socket:
-    """The socket that a supervisor listens on and handed down."""
+    """The socket that the supervisor listens on and passed to this process."""
     return socket.socket(fileno=fd)
 
 
 def url_of(sock: socket.socket) -> str:
-    """Where a socket that listens is reached from this machine."""
+    """The URL of a listening socket, from this machine."""
     host, port = sock.getsockname()[:2]
     host = ANYWHERE.get(host, host)
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -1,8 +1,8 @@
-"""One process that serves, from its start to its exit code: a worker, the API, the sandbox.
+"""Runs one process that serves, from its start to its exit code: a worker, the API, the sandbox.
 
-The first SIGTERM or SIGINT lets it finish what it is at; a second one ends the process at once, and
-other workers take its jobs back when its heartbeat has expired. A supervisor that goes away counts
-as a first signal: its end of the link closes, however it died.
+After the first SIGTERM or SIGINT it finishes what is running; a second one ends the process at
+once, and other workers take its jobs back when its heartbeat has expired. The end of the supervisor
+counts as a first signal: its end of the link closes, however it died.
 
 The process leaves through `os._exit`: a handler's thread that never returns would keep the
 interpreter waiting for ever, long after the worker has given the job back.
@@ -45,14 +45,14 @@ PLACEHOLDERS = {"integer": "1", "number": "1.5", "boolean": "true", "array": "[]
 
 
 class Link:
-    """The line to the supervisor: tells how this worker fares, and hears the other end close."""
+    """The line to the supervisor: reports the state of this process, and notices its end."""
 
     def __init__(self, fd: int) -> None:
         self._socket = socket.socket(fileno=fd)
         self._socket.settimeout(0)
 
     def say(self, told: object) -> None:
-        """Tell the supervisor, which may be gone: {"ready": …} or {"error": …}."""
+        """Report to the supervisor, which may be gone: {"ready": …} or {"error": …}."""
         with contextlib.suppress(OSError):
             self._socket.sendall(f"{to_json(told)}\n".encode())
 
@@ -71,13 +71,13 @@ class Link:
 
 
 class Stop:
-    """The wish to stop, from a signal or from the end of the supervisor."""
+    """A request to stop, by a signal or by the end of the supervisor."""
 
     def __init__(self) -> None:
         self.asked = asyncio.Event()
 
     def watch(self, link: Link | None) -> None:
-        """Hear signals, and the link if there is one."""
+        """Watch for signals, and watch the link if there is one."""
         loop = asyncio.get_running_loop()
         for number in stop_signals():
             loop.add_signal_handler(number, self._signalled, number)
@@ -96,7 +96,7 @@ class Stop:
 
 
 def stop_signals() -> list[signal.Signals]:
-    """The signals that ask for a stop; a closed terminal is none when nohup ruled it out."""
+    """The signals that ask for a stop; SIGHUP is not one under nohup."""
     found = [signal.SIGTERM, signal.SIGINT]
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         found.append(signal.SIGHUP)
@@ -119,7 +119,7 @@ def run(
     *,
     loop: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop,
 ) -> NoReturn:
-    """Serve until asked to stop, and end the process; what goes wrong is reported, also upward."""
+    """Serve until asked to stop, and end the process; errors go to the supervisor too."""
     logging.configure(settings.log_format, settings.log_level)
 
     async def watched() -> None:
@@ -149,7 +149,7 @@ def run_worker(
     link: Link | None,
     only: Sequence[str] = (),
 ) -> NoReturn:
-    """Be a worker until told to stop, and end the process."""
+    """Run a worker until it is stopped, and end the process."""
 
     async def work(stop: Stop) -> None:
         loaded = load_apps(apps)
@@ -169,9 +169,9 @@ def run_worker(
 
 
 async def _ran(cli: Cli, worker: Worker, stop: Stop, link: Link | None, patience: float) -> bool:
-    """Work to the end; False: an outage cut the start short, and there is time to try it again.
+    """Run to the end; False means that an outage cut the start short and it can be retried.
 
-    Nothing is left of such a start: the worker's row comes last.
+    Such a start leaves nothing behind: the worker's row is written last.
     """
     try:
         await _run(cli, worker, stop, link)
@@ -217,7 +217,7 @@ def _metrics_page(worker: Worker, settings: Settings) -> Iterator[None]:
 
 
 async def reachable(database: Database, seconds: float, stop: Stop) -> bool:
-    """Wait, for a time, until the database answers and serves us; False: told to stop meanwhile."""
+    """Wait, for a time, until the database is usable; False means stopped meanwhile."""
     answer = asyncio.create_task(attach.answering(database.url, seconds))
     stopped = asyncio.create_task(stop.asked.wait())
     await asyncio.wait({answer, stopped}, return_when=asyncio.FIRST_COMPLETED)
@@ -234,7 +234,7 @@ def _told(worker: Worker) -> dict[str, object]:
         "name": worker.name,
         "pid": os.getpid(),
         "queues": worker.queues,
-        # The kind that delivers webhooks is in every worker, and nobody's own.
+        # Every worker has the kind that delivers webhooks; it belongs to no app.
         "kinds": [name for name in worker.kinds if name != DELIVERY_KIND],
         "example": next(map(_example, worker.kinds.values()), None),
     }

@@ -1,4 +1,4 @@
-"""`ostinato up` and `ostinato worker`: the commands that go on until they are stopped."""
+"""`ostinato up` and `ostinato worker`: the commands that run until they are stopped."""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -34,7 +34,7 @@ Wait = Annotated[
 
 
 class Service(StrEnum):
-    """What a worker does for everybody, as `runtime.services.SERVICES` lists it."""
+    """A background service of a worker, as `runtime.services.SERVICES` lists them."""
 
     TICKER = "ticker"
     RELAY = "relay"
@@ -42,7 +42,7 @@ class Service(StrEnum):
 
 
 class Piece(StrEnum):
-    """What can be started by itself."""
+    """A part that can be started alone."""
 
     API = "api"
     WORKER = "worker"

@@ -1,16 +1,16 @@
-"""A small supervisor: keeps the processes of some parts running until it is told to stop.
+"""A small supervisor: keeps the processes of some parts running until it is stopped.
 
     starting   one part after the other, in the order given; the first process of a part shows
                whether it can work at all: if it ends before it is ready, so does the supervisor,
                with the same exit code
     running    a process that dies is replaced, at once the first time, then after growing pauses;
-               one that says it cannot work at all (exit code 2 or 78) ends the supervisor
-    stopping   SIGTERM, SIGINT: one part after the other, in reverse, finishes what it is at; a
+               one that reports that it cannot work (exit code 2 or 78) ends the supervisor
+    stopping   SIGTERM, SIGINT: one part after the other, in reverse, finishes its work; a
                second signal, or a part that takes too long, kills
 
-Each process has one end of a socket pair. It says there when it is ready; when the supervisor dies,
-however it dies, the process hears the line close and stops. Sockets that a part listens on are the
-supervisor's: while one process of the part is replaced, those who connect wait for the next.
+Each process has one end of a socket pair. It reports there when it is ready; when the supervisor
+dies, however it dies, the process sees the line close and stops. Sockets that a part listens on are
+the supervisor's: while one process of the part is replaced, connections wait for the next.
 """
 
 import asyncio
@@ -30,38 +30,38 @@ from ostinato._faces.cli.serve.process import stop_signals
 __all__ = ["OnReady", "Part", "Supervisor"]
 
 OnReady = Callable[[dict[str, list[dict[str, Any]]]], Awaitable[None]]
-"""Told what the processes of each part said when all of them were ready."""
+"""Called with the reports of the processes of each part when all of them are ready."""
 
 HOPELESS = (2, 78)  # wrong settings or app, and a contract that does not fit: no restart can help
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 HEALTHY_SECONDS = 60.0
 LAST_WORDS_SECONDS = 1.0
-EXTRA_SECONDS = 15.0  # on top of the drain: for the last verdicts, and for saying goodbye
+EXTRA_SECONDS = 15.0  # on top of the drain: for the last verdicts, and for unregistering
 
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the whole: so many processes that are alike."""
+    """A part: a number of processes that run the same command."""
 
     name: str
     argv: Callable[[int], Sequence[str]]
-    """The command of its process of a number, from 1 on; `--link` is put behind it."""
+    """The command of its process with this number, from 1 on; `--link` is appended."""
     count: int = 1
     sockets: Sequence[socket.socket] = ()
-    """What it listens on: inherited by its processes, and closed when it is stopped."""
+    """The sockets it listens on: its processes inherit them, and they are closed when it stops."""
 
 
 @dataclass
 class Slot:
-    """The place of one process, whichever fills it."""
+    """The slot of one process, which is refilled when the process dies."""
 
     part: Part
     number: int
     process: Process | None = None
     told: dict[str, Any] | None = None
-    """What the process said when it was ready."""
+    """The report of the process when it was ready."""
     error: dict[str, Any] | None = None
-    """What it said when it could not go on."""
+    """The report of the process when it could not go on."""
     ready: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
@@ -115,7 +115,7 @@ class Supervisor:
         return self._exit_code
 
     async def _start(self) -> bool:
-        """Start the parts in order; False: everything stops instead."""
+        """Start the parts in order; False means that everything stops instead."""
         for slots in self._parts:
             first, *others = slots
             keepers = self._keepers[first.part.name] = [asyncio.create_task(self._keep(first))]
@@ -126,7 +126,7 @@ class Supervisor:
         return True
 
     async def _keep(self, slot: Slot) -> None:
-        """Fill a slot, again and again, until everything stops."""
+        """Keep a process in the slot until everything stops."""
         pause = 0.0
         loop = asyncio.get_running_loop()
         while not self._stop.is_set():
@@ -161,7 +161,7 @@ class Supervisor:
                 stdout=2 if self._out.json else None,
                 env=self._env,
                 pass_fds=[theirs.fileno(), *(sock.fileno() for sock in part.sockets)],
-                # Ctrl-C at the terminal is for the supervisor, which then tells the others.
+                # Ctrl-C at the terminal is for the supervisor, which then stops the others.
                 process_group=0,
             )
         finally:
@@ -170,7 +170,7 @@ class Supervisor:
             self._send(slot.process, signal.SIGTERM)
         hearing = asyncio.create_task(self._hear(slot, ours))
         code = await slot.process.wait()
-        # What its handlers forked may keep the line open: the last words come soon or never.
+        # What its handlers forked may keep the line open: its last report comes soon or never.
         await asyncio.wait({hearing}, timeout=LAST_WORDS_SECONDS)
         hearing.cancel()
         slot.process = None
@@ -187,12 +187,12 @@ class Supervisor:
                 else:
                     slot.error = told
         except OSError:
-            pass  # it died with something unread; the exit code tells
+            pass  # it died with something unread; the exit code says why
         finally:
             writer.close()
 
     async def _end(self) -> None:
-        """Stop the parts in reverse: who takes new work in goes before who does it."""
+        """Stop the parts in reverse: those that take new work in stop before those that do it."""
         self._stop.set()
         late = self._drain_seconds + EXTRA_SECONDS
         for slots in reversed(self._parts):
@@ -240,13 +240,13 @@ class Supervisor:
                 process.send_signal(number)
 
     async def _ready(self, slots: Sequence[Slot]) -> bool:
-        """Wait until these are ready; False: everything stops instead."""
+        """Wait until these are ready; False means that everything stops instead."""
         for slot in slots:
             await self._unless_stopped(slot.ready.wait())
         return not self._stop.is_set()
 
     async def _unless_stopped(self, work: Awaitable[object]) -> None:
-        """Do something that a stop ends."""
+        """Await something until it ends or everything stops."""
         doing = asyncio.ensure_future(work)
         stopped = asyncio.create_task(self._stop.wait())
         await asyncio.wait({doing, stopped}, return_when=asyncio.FIRST_COMPLETED)

@@ -1,9 +1,10 @@
-"""What `ostinato up` does: starts the parts in order, says when everything answers, stops them.
+"""Runs `ostinato up`: starts the parts in order, reports when everything answers, stops them.
 
     database → migrations → key and data of the demo → sandbox → workers → api
 
-The sockets of the API and the sandbox are made first and stay here: a port that is taken is said
-before anything else starts, and while one of them is replaced, callers wait instead of failing.
+The sockets of the API and the sandbox are opened first and stay here: a port that is taken is
+reported before anything else starts, and while a process is replaced, callers wait instead of
+failing.
 """
 
 import asyncio
@@ -38,11 +39,11 @@ SAY_AFTER_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class Plan:
-    """What to start."""
+    """The parts to start."""
 
     apps: list[str]
     only: frozenset[str]
-    """Names of parts and services; empty: all."""
+    """Names of parts and services; empty means all."""
     workers: int
     demo: Lab | None
     """With the sandbox and the data of this lab; None: without."""
@@ -54,12 +55,12 @@ class Plan:
 
     @property
     def services(self) -> list[str]:
-        """The services that run in a process of their own: workers have them anyway."""
+        """The services that run in a process of their own, beside those in workers."""
         return [] if self.has("worker") else [name for name in SERVICES if name in self.only]
 
 
 async def run(cli: Cli, settings: Settings, plan: Plan) -> int:
-    """Run everything until it is stopped; the exit code."""
+    """Run everything until it is stopped; returns the exit code."""
     with contextlib.ExitStack() as sockets:
         api = sandbox = None
         if plan.has("api"):
@@ -213,7 +214,7 @@ def _warn_if_open(cli: Cli, api: socket.socket) -> None:
 
 
 async def _answers(cli: Cli, url: str) -> None:
-    """Wait until the API says that it can serve requests."""
+    """Wait until the API is ready to serve requests."""
     import httpx
 
     started = asyncio.get_running_loop().time()

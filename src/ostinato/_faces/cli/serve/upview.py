@@ -1,4 +1,4 @@
-"""What `ostinato up` says when everything answers: a table of where things are, and one line."""
+"""The output of `ostinato up` when everything answers: a table of addresses, and one line."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -27,9 +27,9 @@ class Standing:
     database: Database
     apps: list[str]
     workers: list[dict[str, Any]]
-    """What they said of themselves."""
+    """What they reported when they were ready."""
     url: str | None = None
-    """Of the API."""
+    """The URL of the API."""
     sandbox: str | None = None
     key: DemoKey | None = None
 
@@ -48,7 +48,7 @@ class Standing:
 
 
 def show(cli: Cli, standing: Standing) -> None:
-    """Say that everything answers; the line `ready …` comes once, and last."""
+    """Report that everything answers; the line `ready …` comes once, and last."""
     if cli.out.json:
         cli.out.event(_document(cli, standing))
         return
