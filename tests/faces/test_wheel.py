@@ -172,6 +172,23 @@ def test_the_plain_install_runs_jobs_on_a_database_that_is_there(
         assert found[app]["hint"] == f"pip install 'ostinato[{app}]'"
 
 
+def test_the_plain_install_lists_the_commands_of_all_and_complains_of_none(
+    plain: Environment,
+) -> None:
+    ran = subprocess.run(
+        [plain.bin / "ostinato", "--help"],
+        cwd=plain.folder,
+        env=plain.around({}),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (ran.returncode, ran.stderr) == (0, "")
+    for name in ("worker", "sandbox", "capture", "rounds", "watch"):
+        assert f" {name} " in ran.stdout
+
+
 def test_everything_public_but_the_web_can_be_imported_there(plain: Environment) -> None:
     imports = "\n".join(f"import ostinato.{name}" for name in SURFACE if name != "web")
     refused = "try:\n import ostinato.web\nexcept ostinato.OstinatoError as error:\n print(error)"
