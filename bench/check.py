@@ -12,7 +12,8 @@ With `--if-quiet` it is for continuous integration, where nobody repeats a run t
   other cores or another PostgreSQL than the baseline's are a reason to skip, said in one line.
 - Other work disturbs engine and calibration differently (seen: +220 %), so it waits for a quiet
   machine, counts no round at whose end it was not quiet, and skips when too few are left.
-- It fails only if *every* round that counts is more than 15 % worse: noise hits some of them.
+- It fails only if *every* round that counts is more than 25 % worse: noise hits some of them, and
+  ratios of two machines of the same kind differ by some 10 %.
 - It starts no round after `--seconds`.
 """
 
@@ -38,6 +39,7 @@ from bench.stats import summary
 from bench.targets import NOTHING
 
 ALLOWED = 0.15
+ALLOWED_IN_CI = 0.25
 ROUNDS = 7
 LEAST_ROUNDS = 3
 WAIT_FOR_QUIET_SECONDS = 20.0
@@ -126,7 +128,8 @@ def certain_regressions(found: Ratios, baseline: dict[str, float]) -> list[str]:
         for figure in FIGURES
         if figure.name in baseline
         and all(
-            figure.worse(value, baseline[figure.name]) > ALLOWED for value in found[figure.name]
+            figure.worse(value, baseline[figure.name]) > ALLOWED_IN_CI
+            for value in found[figure.name]
         )
     ]
 
@@ -160,7 +163,7 @@ def check_if_quiet(seconds: float, console: Console) -> int:
     worse = certain_regressions(found, known["ratios"])
     if worse:
         console.print(
-            f"[red]In all rounds more than {ALLOWED:.0%} worse: {', '.join(worse)}.[/red]"
+            f"[red]In all rounds more than {ALLOWED_IN_CI:.0%} worse: {', '.join(worse)}.[/red]"
         )
     return 1 if worse else 0
 
