@@ -63,9 +63,7 @@ def measure(server: BenchServer) -> Calibration:
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute(sql("calibrate_tables"))
         rates = {
-            name: pgbench(
-                url, sql(f"calibrate_{name}").decode(), limit=LIMIT_SECONDS, seconds=SECONDS
-            )
+            name: pgbench(url, sql(f"calibrate_{name}").decode(), limit=LIMIT_SECONDS, seconds=SECONDS)
             for name in ("batch", "commit")
         }
     return Calibration(python=python_rate(), **rates)

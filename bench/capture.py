@@ -49,10 +49,7 @@ class Bench:
 
     def captures(self, count: int) -> list[Wanted]:
         fields = self.template.fields
-        return [
-            replace(self.template, fields=replace(fields, capture_id=str(uuid4())))
-            for _ in range(count)
-        ]
+        return [replace(self.template, fields=replace(fields, capture_id=str(uuid4()))) for _ in range(count)]
 
     async def insert(self, wanted: Wanted) -> None:
         """The row alone: its fingerprint is part of what the check costs."""

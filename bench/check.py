@@ -87,9 +87,7 @@ def middle(before: calibrate.Calibration, after: calibrate.Calibration) -> calib
     )
 
 
-def gather(
-    bench: Bench, system: System, rounds: int, console: Console, until: float | None = None
-) -> Ratios:
+def gather(bench: Bench, system: System, rounds: int, console: Console, until: float | None = None) -> Ratios:
     """The ratios of some rounds, each between two calibrations.
 
     With `until`, none starts after that time, and those that other work disturbed are left out.
@@ -116,8 +114,7 @@ def regressions(found: Ratios, baseline: dict[str, float]) -> list[str]:
     return [
         figure.title
         for figure in FIGURES
-        if figure.name in baseline
-        and figure.worse(median(found[figure.name]), baseline[figure.name]) > ALLOWED
+        if figure.name in baseline and figure.worse(median(found[figure.name]), baseline[figure.name]) > ALLOWED
     ]
 
 
@@ -127,10 +124,7 @@ def certain_regressions(found: Ratios, baseline: dict[str, float]) -> list[str]:
         figure.title
         for figure in FIGURES
         if figure.name in baseline
-        and all(
-            figure.worse(value, baseline[figure.name]) > ALLOWED_IN_CI
-            for value in found[figure.name]
-        )
+        and all(figure.worse(value, baseline[figure.name]) > ALLOWED_IN_CI for value in found[figure.name])
     ]
 
 
@@ -162,9 +156,7 @@ def check_if_quiet(seconds: float, console: Console) -> int:
     console.print(table(found, known["ratios"]))
     worse = certain_regressions(found, known["ratios"])
     if worse:
-        console.print(
-            f"[red]In all rounds more than {ALLOWED_IN_CI:.0%} worse: {', '.join(worse)}.[/red]"
-        )
+        console.print(f"[red]In all rounds more than {ALLOWED_IN_CI:.0%} worse: {', '.join(worse)}.[/red]")
     return 1 if worse else 0
 
 
@@ -184,9 +176,7 @@ def table(found: Ratios, baseline: dict[str, float]) -> Table:
             continue
         worse = figure.worse(now, before)
         verdict = "[red]worse[/red]" if worse > ALLOWED else "[green]fine[/green]"
-        drawn.add_row(
-            figure.title, f"{before:.4g}", f"{now:.4g}", f"{now / before - 1:+.1%}", verdict
-        )
+        drawn.add_row(figure.title, f"{before:.4g}", f"{now:.4g}", f"{now / before - 1:+.1%}", verdict)
     return drawn
 
 
@@ -215,9 +205,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.if_quiet:
         return check_if_quiet(args.seconds, console)
     if not args.update and not BASELINE.exists():
-        console.print(
-            "There is no bench/baseline.json: write it with `python -m bench.check --update`."
-        )
+        console.print("There is no bench/baseline.json: write it with `python -m bench.check --update`.")
         return 2
     baseline: dict[str, float] = {}
     if not args.update:

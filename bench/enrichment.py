@@ -91,9 +91,7 @@ async def serving(database: Database) -> AsyncIterator[httpx.AsyncClient]:
     app = build(parts)
     async with app.router.lifespan_context(app):
         async with parts.client.connection() as conn:
-            key = await keys.create(
-                conn, tenant_id="bench", subject="bench", roles=("agency_user",)
-            )
+            key = await keys.create(conn, tenant_id="bench", subject="bench", roles=("agency_user",))
         async with httpx.AsyncClient(
             transport=httpx.ASGITransport(app),
             base_url="http://bench.test",

@@ -177,9 +177,7 @@ def measure(dsn: str, rounds: int) -> dict[tuple[str, str], list[Load]]:
                 for method in ("GET", "POST"):
                     request = request_of(method, key)
                     asyncio.run(load(port, request, WARM_SECONDS))
-                    found.setdefault((which, method), []).append(
-                        asyncio.run(load(port, request, SECONDS))
-                    )
+                    found.setdefault((which, method), []).append(asyncio.run(load(port, request, SECONDS)))
                     with psycopg.connect(dsn, autocommit=True) as conn:
                         conn.execute("truncate ostinato_data.ready, ostinato_data.job")
     return found
@@ -199,9 +197,7 @@ def show(found: dict[tuple[str, str], list[Load]]) -> None:
             )
         alone, both = middle(("bare", method), "rate"), middle(("ours", method), "rate")
         added = 1e6 * (1 / both - 1 / alone)
-        print(
-            f"     our layers add {added:,.0f} µs to a request: {1 - both / alone:.0%} of the rate"
-        )
+        print(f"     our layers add {added:,.0f} µs to a request: {1 - both / alone:.0%} of the rate")
 
 
 def main() -> None:

@@ -34,9 +34,7 @@ class SystemFailedError(RuntimeError):
 class Child:
     """A running action: lines of JSON come out, a line on stdin lets a producer go."""
 
-    def __init__(
-        self, system: System, action: str, url: str, extra: Mapping[str, str], args: Arguments
-    ):
+    def __init__(self, system: System, action: str, url: str, extra: Mapping[str, str], args: Arguments):
         LOGS.mkdir(parents=True, exist_ok=True)
         self.name = f"{system.key} {action}"
         self.log = LOGS / f"{system.key}-{action}.log"
@@ -68,9 +66,7 @@ class Child:
         line, self._buffer = self._buffer.split(b"\n", 1)
         answer: Answer = json.loads(line)
         if "error" in answer:
-            raise SystemFailedError(
-                f"{self.name}: {answer['error']}", unwritten=answer.get("unwritten", False)
-            )
+            raise SystemFailedError(f"{self.name}: {answer['error']}", unwritten=answer.get("unwritten", False))
         return answer
 
     def _read(self, left: float) -> None:
@@ -116,9 +112,7 @@ def environment(system: System) -> dict[str, str]:
 
 
 @contextmanager
-def child(
-    system: System, action: str, url: str, extra: Mapping[str, str], **args: Argument
-) -> Iterator[Child]:
+def child(system: System, action: str, url: str, extra: Mapping[str, str], **args: Argument) -> Iterator[Child]:
     running = Child(system, action, url, extra, args)
     try:
         yield running
@@ -126,15 +120,7 @@ def child(
         running.stop()
 
 
-def call(
-    system: System,
-    action: str,
-    url: str,
-    extra: Mapping[str, str],
-    *,
-    limit: float,
-    **args: Argument,
-) -> Answer:
+def call(system: System, action: str, url: str, extra: Mapping[str, str], *, limit: float, **args: Argument) -> Answer:
     """Runs one action to its end."""
     with child(system, action, url, extra, limit=limit, **args) as running:
         return running.answer(limit + GRACE_SECONDS)

@@ -24,6 +24,10 @@ class Bench:
     sizes: Sizes
     extra: Mapping[str, str]
 
+    def database_pid(self, system: System) -> int:
+        """The first process of the database that a system uses."""
+        return int(self.extra["BENCH_REDIS_PID"]) if system.needs_redis else self.server.pid
+
     def call(self, system: System, action: str, url: str, **args: Argument) -> Answer:
         limit = self.sizes.drain_limit_seconds
         return call(system, action, url, self.extra, limit=limit, **args)
@@ -88,17 +92,12 @@ def throughput(bench: Bench, system: System, url: str, only: Collection[str]) ->
     return figures
 
 
-def latency_and_idle(
-    bench: Bench, system: System, url: str, database: str, only: Collection[str]
-) -> Figures:
+def latency_and_idle(bench: Bench, system: System, url: str, database: str, only: Collection[str]) -> Figures:
     """One idle worker: what it asks of the database, then how soon it starts a job."""
     figures: Figures = {}
     sizes = bench.sizes
     count = sizes.latency_rate * sizes.latency_seconds + sizes.latency_warmup
-    work: Arguments = {
-        "n": count,
-        "limit": START_LIMIT_SECONDS + sizes.idle_seconds + sizes.latency_seconds,
-    }
+    work: Arguments = {"n": count, "limit": START_LIMIT_SECONDS + sizes.idle_seconds + sizes.latency_seconds}
     pace: Arguments = {"n": count, "rate": sizes.latency_rate, "knock": True}
     with (
         child(system, "work", url, bench.extra, **work) as worker,
@@ -108,8 +107,9 @@ def latency_and_idle(
         worker.answer(START_LIMIT_SECONDS)
         time.sleep(sizes.settle_seconds)
         if "idle" in only and not system.needs_redis:
-            sent = bench.server.queries(database, sizes.idle_seconds)
-            figures["idle"] = sent / sizes.idle_seconds
+            with bench.server.counting(database) as counted:
+                time.sleep(sizes.idle_seconds)
+            figures["idle"] = counted() / sizes.idle_seconds
         if "latency" in only:
             producer.go()
             producer.answer(sizes.latency_seconds + START_LIMIT_SECONDS)

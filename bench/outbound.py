@@ -134,9 +134,7 @@ def number_of(number: int) -> str:
     return f"+3363{number:07}"
 
 
-def drained(
-    conn: psycopg.Connection[Any], hand: Hand, statement: str, count: int, seconds: float
-) -> Rate:
+def drained(conn: psycopg.Connection[Any], hand: Hand, statement: str, count: int, seconds: float) -> Rate:
     """Wait until a count is reached, for so long at most; counted once the worker is warm."""
     begun = first = 0.0
     before = 0
@@ -203,12 +201,7 @@ async def measure(dsn: str, count: int, seconds: float, folder: Path) -> dict[st
 
 
 async def rest(  # noqa: PLR0917 - what there is
-    dsn: str,
-    folder: Path,
-    env: dict[str, str],
-    http: httpx.AsyncClient,
-    found: dict[str, Rate],
-    seconds: float,
+    dsn: str, folder: Path, env: dict[str, str], http: httpx.AsyncClient, found: dict[str, Rate], seconds: float
 ) -> None:
     values = {name.removeprefix("OSTINATO_").lower(): value for name, value in env.items()}
     waiting = WARM + found["accept"].done
@@ -255,11 +248,7 @@ def main() -> None:
         which, dsn, fd = given.serve
         serve(which, dsn, int(fd))
         return
-    with (
-        running() as server,
-        server.database("bench_outbound") as dsn,
-        tempfile.TemporaryDirectory() as folder,
-    ):
+    with running() as server, server.database("bench_outbound") as dsn, tempfile.TemporaryDirectory() as folder:
         asyncio.run(install(dsn, [COMPONENT]))
         found = asyncio.run(measure(dsn, given.messages, given.seconds, Path(folder)))
     print(f"{'':<12}{'a second':>10}{'done':>8}   of {given.messages:,} messages, warm")

@@ -40,9 +40,7 @@ def _missing(system: System) -> str:
     if system.needs_redis and shutil.which("redis-server") is None:
         return "redis-server is not installed"
     if system.imports:
-        tried = subprocess.run(
-            [str(PEERS_PYTHON), "-c", f"import {system.imports}"], capture_output=True, check=False
-        )
+        tried = subprocess.run([str(PEERS_PYTHON), "-c", f"import {system.imports}"], capture_output=True, check=False)
         if tried.returncode != 0:
             return f"{system.imports} does not import in .bench/venv"
     return ""
@@ -80,9 +78,7 @@ def _run_steps(name: str, steps: list[list[str]], stamp: Path, wanted: list[Path
     with log.open("wb") as out:
         for step in steps:
             try:
-                done = subprocess.run(
-                    step, stdout=out, stderr=out, timeout=INSTALL_LIMIT_SECONDS, check=False
-                )
+                done = subprocess.run(step, stdout=out, stderr=out, timeout=INSTALL_LIMIT_SECONDS, check=False)
             except subprocess.TimeoutExpired:
                 return f"{name} did not finish in {INSTALL_LIMIT_SECONDS} s"
             if done.returncode != 0:
@@ -110,12 +106,10 @@ def redis(systems: Sequence[System]) -> Iterator[dict[str, str]]:
     socket.unlink(missing_ok=True)
     options = ["--port", "0", "--unixsocket", str(socket), "--save", "", "--appendonly", "no"]
     with (LOGS / "redis.log").open("wb") as out:
-        process = subprocess.Popen(
-            ["redis-server", *options, "--dir", str(REDIS)], stdout=out, stderr=out
-        )
+        process = subprocess.Popen(["redis-server", *options, "--dir", str(REDIS)], stdout=out, stderr=out)
     try:
         _wait_for(socket, process)
-        yield {"BENCH_REDIS": str(socket)}
+        yield {"BENCH_REDIS": str(socket), "BENCH_REDIS_PID": str(process.pid)}
     finally:
         process.terminate()
         process.wait()

@@ -41,11 +41,16 @@ COLUMNS = (
     Column("latency p50 ms", "latency_p50", lambda v: f"{v:.1f}"),
     Column("latency p99 ms", "latency_p99", lambda v: f"{v:.1f}"),
     Column("idle queries/s", "idle", lambda v: f"{v:.1f}"),
+    Column("CPU % at 10/s", "cpu_at_10", lambda v: f"{v:.1f}"),
+    Column("CPU % at 50/s", "cpu_at_50", lambda v: f"{v:.1f}"),
+    Column("statements/job", "statements", lambda v: f"{v:.1f}"),
     Column("WAL B/job", "wal", lambda v: f"{v:,.0f}"),
     Column("client CPU µs/job", "client_cpu_us", lambda v: f"{v:,.0f}"),
 )
 
 LABELS = {
+    "trickle_p50": "start latency at 10 jobs/s p50, ms",
+    "trickle_p99": "start latency at 10 jobs/s p99, ms",
     "limit_sql": "SQL limit, jobs/s",
     "limit_share": "worker's share of the SQL limit",
     "snapshot_normal": "drain, jobs/s",
@@ -128,13 +133,7 @@ def ratios_sheet(summaries: Summaries, base: str) -> Sheet:
 def drain_matrix(summaries: Summaries) -> Sheet:
     """Who drains how many times as fast as whom."""
     rates = {key: figures["drain"] for key, figures in summaries.items() if "drain" in figures}
-    rows = [
-        [
-            BY_KEY[row].title,
-            *(shown_ratio(rates[row] / rates[column]) for column in rates),
-        ]
-        for row in rates
-    ]
+    rows = [[BY_KEY[row].title, *(shown_ratio(rates[row] / rates[column]) for column in rates)] for row in rates]
     return Sheet("Drain, row against column", ["", *(BY_KEY[key].title for key in rates)], rows)
 
 

@@ -75,9 +75,7 @@ async def ended(admin: AsyncConnection[Any], job: str, since: datetime, count: i
     return float(60 * rate)
 
 
-async def measure(
-    engine: testing.Engine, groups: int, warning: timedelta = WARNING
-) -> dict[str, float]:
+async def measure(engine: testing.Engine, groups: int, warning: timedelta = WARNING) -> dict[str, float]:
     """Create, open and close the rounds of so many groups; groups a minute of each job."""
     await migrate.migrate(engine.database.admin_url, [ENGINE, COMPONENT])
     admin, rates = engine.admin, dict[str, float]()

@@ -81,11 +81,7 @@ class Run:
         self.console.print(f"[dim]{time.monotonic() - self._started:6.0f} s  {text}[/dim]")
 
     def summaries(self) -> dict[str, dict[str, Any]]:
-        return {
-            system.key: summary(self.rounds[system.key])
-            for system in SYSTEMS
-            if self.rounds.get(system.key)
-        }
+        return {system.key: summary(self.rounds[system.key]) for system in SYSTEMS if self.rounds.get(system.key)}
 
 
 def names(text: str, known: Sequence[str], what: str) -> list[str]:

@@ -3,14 +3,14 @@
 import re
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import LiteralString, Protocol
 
+import psutil  # type: ignore[import-untyped]
 import psycopg
 from psycopg.sql import SQL, Composed, Identifier, Literal
 
@@ -84,20 +84,28 @@ class BenchServer:
     def wal_bytes(self) -> int:
         return int(self._one(sql("wal_bytes")))
 
-    def queries(self, database: str, seconds: float) -> int:
-        """How many statements the sessions of a database send in that time, from the log."""
+    @property
+    def pid(self) -> int:
+        """The process that all others of the server come from."""
+        return int(psutil.Process(self._admin.info.backend_pid).ppid())
+
+    @contextmanager
+    def counting(self, database: str) -> Iterator[Callable[[], int]]:
+        """Count the statements that a database is sent in the block, from the server's log."""
         log_path = self._embedded.log_path
         size = log_path.stat().st_size
+        sent = re.compile(rf"@{database} LOG: +(statement|execute)".encode())
+
+        def counted() -> int:
+            with log_path.open("rb") as log:
+                log.seek(size)
+                return sum(1 for line in log.read().splitlines() if sent.search(line))
+
         self._log_statements("alter system set log_statement = 'all'")
         try:
-            time.sleep(seconds)
+            yield counted
         finally:
             self._log_statements("alter system reset log_statement")
-        with log_path.open("rb") as log:
-            log.seek(size)
-            lines = log.read().splitlines()
-        sent = re.compile(rf"@{database} LOG: +(statement|execute)".encode())
-        return sum(1 for line in lines if sent.search(line))
 
     def _log_statements(self, setting: LiteralString) -> None:
         self._admin.execute(setting)
@@ -166,15 +174,21 @@ def _make_room(started: Embedded) -> None:
 
 
 def pgbench(
-    url: str, script: str, *, limit: float, transactions: int = 0, seconds: int = 0
+    url: str,
+    script: str,
+    *,
+    limit: float,
+    transactions: int = 0,
+    seconds: int = 0,
+    clients: int = 1,
+    variables: dict[str, int] | None = None,
 ) -> float:
-    """Transactions a second of one pgbench client that runs `script`."""
+    """Transactions a second of pgbench clients that run `script`, all together."""
     length = ["-t", str(transactions)] if transactions else ["-T", str(seconds)]
-    options = ["-n", "-c", "1", "-M", "prepared", *length, "-f", "-"]
+    given = [f"-D{name}={value}" for name, value in (variables or {}).items()]
+    options = ["-n", "-c", str(clients), "-M", "prepared", *given, *length, "-f", "-"]
     command = [str(binaries() / "pgbench"), *options, url]
-    done = subprocess.run(
-        command, input=script, capture_output=True, text=True, timeout=limit, check=False
-    )
+    done = subprocess.run(command, input=script, capture_output=True, text=True, timeout=limit, check=False)
     found = re.search(r"^tps = ([\d.]+)", done.stdout, re.MULTILINE)
     if done.returncode != 0 or found is None:
         raise RuntimeError(f"pgbench failed: {done.stderr.strip()[-500:]}")

@@ -16,6 +16,7 @@ class Sizes:
     latency_warmup: int
     settle_seconds: float
     idle_seconds: float
+    trickle_seconds: int
     drain_limit_seconds: float
     snapshot_jobs: int
     backlog_small: int
@@ -45,6 +46,7 @@ FULL = Sizes(
     latency_warmup=25,
     settle_seconds=2.0,
     idle_seconds=12.0,
+    trickle_seconds=15,
     drain_limit_seconds=120,
     snapshot_jobs=300_000,
     backlog_small=100_000,
@@ -74,6 +76,7 @@ QUICK = Sizes(
     latency_warmup=10,
     settle_seconds=1.0,
     idle_seconds=6.0,
+    trickle_seconds=5,
     drain_limit_seconds=60,
     snapshot_jobs=30_000,
     backlog_small=20_000,

@@ -65,9 +65,7 @@ def best_of(peers: tuple[str, ...], name: str) -> Callable[[Summaries], float | 
 
 
 def at_least(figure: str, value: Callable[[Summaries], float | None], bound: float) -> Target:
-    return Target(
-        figure, f"at least {bound:,.0f}/s", value, lambda v: v >= bound, lambda v: f"{v:,.0f}/s"
-    )
+    return Target(figure, f"at least {bound:,.0f}/s", value, lambda v: v >= bound, lambda v: f"{v:,.0f}/s")
 
 
 def multiple(peer: str, name: str, figure: str, bound: float) -> Target:
@@ -81,14 +79,10 @@ def multiple(peer: str, name: str, figure: str, bound: float) -> Target:
 
 
 def share(figure: str, name: str, bound: float) -> Target:
-    return Target(
-        figure, f"at least {bound:.0%}", ours(name), lambda v: v >= bound, lambda v: f"{v:.0%}"
-    )
+    return Target(figure, f"at least {bound:.0%}", ours(name), lambda v: v >= bound, lambda v: f"{v:.0%}")
 
 
-def at_most(
-    figure: str, value: Callable[[Summaries], float | None], bound: float, unit: str
-) -> Target:
+def at_most(figure: str, value: Callable[[Summaries], float | None], bound: float, unit: str) -> Target:
     return Target(
         figure,
         f"at most {bound:,g}{unit}",
@@ -114,6 +108,10 @@ TARGETS: tuple[Target, ...] = (
     at_most("start latency p50 against PgQueuer", best_of(PGQUEUER, "latency_p50"), 1, "x"),
     at_most("start latency p99, idle, 50/s", ours("latency_p99"), 10, " ms"),
     at_most("idle queries", ours("idle"), 1, "/s"),
+    at_most("CPU of worker and database at 10 jobs/s", ours("cpu_at_10"), 3, "%"),
+    at_most("statements per job at 10 jobs/s", ours("statements"), 6, ""),
+    at_most("start latency p50 at 10 jobs/s", ours("trickle_p50"), 3, " ms"),
+    at_most("start latency p99 at 10 jobs/s", ours("trickle_p99"), 8, " ms"),
     share("a snapshot held open, 300,000 jobs", "snapshot_share", 0.85),
     share("backlog of 1,000,000 against 100,000", "backlog_share", 0.8),
     at_most("small tenants, mean position", ours("tenants_small_mean"), 1.1, "x"),

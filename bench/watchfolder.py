@@ -82,9 +82,7 @@ def _alone(root: Path, documents: list[Path], engine: str) -> float:
         place = folder / str(number)  # pages that were read are kept by folder
         place.mkdir(parents=True)
         told = subprocess.run(
-            [sys.executable, "-c", ALONE, engine, str(place), str(path)],
-            check=True,
-            capture_output=True,
+            [sys.executable, "-c", ALONE, engine, str(place), str(path)], check=True, capture_output=True
         )
         seconds += json.loads(told.stdout)["seconds"]
     return seconds
@@ -102,9 +100,7 @@ def _pipeline(root: Path, documents: list[Path], engine: str) -> tuple[float, fl
         for path in documents:
             (folders.incoming / path.name).write_bytes(path.read_bytes())
         started, used = time.monotonic(), time.process_time()
-        watched.loop(
-            stop, lambda _: stop.set() if watched.metrics["done"] == len(documents) else None
-        )
+        watched.loop(stop, lambda _: stop.set() if watched.metrics["done"] == len(documents) else None)
         seconds, processor = time.monotonic() - started, time.process_time() - used
     results = next(iter(json.loads(folders.index_file.read_text())["jobs"].values()))
     return seconds, processor, str(results["result"]["engine"])

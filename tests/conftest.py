@@ -23,18 +23,23 @@ import ostinato.testing
 from ostinato._core.base import log
 from ostinato._core.db import embedded
 from ostinato._core.db.embedded import Server, Urls
+from tests import reaper
 from tests.memory import folder_in_memory
 from tests.spread import Spread, longest_first
 
 # A busy machine stalls an example now and then; which examples are tried is the same every time.
-settings.register_profile(
-    "suite", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
-)
+settings.register_profile("suite", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("suite")
 
 _names = itertools.count(1)
 _called: set[str] = set()
 _known: set[str] = set()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """However this run ends, what its tests have started ends with it."""
+    if not hasattr(config, "workerinput"):  # the processes of xdist end with the one that they help
+        config.add_cleanup(reaper.start())
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -50,10 +55,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server that this test process keeps; nothing in a test may stop or restart it."""
-    with (
-        folder_in_memory(otherwise=tmp_path_factory.mktemp("shared")) as folder,
-        embedded.start(folder) as server,
-    ):
+    with folder_in_memory(otherwise=tmp_path_factory.mktemp("shared")) as folder, embedded.start(folder) as server:
         with psycopg.connect(server.admin_url, autocommit=True) as conn:
             conn.execute("alter system set track_functions = 'all'")
             conn.execute("alter system set fsync = off")  # it is never killed, and ends with us
@@ -91,35 +93,28 @@ def logs() -> Iterator[list[EventDict]]:
 async def note_called_functions(conn: psycopg.AsyncConnection[tuple[object, ...]]) -> None:
     """Remember which functions this database saw; its statistics go with it."""
     called = await conn.execute(
-        "select distinct funcname from pg_stat_user_functions where schemaname = 'ostinato'"
+        "select distinct funcname from pg_stat_user_functions where schemaname in ('ostinato', 'ostinato_internal')"
     )
     _called.update(str(row[0]) for row in await called.fetchall())
     if _known:  # the same in every database
         return
     known = await conn.execute(
         "select distinct p.proname from pg_proc p join pg_language l on l.oid = p.prolang"
-        " where p.pronamespace = 'ostinato'::regnamespace and l.lanname = 'plpgsql'"
+        " join pg_namespace n on n.oid = p.pronamespace"
+        " where n.nspname in ('ostinato', 'ostinato_internal') and l.lanname = 'plpgsql'"
     )
     _known.update(str(row[0]) for row in await known.fetchall())
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Join the lists of called functions, and fail a full run that left one out."""
-    folder = Path(
-        os.environ.get("OSTINATO_TEST_CALLS", session.config.rootpath / ".pytest_cache" / "calls")
-    )
+    folder = Path(os.environ.get("OSTINATO_TEST_CALLS", session.config.rootpath / ".pytest_cache" / "calls"))
     worker = os.environ.get("PYTEST_XDIST_WORKER")
     if worker is not None:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / worker).write_text(
-            "\n".join([*(f"called {n}" for n in _called), *(f"known {n}" for n in _known)])
-        )
+        (folder / worker).write_text("\n".join([*(f"called {n}" for n in _called), *(f"known {n}" for n in _known)]))
         return
-    lines = [
-        line.split()
-        for file in sorted(folder.glob("gw*"))
-        for line in file.read_text().splitlines()
-    ]
+    lines = [line.split() for file in sorted(folder.glob("gw*")) for line in file.read_text().splitlines()]
     for file in folder.glob("gw*"):
         file.unlink()
     called = _called | {name for what, name in lines if what == "called"}

@@ -2,6 +2,8 @@ CREATE SCHEMA ostinato;
 ALTER SCHEMA ostinato OWNER TO ostinato_owner;
 CREATE SCHEMA ostinato_data;
 ALTER SCHEMA ostinato_data OWNER TO ostinato_owner;
+CREATE SCHEMA ostinato_internal;
+ALTER SCHEMA ostinato_internal OWNER TO ostinato_owner;
 CREATE TYPE ostinato_data.alert_change AS (
 	alert text,
 	label text,
@@ -61,6 +63,22 @@ CREATE TYPE ostinato_data.batch AS (
 	cursor text
 );
 ALTER TYPE ostinato_data.batch OWNER TO ostinato_owner;
+CREATE TYPE ostinato_data.claimed_job AS (
+	job_id bigint,
+	attempt integer,
+	failures smallint,
+	crashes smallint,
+	claim_id bigint,
+	kind text,
+	args text,
+	tenant_id text,
+	correlation_id text,
+	max_attempts smallint,
+	waited double precision,
+	next_cursor text,
+	behind bigint
+);
+ALTER TYPE ostinato_data.claimed_job OWNER TO ostinato_owner;
 CREATE TYPE ostinato_data.held_job AS (
 	job_id bigint,
 	attempt integer,
@@ -81,6 +99,20 @@ CREATE TYPE ostinato_data.lanes AS (
 	positions bigint[]
 );
 ALTER TYPE ostinato_data.lanes OWNER TO ostinato_owner;
+CREATE TYPE ostinato_data.place AS (
+	"position" bigint,
+	job_id bigint,
+	attempt integer,
+	priority smallint,
+	failures smallint,
+	crashes smallint,
+	keyed boolean,
+	queue text COLLATE pg_catalog."C",
+	tenant_id text COLLATE pg_catalog."C",
+	kind text COLLATE pg_catalog."C",
+	limit_key text COLLATE pg_catalog."C"
+);
+ALTER TYPE ostinato_data.place OWNER TO ostinato_owner;
 CREATE TYPE ostinato_data.reached_limit AS (
 	code text,
 	queue text,
@@ -125,6 +157,21 @@ CREATE TYPE ostinato_data.trail_line AS (
 	detail json
 );
 ALTER TYPE ostinato_data.trail_line OWNER TO ostinato_owner;
+CREATE TYPE ostinato_data.waiting_place AS (
+	job_id bigint,
+	run_at timestamp with time zone,
+	attempt integer,
+	priority smallint,
+	failures smallint,
+	crashes smallint,
+	keyed boolean,
+	reason text COLLATE pg_catalog."C",
+	queue text COLLATE pg_catalog."C",
+	tenant_id text COLLATE pg_catalog."C",
+	kind text COLLATE pg_catalog."C",
+	limit_key text COLLATE pg_catalog."C"
+);
+ALTER TYPE ostinato_data.waiting_place OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.abandon_idempotent(scope text, key text, token bigint, forget boolean DEFAULT true, tenant_id text DEFAULT NULL::text) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -132,11 +179,6 @@ CREATE FUNCTION ostinato.abandon_idempotent(scope text, key text, token bigint, 
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.abandon_idempotent(scope text, key text, token bigint, forget boolean, tenant_id text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.able_workers(queue text, kind text) RETURNS bigint
-    LANGUAGE sql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.able_workers(queue text, kind text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.accept_webhook(source text, message_id text, keep_seconds double precision DEFAULT 900, tenant_id text DEFAULT NULL::text) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -149,115 +191,22 @@ CREATE FUNCTION ostinato.acquire_lease(name text, holder text, ttl_seconds doubl
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.acquire_lease(name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer, tenant_id text, OUT acquired boolean, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT lifetime text, OUT held_job_id bigint, OUT held_job_attempt integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.add_batch(a ostinato_data.batch, b ostinato_data.batch) RETURNS ostinato_data.batch
-    LANGUAGE sql IMMUTABLE
-    AS …;
-ALTER FUNCTION ostinato.add_batch(a ostinato_data.batch, b ostinato_data.batch) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.add_log_week(parent text, id text, week integer) RETURNS TABLE(action text, name text, reason text, rows bigint)
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.add_log_week(parent text, id text, week integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.add_webhook_deliveries(after bigint, upto bigint) RETURNS SETOF bigint
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.add_webhook_deliveries(after bigint, upto bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.add_week(week integer, thorough boolean) RETURNS TABLE(action text, name text, reason text, rows bigint)
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.add_week(week integer, thorough boolean) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.alert_failures() RETURNS TABLE(label text, value double precision)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.alert_failures() OWNER TO ostinato_owner;
-CREATE TABLE ostinato_data.alert (
-    name text NOT NULL COLLATE pg_catalog."C",
-    owner text NOT NULL COLLATE pg_catalog."C",
-    severity text NOT NULL COLLATE pg_catalog."C",
-    figure text COLLATE pg_catalog."C",
-    function text COLLATE pg_catalog."C",
-    parameters jsonb DEFAULT '{}'::jsonb NOT NULL,
-    labels text[] DEFAULT '{}'::text[] NOT NULL,
-    comparison text NOT NULL COLLATE pg_catalog."C",
-    threshold double precision NOT NULL,
-    clears_at double precision NOT NULL,
-    for_seconds double precision NOT NULL,
-    clear_seconds double precision NOT NULL,
-    tenant_id text COLLATE pg_catalog."C",
-    message text NOT NULL,
-    remedy text NOT NULL,
-    declared_at timestamp with time zone NOT NULL,
-    evaluated_at timestamp with time zone,
-    failures integer DEFAULT 0 NOT NULL,
-    error text,
-    CONSTRAINT alert_check CHECK (((figure IS NULL) <> (function IS NULL))),
-    CONSTRAINT alert_check1 CHECK (
-CASE comparison
-    WHEN '>'::text THEN (clears_at <= threshold)
-    ELSE (clears_at >= threshold)
-END),
-    CONSTRAINT alert_clear_seconds_check CHECK ((clear_seconds >= (0)::double precision)),
-    CONSTRAINT alert_comparison_check CHECK ((comparison = ANY (ARRAY['>'::text, '<'::text]))),
-    CONSTRAINT alert_for_seconds_check CHECK ((for_seconds >= (0)::double precision)),
-    CONSTRAINT alert_function_check CHECK ((function ~ '^[a-z_][a-z0-9_]*\.[a-z_][a-z0-9_]*$'::text)),
-    CONSTRAINT alert_parameters_check CHECK ((jsonb_typeof(parameters) = 'object'::text)),
-    CONSTRAINT alert_severity_check CHECK ((severity = ANY (ARRAY['info'::text, 'warning'::text, 'critical'::text])))
-)
-WITH (fillfactor='50');
-ALTER TABLE ONLY ostinato_data.alert FORCE ROW LEVEL SECURITY;
-ALTER TABLE ostinato_data.alert OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.alert_message(declared ostinato_data.alert, label text, value double precision) RETURNS text
-    LANGUAGE plpgsql IMMUTABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.alert_message(declared ostinato_data.alert, label text, value double precision) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.alert_readings(declared ostinato_data.alert, figures jsonb) RETURNS jsonb
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.alert_readings(declared ostinato_data.alert, figures jsonb) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.allowed_events(machine text, state text) RETURNS json
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.allowed_events(machine text, state text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.allowed_words(machine text, state text) RETURNS text
-    LANGUAGE sql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.allowed_words(machine text, state text) OWNER TO ostinato_owner;
-CREATE TABLE ostinato_data.api_key (
-    id bigint NOT NULL,
-    tenant_id text NOT NULL COLLATE pg_catalog."C",
-    subject text NOT NULL,
-    roles text[] NOT NULL,
-    name text,
-    hash bytea NOT NULL,
-    lifetime_seconds double precision,
-    created_at timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone,
-    last_used_at timestamp with time zone,
-    revoked_at timestamp with time zone,
-    replaces bigint,
-    CONSTRAINT api_key_hash_check CHECK ((octet_length(hash) = 32)),
-    CONSTRAINT api_key_lifetime_seconds_check CHECK ((lifetime_seconds > (0)::double precision))
-)
-WITH (fillfactor='80');
-ALTER TABLE ONLY ostinato_data.api_key FORCE ROW LEVEL SECURITY;
-ALTER TABLE ostinato_data.api_key OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.api_key_line(key ostinato_data.api_key, at timestamp with time zone) RETURNS ostinato_data.api_key_line
-    LANGUAGE sql IMMUTABLE
-    AS …;
-ALTER FUNCTION ostinato.api_key_line(key ostinato_data.api_key, at timestamp with time zone) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.attach_machine(machine text, entity text, id_column text DEFAULT 'id'::text, state_column text DEFAULT 'state'::text, tenant_column text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.attach_machine(machine text, entity text, id_column text, state_column text, tenant_column text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.await_jobs(worker_id uuid, queue text, wanted integer, patience double precision, kinds text[] DEFAULT NULL::text[], cursor text DEFAULT NULL::text, suspects boolean DEFAULT true) RETURNS TABLE(job_id bigint, attempt integer, failures smallint, crashes smallint, claim_id bigint, kind text, args text, tenant_id text, correlation_id text, max_attempts smallint, waited double precision, next_cursor text)
+CREATE FUNCTION ostinato.await_jobs(worker_id uuid, queue text, wanted integer, patience double precision, kinds text[] DEFAULT NULL::text[], cursor text DEFAULT NULL::text, suspects boolean DEFAULT true, starts integer DEFAULT NULL::integer, apart text[] DEFAULT NULL::text[]) RETURNS SETOF ostinato_data.claimed_job
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -265,7 +214,7 @@ CREATE FUNCTION ostinato.await_jobs(worker_id uuid, queue text, wanted integer, 
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
     AS …;
-ALTER FUNCTION ostinato.await_jobs(worker_id uuid, queue text, wanted integer, patience double precision, kinds text[], cursor text, suspects boolean) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.await_jobs(worker_id uuid, queue text, wanted integer, patience double precision, kinds text[], cursor text, suspects boolean, starts integer, apart text[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.begin_idempotent(scope text, key text, fingerprint text, fields json DEFAULT '{}'::json, declaration text DEFAULT ''::text, holder text DEFAULT NULL::text, lease_seconds double precision DEFAULT 60, ttl_seconds double precision DEFAULT 86400, tenant_id text DEFAULT NULL::text, wait boolean DEFAULT true, OUT decision text, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT answer json, OUT resource text, OUT finished_at timestamp with time zone, OUT expires_at timestamp with time zone, OUT differing text[], OUT declaration_changed boolean) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -273,11 +222,18 @@ CREATE FUNCTION ostinato.begin_idempotent(scope text, key text, fingerprint text
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.begin_idempotent(scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision, tenant_id text, wait boolean, OUT decision text, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT answer json, OUT resource text, OUT finished_at timestamp with time zone, OUT expires_at timestamp with time zone, OUT differing text[], OUT declaration_changed boolean) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.bury_webhooks(endpoint_id bigint, most integer) RETURNS integer
+CREATE FUNCTION ostinato.begin_idempotent(scope character varying, key text, fingerprint text, fields jsonb, declaration text DEFAULT ''::text, holder text DEFAULT NULL::text, lease_seconds double precision DEFAULT 60, ttl_seconds double precision DEFAULT 86400, tenant_id text DEFAULT NULL::text, wait boolean DEFAULT true, OUT decision text, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT answer json, OUT resource text, OUT finished_at timestamp with time zone, OUT expires_at timestamp with time zone, OUT differing text[], OUT declaration_changed boolean) RETURNS record
+    LANGUAGE sql
+    AS …;
+ALTER FUNCTION ostinato.begin_idempotent(scope character varying, key text, fingerprint text, fields jsonb, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision, tenant_id text, wait boolean, OUT decision text, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT answer json, OUT resource text, OUT finished_at timestamp with time zone, OUT expires_at timestamp with time zone, OUT differing text[], OUT declaration_changed boolean) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.begin_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], alone boolean DEFAULT false) RETURNS SETOF bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
+    SET enable_nestloop TO 'off'
     AS …;
-ALTER FUNCTION ostinato.bury_webhooks(endpoint_id bigint, most integer) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.begin_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], alone boolean) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.cancel_job(job_id bigint, reason text DEFAULT 'cancelled by request'::text) RETURNS text
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -293,188 +249,16 @@ CREATE FUNCTION ostinato.change_webhook_endpoint(name text, tenant_id text DEFAU
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.change_webhook_endpoint(name text, tenant_id text, url text, event_types text[], description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision) OWNER TO ostinato_owner;
-CREATE TABLE ostinato_data.machine_table (
-    entity text NOT NULL COLLATE pg_catalog."C",
-    machine text NOT NULL COLLATE pg_catalog."C",
-    id_column text NOT NULL,
-    id_type text NOT NULL,
-    state_column text NOT NULL,
-    state_type text NOT NULL,
-    tenant_column text,
-    attached_at timestamp with time zone NOT NULL
-);
-ALTER TABLE ONLY ostinato_data.machine_table FORCE ROW LEVEL SECURITY;
-ALTER TABLE ostinato_data.machine_table OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.changed_columns(target ostinato_data.machine_table, changes json) RETURNS text
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+CREATE FUNCTION ostinato.change_webhook_endpoint(name character varying, tenant_id text DEFAULT NULL::text, url text DEFAULT NULL::text, event_types text[] DEFAULT NULL::text[], description text DEFAULT NULL::text, headers jsonb DEFAULT NULL::jsonb, retry jsonb DEFAULT NULL::jsonb, timeout_seconds double precision DEFAULT NULL::double precision, disable_after_seconds double precision DEFAULT NULL::double precision) RETURNS void
+    LANGUAGE sql
     AS …;
-ALTER FUNCTION ostinato.changed_columns(target ostinato_data.machine_table, changes json) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.check_api_key(key ostinato_data.api_key) RETURNS void
-    LANGUAGE plpgsql IMMUTABLE
-    AS …;
-ALTER FUNCTION ostinato.check_api_key(key ostinato_data.api_key) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.check_args(kind text, args text) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.check_args(kind text, args text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.check_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[]) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.check_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.check_idempotent(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, lease_seconds double precision, ttl_seconds double precision) RETURNS void
-    LANGUAGE plpgsql
-    AS …;
-ALTER FUNCTION ostinato.check_idempotent(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, lease_seconds double precision, ttl_seconds double precision) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.check_job(job_id bigint, tenant_id text DEFAULT NULL::text) RETURNS void
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.check_job(job_id bigint, tenant_id text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.check_lease(tenant_id text, name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer) RETURNS void
-    LANGUAGE plpgsql
-    AS …;
-ALTER FUNCTION ostinato.check_lease(tenant_id text, name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.check_lengths(count integer, VARIADIC lengths integer[]) RETURNS void
-    LANGUAGE plpgsql IMMUTABLE
-    AS …;
-ALTER FUNCTION ostinato.check_lengths(count integer, VARIADIC lengths integer[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.check_name(what text, value text) RETURNS void
-    LANGUAGE plpgsql IMMUTABLE
-    AS …;
-ALTER FUNCTION ostinato.check_name(what text, value text) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.change_webhook_endpoint(name character varying, tenant_id text, url text, event_types text[], description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.check_open_kind(kind text) RETURNS void
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.check_open_kind(kind text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.check_options(priority integer DEFAULT NULL::integer, max_attempts integer DEFAULT NULL::integer, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, limit_key text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text) RETURNS void
-    LANGUAGE plpgsql IMMUTABLE
-    AS …;
-ALTER FUNCTION ostinato.check_options(priority integer, max_attempts integer, run_at timestamp with time zone, limit_key text, correlation_id text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.check_payload(type text, payload text) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.check_payload(type text, payload text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.check_policies(gap text, overlap text) RETURNS void
-    LANGUAGE plpgsql IMMUTABLE
-    AS …;
-ALTER FUNCTION ostinato.check_policies(gap text, overlap text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.check_registered(type text, version integer, payload text) RETURNS void
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.check_registered(type text, version integer, payload text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.check_rows(entity text, condition text, rule text) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.check_rows(entity text, condition text, rule text) OWNER TO ostinato_owner;
-CREATE SEQUENCE ostinato_data.schedule_id_seq
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1;
-ALTER SEQUENCE ostinato_data.schedule_id_seq OWNER TO ostinato_owner;
-CREATE TABLE ostinato_data.schedule (
-    id bigint DEFAULT nextval('ostinato_data.schedule_id_seq'::regclass) NOT NULL,
-    created_at timestamp with time zone NOT NULL,
-    timed_at timestamp with time zone NOT NULL,
-    starts_at timestamp with time zone,
-    ends_at timestamp with time zone,
-    catch_up_seconds double precision,
-    grace_seconds double precision NOT NULL,
-    jitter_seconds double precision NOT NULL,
-    catch_up_most integer NOT NULL,
-    priority smallint,
-    paused boolean DEFAULT false NOT NULL,
-    catch_up text NOT NULL COLLATE pg_catalog."C",
-    tenant_id text NOT NULL COLLATE pg_catalog."C",
-    name text NOT NULL COLLATE pg_catalog."C",
-    key text COLLATE pg_catalog."C",
-    owner text COLLATE pg_catalog."C",
-    kind text NOT NULL COLLATE pg_catalog."C",
-    queue text COLLATE pg_catalog."C",
-    args json NOT NULL,
-    cron text,
-    recurrence ostinato_data.recurrence NOT NULL,
-    error text,
-    CONSTRAINT schedule_catch_up_check CHECK ((catch_up = ANY (ARRAY['all'::text, 'last'::text, 'none'::text]))),
-    CONSTRAINT schedule_catch_up_most_check CHECK (((catch_up_most >= 1) AND (catch_up_most <= 1000))),
-    CONSTRAINT schedule_catch_up_seconds_check CHECK ((catch_up_seconds > (0)::double precision)),
-    CONSTRAINT schedule_grace_seconds_check CHECK ((grace_seconds > (0)::double precision)),
-    CONSTRAINT schedule_jitter_seconds_check CHECK ((jitter_seconds >= (0)::double precision))
-);
-ALTER TABLE ONLY ostinato_data.schedule FORCE ROW LEVEL SECURITY;
-ALTER TABLE ostinato_data.schedule OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.check_schedule(s ostinato_data.schedule) RETURNS ostinato_data.schedule
-    LANGUAGE plpgsql STABLE
-    AS …;
-ALTER FUNCTION ostinato.check_schedule(s ostinato_data.schedule) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.check_sets(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[]) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.check_sets(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.check_timed(ids bigint[]) RETURNS void
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.check_timed(ids bigint[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.check_transitions(target ostinato_data.machine_table, ids text[], event text, skip boolean, found_ids text[], from_states text[], to_states text[]) RETURNS void
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.check_transitions(target ostinato_data.machine_table, ids text[], event text, skip boolean, found_ids text[], from_states text[], to_states text[]) OWNER TO ostinato_owner;
-CREATE TABLE ostinato_data.webhook_endpoint (
-    id bigint NOT NULL,
-    tenant_id text NOT NULL COLLATE pg_catalog."C",
-    name text NOT NULL COLLATE pg_catalog."C",
-    url text NOT NULL,
-    event_types text[] NOT NULL,
-    state text DEFAULT 'active'::text NOT NULL COLLATE pg_catalog."C",
-    reason text,
-    description text NOT NULL,
-    headers json NOT NULL,
-    retry json NOT NULL,
-    timeout_seconds double precision NOT NULL,
-    disable_after_seconds double precision NOT NULL,
-    ordered boolean NOT NULL,
-    created_at timestamp with time zone NOT NULL,
-    changed_at timestamp with time zone NOT NULL,
-    failing_since timestamp with time zone,
-    from_position bigint NOT NULL,
-    CONSTRAINT webhook_endpoint_state_check CHECK ((state = ANY (ARRAY['active'::text, 'paused'::text, 'disabled'::text])))
-);
-ALTER TABLE ONLY ostinato_data.webhook_endpoint FORCE ROW LEVEL SECURITY;
-ALTER TABLE ostinato_data.webhook_endpoint OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.check_webhook_endpoint(endpoint ostinato_data.webhook_endpoint) RETURNS void
-    LANGUAGE plpgsql IMMUTABLE
-    AS …;
-ALTER FUNCTION ostinato.check_webhook_endpoint(endpoint ostinato_data.webhook_endpoint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.check_webhook_headers(headers json) RETURNS void
-    LANGUAGE plpgsql IMMUTABLE
-    AS …;
-ALTER FUNCTION ostinato.check_webhook_headers(headers json) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.check_webhook_secret(secret text) RETURNS void
-    LANGUAGE plpgsql IMMUTABLE
-    AS …;
-ALTER FUNCTION ostinato.check_webhook_secret(secret text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.check_zone(zone text) RETURNS void
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.check_zone(zone text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.chores() RETURNS TABLE(name text, due double precision)
-    LANGUAGE sql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.chores() OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.claim_jobs(worker_id uuid, queue text, wanted integer, kinds text[] DEFAULT NULL::text[], cursor text DEFAULT NULL::text, suspects boolean DEFAULT true) RETURNS TABLE(job_id bigint, attempt integer, failures smallint, crashes smallint, claim_id bigint, kind text, args text, tenant_id text, correlation_id text, max_attempts smallint, waited double precision, next_cursor text)
+CREATE FUNCTION ostinato.claim_jobs(worker_id uuid, queue text, wanted integer, kinds text[] DEFAULT NULL::text[], cursor text DEFAULT NULL::text, suspects boolean DEFAULT true, starts integer DEFAULT NULL::integer, apart text[] DEFAULT NULL::text[]) RETURNS SETOF ostinato_data.claimed_job
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
@@ -484,55 +268,25 @@ CREATE FUNCTION ostinato.claim_jobs(worker_id uuid, queue text, wanted integer, 
     SET enable_mergejoin TO 'off'
     SET enable_hashjoin TO 'off'
     AS …;
-ALTER FUNCTION ostinato.claim_jobs(worker_id uuid, queue text, wanted integer, kinds text[], cursor text, suspects boolean) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.claim_of(job_id bigint, attempt integer) RETURNS bigint
-    LANGUAGE sql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.claim_of(job_id bigint, attempt integer) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.claim_jobs(worker_id uuid, queue text, wanted integer, kinds text[], cursor text, suspects boolean, starts integer, apart text[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.close_pass(pass_id bigint) RETURNS void
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.close_pass(pass_id bigint) OWNER TO ostinato_owner;
-CREATE TABLE ostinato_data.event (
-    id bigint NOT NULL,
-    occurred_at timestamp with time zone NOT NULL,
-    emitted_at timestamp with time zone NOT NULL,
-    version integer NOT NULL,
-    type text NOT NULL COLLATE pg_catalog."C",
-    tenant_id text NOT NULL COLLATE pg_catalog."C",
-    correlation_id text NOT NULL COLLATE pg_catalog."C",
-    producer text NOT NULL COLLATE pg_catalog."C",
-    ordering_key text COLLATE pg_catalog."C",
-    payload json NOT NULL
-)
-PARTITION BY RANGE (id);
-ALTER TABLE ONLY ostinato_data.event FORCE ROW LEVEL SECURITY;
-ALTER TABLE ostinato_data.event OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.cloudevent_of(event ostinato_data.event, "position" bigint) RETURNS text
-    LANGUAGE sql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.cloudevent_of(event ostinato_data.event, "position" bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.column_type(entity text, name text) RETURNS text
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.column_type(entity text, name text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.complete_job(job_id bigint, attempt integer, result json DEFAULT NULL::json, duration_ms integer DEFAULT NULL::integer, claim_id bigint DEFAULT NULL::bigint) RETURNS void
+CREATE FUNCTION ostinato.complete_job(job_id bigint, attempt integer, result anycompatible DEFAULT NULL::json, duration_ms integer DEFAULT NULL::integer, claim_id bigint DEFAULT NULL::bigint) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.complete_job(job_id bigint, attempt integer, result json, duration_ms integer, claim_id bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.complete_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], durations integer[] DEFAULT NULL::integer[], results text[] DEFAULT NULL::text[]) RETURNS SETOF bigint
+ALTER FUNCTION ostinato.complete_job(job_id bigint, attempt integer, result anycompatible, duration_ms integer, claim_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.complete_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], durations integer[] DEFAULT NULL::integer[], results text[] DEFAULT NULL::text[], in_transaction boolean DEFAULT false) RETURNS SETOF bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     SET jit TO 'off'
     SET enable_nestloop TO 'off'
     AS …;
-ALTER FUNCTION ostinato.complete_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], durations integer[], results text[]) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.complete_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], durations integer[], results text[], in_transaction boolean) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.configure_queue(name text, concurrency integer DEFAULT NULL::integer, rate_count integer DEFAULT NULL::integer, rate_seconds double precision DEFAULT NULL::double precision, key_concurrency integer DEFAULT NULL::integer, key_rate_count integer DEFAULT NULL::integer, key_rate_seconds double precision DEFAULT NULL::double precision) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -546,11 +300,6 @@ CREATE FUNCTION ostinato.correlation(given text) RETURNS text
     LANGUAGE sql STABLE
     AS …;
 ALTER FUNCTION ostinato.correlation(given text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.count_firing() RETURNS TABLE(alert text, firing bigint)
-    LANGUAGE sql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.count_firing() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.create_api_key(key_id bigint, hash bytea, tenant_id text, subject text, roles text[], name text DEFAULT NULL::text, expires_seconds double precision DEFAULT NULL::double precision, replaces bigint DEFAULT NULL::bigint) RETURNS ostinato_data.api_key_line
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -561,141 +310,59 @@ CREATE FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_type
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[], tenant_id text, description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, secret text, OUT endpoint_id bigint, OUT new_secret text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.cron_number(word text, low integer, names text[]) RETURNS integer
-    LANGUAGE sql IMMUTABLE
+CREATE FUNCTION ostinato.create_webhook_endpoint(name character varying, url text, event_types text[] DEFAULT '{*}'::text[], tenant_id text DEFAULT NULL::text, description text DEFAULT ''::text, headers jsonb DEFAULT '{}'::jsonb, retry jsonb DEFAULT NULL::jsonb, timeout_seconds double precision DEFAULT 5, disable_after_seconds double precision DEFAULT 432000, ordered boolean DEFAULT true, secret text DEFAULT NULL::text, OUT endpoint_id bigint, OUT new_secret text) RETURNS record
+    LANGUAGE sql
     AS …;
-ALTER FUNCTION ostinato.cron_number(word text, low integer, names text[]) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.create_webhook_endpoint(name character varying, url text, event_types text[], tenant_id text, description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, secret text, OUT endpoint_id bigint, OUT new_secret text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.dead_letter_groups(most integer DEFAULT 1000) RETURNS TABLE(signature text, kind text, reason text, count bigint, first timestamp with time zone, last timestamp with time zone, example_job_id bigint, example_error text)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.dead_letter_groups(most integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.declare_alerts(owners text[], alerts json) RETURNS void
+CREATE FUNCTION ostinato.declare_alerts(owners text[], alerts anycompatible) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.declare_alerts(owners text[], alerts json) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.declare_alerts(owners text[], alerts anycompatible) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.defer_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], delays double precision[], errors text[], signatures text[], reasons text[] DEFAULT NULL::text[], durations integer[] DEFAULT NULL::integer[]) RETURNS SETOF bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.defer_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], delays double precision[], errors text[], signatures text[], reasons text[], durations integer[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.delete_schedule(name text, tenant_id text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.delete_schedule(name text, tenant_id text) OWNER TO ostinato_owner;
-CREATE TABLE ostinato_data.idempotency (
-    tenant_id text NOT NULL COLLATE pg_catalog."C",
-    scope text NOT NULL COLLATE pg_catalog."C",
-    key text NOT NULL COLLATE pg_catalog."C",
-    token bigint NOT NULL,
-    attempt integer NOT NULL,
-    state text NOT NULL COLLATE pg_catalog."C",
-    holder text NOT NULL,
-    started_at timestamp with time zone NOT NULL,
-    renewed_at timestamp with time zone NOT NULL,
-    lease_seconds double precision NOT NULL,
-    ttl_seconds double precision NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    doubted_at timestamp with time zone,
-    finished_at timestamp with time zone,
-    declaration text NOT NULL COLLATE pg_catalog."C",
-    fingerprint text NOT NULL COLLATE pg_catalog."C",
-    fields json NOT NULL,
-    resource text,
-    answer json,
-    CONSTRAINT idempotency_lease_seconds_check CHECK ((lease_seconds > (0)::double precision)),
-    CONSTRAINT idempotency_state_check CHECK ((state = ANY (ARRAY['in_flight'::text, 'abandoned'::text, 'done'::text]))),
-    CONSTRAINT idempotency_ttl_seconds_check CHECK ((ttl_seconds > (0)::double precision))
-)
-WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='20000', autovacuum_vacuum_cost_delay='0');
-ALTER TABLE ONLY ostinato_data.idempotency FORCE ROW LEVEL SECURITY;
-ALTER TABLE ostinato_data.idempotency OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.differing_fields(held ostinato_data.idempotency, asked ostinato_data.idempotency) RETURNS text[]
-    LANGUAGE sql IMMUTABLE
-    AS …;
-ALTER FUNCTION ostinato.differing_fields(held ostinato_data.idempotency, asked ostinato_data.idempotency) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.discard(subscription text, positions bigint[]) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.discard(subscription text, positions bigint[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.dispatch_deliveries(subscription text, most integer DEFAULT 500) RETURNS integer
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    AS …;
-ALTER FUNCTION ostinato.dispatch_deliveries(subscription text, most integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.dispatch_events(most integer DEFAULT 500) RETURNS TABLE(queue text, jobs bigint)
+CREATE FUNCTION ostinato.dispatch_events(most integer DEFAULT 1000) RETURNS TABLE(queue text, jobs bigint)
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.dispatch_events(most integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.drop_log_week(parent text, week integer) RETURNS TABLE(action text, name text, reason text, rows bigint)
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.drop_log_week(parent text, week integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.drop_subscription(name text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.drop_subscription(name text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.drop_triggers(machine text, entity text) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.drop_triggers(machine text, entity text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.drop_waiting(job_id bigint, reason text) RETURNS boolean
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.drop_waiting(job_id bigint, reason text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.drop_week(week integer, cutoff timestamp with time zone, thorough boolean) RETURNS TABLE(action text, name text, reason text, rows bigint)
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.drop_week(week integer, cutoff timestamp with time zone, thorough boolean) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.due_alerts(every interval DEFAULT '00:00:10'::interval) RETURNS TABLE(names text[], is_foreign boolean)
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.due_alerts(every interval) OWNER TO ostinato_owner;
-CREATE TABLE ostinato_data.subscription (
-    name text NOT NULL COLLATE pg_catalog."C",
-    types text[] COLLATE pg_catalog."C",
-    tenant_id text COLLATE pg_catalog."C",
-    mode text NOT NULL COLLATE pg_catalog."C",
-    kind text COLLATE pg_catalog."C",
-    on_poison text NOT NULL COLLATE pg_catalog."C",
-    paused boolean DEFAULT false NOT NULL,
-    "position" bigint NOT NULL,
-    low bigint DEFAULT 0 NOT NULL,
-    replays integer DEFAULT 0 NOT NULL,
-    created_at timestamp with time zone NOT NULL,
-    registered_at timestamp with time zone NOT NULL,
-    CONSTRAINT subscription_check CHECK (((mode = 'job'::text) = (kind IS NOT NULL))),
-    CONSTRAINT subscription_mode_check CHECK ((mode = ANY (ARRAY['relay'::text, 'job'::text]))),
-    CONSTRAINT subscription_on_poison_check CHECK ((on_poison = ANY (ARRAY['skip'::text, 'block'::text])))
-)
-WITH (fillfactor='20');
-ALTER TABLE ONLY ostinato_data.subscription FORCE ROW LEVEL SECURITY;
-ALTER TABLE ostinato_data.subscription OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.due_deliveries(subscription ostinato_data.subscription, most integer) RETURNS bigint[]
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    AS …;
-ALTER FUNCTION ostinato.due_deliveries(subscription ostinato_data.subscription, most integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.due_slots(s ostinato_data.schedule, first_local timestamp without time zone, first_at timestamp with time zone, now timestamp with time zone, most integer) RETURNS TABLE(slot_local timestamp without time zone, slot_at timestamp with time zone, next_at timestamp with time zone)
-    LANGUAGE plpgsql STABLE
-    AS …;
-ALTER FUNCTION ostinato.due_slots(s ostinato_data.schedule, first_local timestamp without time zone, first_at timestamp with time zone, now timestamp with time zone, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.emit_event(type text, payload json DEFAULT '{}'::json, ordering_key text DEFAULT NULL::text, version integer DEFAULT 1, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, occurred_at timestamp with time zone DEFAULT NULL::timestamp with time zone, producer text DEFAULT NULL::text) RETURNS bigint
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.emit_event(type text, payload json, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.emit_event(type character varying, payload jsonb, ordering_key text DEFAULT NULL::text, version integer DEFAULT 1, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, occurred_at timestamp with time zone DEFAULT NULL::timestamp with time zone, producer text DEFAULT NULL::text) RETURNS bigint
+    LANGUAGE sql
+    AS …;
+ALTER FUNCTION ostinato.emit_event(type character varying, payload jsonb, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.emit_events(types text[], payloads text[], ordering_keys text[] DEFAULT NULL::text[], versions integer[] DEFAULT NULL::integer[], tenant_ids text[] DEFAULT NULL::text[], correlation_ids text[] DEFAULT NULL::text[], occurred_ats timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], producers text[] DEFAULT NULL::text[], as_of_now boolean DEFAULT false) RETURNS SETOF bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -711,6 +378,10 @@ CREATE FUNCTION ostinato.enqueue_job(kind text, args json DEFAULT '{}'::json, qu
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.enqueue_job(kind character varying, args jsonb, queue text DEFAULT NULL::text, priority integer DEFAULT NULL::integer, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, limit_key text DEFAULT NULL::text, unique_key text DEFAULT NULL::text, unique_policy text DEFAULT 'return'::text, unique_states text[] DEFAULT '{scheduled,ready,running}'::text[], max_attempts integer DEFAULT NULL::integer) RETURNS bigint
+    LANGUAGE sql
+    AS …;
+ALTER FUNCTION ostinato.enqueue_job(kind character varying, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[] DEFAULT NULL::text[], priorities integer[] DEFAULT NULL::integer[], run_ats timestamp with time zone[] DEFAULT NULL::timestamp with time zone[], tenant_ids text[] DEFAULT NULL::text[], correlation_ids text[] DEFAULT NULL::text[], limit_keys text[] DEFAULT NULL::text[], unique_keys text[] DEFAULT NULL::text[], max_attempts integer[] DEFAULT NULL::integer[]) RETURNS SETOF bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -721,6 +392,10 @@ CREATE FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json DEFAU
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, OUT job_id bigint, OUT attached boolean) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.enqueue_or_attach(name character varying, kind text, args jsonb, queue text DEFAULT NULL::text, priority integer DEFAULT NULL::integer, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, limit_key text DEFAULT NULL::text, max_attempts integer DEFAULT NULL::integer, OUT job_id bigint, OUT attached boolean) RETURNS record
+    LANGUAGE sql
+    AS …;
+ALTER FUNCTION ostinato.enqueue_or_attach(name character varying, kind text, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, OUT job_id bigint, OUT attached boolean) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.enter_flow(tenant_id text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -731,27 +406,12 @@ CREATE FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text DEFAUL
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text, user_id text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.error_summary(error json, longest integer DEFAULT 200) RETURNS text
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS …;
-ALTER FUNCTION ostinato.error_summary(error json, longest integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.estimate_rows(name regclass) RETURNS bigint
-    LANGUAGE sql STABLE
-    AS …;
-ALTER FUNCTION ostinato.estimate_rows(name regclass) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.evaluate_alerts(every interval DEFAULT '00:00:10'::interval, names text[] DEFAULT NULL::text[]) RETURNS SETOF ostinato_data.alert_change
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.evaluate_alerts(every interval, names text[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.event_chores() RETURNS TABLE(name text, due double precision)
-    LANGUAGE sql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    AS …;
-ALTER FUNCTION ostinato.event_chores() OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.event_deliveries(event_id bigint) RETURNS TABLE(subscription text, state text, attempt integer, failures smallint, due_at timestamp with time zone, job_id bigint, reason text, error json)
+CREATE FUNCTION ostinato.event_deliveries(event_id bigint) RETURNS TABLE(subscription text, job_id bigint, state text, reason text, attempt integer, failures integer, run_at timestamp with time zone, error text)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
@@ -761,21 +421,16 @@ CREATE FUNCTION ostinato.existing_weeks() RETURNS SETOF integer
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.existing_weeks() OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.expire_waits(job_ids bigint[]) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.expire_waits(job_ids bigint[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.fail_alerts(names text[], every interval, error text) RETURNS SETOF ostinato_data.alert_change
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.fail_alerts(names text[], every interval, error text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.fail_job(job_id bigint, attempt integer, error json, delay_seconds double precision DEFAULT NULL::double precision, signature text DEFAULT NULL::text, claim_id bigint DEFAULT NULL::bigint) RETURNS void
+CREATE FUNCTION ostinato.fail_job(job_id bigint, attempt integer, error anycompatible, delay_seconds double precision DEFAULT NULL::double precision, signature text DEFAULT NULL::text, claim_id bigint DEFAULT NULL::bigint) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.fail_job(job_id bigint, attempt integer, error json, delay_seconds double precision, signature text, claim_id bigint) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.fail_job(job_id bigint, attempt integer, error anycompatible, delay_seconds double precision, signature text, claim_id bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.fail_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], delays double precision[], errors text[], signatures text[], reasons text[] DEFAULT NULL::text[], durations integer[] DEFAULT NULL::integer[]) RETURNS SETOF bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -785,36 +440,16 @@ CREATE FUNCTION ostinato.fail_jobs(claim_ids bigint[], job_ids bigint[], attempt
     SET enable_mergejoin TO 'off'
     AS …;
 ALTER FUNCTION ostinato.fail_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], delays double precision[], errors text[], signatures text[], reasons text[], durations integer[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.fake_now() RETURNS timestamp with time zone
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.fake_now() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.fan_out_webhooks(most integer DEFAULT 1000, OUT events integer, OUT deliveries integer) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.fan_out_webhooks(most integer, OUT events integer, OUT deliveries integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.fence_delivery(subscription text, "position" bigint, attempt integer) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.fence_delivery(subscription text, "position" bigint, attempt integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.fence_job(job_id bigint, attempt integer, claim_id bigint DEFAULT NULL::bigint) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.fence_job(job_id bigint, attempt integer, claim_id bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.fill_week(parent text, id text, week integer) RETURNS bigint
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.fill_week(parent text, id text, week integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.find_alert(name text) RETURNS ostinato_data.alert
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.find_alert(name text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.find_api_key(key_id bigint) RETURNS TABLE(id bigint, tenant_id text, subject text, roles text[], name text, created_at timestamp with time zone, expires_at timestamp with time zone, last_used_at timestamp with time zone, revoked_at timestamp with time zone, replaces bigint, usable boolean, hash bytea)
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -825,54 +460,11 @@ CREATE FUNCTION ostinato.find_dead_letters(queue text DEFAULT NULL::text, kind t
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.find_dead_letters(queue text, kind text, tenant_id text, signature text, ids bigint[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.find_ended(in_state text, in_queue text, of_kind text, of_tenant text, before bigint, most integer) RETURNS SETOF bigint
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_custom_plan'
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    SET enable_bitmapscan TO 'off'
-    SET enable_hashjoin TO 'off'
-    SET enable_mergejoin TO 'off'
-    AS …;
-ALTER FUNCTION ostinato.find_ended(in_state text, in_queue text, of_kind text, of_tenant text, before bigint, most integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.find_jobs(in_state text, in_queue text, of_kind text, of_tenant text, before bigint, most integer) RETURNS SETOF bigint
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_custom_plan'
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    SET enable_bitmapscan TO 'off'
-    SET enable_hashjoin TO 'off'
-    SET enable_mergejoin TO 'off'
-    AS …;
-ALTER FUNCTION ostinato.find_jobs(in_state text, in_queue text, of_kind text, of_tenant text, before bigint, most integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.find_ready(in_queue text, of_kind text, of_tenant text, before bigint, most integer) RETURNS SETOF bigint
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_custom_plan'
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    SET enable_bitmapscan TO 'off'
-    SET enable_hashjoin TO 'off'
-    SET enable_mergejoin TO 'off'
-    AS …;
-ALTER FUNCTION ostinato.find_ready(in_queue text, of_kind text, of_tenant text, before bigint, most integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.find_schedule(name text, tenant_id text DEFAULT NULL::text) RETURNS bigint
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.find_schedule(name text, tenant_id text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.find_webhook_deliveries(name text, tenant_id text DEFAULT NULL::text, states text[] DEFAULT NULL::text[], since timestamp with time zone DEFAULT NULL::timestamp with time zone, event_ids text[] DEFAULT NULL::text[], ids bigint[] DEFAULT NULL::bigint[]) RETURNS SETOF bigint
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.find_webhook_deliveries(name text, tenant_id text, states text[], since timestamp with time zone, event_ids text[], ids bigint[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.finish_delivery(subscription text, "position" bigint, attempt integer) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.finish_delivery(subscription text, "position" bigint, attempt integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.finish_idempotent(scope text, key text, token bigint, answer json DEFAULT NULL::json, resource text DEFAULT NULL::text, tenant_id text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -880,35 +472,10 @@ CREATE FUNCTION ostinato.finish_idempotent(scope text, key text, token bigint, a
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.finish_idempotent(scope text, key text, token bigint, answer json, resource text, tenant_id text) OWNER TO ostinato_owner;
-CREATE TABLE ostinato_data.alert_firing (
-    id bigint NOT NULL,
-    alert text NOT NULL COLLATE pg_catalog."C",
-    label text NOT NULL COLLATE pg_catalog."C",
-    tenant_id text NOT NULL COLLATE pg_catalog."C",
-    severity text NOT NULL COLLATE pg_catalog."C",
-    since timestamp with time zone NOT NULL,
-    fired_at timestamp with time zone,
-    good_since timestamp with time zone,
-    resolved_at timestamp with time zone,
-    value double precision NOT NULL,
-    worst double precision NOT NULL,
-    message text NOT NULL,
-    details json NOT NULL,
-    CONSTRAINT alert_firing_check CHECK (((fired_at IS NOT NULL) OR (resolved_at IS NULL)))
-)
-WITH (fillfactor='50');
-ALTER TABLE ONLY ostinato_data.alert_firing FORCE ROW LEVEL SECURITY;
-ALTER TABLE ostinato_data.alert_firing OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.fire_alert(declared ostinato_data.alert, firing ostinato_data.alert_firing, at timestamp with time zone, value double precision) RETURNS SETOF ostinato_data.alert_change
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+CREATE FUNCTION ostinato.finish_idempotent(scope character varying, key text, token bigint, answer jsonb, resource text DEFAULT NULL::text, tenant_id text DEFAULT NULL::text) RETURNS void
+    LANGUAGE sql
     AS …;
-ALTER FUNCTION ostinato.fire_alert(declared ostinato_data.alert, firing ostinato_data.alert_firing, at timestamp with time zone, value double precision) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.fire_safely(ids bigint[], now timestamp with time zone, OUT fired integer, OUT missed integer, OUT broken integer, OUT queues text[], OUT lateness double precision[]) RETURNS record
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.fire_safely(ids bigint[], now timestamp with time zone, OUT fired integer, OUT missed integer, OUT broken integer, OUT queues text[], OUT lateness double precision[]) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.finish_idempotent(scope character varying, key text, token bigint, answer jsonb, resource text, tenant_id text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.fire_schedules(most integer DEFAULT 1000, OUT looked integer, OUT undone integer, OUT fired integer, OUT missed integer, OUT broken integer, OUT queues text[], OUT lateness double precision[], OUT next_due double precision) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -917,82 +484,6 @@ CREATE FUNCTION ostinato.fire_schedules(most integer DEFAULT 1000, OUT looked in
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.fire_schedules(most integer, OUT looked integer, OUT undone integer, OUT fired integer, OUT missed integer, OUT broken integer, OUT queues text[], OUT lateness double precision[], OUT next_due double precision) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.fire_set(ids bigint[], now timestamp with time zone, OUT fired integer, OUT missed integer, OUT queues text[], OUT lateness double precision[]) RETURNS record
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    AS …;
-ALTER FUNCTION ostinato.fire_set(ids bigint[], now timestamp with time zone, OUT fired integer, OUT missed integer, OUT queues text[], OUT lateness double precision[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.first_id(at timestamp with time zone) RETURNS bigint
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS …;
-ALTER FUNCTION ostinato.first_id(at timestamp with time zone) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.forget_run(job_ids bigint[], ended bigint[]) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.forget_run(job_ids bigint[], ended bigint[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.free_deliveries(max_crashes integer DEFAULT 3, most integer DEFAULT 1000) RETURNS integer
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.free_deliveries(max_crashes integer, most integer) OWNER TO ostinato_owner;
-CREATE TABLE ostinato_data.queue (
-    name text NOT NULL COLLATE pg_catalog."C",
-    paused boolean DEFAULT false NOT NULL,
-    concurrency integer,
-    key_concurrency integer,
-    rate_count integer,
-    rate_seconds double precision,
-    key_rate_count integer,
-    key_rate_seconds double precision,
-    CONSTRAINT queue_check CHECK (((rate_count IS NULL) = (rate_seconds IS NULL))),
-    CONSTRAINT queue_check1 CHECK (((key_rate_count IS NULL) = (key_rate_seconds IS NULL))),
-    CONSTRAINT queue_concurrency_check CHECK ((concurrency > 0)),
-    CONSTRAINT queue_key_concurrency_check CHECK ((key_concurrency > 0)),
-    CONSTRAINT queue_key_rate_count_check CHECK ((key_rate_count > 0)),
-    CONSTRAINT queue_key_rate_seconds_check CHECK ((key_rate_seconds > (0)::double precision)),
-    CONSTRAINT queue_rate_count_check CHECK ((rate_count > 0)),
-    CONSTRAINT queue_rate_seconds_check CHECK ((rate_seconds > (0)::double precision))
-);
-ALTER TABLE ONLY ostinato_data.queue FORCE ROW LEVEL SECURITY;
-ALTER TABLE ostinato_data.queue OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.free_keys(limits ostinato_data.queue, keys text[]) RETURNS TABLE(limit_key text, free integer)
-    LANGUAGE sql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    SET jit TO 'off'
-    SET enable_hashjoin TO 'on'
-    AS …;
-ALTER FUNCTION ostinato.free_keys(limits ostinato_data.queue, keys text[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.free_unique_keys(job_ids bigint[], state text) RETURNS void
-    LANGUAGE sql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.free_unique_keys(job_ids bigint[], state text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.give_back(subscription text, positions bigint[], max_crashes integer DEFAULT NULL::integer) RETURNS integer
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.give_back(subscription text, positions bigint[], max_crashes integer) OWNER TO ostinato_owner;
-CREATE TABLE ostinato_data.claim_hint (
-    queue text NOT NULL,
-    kinds text[] NOT NULL,
-    lanes ostinato_data.lanes NOT NULL,
-    last_priority smallint,
-    seen_priority smallint,
-    seen_tenant text,
-    seen_key text
-)
-WITH (fillfactor='20');
-ALTER TABLE ONLY ostinato_data.claim_hint FORCE ROW LEVEL SECURITY;
-ALTER TABLE ostinato_data.claim_hint OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.go_on_from(hint ostinato_data.claim_hint, kinds text[], priority smallint, tenant text, key text) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.go_on_from(hint ostinato_data.claim_hint, kinds text[], priority smallint, tenant text, key text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.guard_lease(name text, token bigint, tenant_id text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1000,18 +491,6 @@ CREATE FUNCTION ostinato.guard_lease(name text, token bigint, tenant_id text DEF
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.guard_lease(name text, token bigint, tenant_id text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.handed_on(queue text, kinds text[]) RETURNS text
-    LANGUAGE sql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.handed_on(queue text, kinds text[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.has_unsequenced() RETURNS boolean
-    LANGUAGE sql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    AS …;
-ALTER FUNCTION ostinato.has_unsequenced() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.hasten_jobs(job_ids bigint[]) RETURNS TABLE(job_id bigint, queue text)
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1020,114 +499,21 @@ CREATE FUNCTION ostinato.hasten_jobs(job_ids bigint[]) RETURNS TABLE(job_id bigi
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.hasten_jobs(job_ids bigint[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.heal_deliveries(most integer DEFAULT 100000) RETURNS integer
+CREATE FUNCTION ostinato.heal_lanes() RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.heal_deliveries(most integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.heartbeat_worker(worker_id uuid, draining boolean DEFAULT false) RETURNS boolean
+ALTER FUNCTION ostinato.heal_lanes() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.heartbeat_worker(worker_id uuid, draining boolean DEFAULT false, blocked_by text DEFAULT NULL::text) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.heartbeat_worker(worker_id uuid, draining boolean) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.held_jobs(ids bigint[] DEFAULT NULL::bigint[]) RETURNS SETOF ostinato_data.held_job
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.held_jobs(ids bigint[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.hold_steps() RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.hold_steps() OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.hold_unique_key(tenant_id text, unique_key text, job_id bigint, policy text, states text[]) RETURNS bigint
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.hold_unique_key(tenant_id text, unique_key text, job_id bigint, policy text, states text[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.in_grace(seconds double precision) RETURNS boolean
-    LANGUAGE sql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.in_grace(seconds double precision) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.heartbeat_worker(worker_id uuid, draining boolean, blocked_by text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.install_machine(definition json) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.install_machine(definition json) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.is_alert_due(evaluated_at timestamp with time zone, every interval, at timestamp with time zone) RETURNS boolean
-    LANGUAGE sql IMMUTABLE
-    AS …;
-ALTER FUNCTION ostinato.is_alert_due(evaluated_at timestamp with time zone, every interval, at timestamp with time zone) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.is_api_key_usable(key ostinato_data.api_key, at timestamp with time zone) RETURNS boolean
-    LANGUAGE sql IMMUTABLE
-    AS …;
-ALTER FUNCTION ostinato.is_api_key_usable(key ostinato_data.api_key, at timestamp with time zone) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.is_beyond(value double precision, comparison text, threshold double precision) RETURNS boolean
-    LANGUAGE sql IMMUTABLE
-    AS …;
-ALTER FUNCTION ostinato.is_beyond(value double precision, comparison text, threshold double precision) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.is_day(rule ostinato_data.recurrence, day date) RETURNS boolean
-    LANGUAGE plpgsql IMMUTABLE
-    AS …;
-ALTER FUNCTION ostinato.is_day(rule ostinato_data.recurrence, day date) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.is_expired(beat_at timestamp with time zone, expiry_seconds double precision, at timestamp with time zone) RETURNS boolean
-    LANGUAGE sql IMMUTABLE
-    AS …;
-ALTER FUNCTION ostinato.is_expired(beat_at timestamp with time zone, expiry_seconds double precision, at timestamp with time zone) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.is_lapsed(renewed_at timestamp with time zone, seconds double precision, doubted_at timestamp with time zone, at timestamp with time zone) RETURNS boolean
-    LANGUAGE sql
-    AS …;
-ALTER FUNCTION ostinato.is_lapsed(renewed_at timestamp with time zone, seconds double precision, doubted_at timestamp with time zone, at timestamp with time zone) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.is_new_doubt(renewed_at timestamp with time zone, seconds double precision, doubted_at timestamp with time zone, at timestamp with time zone) RETURNS boolean
-    LANGUAGE sql IMMUTABLE
-    AS …;
-ALTER FUNCTION ostinato.is_new_doubt(renewed_at timestamp with time zone, seconds double precision, doubted_at timestamp with time zone, at timestamp with time zone) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.is_odd_payload(payload text) RETURNS boolean
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS …;
-ALTER FUNCTION ostinato.is_odd_payload(payload text) OWNER TO ostinato_owner;
-CREATE TABLE ostinato_data.lease (
-    tenant_id text NOT NULL COLLATE pg_catalog."C",
-    name text NOT NULL COLLATE pg_catalog."C",
-    token bigint NOT NULL,
-    attempt integer NOT NULL,
-    holder text NOT NULL,
-    acquired_at timestamp with time zone NOT NULL,
-    renewed_at timestamp with time zone NOT NULL,
-    lifetime text NOT NULL COLLATE pg_catalog."C",
-    ttl_seconds double precision,
-    job_id bigint,
-    job_attempt integer,
-    doubted_at timestamp with time zone,
-    CONSTRAINT lease_check CHECK (
-CASE lifetime
-    WHEN 'time'::text THEN (ttl_seconds IS NOT NULL)
-    WHEN 'attempt'::text THEN (job_attempt IS NOT NULL)
-    ELSE (job_id IS NOT NULL)
-END),
-    CONSTRAINT lease_check1 CHECK (((job_attempt IS NULL) OR (job_id IS NOT NULL))),
-    CONSTRAINT lease_lifetime_check CHECK ((lifetime = ANY (ARRAY['time'::text, 'attempt'::text, 'job'::text]))),
-    CONSTRAINT lease_ttl_seconds_check CHECK ((ttl_seconds > (0)::double precision))
-)
-WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000', autovacuum_vacuum_cost_delay='0');
-ALTER TABLE ONLY ostinato_data.lease FORCE ROW LEVEL SECURITY;
-ALTER TABLE ostinato_data.lease OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.is_own_lease(held ostinato_data.lease, asked ostinato_data.lease) RETURNS boolean
-    LANGUAGE sql IMMUTABLE
-    AS …;
-ALTER FUNCTION ostinato.is_own_lease(held ostinato_data.lease, asked ostinato_data.lease) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.is_ready(job_id bigint) RETURNS boolean
-    LANGUAGE sql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    AS …;
-ALTER FUNCTION ostinato.is_ready(job_id bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.jitter(schedule_id bigint, slot_at timestamp with time zone, seconds double precision) RETURNS interval
-    LANGUAGE sql IMMUTABLE
-    AS …;
-ALTER FUNCTION ostinato.jitter(schedule_id bigint, slot_at timestamp with time zone, seconds double precision) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.job_attempts(job_id bigint, most integer DEFAULT NULL::integer, longest integer DEFAULT NULL::integer) RETURNS TABLE(attempt integer, outcome text, started_at timestamp with time zone, finished_at timestamp with time zone, duration_ms integer, worker_id uuid, worker_name text, result json, error json)
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1143,59 +529,34 @@ CREATE FUNCTION ostinato.job_steps(job_id bigint, most integer DEFAULT NULL::int
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.job_steps(job_id bigint, most integer, longest integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.job_summaries(ids bigint[]) RETURNS TABLE(id bigint, kind text, queue text, tenant_id text, correlation_id text, priority smallint, state text, attempt integer, failures integer, crashes integer, created_at timestamp with time zone, run_at timestamp with time zone, finished_at timestamp with time zone, error text, reason text)
+CREATE FUNCTION ostinato.key_lock(tenant_id text, scope text, key text) RETURNS bigint
     LANGUAGE sql STABLE
+    AS …;
+ALTER FUNCTION ostinato.key_lock(tenant_id text, scope text, key text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.last_position() RETURNS bigint
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.last_position() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.leave_lanes(job_ids bigint[]) RETURNS void
+    LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     AS …;
-ALTER FUNCTION ostinato.job_summaries(ids bigint[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.json_number(value double precision) RETURNS double precision
-    LANGUAGE sql IMMUTABLE
-    AS …;
-ALTER FUNCTION ostinato.json_number(value double precision) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.keep_events(event_ids bigint[]) RETURNS void
-    LANGUAGE sql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.keep_events(event_ids bigint[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.key_lock(tenant_id text, scope text, key text) RETURNS bigint
-    LANGUAGE sql STABLE
-    AS …;
-ALTER FUNCTION ostinato.key_lock(tenant_id text, scope text, key text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.lane(tenant_id text, ordering_key text) RETURNS text
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS …;
-ALTER FUNCTION ostinato.lane(tenant_id text, ordering_key text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.last_position() RETURNS bigint
-    LANGUAGE sql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.last_position() OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.lease_state(lease ostinato_data.lease) RETURNS text
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.lease_state(lease ostinato_data.lease) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.leave_lanes(job_ids bigint[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.limit_statements(seconds double precision) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.limit_statements(seconds double precision) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.limited_lanes(hint ostinato_data.claim_hint) RETURNS TABLE(priority smallint, tenant_id text, n bigint)
+CREATE FUNCTION ostinato.limited_queues(queues text[]) RETURNS SETOF text
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    SET enable_bitmapscan TO 'off'
     AS …;
-ALTER FUNCTION ostinato.limited_lanes(hint ostinato_data.claim_hint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.line_cap() RETURNS integer
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS …;
-ALTER FUNCTION ostinato.line_cap() OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.limited_queues(queues text[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.list_alerts(tenant_id text DEFAULT NULL::text, name text DEFAULT NULL::text) RETURNS SETOF ostinato_data.alert_line
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1206,7 +567,7 @@ CREATE FUNCTION ostinato.list_api_keys(tenant_id text DEFAULT NULL::text, usable
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.list_api_keys(tenant_id text, usable boolean, before bigint, most integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.list_buried(subscription text DEFAULT NULL::text, before bigint DEFAULT NULL::bigint, most integer DEFAULT 50) RETURNS TABLE(subscription text, "position" bigint, event_id bigint, type text, tenant_id text, ordering_key text, attempt integer, failures smallint, crashes smallint, buried_at timestamp with time zone, reason text, signature text, error json)
+CREATE FUNCTION ostinato.list_buried(subscription text DEFAULT NULL::text, before bigint DEFAULT NULL::bigint, most integer DEFAULT 50) RETURNS TABLE(subscription text, job_id bigint, "position" bigint, event_id bigint, type text, tenant_id text, ordering_key text, attempt integer, buried_at timestamp with time zone, reason text, signature text, error json)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
@@ -1227,6 +588,21 @@ CREATE FUNCTION ostinato.list_events(type text DEFAULT NULL::text, ordering_key 
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.list_events(type text, ordering_key text, tenant_id text, correlation_id text, before bigint, most integer) OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.fault (
+    part text NOT NULL COLLATE pg_catalog."C",
+    times bigint NOT NULL,
+    first_at timestamp with time zone NOT NULL,
+    last_at timestamp with time zone NOT NULL,
+    state text NOT NULL COLLATE pg_catalog."C",
+    message text NOT NULL
+);
+ALTER TABLE ONLY ostinato_data.fault FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.fault OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.list_faults(within interval DEFAULT '00:05:00'::interval) RETURNS SETOF ostinato_data.fault
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.list_faults(within interval) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.list_fires(name text, tenant_id text DEFAULT NULL::text, most integer DEFAULT 20) RETURNS TABLE(slot_local timestamp without time zone, slot_at timestamp with time zone, zone text, fired_at timestamp with time zone, lateness double precision, job_id bigint, missed integer)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1252,6 +628,25 @@ CREATE FUNCTION ostinato.list_leases(prefix text DEFAULT ''::text, tenant_id tex
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.list_leases(prefix text, tenant_id text, most integer) OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.quarantine (
+    job_id bigint NOT NULL,
+    attempt integer NOT NULL,
+    failures smallint NOT NULL,
+    crashes smallint NOT NULL,
+    found_at timestamp with time zone NOT NULL,
+    place text NOT NULL COLLATE pg_catalog."C",
+    queue text NOT NULL COLLATE pg_catalog."C",
+    worker_id uuid,
+    damage text NOT NULL,
+    CONSTRAINT quarantine_place_check CHECK ((place = ANY (ARRAY['ready'::text, 'claim'::text])))
+);
+ALTER TABLE ONLY ostinato_data.quarantine FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.quarantine OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.list_quarantine() RETURNS SETOF ostinato_data.quarantine
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.list_quarantine() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.list_queues(most integer DEFAULT NULL::integer) RETURNS TABLE(name text, paused boolean, concurrency integer, rate_count integer, rate_seconds double precision, key_concurrency integer, key_rate_count integer, key_rate_seconds double precision, ready bigint, scheduled bigint, running bigint, dead bigint, capped text[], oldest_wait double precision, workers bigint)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1268,7 +663,7 @@ CREATE FUNCTION ostinato.list_schedules(tenant_id text DEFAULT NULL::text, key t
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.list_schedules(tenant_id text, key text, owner text, kind text, after_tenant text, after_name text, most integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.list_subscriptions() RETURNS TABLE(name text, types text[], tenant_id text, mode text, kind text, on_poison text, paused boolean, "position" bigint, behind bigint, waiting bigint, held bigint, buried bigint, lag_seconds double precision)
+CREATE FUNCTION ostinato.list_subscriptions() RETURNS TABLE(name text, types text[], tenant_id text, kind text, on_poison text, paused boolean, "position" bigint, behind bigint, waiting bigint, held bigint, buried bigint, lag_seconds double precision)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
@@ -1298,11 +693,6 @@ CREATE FUNCTION ostinato.list_workers(most integer DEFAULT NULL::integer) RETURN
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.list_workers(most integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.load_delivery(subscription text, "position" bigint, attempt integer) RETURNS TABLE("position" bigint, attempt integer, failures smallint, crashes smallint, event_id bigint, type text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text, ordering_key text, payload text)
-    LANGUAGE sql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.load_delivery(subscription text, "position" bigint, attempt integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.load_steps(job_ids bigint[]) RETURNS TABLE(job_id bigint, "position" integer, type text, name text, result text, seconds_left double precision)
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1315,93 +705,11 @@ CREATE FUNCTION ostinato.local_instant(local timestamp without time zone, zone t
     LANGUAGE plpgsql STABLE
     AS …;
 ALTER FUNCTION ostinato.local_instant(local timestamp without time zone, zone text, gap text, overlap text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.local_instants(local timestamp without time zone, zone text, gap text, overlap text) RETURNS timestamp with time zone[]
-    LANGUAGE plpgsql STABLE
-    AS …;
-ALTER FUNCTION ostinato.local_instants(local timestamp without time zone, zone text, gap text, overlap text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.lock_api_key(key_id bigint, tenant_id text DEFAULT NULL::text) RETURNS ostinato_data.api_key
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.lock_api_key(key_id bigint, tenant_id text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.lock_keys(tenant_ids text[], ordering_keys text[], count integer) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.lock_keys(tenant_ids text[], ordering_keys text[], count integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.lock_place(job_id bigint) RETURNS boolean
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    AS …;
-ALTER FUNCTION ostinato.lock_place(job_id bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.lock_subscription(name text) RETURNS ostinato_data.subscription
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.lock_subscription(name text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.lock_webhook_endpoint(name text, tenant_id text DEFAULT NULL::text) RETURNS ostinato_data.webhook_endpoint
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.lock_webhook_endpoint(name text, tenant_id text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.log_weeks(parent text) RETURNS SETOF integer
-    LANGUAGE sql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.log_weeks(parent text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.look_up_lanes(queue text, last_tenant text) RETURNS ostinato_data.lanes
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.look_up_lanes(queue text, last_tenant text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.lost_holders() RETURNS SETOF uuid
-    LANGUAGE sql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    AS …;
-ALTER FUNCTION ostinato.lost_holders() OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.machine_faults(definition json) RETURNS SETOF text
-    LANGUAGE sql IMMUTABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    SET jit TO 'off'
-    AS …;
-ALTER FUNCTION ostinato.machine_faults(definition json) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.machine_gaps() RETURNS TABLE(entity text, machine text, problem text)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.machine_gaps() OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.make_guard(machine text, entity text, id_column text, state_column text, tenant_column text, attached_by text) RETURNS text
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.make_guard(machine text, entity text, id_column text, state_column text, tenant_column text, attached_by text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.make_partition(parent text, name text) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.make_partition(parent text, name text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.make_ready(job_id bigint, at bigint, attempt integer, failures integer, crashes integer) RETURNS void
-    LANGUAGE sql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.make_ready(job_id bigint, at bigint, attempt integer, failures integer, crashes integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.make_rule(cron text DEFAULT NULL::text, at_time text DEFAULT NULL::text, weekdays text[] DEFAULT NULL::text[], at text DEFAULT NULL::text, zone text DEFAULT NULL::text, gap text DEFAULT NULL::text, overlap text DEFAULT NULL::text) RETURNS ostinato_data.recurrence
-    LANGUAGE plpgsql STABLE
-    AS …;
-ALTER FUNCTION ostinato.make_rule(cron text, at_time text, weekdays text[], at text, zone text, gap text, overlap text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.make_webhook_secret() RETURNS text
-    LANGUAGE sql
-    AS …;
-ALTER FUNCTION ostinato.make_webhook_secret() OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.may_take_over(held ostinato_data.idempotency) RETURNS boolean
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.may_take_over(held ostinato_data.idempotency) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.measure_alert(name text) RETURNS TABLE(label text, value double precision, bad boolean, message text)
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1417,16 +725,10 @@ CREATE FUNCTION ostinato.move_test_clock(by interval) RETURNS void
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.move_test_clock(by interval) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.needed_event(cutoff timestamp with time zone) RETURNS bigint
-    LANGUAGE sql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+CREATE FUNCTION ostinato.never() RETURNS timestamp with time zone
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS …;
-ALTER FUNCTION ostinato.needed_event(cutoff timestamp with time zone) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.needed_jobs(first bigint, behind bigint, cutoff timestamp with time zone) RETURNS SETOF bigint
-    LANGUAGE sql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.needed_jobs(first bigint, behind bigint, cutoff timestamp with time zone) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.never() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.new_id(at timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS bigint
     LANGUAGE sql
     AS …;
@@ -1435,32 +737,11 @@ CREATE FUNCTION ostinato.next_api_key_id() RETURNS bigint
     LANGUAGE sql
     AS …;
 ALTER FUNCTION ostinato.next_api_key_id() OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.next_date(rule ostinato_data.recurrence, first date) RETURNS date
-    LANGUAGE plpgsql IMMUTABLE
-    AS …;
-ALTER FUNCTION ostinato.next_date(rule ostinato_data.recurrence, first date) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.next_due(s ostinato_data.schedule, after timestamp with time zone, OUT slot_local timestamp without time zone, OUT slot_at timestamp with time zone, OUT next_at timestamp with time zone) RETURNS record
-    LANGUAGE plpgsql STABLE
-    AS …;
-ALTER FUNCTION ostinato.next_due(s ostinato_data.schedule, after timestamp with time zone, OUT slot_local timestamp without time zone, OUT slot_at timestamp with time zone, OUT next_at timestamp with time zone) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.next_fires(name text, n integer DEFAULT 5, after timestamp with time zone DEFAULT NULL::timestamp with time zone, tenant_id text DEFAULT NULL::text) RETURNS TABLE(slot_local timestamp without time zone, slot_at timestamp with time zone, due_at timestamp with time zone, zone text, utc_offset text, note text)
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.next_fires(name text, n integer, after timestamp with time zone, tenant_id text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.next_local(rule ostinato_data.recurrence, after timestamp without time zone) RETURNS timestamp without time zone
-    LANGUAGE plpgsql IMMUTABLE
-    AS …;
-ALTER FUNCTION ostinato.next_local(rule ostinato_data.recurrence, after timestamp without time zone) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.next_slot(rule ostinato_data.recurrence, after timestamp with time zone, OUT local timestamp without time zone, OUT at timestamp with time zone) RETURNS record
-    LANGUAGE plpgsql STABLE
-    AS …;
-ALTER FUNCTION ostinato.next_slot(rule ostinato_data.recurrence, after timestamp with time zone, OUT local timestamp without time zone, OUT at timestamp with time zone) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.next_slots(rule ostinato_data.recurrence, n integer DEFAULT 5, after timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS TABLE(slot_local timestamp without time zone, slot_at timestamp with time zone, utc_offset text, note text)
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.next_slots(rule ostinato_data.recurrence, n integer, after timestamp with time zone) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.note_api_key_use(key_ids bigint[]) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1471,26 +752,6 @@ CREATE FUNCTION ostinato.note_progress(claim_ids bigint[], job_ids bigint[], att
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.note_progress(claim_ids bigint[], job_ids bigint[], attempts integer[], done double precision[], totals double precision[], notes text[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.note_readings(declared ostinato_data.alert, readings jsonb, at timestamp with time zone) RETURNS SETOF ostinato_data.alert_change
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.note_readings(declared ostinato_data.alert, readings jsonb, at timestamp with time zone) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.note_starts(limits ostinato_data.queue, batch ostinato_data.batch, at timestamp with time zone) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.note_starts(limits ostinato_data.queue, batch ostinato_data.batch, at timestamp with time zone) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.note_transition(machine text, entity text, relation oid, entity_id text, tenant_id text, from_state text, to_state text) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.note_transition(machine text, entity text, relation oid, entity_id text, tenant_id text, from_state text, to_state text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.note_webhook_health(endpoint ostinato_data.webhook_endpoint, outcome text, at timestamp with time zone) RETURNS ostinato_data.webhook_endpoint
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.note_webhook_health(endpoint ostinato_data.webhook_endpoint, outcome text, at timestamp with time zone) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.now() RETURNS timestamp with time zone
     LANGUAGE sql PARALLEL SAFE
     AS …;
@@ -1500,29 +761,6 @@ CREATE FUNCTION ostinato.observe() RETURNS TABLE(name text, label text, value do
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.observe() OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.offset_text(at timestamp with time zone, zone text) RETURNS text
-    LANGUAGE sql STABLE
-    AS …;
-ALTER FUNCTION ostinato.offset_text(at timestamp with time zone, zone text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.oldest_wait(queue text) RETURNS double precision
-    LANGUAGE sql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    AS …;
-ALTER FUNCTION ostinato.oldest_wait(queue text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.one_for_all(anyarray) RETURNS anyarray
-    LANGUAGE sql IMMUTABLE
-    AS …;
-ALTER FUNCTION ostinato.one_for_all(anyarray) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.open_lanes(subscription ostinato_data.subscription, lanes text[]) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    AS …;
-ALTER FUNCTION ostinato.open_lanes(subscription ostinato_data.subscription, lanes text[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1533,62 +771,11 @@ CREATE FUNCTION ostinato.own_alerts() RETURNS SETOF ostinato_data.alert_line
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.own_alerts() OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.own_cancel_job(job_id bigint, reason text) RETURNS text
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.own_cancel_job(job_id bigint, reason text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.own_firings(name text DEFAULT NULL::text, open boolean DEFAULT false, before bigint DEFAULT NULL::bigint, most integer DEFAULT 50) RETURNS TABLE(id bigint, alert text, label text, tenant_id text, severity text, state text, since timestamp with time zone, fired_at timestamp with time zone, resolved_at timestamp with time zone, value double precision, worst double precision, message text, details text)
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.own_firings(name text, open boolean, before bigint, most integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.own_found_jobs(in_state text, in_queue text, of_kind text, before bigint, most integer) RETURNS SETOF bigint
-    LANGUAGE sql STABLE SECURITY DEFINER
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.own_found_jobs(in_state text, in_queue text, of_kind text, before bigint, most integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.own_held_jobs(ids bigint[]) RETURNS SETOF ostinato_data.held_job
-    LANGUAGE sql STABLE SECURITY DEFINER
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.own_held_jobs(ids bigint[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.own_lanes() RETURNS TABLE(queue text, priority smallint, tenant_id text)
-    LANGUAGE sql STABLE SECURITY DEFINER
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.own_lanes() OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.own_limits(job_id bigint) RETURNS SETOF ostinato_data.reached_limit
-    LANGUAGE sql STABLE SECURITY DEFINER
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.own_limits(job_id bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.own_redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) RETURNS record
-    LANGUAGE sql SECURITY DEFINER
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.own_redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.own_retry_job(job_id bigint) RETURNS text
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.own_retry_job(job_id bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.own_tenant() RETURNS text
-    LANGUAGE sql STABLE
-    AS …;
-ALTER FUNCTION ostinato.own_tenant() OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.page_size(most integer, largest integer DEFAULT 1000) RETURNS integer
-    LANGUAGE plpgsql IMMUTABLE
-    AS …;
-ALTER FUNCTION ostinato.page_size(most integer, largest integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.parse_cron(cron text) RETURNS ostinato_data.recurrence
-    LANGUAGE plpgsql IMMUTABLE
-    AS …;
-ALTER FUNCTION ostinato.parse_cron(cron text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.parse_cron_field(cron text, field text, what text, low integer, high integer, names text[] DEFAULT '{}'::text[]) RETURNS smallint[]
-    LANGUAGE plpgsql IMMUTABLE
-    AS …;
-ALTER FUNCTION ostinato.parse_cron_field(cron text, field text, what text, low integer, high integer, names text[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.pause_queue(name text) RETURNS void
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1609,22 +796,6 @@ CREATE FUNCTION ostinato.pause_webhook_endpoint(name text, reason text DEFAULT N
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.pause_webhook_endpoint(name text, reason text, tenant_id text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.pick(anyarray, n bigint) RETURNS anyelement
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS …;
-ALTER FUNCTION ostinato.pick(anyarray, n bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.place_cap() RETURNS integer
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS …;
-ALTER FUNCTION ostinato.place_cap() OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.plain_number(value double precision) RETURNS text
-    LANGUAGE sql IMMUTABLE
-    AS …;
-ALTER FUNCTION ostinato.plain_number(value double precision) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.plan_fires(s ostinato_data.schedule, first_local timestamp without time zone, first_at timestamp with time zone, now timestamp with time zone, OUT locals timestamp without time zone[], OUT ats timestamp with time zone[], OUT missed integer, OUT next_local timestamp without time zone, OUT next_slot timestamp with time zone, OUT next_at timestamp with time zone) RETURNS record
-    LANGUAGE plpgsql STABLE
-    AS …;
-ALTER FUNCTION ostinato.plan_fires(s ostinato_data.schedule, first_local timestamp without time zone, first_at timestamp with time zone, now timestamp with time zone, OUT locals timestamp without time zone[], OUT ats timestamp with time zone[], OUT missed integer, OUT next_local timestamp without time zone, OUT next_slot timestamp with time zone, OUT next_at timestamp with time zone) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.poll_jobs(worker_id uuid, queues text[], max_crashes integer DEFAULT 3, OUT rescued integer, OUT promoted integer, OUT ready_queues text[], OUT next_due double precision, OUT cancels bigint[], OUT chores text[]) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1633,11 +804,6 @@ CREATE FUNCTION ostinato.poll_jobs(worker_id uuid, queues text[], max_crashes in
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.poll_jobs(worker_id uuid, queues text[], max_crashes integer, OUT rescued integer, OUT promoted integer, OUT ready_queues text[], OUT next_due double precision, OUT cancels bigint[], OUT chores text[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.position_at(at timestamp with time zone) RETURNS bigint
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.position_at(at timestamp with time zone) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.preview_fires(cron text DEFAULT NULL::text, at_time text DEFAULT NULL::text, weekdays text[] DEFAULT NULL::text[], at text DEFAULT NULL::text, zone text DEFAULT 'UTC'::text, gap text DEFAULT NULL::text, overlap text DEFAULT NULL::text, n integer DEFAULT 5, after timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS TABLE(slot_local timestamp without time zone, slot_at timestamp with time zone, utc_offset text, note text)
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1671,13 +837,6 @@ CREATE FUNCTION ostinato.prune_api_keys(keep_days integer, most integer DEFAULT 
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.prune_api_keys(keep_days integer, most integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.prune_default(cutoff timestamp with time zone) RETURNS TABLE(action text, name text, reason text, rows bigint)
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    AS …;
-ALTER FUNCTION ostinato.prune_default(cutoff timestamp with time zone) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.prune_idempotency(most integer DEFAULT 5000) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1688,123 +847,16 @@ CREATE FUNCTION ostinato.prune_leases(keep_seconds double precision DEFAULT 8640
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.prune_leases(keep_seconds double precision, most integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.prune_leftovers(cutoff timestamp with time zone) RETURNS TABLE(action text, name text, reason text, rows bigint)
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.prune_leftovers(cutoff timestamp with time zone) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.prune_passes() RETURNS bigint
-    LANGUAGE sql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.prune_passes() OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.prune_schedules(cutoff timestamp with time zone) RETURNS integer
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.prune_schedules(cutoff timestamp with time zone) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.prune_webhooks(retention_days integer, most integer DEFAULT 5000) RETURNS TABLE(name text, rows bigint)
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.prune_webhooks(retention_days integer, most integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.put_back(subscription text, chosen bigint[], positions bigint[], outcomes text[], delays double precision[], errors text[], signatures text[], reasons text[]) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.put_back(subscription text, chosen bigint[], positions bigint[], outcomes text[], delays double precision[], errors text[], signatures text[], reasons text[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.queue_allowance(limits ostinato_data.queue, wanted integer) RETURNS integer
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.queue_allowance(limits ostinato_data.queue, wanted integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.queue_running(queue text) RETURNS integer
-    LANGUAGE sql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.queue_running(queue text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.raise_low(subscription ostinato_data.subscription) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    AS …;
-ALTER FUNCTION ostinato.raise_low(subscription ostinato_data.subscription) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.rate_frees_at(queue text, limit_key text, most integer, seconds double precision) RETURNS timestamp with time zone
-    LANGUAGE sql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.rate_frees_at(queue text, limit_key text, most integer, seconds double precision) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.reached_limits(job_id bigint) RETURNS SETOF ostinato_data.reached_limit
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.reached_limits(job_id bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.read_log(subscription ostinato_data.subscription, most integer, worker_id uuid) RETURNS bigint[]
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    AS …;
-ALTER FUNCTION ostinato.read_log(subscription ostinato_data.subscription, most integer, worker_id uuid) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.read_schedules(schedules json, now timestamp with time zone) RETURNS ostinato_data.schedule[]
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.read_schedules(schedules json, now timestamp with time zone) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.ready_cap() RETURNS integer
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS …;
-ALTER FUNCTION ostinato.ready_cap() OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.ready_keys(queue text, after text) RETURNS SETOF text
-    LANGUAGE sql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    SET enable_bitmapscan TO 'off'
-    AS …;
-ALTER FUNCTION ostinato.ready_keys(queue text, after text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.ready_lanes(queue text, after_priority integer DEFAULT '-32768'::integer, after_tenant text DEFAULT ''::text) RETURNS TABLE(priority smallint, tenant_id text, first bigint)
-    LANGUAGE sql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    SET enable_bitmapscan TO 'off'
-    AS …;
-ALTER FUNCTION ostinato.ready_lanes(queue text, after_priority integer, after_tenant text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.ready_lines() RETURNS TABLE(queue text, n bigint, oldest double precision)
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    AS …;
-ALTER FUNCTION ostinato.ready_lines() OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.ready_since(job_id bigint) RETURNS timestamp with time zone
-    LANGUAGE sql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.ready_since(job_id bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.real_time(at timestamp with time zone) RETURNS timestamp with time zone
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS …;
-ALTER FUNCTION ostinato.real_time(at timestamp with time zone) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.recent_starts(queue text, limit_key text, seconds double precision) RETURNS integer
-    LANGUAGE sql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.recent_starts(queue text, limit_key text, seconds double precision) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.recompute_schedules(zones text[] DEFAULT NULL::text[]) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.recompute_schedules(zones text[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.reconcile_deliveries(worker_id uuid, subscription text, held bigint[], seconds double precision) RETURNS integer
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.reconcile_deliveries(worker_id uuid, subscription text, held bigint[], seconds double precision) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.reconcile_worker(worker_id uuid, held bigint[], seconds double precision) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1825,49 +877,6 @@ CREATE FUNCTION ostinato.redrive_jobs(queue text DEFAULT NULL::text, kind text D
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.refuse_delivery(subscription text, "position" bigint, attempt integer) RETURNS void
-    LANGUAGE plpgsql
-    AS …;
-ALTER FUNCTION ostinato.refuse_delivery(subscription text, "position" bigint, attempt integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.refuse_event(type text, field text, value text) RETURNS void
-    LANGUAGE plpgsql
-    AS …;
-ALTER FUNCTION ostinato.refuse_event(type text, field text, value text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.refuse_held(held ostinato_data.lease, hint text) RETURNS void
-    LANGUAGE plpgsql
-    AS …;
-ALTER FUNCTION ostinato.refuse_held(held ostinato_data.lease, hint text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.refuse_key(tenant_id text, scope text, key text, token bigint) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.refuse_key(tenant_id text, scope text, key text, token bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.refuse_large_step(name text, result text) RETURNS void
-    LANGUAGE plpgsql
-    AS …;
-ALTER FUNCTION ostinato.refuse_large_step(name text, result text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.refuse_lease(tenant_id text, name text, token bigint) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.refuse_lease(tenant_id text, name text, token bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.refuse_moved(job_id bigint) RETURNS text
-    LANGUAGE plpgsql
-    AS …;
-ALTER FUNCTION ostinato.refuse_moved(job_id bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.refuse_row() RETURNS trigger
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.refuse_row() OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.refuse_stale(job_id bigint, attempt integer) RETURNS void
-    LANGUAGE plpgsql
-    AS …;
-ALTER FUNCTION ostinato.refuse_stale(job_id bigint, attempt integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.refuse_unknown(job_id bigint) RETURNS void
-    LANGUAGE plpgsql
-    AS …;
-ALTER FUNCTION ostinato.refuse_unknown(job_id bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.register_event_types(names text[], versions integer[], schemas text[]) RETURNS void
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1878,7 +887,7 @@ CREATE FUNCTION ostinato.register_kinds(names text[], queues text[], priorities 
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.register_kinds(names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.register_worker(name text, queues text[], kinds text[], expiry_seconds double precision DEFAULT 15, contract integer DEFAULT 1) RETURNS uuid
+CREATE FUNCTION ostinato.register_worker(name text, queues text[], kinds text[], expiry_seconds double precision DEFAULT 15, contract integer DEFAULT 2) RETURNS uuid
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
@@ -1888,26 +897,6 @@ CREATE FUNCTION ostinato.rehearse_alert(name text, label text DEFAULT 'test'::te
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.rehearse_alert(name text, label text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.rehold_unique_key(job_id bigint) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.rehold_unique_key(job_id bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.relation_of(entity text) RETURNS oid
-    LANGUAGE sql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.relation_of(entity text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.release_deliveries(worker_id uuid) RETURNS integer
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.release_deliveries(worker_id uuid) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.release_held_webhooks(endpoint_id bigint, most integer) RETURNS integer
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.release_held_webhooks(endpoint_id bigint, most integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.release_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[]) RETURNS SETOF bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1948,39 +937,21 @@ CREATE FUNCTION ostinato.replay(subscription text, from_position bigint DEFAULT 
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.replay(subscription text, from_position bigint, from_time timestamp with time zone, preview boolean) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.rescue_claim(claim_id bigint, max_crashes integer) RETURNS integer
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    SET enable_hashjoin TO 'off'
-    SET enable_mergejoin TO 'off'
-    AS …;
-ALTER FUNCTION ostinato.rescue_claim(claim_id bigint, max_crashes integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.rescue_jobs(max_crashes integer DEFAULT 3, most integer DEFAULT 20) RETURNS integer
+CREATE FUNCTION ostinato.rescue_jobs(max_crashes integer DEFAULT 3, most integer DEFAULT 5000) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.rescue_jobs(max_crashes integer, most integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.resolve_firing(firing ostinato_data.alert_firing, at timestamp with time zone, value double precision, details json) RETURNS SETOF ostinato_data.alert_change
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.resolve_firing(firing ostinato_data.alert_firing, at timestamp with time zone, value double precision, details json) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.resolve_waits(event_ids bigint[]) RETURNS SETOF text
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    SET enable_hashjoin TO 'off'
-    SET enable_mergejoin TO 'off'
-    AS …;
-ALTER FUNCTION ostinato.resolve_waits(event_ids bigint[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.restart_job(job_id bigint, from_step text DEFAULT NULL::text) RETURNS text
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.restart_job(job_id bigint, from_step text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.restore_job(job_id bigint, discard boolean DEFAULT false) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.restore_job(job_id bigint, discard boolean) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.resume_queue(name text) RETURNS void
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2001,11 +972,6 @@ CREATE FUNCTION ostinato.resume_webhook_endpoint(name text, tenant_id text DEFAU
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.resume_webhook_endpoint(name text, tenant_id text, most integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.retime_schedules(ids bigint[], after timestamp with time zone) RETURNS integer
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.retime_schedules(ids bigint[], after timestamp with time zone) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.retry_job(job_id bigint) RETURNS text
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2031,22 +997,6 @@ CREATE FUNCTION ostinato.rotate_webhook_secret(name text, overlap_seconds double
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.rotate_webhook_secret(name text, overlap_seconds double precision, tenant_id text, secret text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.rule_condition(rule json, row_name text, state_column text) RETURNS text
-    LANGUAGE sql IMMUTABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.rule_condition(rule json, row_name text, state_column text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.rule_text(s ostinato_data.schedule) RETURNS text
-    LANGUAGE sql IMMUTABLE
-    AS …;
-ALTER FUNCTION ostinato.rule_text(s ostinato_data.schedule) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.running_keys(queue text) RETURNS TABLE(limit_key text, job_id bigint)
-    LANGUAGE sql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    AS …;
-ALTER FUNCTION ostinato.running_keys(queue text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.sample_metrics(every interval DEFAULT '00:00:15'::interval) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2057,6 +1007,10 @@ CREATE FUNCTION ostinato.save_step(job_id bigint, attempt integer, "position" in
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.save_step(job_id bigint, attempt integer, "position" integer, name text, result json, duration_ms integer, claim_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.save_step(job_id bigint, attempt integer, "position" integer, name character varying, result jsonb, duration_ms integer DEFAULT NULL::integer, claim_id bigint DEFAULT NULL::bigint) RETURNS void
+    LANGUAGE sql
+    AS …;
+ALTER FUNCTION ostinato.save_step(job_id bigint, attempt integer, "position" integer, name character varying, result jsonb, duration_ms integer, claim_id bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.save_steps(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], names text[], results text[] DEFAULT NULL::text[], durations integer[] DEFAULT NULL::integer[]) RETURNS SETOF integer
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2065,31 +1019,6 @@ CREATE FUNCTION ostinato.save_steps(claim_ids bigint[], job_ids bigint[], attemp
     SET enable_nestloop TO 'off'
     AS …;
 ALTER FUNCTION ostinato.save_steps(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], names text[], results text[], durations integer[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.say_count(n bigint) RETURNS text
-    LANGUAGE sql IMMUTABLE
-    AS …;
-ALTER FUNCTION ostinato.say_count(n bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.say_span(span interval) RETURNS text
-    LANGUAGE sql IMMUTABLE
-    AS …;
-ALTER FUNCTION ostinato.say_span(span interval) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.say_time(at timestamp with time zone) RETURNS text
-    LANGUAGE sql STABLE
-    AS …;
-ALTER FUNCTION ostinato.say_time(at timestamp with time zone) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.seal(tenant_id text, scope text, key text, value text) RETURNS text
-    LANGUAGE sql IMMUTABLE
-    AS …;
-ALTER FUNCTION ostinato.seal(tenant_id text, scope text, key text, value text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.sealed_request(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision) RETURNS ostinato_data.idempotency
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.sealed_request(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.sees_all() RETURNS boolean
-    LANGUAGE sql STABLE
-    AS …;
-ALTER FUNCTION ostinato.sees_all() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.sequence_events(most integer DEFAULT 5000, OUT stamped integer, OUT queues text[]) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2098,50 +1027,30 @@ CREATE FUNCTION ostinato.sequence_events(most integer DEFAULT 5000, OUT stamped 
     SET enable_seqscan TO 'off'
     AS …;
 ALTER FUNCTION ostinato.sequence_events(most integer, OUT stamped integer, OUT queues text[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.served_lanes(tenants text[], gave text[], positions bigint[], share integer, full_batch boolean) RETURNS ostinato_data.lanes
-    LANGUAGE plpgsql IMMUTABLE
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET jit TO 'off'
-    SET enable_nestloop TO 'off'
-    SET enable_hashjoin TO 'on'
+CREATE FUNCTION ostinato.server_connections() RETURNS integer
+    LANGUAGE sql STABLE
     AS …;
-ALTER FUNCTION ostinato.served_lanes(tenants text[], gave text[], positions bigint[], share integer, full_batch boolean) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.server_connections() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.set_aside_damaged(worker_id uuid, queues text[], held bigint[]) RETURNS SETOF bigint
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.set_aside_damaged(worker_id uuid, queues text[], held bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.set_aside_held(claim_ids bigint[], job_ids bigint[], attempts integer[]) RETURNS SETOF bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.set_aside_held(claim_ids bigint[], job_ids bigint[], attempts integer[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.set_test_clock(frozen timestamp with time zone, shift interval) RETURNS void
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.set_test_clock(frozen timestamp with time zone, shift interval) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.settle(claim_ids bigint[], job_ids bigint[], attempts integer[]) RETURNS TABLE(n bigint, job_id bigint, attempt integer, failures smallint, crashes smallint, "position" bigint, worker_id uuid, keyed boolean)
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET jit TO 'off'
-    SET enable_nestloop TO 'off'
-    SET enable_hashjoin TO 'on'
-    AS …;
-ALTER FUNCTION ostinato.settle(claim_ids bigint[], job_ids bigint[], attempts integer[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.settle_cancels(most integer DEFAULT 100) RETURNS integer
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.settle_cancels(most integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.settle_deliveries(subscription text, positions bigint[], attempts integer[], outcomes text[], delays double precision[] DEFAULT NULL::double precision[], errors text[] DEFAULT NULL::text[], signatures text[] DEFAULT NULL::text[], reasons text[] DEFAULT NULL::text[]) RETURNS SETOF bigint
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    AS …;
-ALTER FUNCTION ostinato.settle_deliveries(subscription text, positions bigint[], attempts integer[], outcomes text[], delays double precision[], errors text[], signatures text[], reasons text[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.settle_webhook_delivery(delivery_id bigint, job_id bigint, outcome text, status integer, duration_ms integer, answer text DEFAULT NULL::text, error text DEFAULT NULL::text, retry_seconds double precision DEFAULT NULL::double precision) RETURNS text
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.settle_webhook_delivery(delivery_id bigint, job_id bigint, outcome text, status integer, duration_ms integer, answer text, error text, retry_seconds double precision) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.short_json(value json, longest integer) RETURNS json
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS …;
-ALTER FUNCTION ostinato.short_json(value json, longest integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.show_event(event_id bigint) RETURNS TABLE(id bigint, "position" bigint, type text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, emitted_at timestamp with time zone, producer text, ordering_key text, payload json)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2162,25 +1071,16 @@ CREATE FUNCTION ostinato.show_schedule(name text, tenant_id text DEFAULT NULL::t
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.show_schedule(name text, tenant_id text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.signal_job(job_id bigint, payload json DEFAULT NULL::json) RETURNS text
+CREATE FUNCTION ostinato.signal_job(job_id bigint, payload anycompatible DEFAULT NULL::json) RETURNS text
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.signal_job(job_id bigint, payload json) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.signal_job(job_id bigint, payload anycompatible) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.sleep_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], seconds double precision[]) RETURNS SETOF bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.sleep_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], seconds double precision[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.slot_holders(queue text, limit_key text, few integer DEFAULT 10, OUT who text, OUT holders json) RETURNS record
-    LANGUAGE sql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.slot_holders(queue text, limit_key text, few integer, OUT who text, OUT holders json) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.slot_note(local timestamp without time zone, at timestamp with time zone, zone text) RETURNS text
-    LANGUAGE sql STABLE
-    AS …;
-ALTER FUNCTION ostinato.slot_note(local timestamp without time zone, at timestamp with time zone, zone text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.snooze_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], delays double precision[], reason text DEFAULT 'snooze'::text) RETURNS SETOF bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2190,210 +1090,61 @@ CREATE FUNCTION ostinato.snooze_jobs(claim_ids bigint[], job_ids bigint[], attem
     SET enable_mergejoin TO 'off'
     AS …;
 ALTER FUNCTION ostinato.snooze_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], delays double precision[], reason text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.start_next_webhook(endpoint_id bigint, ordering_key text) RETURNS void
+CREATE FUNCTION ostinato.split_claims(claim_ids bigint[], job_ids bigint[], attempts integer[]) RETURNS SETOF bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
+    SET enable_nestloop TO 'off'
     AS …;
-ALTER FUNCTION ostinato.start_next_webhook(endpoint_id bigint, ordering_key text) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.split_claims(claim_ids bigint[], job_ids bigint[], attempts integer[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.start_webhook_delivery(delivery_id bigint, job_id bigint, OUT verdict text, OUT tenant_id text, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.start_webhook_delivery(delivery_id bigint, job_id bigint, OUT verdict text, OUT tenant_id text, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.start_webhook_jobs(ids bigint[]) RETURNS void
+CREATE FUNCTION ostinato.subscribe(name text, types text[] DEFAULT NULL::text[], tenant_id text DEFAULT NULL::text, kind text DEFAULT NULL::text, on_poison text DEFAULT 'skip'::text, start text DEFAULT 'now'::text, start_position bigint DEFAULT NULL::bigint, start_time timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.start_webhook_jobs(ids bigint[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.startable_webhooks(ids bigint[]) RETURNS SETOF bigint
-    LANGUAGE sql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.startable_webhooks(ids bigint[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.step_position(job_id bigint, step text) RETURNS integer
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.step_position(job_id bigint, step text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.subscribe(name text, types text[] DEFAULT NULL::text[], tenant_id text DEFAULT NULL::text, mode text DEFAULT 'relay'::text, kind text DEFAULT NULL::text, on_poison text DEFAULT 'skip'::text, start text DEFAULT 'now'::text, start_position bigint DEFAULT NULL::bigint, start_time timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.subscribe(name text, types text[], tenant_id text, mode text, kind text, on_poison text, start text, start_position bigint, start_time timestamp with time zone) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.take_all(queue text, wanted integer, kinds text[]) RETURNS ostinato_data.batch
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    SET enable_bitmapscan TO 'off'
-    AS …;
-ALTER FUNCTION ostinato.take_all(queue text, wanted integer, kinds text[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.take_deliveries(subscription text, worker_id uuid, most integer) RETURNS TABLE("position" bigint, attempt integer, failures smallint, crashes smallint, event_id bigint, type text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text, ordering_key text, payload text)
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    AS …;
-ALTER FUNCTION ostinato.take_deliveries(subscription text, worker_id uuid, most integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.take_events(job_ids bigint[]) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    SET enable_hashjoin TO 'off'
-    SET enable_mergejoin TO 'off'
-    AS …;
-ALTER FUNCTION ostinato.take_events(job_ids bigint[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.take_key(held ostinato_data.idempotency, asked ostinato_data.idempotency) RETURNS ostinato_data.idempotency
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.take_key(held ostinato_data.idempotency, asked ostinato_data.idempotency) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.take_lanes(queue text, wanted integer, kinds text[], cursor text, suspects boolean, limited boolean) RETURNS ostinato_data.batch
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    SET enable_bitmapscan TO 'off'
-    AS …;
-ALTER FUNCTION ostinato.take_lanes(queue text, wanted integer, kinds text[], cursor text, suspects boolean, limited boolean) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.take_lease(asked ostinato_data.lease) RETURNS ostinato_data.lease
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.take_lease(asked ostinato_data.lease) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.take_limited(limits ostinato_data.queue, wanted integer, kinds text[], suspects boolean) RETURNS ostinato_data.batch
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    SET enable_bitmapscan TO 'off'
-    SET enable_mergejoin TO 'off'
-    SET enable_hashjoin TO 'on'
-    AS …;
-ALTER FUNCTION ostinato.take_limited(limits ostinato_data.queue, wanted integer, kinds text[], suspects boolean) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.take_suspect(queue text, kinds text[], batch ostinato_data.batch) RETURNS ostinato_data.batch
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    SET enable_bitmapscan TO 'off'
-    AS …;
-ALTER FUNCTION ostinato.take_suspect(queue text, kinds text[], batch ostinato_data.batch) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.take_turns(queue text, wanted integer, kinds text[], INOUT batch ostinato_data.batch, INOUT lanes ostinato_data.lanes, last integer) RETURNS record
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    SET enable_bitmapscan TO 'off'
-    AS …;
-ALTER FUNCTION ostinato.take_turns(queue text, wanted integer, kinds text[], INOUT batch ostinato_data.batch, INOUT lanes ostinato_data.lanes, last integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.take_waiting(job_ids bigint[]) RETURNS TABLE(job_id bigint, attempt integer, failures smallint, crashes smallint)
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    AS …;
-ALTER FUNCTION ostinato.take_waiting(job_ids bigint[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.tell_alert(type text, firing ostinato_data.alert_firing, at timestamp with time zone) RETURNS bigint
-    LANGUAGE sql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.tell_alert(type text, firing ostinato_data.alert_firing, at timestamp with time zone) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.subscribe(name text, types text[], tenant_id text, kind text, on_poison text, start text, start_position bigint, start_time timestamp with time zone) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.tenant(given text) RETURNS text
     LANGUAGE sql STABLE
     AS …;
 ALTER FUNCTION ostinato.tenant(given text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.tenant_filter(asked text) RETURNS text
-    LANGUAGE sql STABLE
-    AS …;
-ALTER FUNCTION ostinato.tenant_filter(asked text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.tick() RETURNS boolean
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.tick() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.trail(correlation_id text, for_tenant text DEFAULT NULL::text, most integer DEFAULT 1000) RETURNS TABLE(at timestamp with time zone, source text, what text, state text, tenant_id text, job_id bigint, attempt integer, ref text, detail json)
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.trail(correlation_id text, for_tenant text, most integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.trail_jobs(correlation_id text, tenant_id text, most integer) RETURNS SETOF bigint
-    LANGUAGE sql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.trail_jobs(correlation_id text, tenant_id text, most integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.trail_of_events(ids bigint[]) RETURNS SETOF ostinato_data.trail_line
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.trail_of_events(ids bigint[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.trail_of_fires(correlation_id text) RETURNS SETOF ostinato_data.trail_line
-    LANGUAGE sql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.trail_of_fires(correlation_id text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.trail_of_jobs(ids bigint[]) RETURNS SETOF ostinato_data.trail_line
-    LANGUAGE sql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.trail_of_jobs(ids bigint[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.trail_of_leases(ids bigint[]) RETURNS SETOF ostinato_data.trail_line
-    LANGUAGE sql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.trail_of_leases(ids bigint[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.trail_of_runs(ids bigint[]) RETURNS SETOF ostinato_data.trail_line
-    LANGUAGE sql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.trail_of_runs(ids bigint[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.trail_of_steps(ids bigint[]) RETURNS SETOF ostinato_data.trail_line
-    LANGUAGE sql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.trail_of_steps(ids bigint[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.trail_of_transitions(correlation_id text, most integer) RETURNS SETOF ostinato_data.trail_line
-    LANGUAGE sql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.trail_of_transitions(correlation_id text, most integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.trail_of_webhooks(ids bigint[]) RETURNS SETOF ostinato_data.trail_line
-    LANGUAGE sql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.trail_of_webhooks(ids bigint[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.transition(machine text, entity text, id text, event text, by text DEFAULT NULL::text, why text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, changes json DEFAULT NULL::json, tenant_id text DEFAULT NULL::text, job_id bigint DEFAULT NULL::bigint, attempt integer DEFAULT NULL::integer, lease text DEFAULT NULL::text, token bigint DEFAULT NULL::bigint, lease_tenant text DEFAULT NULL::text) RETURNS text
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.transition(machine text, entity text, id text, event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.transition(machine character varying, entity text, id text, event text, by text DEFAULT NULL::text, why text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, changes jsonb DEFAULT NULL::jsonb, tenant_id text DEFAULT NULL::text, job_id bigint DEFAULT NULL::bigint, attempt integer DEFAULT NULL::integer, lease text DEFAULT NULL::text, token bigint DEFAULT NULL::bigint, lease_tenant text DEFAULT NULL::text) RETURNS text
+    LANGUAGE sql
+    AS …;
+ALTER FUNCTION ostinato.transition(machine character varying, entity text, id text, event text, by text, why text, correlation_id text, changes jsonb, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.transition_all(machine text, entity text, ids text[], event text, by text DEFAULT NULL::text, why text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, changes json DEFAULT NULL::json, tenant_id text DEFAULT NULL::text, job_id bigint DEFAULT NULL::bigint, attempt integer DEFAULT NULL::integer, lease text DEFAULT NULL::text, token bigint DEFAULT NULL::bigint, lease_tenant text DEFAULT NULL::text, skip boolean DEFAULT false) RETURNS TABLE(id text, from_state text, to_state text)
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.transition_all(machine text, entity text, ids text[], event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.transition_all(machine character varying, entity text, ids text[], event text, by text DEFAULT NULL::text, why text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text, changes jsonb DEFAULT NULL::jsonb, tenant_id text DEFAULT NULL::text, job_id bigint DEFAULT NULL::bigint, attempt integer DEFAULT NULL::integer, lease text DEFAULT NULL::text, token bigint DEFAULT NULL::bigint, lease_tenant text DEFAULT NULL::text, skip boolean DEFAULT false) RETURNS TABLE(id text, from_state text, to_state text)
+    LANGUAGE sql
+    AS …;
+ALTER FUNCTION ostinato.transition_all(machine character varying, entity text, ids text[], event text, by text, why text, correlation_id text, changes jsonb, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.unregister_worker(worker_id uuid) RETURNS void
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.unregister_worker(worker_id uuid) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.upkeep_events(cutoff timestamp with time zone, weeks_ahead integer DEFAULT 4) RETURNS TABLE(action text, name text, reason text, rows bigint)
-    LANGUAGE plpgsql
+CREATE FUNCTION ostinato.unrun_kinds() RETURNS TABLE(queue text, kind text, jobs bigint)
+    LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.upkeep_events(cutoff timestamp with time zone, weeks_ahead integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.upkeep_log(parent text, id text, cutoff timestamp with time zone, keep_from bigint DEFAULT NULL::bigint, weeks_ahead integer DEFAULT 4) RETURNS TABLE(action text, name text, reason text, rows bigint)
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.upkeep_log(parent text, id text, cutoff timestamp with time zone, keep_from bigint, weeks_ahead integer) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.unrun_kinds() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.upkeep_logs(retention_days integer, weeks_ahead integer DEFAULT 4) RETURNS TABLE(action text, name text, reason text, rows bigint)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2411,23 +1162,19 @@ CREATE FUNCTION ostinato.upsert_schedule(name text, kind text, args json DEFAULT
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.upsert_schedule(name text, kind text, args json, cron text, at_time time without time zone, weekdays text[], at timestamp without time zone, zone text, gap text, overlap text, key text, owner text, queue text, priority integer, catch_up text, catch_up_most integer, catch_up_seconds double precision, grace_seconds double precision, jitter_seconds double precision, starts_at timestamp with time zone, ends_at timestamp with time zone, tenant_id text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.upsert_schedules(schedules json) RETURNS TABLE(id bigint, tenant_id text, name text, next_at timestamp with time zone, slot_local timestamp without time zone)
+CREATE FUNCTION ostinato.upsert_schedule(name character varying, kind text, args jsonb, cron text DEFAULT NULL::text, at_time time without time zone DEFAULT NULL::time without time zone, weekdays text[] DEFAULT NULL::text[], at timestamp without time zone DEFAULT NULL::timestamp without time zone, zone text DEFAULT 'UTC'::text, gap text DEFAULT NULL::text, overlap text DEFAULT NULL::text, key text DEFAULT NULL::text, owner text DEFAULT NULL::text, queue text DEFAULT NULL::text, priority integer DEFAULT NULL::integer, catch_up text DEFAULT 'last'::text, catch_up_most integer DEFAULT 100, catch_up_seconds double precision DEFAULT NULL::double precision, grace_seconds double precision DEFAULT 60, jitter_seconds double precision DEFAULT 0, starts_at timestamp with time zone DEFAULT NULL::timestamp with time zone, ends_at timestamp with time zone DEFAULT NULL::timestamp with time zone, tenant_id text DEFAULT NULL::text) RETURNS bigint
+    LANGUAGE sql
+    AS …;
+ALTER FUNCTION ostinato.upsert_schedule(name character varying, kind text, args jsonb, cron text, at_time time without time zone, weekdays text[], at timestamp without time zone, zone text, gap text, overlap text, key text, owner text, queue text, priority integer, catch_up text, catch_up_most integer, catch_up_seconds double precision, grace_seconds double precision, jitter_seconds double precision, starts_at timestamp with time zone, ends_at timestamp with time zone, tenant_id text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.upsert_schedules(schedules anycompatible) RETURNS TABLE(id bigint, tenant_id text, name text, next_at timestamp with time zone, slot_local timestamp without time zone)
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.upsert_schedules(schedules json) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.uri_of(text text) RETURNS text
-    LANGUAGE sql IMMUTABLE
-    AS …;
-ALTER FUNCTION ostinato.uri_of(text text) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.upsert_schedules(schedules anycompatible) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.use_test_clock() RETURNS void
     LANGUAGE plpgsql
     AS …;
 ALTER FUNCTION ostinato.use_test_clock() OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.utc_offset(at timestamp with time zone, zone text) RETURNS interval
-    LANGUAGE sql STABLE
-    AS …;
-ALTER FUNCTION ostinato.utc_offset(at timestamp with time zone, zone text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.wait_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], events text[], keys text[], timeouts double precision[]) RETURNS SETOF bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -2437,66 +1184,11 @@ CREATE FUNCTION ostinato.wait_jobs(claim_ids bigint[], job_ids bigint[], attempt
     SET enable_mergejoin TO 'off'
     AS …;
 ALTER FUNCTION ostinato.wait_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], events text[], keys text[], timeouts double precision[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.wait_name(event text, key text) RETURNS text
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS …;
-ALTER FUNCTION ostinato.wait_name(event text, key text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.waited(job_id bigint) RETURNS double precision
-    LANGUAGE sql STABLE
-    AS …;
-ALTER FUNCTION ostinato.waited(job_id bigint) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.waiting_kinds() RETURNS SETOF text
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.waiting_kinds() OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.waiting_lanes(for_queue text, for_tenant text) RETURNS TABLE(queue text, priority smallint, tenant_id text)
-    LANGUAGE sql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    SET enable_bitmapscan TO 'off'
-    AS …;
-ALTER FUNCTION ostinato.waiting_lanes(for_queue text, for_tenant text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.waiting_queues() RETURNS SETOF text
-    LANGUAGE sql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    SET enable_bitmapscan TO 'off'
-    AS …;
-ALTER FUNCTION ostinato.waiting_queues() OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.wake_jobs(most integer DEFAULT 5000) RETURNS SETOF text
-    LANGUAGE plpgsql
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.wake_jobs(most integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.wants_event(wanted text[], event_type text) RETURNS boolean
-    LANGUAGE sql IMMUTABLE
-    AS …;
-ALTER FUNCTION ostinato.wants_event(wanted text[], event_type text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.was_last(job_id bigint, attempt integer, state text DEFAULT 'cancelled'::text) RETURNS boolean
-    LANGUAGE sql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.was_last(job_id bigint, attempt integer, state text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.webhook_retry() RETURNS json
-    LANGUAGE sql IMMUTABLE
-    AS …;
-ALTER FUNCTION ostinato.webhook_retry() OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.webhook_secrets(endpoint_id bigint) RETURNS text[]
-    LANGUAGE sql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.webhook_secrets(endpoint_id bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.week_id(week integer) RETURNS bigint
-    LANGUAGE sql IMMUTABLE
-    AS …;
-ALTER FUNCTION ostinato.week_id(week integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.week_name(parent text, week integer) RETURNS text
-    LANGUAGE sql IMMUTABLE
-    AS …;
-ALTER FUNCTION ostinato.week_name(parent text, week integer) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.week_of(at timestamp with time zone) RETURNS integer
     LANGUAGE sql IMMUTABLE
     AS …;
@@ -2506,48 +1198,1153 @@ CREATE FUNCTION ostinato.why(job_id bigint) RETURNS TABLE(code text, message tex
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.why(job_id bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.why_blocked(queue text, kind text) RETURNS SETOF ostinato_data.reason
+CREATE FUNCTION ostinato_data.protect(name text, tenants boolean DEFAULT false) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_data.protect(name text, tenants boolean) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_data.refuse_rewrite() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_data.refuse_rewrite() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.able_workers(queue text, kind text) RETURNS bigint
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.able_workers(queue text, kind text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.add_batch(a ostinato_data.batch, b ostinato_data.batch) RETURNS ostinato_data.batch
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.add_batch(a ostinato_data.batch, b ostinato_data.batch) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.add_cursor(name text) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.add_cursor(name text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.add_log_week(parent text, id text, week integer) RETURNS TABLE(action text, name text, reason text, rows bigint)
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.add_log_week(parent text, id text, week integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.add_webhook_deliveries(after bigint, upto bigint) RETURNS SETOF bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.add_webhook_deliveries(after bigint, upto bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.add_week(week integer, thorough boolean) RETURNS TABLE(action text, name text, reason text, rows bigint)
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.add_week(week integer, thorough boolean) OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.alert (
+    name text NOT NULL COLLATE pg_catalog."C",
+    owner text NOT NULL COLLATE pg_catalog."C",
+    severity text NOT NULL COLLATE pg_catalog."C",
+    figure text COLLATE pg_catalog."C",
+    function text COLLATE pg_catalog."C",
+    parameters jsonb DEFAULT '{}'::jsonb NOT NULL,
+    labels text[] DEFAULT '{}'::text[] NOT NULL,
+    comparison text NOT NULL COLLATE pg_catalog."C",
+    threshold double precision NOT NULL,
+    clears_at double precision NOT NULL,
+    for_seconds double precision NOT NULL,
+    clear_seconds double precision NOT NULL,
+    tenant_id text COLLATE pg_catalog."C",
+    message text NOT NULL,
+    remedy text NOT NULL,
+    declared_at timestamp with time zone NOT NULL,
+    evaluated_at timestamp with time zone,
+    failures integer DEFAULT 0 NOT NULL,
+    error text,
+    CONSTRAINT alert_check CHECK (((figure IS NULL) <> (function IS NULL))),
+    CONSTRAINT alert_check1 CHECK (
+CASE comparison
+    WHEN '>'::text THEN (clears_at <= threshold)
+    ELSE (clears_at >= threshold)
+END),
+    CONSTRAINT alert_clear_seconds_check CHECK ((clear_seconds >= (0)::double precision)),
+    CONSTRAINT alert_comparison_check CHECK ((comparison = ANY (ARRAY['>'::text, '<'::text]))),
+    CONSTRAINT alert_for_seconds_check CHECK ((for_seconds >= (0)::double precision)),
+    CONSTRAINT alert_function_check CHECK ((function ~ '^[a-z_][a-z0-9_]*\.[a-z_][a-z0-9_]*$'::text)),
+    CONSTRAINT alert_parameters_check CHECK ((jsonb_typeof(parameters) = 'object'::text)),
+    CONSTRAINT alert_severity_check CHECK ((severity = ANY (ARRAY['info'::text, 'warning'::text, 'critical'::text])))
+)
+WITH (fillfactor='50');
+ALTER TABLE ONLY ostinato_data.alert FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.alert OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.alert_message(declared ostinato_data.alert, label text, value double precision) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.alert_message(declared ostinato_data.alert, label text, value double precision) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.alert_readings(declared ostinato_data.alert, figures jsonb) RETURNS jsonb
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.alert_readings(declared ostinato_data.alert, figures jsonb) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.allowed_words(machine text, state text) RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.allowed_words(machine text, state text) OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.api_key (
+    id bigint NOT NULL,
+    tenant_id text NOT NULL COLLATE pg_catalog."C",
+    subject text NOT NULL,
+    roles text[] NOT NULL,
+    name text,
+    hash bytea NOT NULL,
+    lifetime_seconds double precision,
+    created_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone,
+    last_used_at timestamp with time zone,
+    revoked_at timestamp with time zone,
+    replaces bigint,
+    CONSTRAINT api_key_hash_check CHECK ((octet_length(hash) = 32)),
+    CONSTRAINT api_key_lifetime_seconds_check CHECK ((lifetime_seconds > (0)::double precision))
+)
+WITH (fillfactor='80');
+ALTER TABLE ONLY ostinato_data.api_key FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.api_key OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.api_key_line(key ostinato_data.api_key, at timestamp with time zone) RETURNS ostinato_data.api_key_line
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.api_key_line(key ostinato_data.api_key, at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.are_fresh(lanes ostinato_data.lanes) RETURNS boolean
+    LANGUAGE sql
+    AS …;
+ALTER FUNCTION ostinato_internal.are_fresh(lanes ostinato_data.lanes) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.buried_jobs(subscription text, positions bigint[] DEFAULT NULL::bigint[], after bigint DEFAULT 0) RETURNS SETOF bigint
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.buried_jobs(subscription text, positions bigint[], after bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.bury_webhooks(endpoint_id bigint, most integer) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.bury_webhooks(endpoint_id bigint, most integer) OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.machine_table (
+    entity text NOT NULL COLLATE pg_catalog."C",
+    machine text NOT NULL COLLATE pg_catalog."C",
+    id_column text NOT NULL,
+    id_type text NOT NULL,
+    state_column text NOT NULL,
+    state_type text NOT NULL,
+    tenant_column text,
+    attached_at timestamp with time zone NOT NULL
+);
+ALTER TABLE ONLY ostinato_data.machine_table FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.machine_table OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.changed_columns(target ostinato_data.machine_table, changes json) RETURNS text
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.why_blocked(queue text, kind text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.why_cancelling(job_id bigint) RETURNS SETOF ostinato_data.reason
-    LANGUAGE sql STABLE
+ALTER FUNCTION ostinato_internal.changed_columns(target ostinato_data.machine_table, changes json) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.check_api_key(key ostinato_data.api_key) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.check_api_key(key ostinato_data.api_key) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.check_args(kind text, args text) RETURNS void
+    LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.why_cancelling(job_id bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.why_ended(job_id bigint) RETURNS SETOF ostinato_data.reason
-    LANGUAGE sql STABLE
+ALTER FUNCTION ostinato_internal.check_args(kind text, args text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.check_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[]) RETURNS void
+    LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.why_ended(job_id bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.why_limited(job_id bigint) RETURNS SETOF ostinato_data.reason
-    LANGUAGE sql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+ALTER FUNCTION ostinato_internal.check_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.check_idempotent(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, lease_seconds double precision, ttl_seconds double precision) RETURNS void
+    LANGUAGE plpgsql
     AS …;
-ALTER FUNCTION ostinato.why_limited(job_id bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.why_ready(job_id bigint) RETURNS SETOF ostinato_data.reason
+ALTER FUNCTION ostinato_internal.check_idempotent(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, lease_seconds double precision, ttl_seconds double precision) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.check_job(job_id bigint, tenant_id text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.check_job(job_id bigint, tenant_id text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.check_lease(tenant_id text, name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer) RETURNS void
+    LANGUAGE plpgsql
+    AS …;
+ALTER FUNCTION ostinato_internal.check_lease(tenant_id text, name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.check_lengths(count integer, VARIADIC lengths integer[]) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.check_lengths(count integer, VARIADIC lengths integer[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.check_name(what text, value text) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.check_name(what text, value text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.check_options(priority integer DEFAULT NULL::integer, max_attempts integer DEFAULT NULL::integer, run_at timestamp with time zone DEFAULT NULL::timestamp with time zone, limit_key text DEFAULT NULL::text, correlation_id text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.check_options(priority integer, max_attempts integer, run_at timestamp with time zone, limit_key text, correlation_id text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.check_payload(type text, payload text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.check_payload(type text, payload text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.check_policies(gap text, overlap text) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.check_policies(gap text, overlap text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.check_registered(type text, version integer, payload text) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.check_registered(type text, version integer, payload text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.check_rows(entity text, condition text, rule text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.check_rows(entity text, condition text, rule text) OWNER TO ostinato_owner;
+CREATE SEQUENCE ostinato_data.schedule_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+ALTER SEQUENCE ostinato_data.schedule_id_seq OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.schedule (
+    id bigint DEFAULT nextval('ostinato_data.schedule_id_seq'::regclass) NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    timed_at timestamp with time zone NOT NULL,
+    starts_at timestamp with time zone,
+    ends_at timestamp with time zone,
+    catch_up_seconds double precision,
+    grace_seconds double precision NOT NULL,
+    jitter_seconds double precision NOT NULL,
+    catch_up_most integer NOT NULL,
+    priority smallint,
+    paused boolean DEFAULT false NOT NULL,
+    catch_up text NOT NULL COLLATE pg_catalog."C",
+    tenant_id text NOT NULL COLLATE pg_catalog."C",
+    name text NOT NULL COLLATE pg_catalog."C",
+    key text COLLATE pg_catalog."C",
+    owner text COLLATE pg_catalog."C",
+    kind text NOT NULL COLLATE pg_catalog."C",
+    queue text COLLATE pg_catalog."C",
+    args json NOT NULL,
+    cron text,
+    recurrence ostinato_data.recurrence NOT NULL,
+    error text,
+    CONSTRAINT schedule_catch_up_check CHECK ((catch_up = ANY (ARRAY['all'::text, 'last'::text, 'none'::text]))),
+    CONSTRAINT schedule_catch_up_most_check CHECK (((catch_up_most >= 1) AND (catch_up_most <= 1000))),
+    CONSTRAINT schedule_catch_up_seconds_check CHECK ((catch_up_seconds > (0)::double precision)),
+    CONSTRAINT schedule_grace_seconds_check CHECK ((grace_seconds > (0)::double precision)),
+    CONSTRAINT schedule_jitter_seconds_check CHECK ((jitter_seconds >= (0)::double precision))
+);
+ALTER TABLE ONLY ostinato_data.schedule FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.schedule OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.check_schedule(s ostinato_data.schedule) RETURNS ostinato_data.schedule
+    LANGUAGE plpgsql STABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.check_schedule(s ostinato_data.schedule) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.check_sets(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.check_sets(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.check_timed(ids bigint[]) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.check_timed(ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.check_transitions(target ostinato_data.machine_table, ids text[], event text, skip boolean, found_ids text[], from_states text[], to_states text[]) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.check_transitions(target ostinato_data.machine_table, ids text[], event text, skip boolean, found_ids text[], from_states text[], to_states text[]) OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.webhook_endpoint (
+    id bigint NOT NULL,
+    tenant_id text NOT NULL COLLATE pg_catalog."C",
+    name text NOT NULL COLLATE pg_catalog."C",
+    url text NOT NULL,
+    event_types text[] NOT NULL,
+    state text DEFAULT 'active'::text NOT NULL COLLATE pg_catalog."C",
+    reason text,
+    description text NOT NULL,
+    headers json NOT NULL,
+    retry json NOT NULL,
+    timeout_seconds double precision NOT NULL,
+    disable_after_seconds double precision NOT NULL,
+    ordered boolean NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    changed_at timestamp with time zone NOT NULL,
+    failing_since timestamp with time zone,
+    from_position bigint NOT NULL,
+    CONSTRAINT webhook_endpoint_state_check CHECK ((state = ANY (ARRAY['active'::text, 'paused'::text, 'disabled'::text])))
+);
+ALTER TABLE ONLY ostinato_data.webhook_endpoint FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.webhook_endpoint OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.check_webhook_endpoint(endpoint ostinato_data.webhook_endpoint) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.check_webhook_endpoint(endpoint ostinato_data.webhook_endpoint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.check_webhook_headers(headers json) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.check_webhook_headers(headers json) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.check_webhook_secret(secret text) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.check_webhook_secret(secret text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.check_zone(zone text) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.check_zone(zone text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.chores() RETURNS TABLE(name text, due double precision)
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.chores() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.claim_of(job_id bigint, attempt integer) RETURNS bigint
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS …;
+ALTER FUNCTION ostinato_internal.claim_of(job_id bigint, attempt integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.claims_named(claim_ids bigint[], job_ids bigint[]) RETURNS bigint[]
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.claims_named(claim_ids bigint[], job_ids bigint[]) OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.event (
+    id bigint NOT NULL,
+    occurred_at timestamp with time zone NOT NULL,
+    emitted_at timestamp with time zone NOT NULL,
+    version integer NOT NULL,
+    type text NOT NULL COLLATE pg_catalog."C",
+    tenant_id text NOT NULL COLLATE pg_catalog."C",
+    correlation_id text NOT NULL COLLATE pg_catalog."C",
+    producer text NOT NULL COLLATE pg_catalog."C",
+    ordering_key text COLLATE pg_catalog."C",
+    payload json NOT NULL
+)
+PARTITION BY RANGE (id);
+ALTER TABLE ONLY ostinato_data.event FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.event OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.cloudevent_of(event ostinato_data.event, "position" bigint) RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.cloudevent_of(event ostinato_data.event, "position" bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.column_type(entity text, name text) RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.column_type(entity text, name text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.count_firing() RETURNS TABLE(alert text, firing bigint)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.count_firing() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.crashes_after(crashes smallint, begun boolean, alone boolean) RETURNS integer
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.crashes_after(crashes smallint, begun boolean, alone boolean) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.cron_number(word text, low integer, names text[]) RETURNS integer
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.cron_number(word text, low integer, names text[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.deferral_cap() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.deferral_cap() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.deferral_peace() RETURNS interval
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.deferral_peace() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.deferral_seconds(job_id bigint, times integer) RETURNS double precision
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.deferral_seconds(job_id bigint, times integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.delivery_cap() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.delivery_cap() OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.idempotency (
+    tenant_id text NOT NULL COLLATE pg_catalog."C",
+    scope text NOT NULL COLLATE pg_catalog."C",
+    key text NOT NULL COLLATE pg_catalog."C",
+    token bigint NOT NULL,
+    attempt integer NOT NULL,
+    state text NOT NULL COLLATE pg_catalog."C",
+    holder text NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    renewed_at timestamp with time zone NOT NULL,
+    lease_seconds double precision NOT NULL,
+    ttl_seconds double precision NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    doubted_at timestamp with time zone,
+    finished_at timestamp with time zone,
+    declaration text NOT NULL COLLATE pg_catalog."C",
+    fingerprint text NOT NULL COLLATE pg_catalog."C",
+    fields json NOT NULL,
+    resource text,
+    answer json,
+    CONSTRAINT idempotency_lease_seconds_check CHECK ((lease_seconds > (0)::double precision)),
+    CONSTRAINT idempotency_state_check CHECK ((state = ANY (ARRAY['in_flight'::text, 'abandoned'::text, 'done'::text]))),
+    CONSTRAINT idempotency_ttl_seconds_check CHECK ((ttl_seconds > (0)::double precision))
+)
+WITH (fillfactor='80', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='20000', autovacuum_vacuum_cost_delay='0');
+ALTER TABLE ONLY ostinato_data.idempotency FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.idempotency OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.differing_fields(held ostinato_data.idempotency, asked ostinato_data.idempotency) RETURNS text[]
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.differing_fields(held ostinato_data.idempotency, asked ostinato_data.idempotency) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.dispatch_deliveries(subscription text, most integer DEFAULT 1000) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.dispatch_deliveries(subscription text, most integer) OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.subscription (
+    name text NOT NULL COLLATE pg_catalog."C",
+    types text[] COLLATE pg_catalog."C",
+    tenant_id text COLLATE pg_catalog."C",
+    kind text COLLATE pg_catalog."C",
+    on_poison text NOT NULL COLLATE pg_catalog."C",
+    paused boolean DEFAULT false NOT NULL,
+    "position" bigint NOT NULL,
+    low bigint DEFAULT 0 NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    registered_at timestamp with time zone NOT NULL,
+    CONSTRAINT subscription_on_poison_check CHECK ((on_poison = ANY (ARRAY['skip'::text, 'block'::text])))
+)
+WITH (fillfactor='20');
+ALTER TABLE ONLY ostinato_data.subscription FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.subscription OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.dispatch_window(sub ostinato_data.subscription, after bigint, most integer, OUT made integer, OUT reached bigint) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.dispatch_window(sub ostinato_data.subscription, after bigint, most integer, OUT made integer, OUT reached bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.drop_deliveries(sub ostinato_data.subscription, after bigint, reason text) RETURNS text[]
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.drop_deliveries(sub ostinato_data.subscription, after bigint, reason text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.drop_log_week(parent text, week integer) RETURNS TABLE(action text, name text, reason text, rows bigint)
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.drop_log_week(parent text, week integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.drop_triggers(machine text, entity text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.drop_triggers(machine text, entity text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.drop_waiting(job_id bigint, reason text) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.drop_waiting(job_id bigint, reason text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.drop_week(week integer, cutoff timestamp with time zone, thorough boolean) RETURNS TABLE(action text, name text, reason text, rows bigint)
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.drop_week(week integer, cutoff timestamp with time zone, thorough boolean) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.due_chores(OUT chores text[], OUT next_due double precision) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.due_chores(OUT chores text[], OUT next_due double precision) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.due_slots(s ostinato_data.schedule, first_local timestamp without time zone, first_at timestamp with time zone, now timestamp with time zone, most integer) RETURNS TABLE(slot_local timestamp without time zone, slot_at timestamp with time zone, next_at timestamp with time zone)
+    LANGUAGE plpgsql STABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.due_slots(s ostinato_data.schedule, first_local timestamp without time zone, first_at timestamp with time zone, now timestamp with time zone, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.end_deliveries(over bigint[], dead bigint[] DEFAULT NULL::bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.end_deliveries(over bigint[], dead bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.enqueue_each(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[]) RETURNS SETOF bigint
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.enqueue_each(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.error_summary(error json, longest integer DEFAULT 200) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.error_summary(error json, longest integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.estimate_rows(name regclass) RETURNS bigint
+    LANGUAGE sql STABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.estimate_rows(name regclass) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.event_args(subscription text, "position" bigint, event ostinato_data.event) RETURNS json
+    LANGUAGE sql STABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.event_args(subscription text, "position" bigint, event ostinato_data.event) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.event_chores() RETURNS TABLE(name text, due double precision)
+    LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
     AS …;
-ALTER FUNCTION ostinato.why_ready(job_id bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.why_running(job_id bigint) RETURNS SETOF ostinato_data.reason
+ALTER FUNCTION ostinato_internal.event_chores() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.expire_waits(job_ids bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.expire_waits(job_ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.fake_now() RETURNS timestamp with time zone
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.fake_now() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.fill_week(parent text, id text, week integer) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.fill_week(parent text, id text, week integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.find_alert(name text) RETURNS ostinato_data.alert
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.why_running(job_id bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.why_scheduled(job_id bigint) RETURNS SETOF ostinato_data.reason
+ALTER FUNCTION ostinato_internal.find_alert(name text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.find_ended(in_state text, in_queue text, of_kind text, of_tenant text, before bigint, most integer) RETURNS SETOF bigint
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.find_ended(in_state text, in_queue text, of_kind text, of_tenant text, before bigint, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.find_jobs(in_state text, in_queue text, of_kind text, of_tenant text, before bigint, most integer) RETURNS SETOF bigint
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.find_jobs(in_state text, in_queue text, of_kind text, of_tenant text, before bigint, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.find_machine_table(machine text, entity text, tenant_id text) RETURNS ostinato_data.machine_table
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.why_scheduled(job_id bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.why_silent(worker_id uuid, worker text, beat_at timestamp with time zone, lease_until timestamp with time zone) RETURNS SETOF ostinato_data.reason
+ALTER FUNCTION ostinato_internal.find_machine_table(machine text, entity text, tenant_id text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.find_ready(in_queue text, of_kind text, of_tenant text, before bigint, most integer) RETURNS SETOF bigint
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.find_ready(in_queue text, of_kind text, of_tenant text, before bigint, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.find_schedule(name text, tenant_id text DEFAULT NULL::text) RETURNS bigint
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.find_schedule(name text, tenant_id text) OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.alert_firing (
+    id bigint NOT NULL,
+    alert text NOT NULL COLLATE pg_catalog."C",
+    label text NOT NULL COLLATE pg_catalog."C",
+    tenant_id text NOT NULL COLLATE pg_catalog."C",
+    severity text NOT NULL COLLATE pg_catalog."C",
+    since timestamp with time zone NOT NULL,
+    fired_at timestamp with time zone,
+    good_since timestamp with time zone,
+    resolved_at timestamp with time zone,
+    value double precision NOT NULL,
+    worst double precision NOT NULL,
+    message text NOT NULL,
+    details json NOT NULL,
+    CONSTRAINT alert_firing_check CHECK (((fired_at IS NOT NULL) OR (resolved_at IS NULL)))
+)
+WITH (fillfactor='50');
+ALTER TABLE ONLY ostinato_data.alert_firing FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.alert_firing OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.fire_alert(declared ostinato_data.alert, firing ostinato_data.alert_firing, at timestamp with time zone, value double precision) RETURNS SETOF ostinato_data.alert_change
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.fire_alert(declared ostinato_data.alert, firing ostinato_data.alert_firing, at timestamp with time zone, value double precision) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.fire_safely(ids bigint[], now timestamp with time zone, OUT fired integer, OUT missed integer, OUT broken integer, OUT queues text[], OUT lateness double precision[]) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.fire_safely(ids bigint[], now timestamp with time zone, OUT fired integer, OUT missed integer, OUT broken integer, OUT queues text[], OUT lateness double precision[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.fire_set(ids bigint[], now timestamp with time zone, OUT fired integer, OUT missed integer, OUT queues text[], OUT lateness double precision[]) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.fire_set(ids bigint[], now timestamp with time zone, OUT fired integer, OUT missed integer, OUT queues text[], OUT lateness double precision[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.first_id(at timestamp with time zone) RETURNS bigint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.first_id(at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.forget_run(job_ids bigint[], ended bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.forget_run(job_ids bigint[], ended bigint[]) OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.queue (
+    name text NOT NULL COLLATE pg_catalog."C",
+    paused boolean DEFAULT false NOT NULL,
+    concurrency integer,
+    key_concurrency integer,
+    rate_count integer,
+    rate_seconds double precision,
+    key_rate_count integer,
+    key_rate_seconds double precision,
+    CONSTRAINT queue_check CHECK (((rate_count IS NULL) = (rate_seconds IS NULL))),
+    CONSTRAINT queue_check1 CHECK (((key_rate_count IS NULL) = (key_rate_seconds IS NULL))),
+    CONSTRAINT queue_concurrency_check CHECK ((concurrency > 0)),
+    CONSTRAINT queue_key_concurrency_check CHECK ((key_concurrency > 0)),
+    CONSTRAINT queue_key_rate_count_check CHECK ((key_rate_count > 0)),
+    CONSTRAINT queue_key_rate_seconds_check CHECK ((key_rate_seconds > (0)::double precision)),
+    CONSTRAINT queue_rate_count_check CHECK ((rate_count > 0)),
+    CONSTRAINT queue_rate_seconds_check CHECK ((rate_seconds > (0)::double precision))
+);
+ALTER TABLE ONLY ostinato_data.queue FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.queue OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.free_keys(limits ostinato_data.queue, keys text[]) RETURNS TABLE(limit_key text, free integer)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_hashjoin TO 'on'
+    AS …;
+ALTER FUNCTION ostinato_internal.free_keys(limits ostinato_data.queue, keys text[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.free_unique_keys(job_ids bigint[], state text) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.free_unique_keys(job_ids bigint[], state text) OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.claim_hint (
+    queue text NOT NULL,
+    kinds text[] NOT NULL,
+    lanes ostinato_data.lanes NOT NULL,
+    last_priority smallint,
+    seen_priority smallint,
+    seen_tenant text,
+    seen_key text
+)
+WITH (fillfactor='20');
+ALTER TABLE ONLY ostinato_data.claim_hint FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.claim_hint OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.go_on_from(hint ostinato_data.claim_hint, kinds text[], priority smallint, tenant text, key text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.go_on_from(hint ostinato_data.claim_hint, kinds text[], priority smallint, tenant text, key text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.handed_on(queue text, kinds text[]) RETURNS text
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.why_silent(worker_id uuid, worker text, beat_at timestamp with time zone, lease_until timestamp with time zone) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato_internal.handed_on(queue text, kinds text[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.has_unsequenced() RETURNS boolean
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.has_unsequenced() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.held_among(claims bigint[], claim_ids bigint[], job_ids bigint[], attempts integer[]) RETURNS TABLE(n bigint, claim_id bigint)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_nestloop TO 'off'
+    SET enable_hashjoin TO 'on'
+    AS …;
+ALTER FUNCTION ostinato_internal.held_among(claims bigint[], claim_ids bigint[], job_ids bigint[], attempts integer[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.held_jobs(ids bigint[] DEFAULT NULL::bigint[]) RETURNS SETOF ostinato_data.held_job
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.held_jobs(ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.hold_apart(worker_id uuid, queue text, batch ostinato_data.batch, at timestamp with time zone, starts integer, apart text[]) RETURNS bigint[]
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_hashjoin TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.hold_apart(worker_id uuid, queue text, batch ostinato_data.batch, at timestamp with time zone, starts integer, apart text[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.hold_batch(worker_id uuid, queue text, batch ostinato_data.batch, at timestamp with time zone, starts integer, apart text[]) RETURNS bigint[]
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.hold_batch(worker_id uuid, queue text, batch ostinato_data.batch, at timestamp with time zone, starts integer, apart text[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.hold_steps() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.hold_steps() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.hold_unique_key(tenant_id text, unique_key text, job_id bigint, policy text, states text[]) RETURNS bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.hold_unique_key(tenant_id text, unique_key text, job_id bigint, policy text, states text[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.in_grace(seconds double precision) RETURNS boolean
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.in_grace(seconds double precision) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.is_alert_due(evaluated_at timestamp with time zone, every interval, at timestamp with time zone) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.is_alert_due(evaluated_at timestamp with time zone, every interval, at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.is_api_key_usable(key ostinato_data.api_key, at timestamp with time zone) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.is_api_key_usable(key ostinato_data.api_key, at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.is_beyond(value double precision, comparison text, threshold double precision) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.is_beyond(value double precision, comparison text, threshold double precision) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.is_day(rule ostinato_data.recurrence, day date) RETURNS boolean
+    LANGUAGE plpgsql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.is_day(rule ostinato_data.recurrence, day date) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.is_deep(document text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.is_deep(document text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.is_expired(beat_at timestamp with time zone, expiry_seconds double precision, at timestamp with time zone) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.is_expired(beat_at timestamp with time zone, expiry_seconds double precision, at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.is_lapsed(renewed_at timestamp with time zone, seconds double precision, doubted_at timestamp with time zone, at timestamp with time zone) RETURNS boolean
+    LANGUAGE sql
+    AS …;
+ALTER FUNCTION ostinato_internal.is_lapsed(renewed_at timestamp with time zone, seconds double precision, doubted_at timestamp with time zone, at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.is_new_doubt(renewed_at timestamp with time zone, seconds double precision, doubted_at timestamp with time zone, at timestamp with time zone) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.is_new_doubt(renewed_at timestamp with time zone, seconds double precision, doubted_at timestamp with time zone, at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.is_odd_payload(payload text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.is_odd_payload(payload text) OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.lease (
+    tenant_id text NOT NULL COLLATE pg_catalog."C",
+    name text NOT NULL COLLATE pg_catalog."C",
+    token bigint NOT NULL,
+    attempt integer NOT NULL,
+    holder text NOT NULL,
+    acquired_at timestamp with time zone NOT NULL,
+    renewed_at timestamp with time zone NOT NULL,
+    lifetime text NOT NULL COLLATE pg_catalog."C",
+    ttl_seconds double precision,
+    job_id bigint,
+    job_attempt integer,
+    doubted_at timestamp with time zone,
+    CONSTRAINT lease_check CHECK (
+CASE lifetime
+    WHEN 'time'::text THEN (ttl_seconds IS NOT NULL)
+    WHEN 'attempt'::text THEN (job_attempt IS NOT NULL)
+    ELSE (job_id IS NOT NULL)
+END),
+    CONSTRAINT lease_check1 CHECK (((job_attempt IS NULL) OR (job_id IS NOT NULL))),
+    CONSTRAINT lease_lifetime_check CHECK ((lifetime = ANY (ARRAY['time'::text, 'attempt'::text, 'job'::text]))),
+    CONSTRAINT lease_ttl_seconds_check CHECK ((ttl_seconds > (0)::double precision))
+)
+WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000', autovacuum_vacuum_cost_delay='0');
+ALTER TABLE ONLY ostinato_data.lease FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.lease OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.is_own_lease(held ostinato_data.lease, asked ostinato_data.lease) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.is_own_lease(held ostinato_data.lease, asked ostinato_data.lease) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.is_ready(job_id bigint) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.is_ready(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.is_run(queue text, kind text) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.is_run(queue text, kind text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.jitter(schedule_id bigint, slot_at timestamp with time zone, seconds double precision) RETURNS interval
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.jitter(schedule_id bigint, slot_at timestamp with time zone, seconds double precision) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.job_damage(job_id bigint) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.job_damage(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.job_summaries(ids bigint[]) RETURNS TABLE(id bigint, kind text, queue text, tenant_id text, correlation_id text, priority smallint, state text, attempt integer, failures integer, crashes integer, created_at timestamp with time zone, run_at timestamp with time zone, finished_at timestamp with time zone, error text, reason text)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.job_summaries(ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.json_number(value double precision) RETURNS double precision
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.json_number(value double precision) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.keep_answer(held ostinato_data.idempotency) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.keep_answer(held ostinato_data.idempotency) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.keep_order(job_ids bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.keep_order(job_ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.lane(tenant_id text, ordering_key text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.lane(tenant_id text, ordering_key text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.lease_state(lease ostinato_data.lease) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.lease_state(lease ostinato_data.lease) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.limited_lanes(hint ostinato_data.claim_hint) RETURNS TABLE(priority smallint, tenant_id text, n bigint)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.limited_lanes(hint ostinato_data.claim_hint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.line_cap() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.line_cap() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.local_instants(local timestamp without time zone, zone text, gap text, overlap text) RETURNS timestamp with time zone[]
+    LANGUAGE plpgsql STABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.local_instants(local timestamp without time zone, zone text, gap text, overlap text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.lock_api_key(key_id bigint, tenant_id text DEFAULT NULL::text) RETURNS ostinato_data.api_key
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.lock_api_key(key_id bigint, tenant_id text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.lock_claims(claim_ids bigint[], job_ids bigint[]) RETURNS bigint[]
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.lock_claims(claim_ids bigint[], job_ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.lock_keys(tenant_ids text[], ordering_keys text[], count integer) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.lock_keys(tenant_ids text[], ordering_keys text[], count integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.lock_lanes(job_ids bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.lock_lanes(job_ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.lock_place(job_id bigint) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.lock_place(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.lock_subscription(name text) RETURNS ostinato_data.subscription
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.lock_subscription(name text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.lock_webhook_endpoint(name text, tenant_id text DEFAULT NULL::text) RETURNS ostinato_data.webhook_endpoint
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.lock_webhook_endpoint(name text, tenant_id text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.log_weeks(parent text) RETURNS SETOF integer
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.log_weeks(parent text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.log_window() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.log_window() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.log_windows() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.log_windows() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.longest_name() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.longest_name() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.look_up_lanes(queue text, last_tenant text) RETURNS ostinato_data.lanes
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.look_up_lanes(queue text, last_tenant text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.low_step() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.low_step() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.machine_faults(definition json) RETURNS SETOF text
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.machine_faults(definition json) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.make_guard(machine text, entity text, id_column text, state_column text, tenant_column text, attached_by text) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.make_guard(machine text, entity text, id_column text, state_column text, tenant_column text, attached_by text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.make_partition(parent text, name text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.make_partition(parent text, name text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.make_ready(job_id bigint, at bigint, attempt integer, failures integer, crashes integer) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.make_ready(job_id bigint, at bigint, attempt integer, failures integer, crashes integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.make_rule(cron text DEFAULT NULL::text, at_time text DEFAULT NULL::text, weekdays text[] DEFAULT NULL::text[], at text DEFAULT NULL::text, zone text DEFAULT NULL::text, gap text DEFAULT NULL::text, overlap text DEFAULT NULL::text) RETURNS ostinato_data.recurrence
+    LANGUAGE plpgsql STABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.make_rule(cron text, at_time text, weekdays text[], at text, zone text, gap text, overlap text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.make_webhook_secret() RETURNS text
+    LANGUAGE sql
+    AS …;
+ALTER FUNCTION ostinato_internal.make_webhook_secret() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.may_take_over(held ostinato_data.idempotency) RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.may_take_over(held ostinato_data.idempotency) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.most_bytes() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.most_bytes() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.most_field_bytes() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.most_field_bytes() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.most_keys() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.most_keys() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.most_lanes() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.most_lanes() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.most_poor_look_ups() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.most_poor_look_ups() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.move_jobs(max_crashes integer, OUT rescued integer, OUT promoted integer) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.move_jobs(max_crashes integer, OUT rescued integer, OUT promoted integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.needed_event(cutoff timestamp with time zone) RETURNS bigint
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.needed_event(cutoff timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.needed_jobs(first bigint, behind bigint, cutoff timestamp with time zone) RETURNS SETOF bigint
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.needed_jobs(first bigint, behind bigint, cutoff timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.new_place(id bigint, priority integer, keyed boolean, queue text, tenant_id text, kind text, limit_key text) RETURNS SETOF ostinato_data.place
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.new_place(id bigint, priority integer, keyed boolean, queue text, tenant_id text, kind text, limit_key text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.next_date(rule ostinato_data.recurrence, first date) RETURNS date
+    LANGUAGE plpgsql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.next_date(rule ostinato_data.recurrence, first date) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.next_due(s ostinato_data.schedule, after timestamp with time zone, OUT slot_local timestamp without time zone, OUT slot_at timestamp with time zone, OUT next_at timestamp with time zone) RETURNS record
+    LANGUAGE plpgsql STABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.next_due(s ostinato_data.schedule, after timestamp with time zone, OUT slot_local timestamp without time zone, OUT slot_at timestamp with time zone, OUT next_at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.next_local(rule ostinato_data.recurrence, after timestamp without time zone) RETURNS timestamp without time zone
+    LANGUAGE plpgsql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.next_local(rule ostinato_data.recurrence, after timestamp without time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.next_slot(rule ostinato_data.recurrence, after timestamp with time zone, OUT local timestamp without time zone, OUT at timestamp with time zone) RETURNS record
+    LANGUAGE plpgsql STABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.next_slot(rule ostinato_data.recurrence, after timestamp with time zone, OUT local timestamp without time zone, OUT at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.next_slots(rule ostinato_data.recurrence, n integer DEFAULT 5, after timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS TABLE(slot_local timestamp without time zone, slot_at timestamp with time zone, utc_offset text, note text)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.next_slots(rule ostinato_data.recurrence, n integer, after timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.note_fault(part text, state text, message text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.note_fault(part text, state text, message text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.note_readings(declared ostinato_data.alert, readings jsonb, at timestamp with time zone) RETURNS SETOF ostinato_data.alert_change
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.note_readings(declared ostinato_data.alert, readings jsonb, at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.note_starts(limits ostinato_data.queue, batch ostinato_data.batch, at timestamp with time zone) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.note_starts(limits ostinato_data.queue, batch ostinato_data.batch, at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.note_transition(machine text, entity text, relation oid, entity_id text, tenant_id text, from_state text, to_state text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.note_transition(machine text, entity text, relation oid, entity_id text, tenant_id text, from_state text, to_state text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.note_webhook_health(endpoint ostinato_data.webhook_endpoint, outcome text, at timestamp with time zone) RETURNS ostinato_data.webhook_endpoint
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.note_webhook_health(endpoint ostinato_data.webhook_endpoint, outcome text, at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.offset_text(at timestamp with time zone, zone text) RETURNS text
+    LANGUAGE sql STABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.offset_text(at timestamp with time zone, zone text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.oldest_wait(queue text) RETURNS double precision
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.oldest_wait(queue text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.one_for_all(anyarray) RETURNS anyarray
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.one_for_all(anyarray) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.open_deliveries(job_ids bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.open_deliveries(job_ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.open_lanes(sub ostinato_data.subscription, lanes text[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.open_lanes(sub ostinato_data.subscription, lanes text[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.own_cancel_job(job_id bigint, reason text) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.own_cancel_job(job_id bigint, reason text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.own_found_jobs(in_state text, in_queue text, of_kind text, before bigint, most integer) RETURNS SETOF bigint
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.own_found_jobs(in_state text, in_queue text, of_kind text, before bigint, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.own_held_jobs(ids bigint[]) RETURNS SETOF ostinato_data.held_job
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.own_held_jobs(ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.own_lanes() RETURNS TABLE(queue text, priority smallint, tenant_id text)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.own_lanes() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.own_limits(job_id bigint) RETURNS SETOF ostinato_data.reached_limit
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.own_limits(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.own_redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) RETURNS record
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.own_redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.own_retry_job(job_id bigint) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.own_retry_job(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.own_tenant() RETURNS text
+    LANGUAGE sql STABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.own_tenant() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.page_size(most integer, largest integer DEFAULT 1000) RETURNS integer
+    LANGUAGE plpgsql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.page_size(most integer, largest integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.parse_cron(cron text) RETURNS ostinato_data.recurrence
+    LANGUAGE plpgsql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.parse_cron(cron text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.parse_cron_field(cron text, field text, what text, low integer, high integer, names text[] DEFAULT '{}'::text[]) RETURNS smallint[]
+    LANGUAGE plpgsql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.parse_cron_field(cron text, field text, what text, low integer, high integer, names text[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.pick(anyarray, n bigint) RETURNS anyelement
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.pick(anyarray, n bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.place_at(place ostinato_data.place, "position" bigint) RETURNS SETOF ostinato_data.place
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.place_at(place ostinato_data.place, "position" bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.place_cap() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.place_cap() OWNER TO ostinato_owner;
 CREATE TABLE ostinato_data.ready (
     "position" bigint NOT NULL,
     job_id bigint NOT NULL,
@@ -2564,48 +2361,774 @@ CREATE TABLE ostinato_data.ready (
 WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='20000', autovacuum_vacuum_cost_delay='0', autovacuum_vacuum_insert_scale_factor='1', autovacuum_analyze_scale_factor='1');
 ALTER TABLE ONLY ostinato_data.ready FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.ready OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.why_suspect(place ostinato_data.ready) RETURNS SETOF ostinato_data.reason
-    LANGUAGE sql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    AS …;
-ALTER FUNCTION ostinato.why_suspect(place ostinato_data.ready) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.why_turn(place ostinato_data.ready, blocked boolean) RETURNS SETOF ostinato_data.reason
-    LANGUAGE sql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    AS …;
-ALTER FUNCTION ostinato.why_turn(place ostinato_data.ready, blocked boolean) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.why_unique(job_id bigint, few integer DEFAULT 10) RETURNS SETOF ostinato_data.reason
-    LANGUAGE sql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.why_unique(job_id bigint, few integer) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.why_waiting(job_id bigint) RETURNS SETOF ostinato_data.reason
-    LANGUAGE sql STABLE
-    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
-    AS …;
-ALTER FUNCTION ostinato.why_waiting(job_id bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.with_slot(s ostinato_data.schedule, slot_local timestamp without time zone, slot_at timestamp with time zone) RETURNS text
-    LANGUAGE sql STABLE
-    AS …;
-ALTER FUNCTION ostinato.with_slot(s ostinato_data.schedule, slot_local timestamp without time zone, slot_at timestamp with time zone) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.worse(one double precision, other double precision, comparison text) RETURNS double precision
+CREATE FUNCTION ostinato_internal.place_in_line(line ostinato_data.ready) RETURNS ostinato_data.place
     LANGUAGE sql IMMUTABLE
     AS …;
-ALTER FUNCTION ostinato.worse(one double precision, other double precision, comparison text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato_data.protect(name text, tenants boolean DEFAULT false) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
+ALTER FUNCTION ostinato_internal.place_in_line(line ostinato_data.ready) OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.job (
+    id bigint NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    run_at timestamp with time zone,
+    priority smallint NOT NULL,
+    max_attempts smallint,
+    kind text NOT NULL COLLATE pg_catalog."C",
+    queue text NOT NULL COLLATE pg_catalog."C",
+    tenant_id text NOT NULL COLLATE pg_catalog."C",
+    args json NOT NULL,
+    limit_key text COLLATE pg_catalog."C",
+    unique_key text COLLATE pg_catalog."C",
+    correlation_id text COLLATE pg_catalog."C",
+    unique_states text[]
+)
+PARTITION BY RANGE (id);
+ALTER TABLE ONLY ostinato_data.job FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.job OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.place_of(job ostinato_data.job, "position" bigint, attempt integer, failures integer, crashes integer) RETURNS ostinato_data.place
+    LANGUAGE sql IMMUTABLE
     AS …;
-ALTER FUNCTION ostinato_data.protect(name text, tenants boolean) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato_data.refuse_rewrite() RETURNS trigger
-    LANGUAGE plpgsql
-    SET search_path TO 'pg_catalog', 'pg_temp'
+ALTER FUNCTION ostinato_internal.place_of(job ostinato_data.job, "position" bigint, attempt integer, failures integer, crashes integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.plain_number(value double precision) RETURNS text
+    LANGUAGE sql IMMUTABLE
     AS …;
-ALTER FUNCTION ostinato_data.refuse_rewrite() OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato_internal.plain_number(value double precision) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.plan_fires(s ostinato_data.schedule, first_local timestamp without time zone, first_at timestamp with time zone, now timestamp with time zone, OUT locals timestamp without time zone[], OUT ats timestamp with time zone[], OUT missed integer, OUT next_local timestamp without time zone, OUT next_slot timestamp with time zone, OUT next_at timestamp with time zone) RETURNS record
+    LANGUAGE plpgsql STABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.plan_fires(s ostinato_data.schedule, first_local timestamp without time zone, first_at timestamp with time zone, now timestamp with time zone, OUT locals timestamp without time zone[], OUT ats timestamp with time zone[], OUT missed integer, OUT next_local timestamp without time zone, OUT next_slot timestamp with time zone, OUT next_at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.poor_look_up() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.poor_look_up() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.position_at(at timestamp with time zone) RETURNS bigint
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.position_at(at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.prune_default(cutoff timestamp with time zone) RETURNS TABLE(action text, name text, reason text, rows bigint)
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.prune_default(cutoff timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.prune_leftovers(cutoff timestamp with time zone) RETURNS TABLE(action text, name text, reason text, rows bigint)
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.prune_leftovers(cutoff timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.prune_passes() RETURNS bigint
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.prune_passes() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.prune_schedules(cutoff timestamp with time zone) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.prune_schedules(cutoff timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.put_behind(job_ids bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.put_behind(job_ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.queue_allowance(limits ostinato_data.queue, wanted integer) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.queue_allowance(limits ostinato_data.queue, wanted integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.queue_running(queue text) RETURNS integer
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.queue_running(queue text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.raise_low(sub ostinato_data.subscription) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.raise_low(sub ostinato_data.subscription) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.rate_frees_at(queue text, limit_key text, most integer, seconds double precision) RETURNS timestamp with time zone
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.rate_frees_at(queue text, limit_key text, most integer, seconds double precision) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.reached_limits(job_id bigint) RETURNS SETOF ostinato_data.reached_limit
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.reached_limits(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.read_schedules(schedules json, now timestamp with time zone) RETURNS ostinato_data.schedule[]
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.read_schedules(schedules json, now timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.ready_cap() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.ready_cap() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.ready_keys(queue text, after text) RETURNS SETOF text
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.ready_keys(queue text, after text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.ready_lanes(queue text, after_priority integer DEFAULT '-32768'::integer, after_tenant text DEFAULT ''::text) RETURNS TABLE(priority smallint, tenant_id text, first bigint)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.ready_lanes(queue text, after_priority integer, after_tenant text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.ready_lines() RETURNS TABLE(queue text, n bigint, oldest double precision)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.ready_lines() OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.scheduled (
+    job_id bigint NOT NULL,
+    run_at timestamp with time zone NOT NULL,
+    attempt integer NOT NULL,
+    priority smallint NOT NULL,
+    failures smallint NOT NULL,
+    crashes smallint NOT NULL,
+    keyed boolean NOT NULL,
+    reason text NOT NULL COLLATE pg_catalog."C",
+    queue text NOT NULL COLLATE pg_catalog."C",
+    tenant_id text NOT NULL COLLATE pg_catalog."C",
+    kind text NOT NULL COLLATE pg_catalog."C",
+    limit_key text COLLATE pg_catalog."C",
+    CONSTRAINT scheduled_reason_check CHECK ((reason = ANY (ARRAY['later'::text, 'retry'::text, 'snooze'::text, 'sleep'::text, 'event'::text, 'behind'::text, 'no_worker'::text])))
+)
+WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='20000', autovacuum_vacuum_cost_delay='0');
+ALTER TABLE ONLY ostinato_data.scheduled FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.scheduled OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.ready_row(scheduled ostinato_data.scheduled, "position" bigint) RETURNS SETOF ostinato_data.place
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.ready_row(scheduled ostinato_data.scheduled, "position" bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.ready_since(job_id bigint) RETURNS timestamp with time zone
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.ready_since(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.real_time(at timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.real_time(at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.recent_starts(queue text, limit_key text, seconds double precision) RETURNS integer
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.recent_starts(queue text, limit_key text, seconds double precision) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.refuse_behind(job_id bigint) RETURNS void
+    LANGUAGE plpgsql
+    AS …;
+ALTER FUNCTION ostinato_internal.refuse_behind(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.refuse_event(type text, field text, value text) RETURNS void
+    LANGUAGE plpgsql
+    AS …;
+ALTER FUNCTION ostinato_internal.refuse_event(type text, field text, value text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.refuse_held(held ostinato_data.lease, hint text) RETURNS void
+    LANGUAGE plpgsql
+    AS …;
+ALTER FUNCTION ostinato_internal.refuse_held(held ostinato_data.lease, hint text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.refuse_key(tenant_id text, scope text, key text, token bigint) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.refuse_key(tenant_id text, scope text, key text, token bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.refuse_large_step(name text, result text) RETURNS void
+    LANGUAGE plpgsql
+    AS …;
+ALTER FUNCTION ostinato_internal.refuse_large_step(name text, result text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.refuse_lease(tenant_id text, name text, token bigint) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.refuse_lease(tenant_id text, name text, token bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.refuse_moved(job_id bigint) RETURNS text
+    LANGUAGE plpgsql
+    AS …;
+ALTER FUNCTION ostinato_internal.refuse_moved(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.refuse_row() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.refuse_row() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.refuse_stale(job_id bigint, attempt integer) RETURNS void
+    LANGUAGE plpgsql
+    AS …;
+ALTER FUNCTION ostinato_internal.refuse_stale(job_id bigint, attempt integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.refuse_unknown(job_id bigint) RETURNS void
+    LANGUAGE plpgsql
+    AS …;
+ALTER FUNCTION ostinato_internal.refuse_unknown(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.rehold_unique_key(job_id bigint) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.rehold_unique_key(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.rejoin_lanes(job_ids bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.rejoin_lanes(job_ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.relation_of(entity text) RETURNS oid
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.relation_of(entity text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.release_followers(claim_ids bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.release_followers(claim_ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.release_held_webhooks(endpoint_id bigint, most integer) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.release_held_webhooks(endpoint_id bigint, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.rescue_apart(claim_ids bigint[], max_crashes integer) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.rescue_apart(claim_ids bigint[], max_crashes integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.rescue_claims(claim_ids bigint[], max_crashes integer) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.rescue_claims(claim_ids bigint[], max_crashes integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.resolve_firing(firing ostinato_data.alert_firing, at timestamp with time zone, value double precision, details json) RETURNS SETOF ostinato_data.alert_change
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.resolve_firing(firing ostinato_data.alert_firing, at timestamp with time zone, value double precision, details json) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.resolve_waits(event_ids bigint[]) RETURNS SETOF text
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.resolve_waits(event_ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.rest_of(batch ostinato_data.batch, claims bigint[]) RETURNS ostinato_data.batch
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.rest_of(batch ostinato_data.batch, claims bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.retime_schedules(ids bigint[], after timestamp with time zone) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.retime_schedules(ids bigint[], after timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.rule_condition(rule json, row_name text, state_column text) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.rule_condition(rule json, row_name text, state_column text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.rule_text(s ostinato_data.schedule) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.rule_text(s ostinato_data.schedule) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.running_keys(queue text) RETURNS TABLE(limit_key text, job_id bigint)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.running_keys(queue text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.say_count(n bigint) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.say_count(n bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.say_span(span interval) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.say_span(span interval) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.say_time(at timestamp with time zone) RETURNS text
+    LANGUAGE sql STABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.say_time(at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.scheduled_row(place ostinato_data.place, run_at timestamp with time zone, reason text) RETURNS SETOF ostinato_data.waiting_place
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.scheduled_row(place ostinato_data.place, run_at timestamp with time zone, reason text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.seal(tenant_id text, scope text, key text, value text) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.seal(tenant_id text, scope text, key text, value text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.sealed_request(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision) RETURNS ostinato_data.idempotency
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.sealed_request(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.sees_all() RETURNS boolean
+    LANGUAGE sql STABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.sees_all() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.served_lanes(tenants text[], gave text[], positions bigint[], share integer, full_batch boolean) RETURNS ostinato_data.lanes
+    LANGUAGE plpgsql IMMUTABLE
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
+    SET enable_nestloop TO 'off'
+    SET enable_hashjoin TO 'on'
+    AS …;
+ALTER FUNCTION ostinato_internal.served_lanes(tenants text[], gave text[], positions bigint[], share integer, full_batch boolean) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.set_aside_claim(claim_id bigint) RETURNS SETOF bigint
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.set_aside_claim(claim_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.set_aside_ready(queue text, most integer DEFAULT 20000) RETURNS SETOF bigint
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.set_aside_ready(queue text, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.settle(claim_ids bigint[], job_ids bigint[], attempts integer[]) RETURNS TABLE(n bigint, job_id bigint, attempt integer, failures smallint, crashes smallint, "position" bigint, worker_id uuid, keyed boolean, claim_id bigint, limit_keys text[])
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
+    SET enable_nestloop TO 'off'
+    SET enable_hashjoin TO 'on'
+    AS …;
+ALTER FUNCTION ostinato_internal.settle(claim_ids bigint[], job_ids bigint[], attempts integer[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.settle_cancels(most integer DEFAULT 100) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.settle_cancels(most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.share_claims(claim_ids bigint[], job_ids bigint[], attempts integer[]) RETURNS TABLE(n bigint)
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.share_claims(claim_ids bigint[], job_ids bigint[], attempts integer[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.shelf_batch() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.shelf_batch() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.shelf_kinds() RETURNS TABLE(queue text, kind text)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.shelf_kinds() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.shelf_sample() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.shelf_sample() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.shelve_jobs(queue text, kinds text[]) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.shelve_jobs(queue text, kinds text[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.short_json(value json, longest integer) RETURNS json
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.short_json(value json, longest integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.slot_holders(queue text, limit_key text, few integer DEFAULT 10, OUT who text, OUT holders json) RETURNS record
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.slot_holders(queue text, limit_key text, few integer, OUT who text, OUT holders json) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.slot_note(local timestamp without time zone, at timestamp with time zone, zone text) RETURNS text
+    LANGUAGE sql STABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.slot_note(local timestamp without time zone, at timestamp with time zone, zone text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.small_claim() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.small_claim() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.start_next_webhook(endpoint_id bigint, ordering_key text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.start_next_webhook(endpoint_id bigint, ordering_key text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.start_webhook_jobs(ids bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.start_webhook_jobs(ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.startable_webhooks(ids bigint[]) RETURNS SETOF bigint
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.startable_webhooks(ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.step_position(job_id bigint, step text) RETURNS integer
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.step_position(job_id bigint, step text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.stop_upkeep() RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.stop_upkeep() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.suspect_crashes() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.suspect_crashes() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.take_all(queue text, wanted integer, kinds text[]) RETURNS ostinato_data.batch
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.take_all(queue text, wanted integer, kinds text[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.take_events(job_ids bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.take_events(job_ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.take_followers(queue text, limits ostinato_data.queue, wanted integer, INOUT batch ostinato_data.batch, OUT behind bigint[]) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.take_followers(queue text, limits ostinato_data.queue, wanted integer, INOUT batch ostinato_data.batch, OUT behind bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.take_key(held ostinato_data.idempotency, asked ostinato_data.idempotency) RETURNS ostinato_data.idempotency
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.take_key(held ostinato_data.idempotency, asked ostinato_data.idempotency) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.take_lanes(queue text, wanted integer, kinds text[], cursor text, suspects boolean, limited boolean) RETURNS ostinato_data.batch
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.take_lanes(queue text, wanted integer, kinds text[], cursor text, suspects boolean, limited boolean) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.take_lease(asked ostinato_data.lease) RETURNS ostinato_data.lease
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.take_lease(asked ostinato_data.lease) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.take_limited(limits ostinato_data.queue, wanted integer, kinds text[], suspects boolean) RETURNS ostinato_data.batch
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_mergejoin TO 'off'
+    SET enable_hashjoin TO 'on'
+    AS …;
+ALTER FUNCTION ostinato_internal.take_limited(limits ostinato_data.queue, wanted integer, kinds text[], suspects boolean) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.take_suspect(queue text, kinds text[], batch ostinato_data.batch) RETURNS ostinato_data.batch
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.take_suspect(queue text, kinds text[], batch ostinato_data.batch) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.take_turns(queue text, wanted integer, kinds text[], INOUT batch ostinato_data.batch, INOUT lanes ostinato_data.lanes, last integer) RETURNS record
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.take_turns(queue text, wanted integer, kinds text[], INOUT batch ostinato_data.batch, INOUT lanes ostinato_data.lanes, last integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.take_waiting(job_ids bigint[]) RETURNS TABLE(job_id bigint, attempt integer, failures smallint, crashes smallint)
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.take_waiting(job_ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.tell_alert(type text, firing ostinato_data.alert_firing, at timestamp with time zone) RETURNS bigint
+    LANGUAGE sql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.tell_alert(type text, firing ostinato_data.alert_firing, at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.tenant_filter(asked text) RETURNS text
+    LANGUAGE sql STABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.tenant_filter(asked text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.tick() RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.tick() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.tidy_shelf(worker_id uuid, queues text[]) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.tidy_shelf(worker_id uuid, queues text[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.trail_jobs(correlation_id text, tenant_id text, most integer) RETURNS SETOF bigint
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.trail_jobs(correlation_id text, tenant_id text, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.trail_of_events(ids bigint[]) RETURNS SETOF ostinato_data.trail_line
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.trail_of_events(ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.trail_of_fires(correlation_id text) RETURNS SETOF ostinato_data.trail_line
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.trail_of_fires(correlation_id text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.trail_of_jobs(ids bigint[]) RETURNS SETOF ostinato_data.trail_line
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.trail_of_jobs(ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.trail_of_leases(ids bigint[]) RETURNS SETOF ostinato_data.trail_line
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.trail_of_leases(ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.trail_of_runs(ids bigint[]) RETURNS SETOF ostinato_data.trail_line
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.trail_of_runs(ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.trail_of_steps(ids bigint[]) RETURNS SETOF ostinato_data.trail_line
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.trail_of_steps(ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.trail_of_transitions(correlation_id text, most integer) RETURNS SETOF ostinato_data.trail_line
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.trail_of_transitions(correlation_id text, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.trail_of_webhooks(ids bigint[]) RETURNS SETOF ostinato_data.trail_line
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.trail_of_webhooks(ids bigint[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.unshelve_jobs(worker_id uuid) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.unshelve_jobs(worker_id uuid) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.upkeep_events(cutoff timestamp with time zone, weeks_ahead integer DEFAULT 4) RETURNS TABLE(action text, name text, reason text, rows bigint)
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.upkeep_events(cutoff timestamp with time zone, weeks_ahead integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.upkeep_log(parent text, id text, cutoff timestamp with time zone, keep_from bigint DEFAULT NULL::bigint, weeks_ahead integer DEFAULT 4) RETURNS TABLE(action text, name text, reason text, rows bigint)
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.upkeep_log(parent text, id text, cutoff timestamp with time zone, keep_from bigint, weeks_ahead integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.uri_of(text text) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.uri_of(text text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.utc_offset(at timestamp with time zone, zone text) RETURNS interval
+    LANGUAGE sql STABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.utc_offset(at timestamp with time zone, zone text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.wait_name(event text, key text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato_internal.wait_name(event text, key text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.waited(job_id bigint) RETURNS double precision
+    LANGUAGE sql STABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.waited(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.waiting_lanes(for_queue text, for_tenant text) RETURNS TABLE(queue text, priority smallint, tenant_id text)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.waiting_lanes(for_queue text, for_tenant text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.waiting_queues() RETURNS SETOF text
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.waiting_queues() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.wake_jobs(most integer DEFAULT 5000) RETURNS SETOF text
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.wake_jobs(most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.wants_event(wanted text[], event_type text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.wants_event(wanted text[], event_type text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.was_last(job_id bigint, attempt integer, state text DEFAULT 'cancelled'::text) RETURNS boolean
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.was_last(job_id bigint, attempt integer, state text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.webhook_retry() RETURNS json
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.webhook_retry() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.webhook_secrets(endpoint_id bigint) RETURNS text[]
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.webhook_secrets(endpoint_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.week_id(week integer) RETURNS bigint
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.week_id(week integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.week_name(parent text, week integer) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.week_name(parent text, week integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.why_behind(job_id bigint) RETURNS SETOF ostinato_data.reason
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.why_behind(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.why_blocked(queue text, kind text) RETURNS SETOF ostinato_data.reason
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.why_blocked(queue text, kind text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.why_cancelling(job_id bigint) RETURNS SETOF ostinato_data.reason
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.why_cancelling(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.why_deferred(job_id bigint) RETURNS SETOF ostinato_data.reason
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.why_deferred(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.why_ended(job_id bigint) RETURNS SETOF ostinato_data.reason
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.why_ended(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.why_limited(job_id bigint) RETURNS SETOF ostinato_data.reason
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.why_limited(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.why_loop_blocked(worker_id uuid) RETURNS SETOF ostinato_data.reason
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.why_loop_blocked(worker_id uuid) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.why_quarantined(job_id bigint) RETURNS SETOF ostinato_data.reason
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.why_quarantined(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.why_ready(job_id bigint) RETURNS SETOF ostinato_data.reason
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.why_ready(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.why_running(job_id bigint) RETURNS SETOF ostinato_data.reason
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.why_running(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.why_scheduled(job_id bigint) RETURNS SETOF ostinato_data.reason
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.why_scheduled(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.why_shelved(job_id bigint) RETURNS SETOF ostinato_data.reason
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.why_shelved(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.why_silent(worker_id uuid, worker text, beat_at timestamp with time zone, lease_until timestamp with time zone) RETURNS SETOF ostinato_data.reason
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.why_silent(worker_id uuid, worker text, beat_at timestamp with time zone, lease_until timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.why_suspect(place ostinato_data.ready) RETURNS SETOF ostinato_data.reason
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.why_suspect(place ostinato_data.ready) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.why_turn(place ostinato_data.ready, blocked boolean) RETURNS SETOF ostinato_data.reason
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    AS …;
+ALTER FUNCTION ostinato_internal.why_turn(place ostinato_data.ready, blocked boolean) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.why_unique(job_id bigint, few integer DEFAULT 10) RETURNS SETOF ostinato_data.reason
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.why_unique(job_id bigint, few integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.why_waiting(job_id bigint) RETURNS SETOF ostinato_data.reason
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.why_waiting(job_id bigint) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.with_slot(s ostinato_data.schedule, slot_local timestamp without time zone, slot_at timestamp with time zone) RETURNS text
+    LANGUAGE sql STABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.with_slot(s ostinato_data.schedule, slot_local timestamp without time zone, slot_at timestamp with time zone) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.worse(one double precision, other double precision, comparison text) RETURNS double precision
+    LANGUAGE sql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.worse(one double precision, other double precision, comparison text) OWNER TO ostinato_owner;
 CREATE TABLE ostinato_data.event_log (
     event_id bigint NOT NULL,
     "position" bigint NOT NULL,
@@ -2659,7 +3182,11 @@ CREATE TABLE ostinato_data.claim (
     attempts integer[] NOT NULL,
     failures smallint[] NOT NULL,
     crashes smallint[] NOT NULL,
-    limit_keys text[] COLLATE pg_catalog."C"
+    limit_keys text[] COLLATE pg_catalog."C",
+    job_id bigint,
+    split_from bigint,
+    waiting integer DEFAULT 0 NOT NULL,
+    alone boolean DEFAULT false NOT NULL
 )
 WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000', autovacuum_vacuum_cost_delay='0');
 ALTER TABLE ONLY ostinato_data.claim FORCE ROW LEVEL SECURITY;
@@ -2684,25 +3211,23 @@ CREATE TABLE ostinato_data.dead_letter (
 );
 ALTER TABLE ONLY ostinato_data.dead_letter FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.dead_letter OWNER TO ostinato_owner;
-CREATE TABLE ostinato_data.delivery (
-    subscription text NOT NULL COLLATE pg_catalog."C",
-    "position" bigint NOT NULL,
-    event_id bigint NOT NULL,
-    job_id bigint,
-    due_at timestamp with time zone NOT NULL,
-    held_at timestamp with time zone,
-    buried_at timestamp with time zone,
-    worker_id uuid,
+CREATE TABLE ostinato_data.deferral (
+    job_id bigint NOT NULL,
     attempt integer NOT NULL,
-    failures smallint NOT NULL,
-    crashes smallint NOT NULL,
-    again boolean DEFAULT false NOT NULL,
-    state text NOT NULL COLLATE pg_catalog."C",
-    lane text COLLATE pg_catalog."C",
-    reason text COLLATE pg_catalog."C",
-    signature text COLLATE pg_catalog."C",
-    error json,
-    CONSTRAINT delivery_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'held'::text, 'done'::text, 'buried'::text])))
+    times integer NOT NULL,
+    first_at timestamp with time zone NOT NULL,
+    last_at timestamp with time zone NOT NULL,
+    error json NOT NULL
+)
+WITH (fillfactor='70');
+ALTER TABLE ONLY ostinato_data.deferral FORCE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.deferral OWNER TO ostinato_owner;
+CREATE TABLE ostinato_data.delivery (
+    job_id bigint NOT NULL,
+    "position" bigint CONSTRAINT delivery_position_not_null1 NOT NULL,
+    open boolean NOT NULL,
+    subscription text CONSTRAINT delivery_subscription_not_null1 NOT NULL COLLATE pg_catalog."C",
+    lane text COLLATE pg_catalog."C"
 )
 WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='20000', autovacuum_vacuum_cost_delay='0');
 ALTER TABLE ONLY ostinato_data.delivery FORCE ROW LEVEL SECURITY;
@@ -2728,20 +3253,6 @@ CREATE TABLE ostinato_data.event_default (
 );
 ALTER TABLE ONLY ostinato_data.event_default FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.event_default OWNER TO ostinato_owner;
-CREATE TABLE ostinato_data.event_kept (
-    id bigint CONSTRAINT event_id_not_null NOT NULL,
-    occurred_at timestamp with time zone CONSTRAINT event_occurred_at_not_null NOT NULL,
-    emitted_at timestamp with time zone CONSTRAINT event_emitted_at_not_null NOT NULL,
-    version integer CONSTRAINT event_version_not_null NOT NULL,
-    type text CONSTRAINT event_type_not_null NOT NULL COLLATE pg_catalog."C",
-    tenant_id text CONSTRAINT event_tenant_id_not_null NOT NULL COLLATE pg_catalog."C",
-    correlation_id text CONSTRAINT event_correlation_id_not_null NOT NULL COLLATE pg_catalog."C",
-    producer text CONSTRAINT event_producer_not_null NOT NULL COLLATE pg_catalog."C",
-    ordering_key text COLLATE pg_catalog."C",
-    payload json CONSTRAINT event_payload_not_null NOT NULL
-);
-ALTER TABLE ONLY ostinato_data.event_kept FORCE ROW LEVEL SECURITY;
-ALTER TABLE ostinato_data.event_kept OWNER TO ostinato_owner;
 CREATE TABLE ostinato_data.event_log_default (
     event_id bigint CONSTRAINT event_log_event_id_not_null NOT NULL,
     "position" bigint CONSTRAINT event_log_position_not_null NOT NULL,
@@ -2795,24 +3306,6 @@ CREATE SEQUENCE ostinato_data.idempotency_token_seq
     NO MAXVALUE
     CACHE 1;
 ALTER SEQUENCE ostinato_data.idempotency_token_seq OWNER TO ostinato_owner;
-CREATE TABLE ostinato_data.job (
-    id bigint NOT NULL,
-    created_at timestamp with time zone NOT NULL,
-    run_at timestamp with time zone,
-    priority smallint NOT NULL,
-    max_attempts smallint,
-    kind text NOT NULL COLLATE pg_catalog."C",
-    queue text NOT NULL COLLATE pg_catalog."C",
-    tenant_id text NOT NULL COLLATE pg_catalog."C",
-    args json NOT NULL,
-    limit_key text COLLATE pg_catalog."C",
-    unique_key text COLLATE pg_catalog."C",
-    correlation_id text COLLATE pg_catalog."C",
-    unique_states text[]
-)
-PARTITION BY RANGE (id);
-ALTER TABLE ONLY ostinato_data.job FORCE ROW LEVEL SECURITY;
-ALTER TABLE ostinato_data.job OWNER TO ostinato_owner;
 CREATE TABLE ostinato_data.job_default (
     id bigint CONSTRAINT job_id_not_null NOT NULL,
     created_at timestamp with time zone CONSTRAINT job_created_at_not_null NOT NULL,
@@ -3017,24 +3510,6 @@ CREATE TABLE ostinato_data.schedule_fire_default (
 );
 ALTER TABLE ONLY ostinato_data.schedule_fire_default FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.schedule_fire_default OWNER TO ostinato_owner;
-CREATE TABLE ostinato_data.scheduled (
-    job_id bigint NOT NULL,
-    run_at timestamp with time zone NOT NULL,
-    attempt integer NOT NULL,
-    priority smallint NOT NULL,
-    failures smallint NOT NULL,
-    crashes smallint NOT NULL,
-    keyed boolean NOT NULL,
-    reason text NOT NULL COLLATE pg_catalog."C",
-    queue text NOT NULL COLLATE pg_catalog."C",
-    tenant_id text NOT NULL COLLATE pg_catalog."C",
-    kind text NOT NULL COLLATE pg_catalog."C",
-    limit_key text COLLATE pg_catalog."C",
-    CONSTRAINT scheduled_reason_check CHECK ((reason = ANY (ARRAY['later'::text, 'retry'::text, 'snooze'::text, 'sleep'::text, 'event'::text])))
-)
-WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='20000', autovacuum_vacuum_cost_delay='0');
-ALTER TABLE ONLY ostinato_data.scheduled FORCE ROW LEVEL SECURITY;
-ALTER TABLE ostinato_data.scheduled OWNER TO ostinato_owner;
 CREATE TABLE ostinato_data.step (
     job_id bigint NOT NULL,
     finished_at timestamp with time zone NOT NULL,
@@ -3237,7 +3712,8 @@ CREATE TABLE ostinato_data.worker (
     draining boolean DEFAULT false NOT NULL,
     contract integer NOT NULL,
     queues text[] NOT NULL,
-    kinds text[] NOT NULL
+    kinds text[] NOT NULL,
+    blocked_by text
 )
 WITH (fillfactor='50');
 ALTER TABLE ONLY ostinato_data.worker FORCE ROW LEVEL SECURITY;
@@ -3267,16 +3743,16 @@ ALTER TABLE ONLY ostinato_data.claim
     ADD CONSTRAINT claim_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY ostinato_data.dead_letter
     ADD CONSTRAINT dead_letter_pkey PRIMARY KEY (job_id);
+ALTER TABLE ONLY ostinato_data.deferral
+    ADD CONSTRAINT deferral_pkey PRIMARY KEY (job_id);
 ALTER TABLE ONLY ostinato_data.delivery
-    ADD CONSTRAINT delivery_pkey PRIMARY KEY (subscription, "position");
+    ADD CONSTRAINT delivery_pkey PRIMARY KEY (job_id);
 ALTER TABLE ONLY ostinato_data.doorbell
     ADD CONSTRAINT doorbell_pkey PRIMARY KEY (queue);
 ALTER TABLE ONLY ostinato_data.event
     ADD CONSTRAINT event_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY ostinato_data.event_default
     ADD CONSTRAINT event_default_pkey PRIMARY KEY (id);
-ALTER TABLE ONLY ostinato_data.event_kept
-    ADD CONSTRAINT event_kept_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY ostinato_data.event_log
     ADD CONSTRAINT event_log_pkey PRIMARY KEY (event_id);
 ALTER TABLE ONLY ostinato_data.event_log_default
@@ -3287,6 +3763,8 @@ ALTER TABLE ONLY ostinato_data.event_type
     ADD CONSTRAINT event_type_pkey PRIMARY KEY (name, version);
 ALTER TABLE ONLY ostinato_data.event_unsequenced
     ADD CONSTRAINT event_unsequenced_pkey PRIMARY KEY (seq);
+ALTER TABLE ONLY ostinato_data.fault
+    ADD CONSTRAINT fault_pkey PRIMARY KEY (part);
 ALTER TABLE ONLY ostinato_data.idempotency
     ADD CONSTRAINT idempotency_pkey PRIMARY KEY (tenant_id, scope, key);
 ALTER TABLE ONLY ostinato_data.job
@@ -3321,6 +3799,8 @@ ALTER TABLE ONLY ostinato_data.outcome
     ADD CONSTRAINT outcome_pkey PRIMARY KEY (job_id, attempt);
 ALTER TABLE ONLY ostinato_data.outcome_default
     ADD CONSTRAINT outcome_default_pkey PRIMARY KEY (job_id, attempt);
+ALTER TABLE ONLY ostinato_data.quarantine
+    ADD CONSTRAINT quarantine_pkey PRIMARY KEY (job_id);
 ALTER TABLE ONLY ostinato_data.queue
     ADD CONSTRAINT queue_pkey PRIMARY KEY (name);
 ALTER TABLE ONLY ostinato_data.schedule_due
@@ -3381,18 +3861,16 @@ CREATE INDEX alert_firing_alert ON ostinato_data.alert_firing USING btree (alert
 CREATE UNIQUE INDEX alert_firing_open ON ostinato_data.alert_firing USING btree (alert, label) WHERE (resolved_at IS NULL);
 CREATE INDEX alert_firing_resolved ON ostinato_data.alert_firing USING btree (resolved_at) WHERE (resolved_at IS NOT NULL);
 CREATE INDEX api_key_replaces ON ostinato_data.api_key USING btree (replaces) WHERE (replaces IS NOT NULL);
+CREATE UNIQUE INDEX claim_own ON ostinato_data.claim USING btree (job_id) WHERE (job_id IS NOT NULL);
+CREATE INDEX claim_split ON ostinato_data.claim USING btree (split_from) WHERE (split_from IS NOT NULL);
 CREATE INDEX claim_worker ON ostinato_data.claim USING btree (worker_id);
 CREATE INDEX dead_letter_signature ON ostinato_data.dead_letter USING btree (signature, job_id);
 CREATE INDEX dead_letter_tenant ON ostinato_data.dead_letter USING btree (tenant_id, job_id);
-CREATE INDEX delivery_active ON ostinato_data.delivery USING btree (subscription, lane, "position") WHERE ((state <> 'buried'::text) AND (due_at < 'infinity'::timestamp with time zone));
-CREATE INDEX delivery_buried ON ostinato_data.delivery USING btree (subscription, lane, "position") WHERE (state = 'buried'::text);
-CREATE INDEX delivery_due ON ostinato_data.delivery USING btree (subscription, due_at, "position") WHERE ((state = 'waiting'::text) AND (due_at < 'infinity'::timestamp with time zone));
-CREATE INDEX delivery_holder ON ostinato_data.delivery USING btree (worker_id) WHERE ((state = ANY (ARRAY['held'::text, 'done'::text])) AND (worker_id IS NOT NULL));
-CREATE INDEX delivery_job ON ostinato_data.delivery USING btree (job_id) WHERE ((state = ANY (ARRAY['held'::text, 'done'::text])) AND (job_id IS NOT NULL));
-CREATE INDEX delivery_lane ON ostinato_data.delivery USING btree (subscription, lane, "position") WHERE ((lane IS NOT NULL) AND (state <> 'buried'::text));
+CREATE INDEX delivery_behind ON ostinato_data.delivery USING btree (subscription, lane, "position", job_id) WHERE ((NOT open) AND (lane IS NOT NULL));
+CREATE INDEX delivery_open ON ostinato_data.delivery USING btree (subscription, lane, "position") WHERE (open AND (lane IS NOT NULL));
+CREATE INDEX delivery_position ON ostinato_data.delivery USING btree (subscription, "position");
 CREATE INDEX event_correlation ON ONLY ostinato_data.event USING btree (correlation_id);
 CREATE INDEX event_default_correlation_id_idx ON ostinato_data.event_default USING btree (correlation_id);
-CREATE INDEX event_kept_correlation_id_idx ON ostinato_data.event_kept USING btree (correlation_id);
 CREATE INDEX event_log_key ON ONLY ostinato_data.event_log USING btree (ordering_key, type, tenant_id, "position") WHERE (ordering_key IS NOT NULL);
 CREATE INDEX event_log_default_ordering_key_type_tenant_id_position_idx ON ostinato_data.event_log_default USING btree (ordering_key, type, tenant_id, "position") WHERE (ordering_key IS NOT NULL);
 CREATE INDEX event_log_position ON ONLY ostinato_data.event_log USING btree ("position");
@@ -3415,6 +3893,7 @@ CREATE INDEX schedule_due_next ON ostinato_data.schedule_due USING btree (next_a
 CREATE INDEX schedule_key ON ostinato_data.schedule USING btree (tenant_id, key) WHERE (key IS NOT NULL);
 CREATE INDEX schedule_owner ON ostinato_data.schedule USING btree (owner) WHERE (owner IS NOT NULL);
 CREATE INDEX scheduled_due ON ostinato_data.scheduled USING btree (run_at);
+CREATE INDEX scheduled_shelf ON ostinato_data.scheduled USING btree (queue, kind, job_id) WHERE (reason = 'no_worker'::text);
 CREATE INDEX transition_correlation ON ONLY ostinato_data.transition USING btree (correlation_id) WHERE (correlation_id IS NOT NULL);
 CREATE INDEX transition_default_correlation_id_idx ON ostinato_data.transition_default USING btree (correlation_id) WHERE (correlation_id IS NOT NULL);
 CREATE INDEX transition_entity ON ONLY ostinato_data.transition USING btree (entity, entity_id, id);
@@ -3466,6 +3945,7 @@ ALTER TABLE ostinato_data.claim ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.claim_hint ENABLE ROW LEVEL SECURITY;
 CREATE POLICY clock ON ostinato_data.test_clock FOR SELECT TO ostinato_tenant USING (true);
 ALTER TABLE ostinato_data.dead_letter ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.deferral ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.delivery ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.doorbell ENABLE ROW LEVEL SECURITY;
 CREATE POLICY engine ON ostinato_data.alert TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
@@ -3475,16 +3955,17 @@ CREATE POLICY engine ON ostinato_data.cancel_request TO ostinato_owner, ostinato
 CREATE POLICY engine ON ostinato_data.claim TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.claim_hint TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.dead_letter TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.deferral TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.delivery TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.doorbell TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.event TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.event_default TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
-CREATE POLICY engine ON ostinato_data.event_kept TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.event_log TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.event_log_default TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.event_sequencer TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.event_type TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.event_unsequenced TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.fault TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.idempotency TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.job TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.job_default TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
@@ -3501,6 +3982,7 @@ CREATE POLICY engine ON ostinato_data.metric_sample TO ostinato_owner, ostinato_
 CREATE POLICY engine ON ostinato_data.metric_sample_default TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.outcome TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.outcome_default TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
+CREATE POLICY engine ON ostinato_data.quarantine TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.queue TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.rate_use TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 CREATE POLICY engine ON ostinato_data.ready TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
@@ -3528,12 +4010,12 @@ CREATE POLICY engine ON ostinato_data.webhook_secret TO ostinato_owner, ostinato
 CREATE POLICY engine ON ostinato_data.worker TO ostinato_owner, ostinato_worker USING (true) WITH CHECK (true);
 ALTER TABLE ostinato_data.event ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.event_default ENABLE ROW LEVEL SECURITY;
-ALTER TABLE ostinato_data.event_kept ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.event_log ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.event_log_default ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.event_sequencer ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.event_type ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.event_unsequenced ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.fault ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.idempotency ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.job ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.job_default ENABLE ROW LEVEL SECURITY;
@@ -3557,6 +4039,7 @@ CREATE POLICY migrate ON ostinato_data.migration TO ostinato_owner USING (true) 
 ALTER TABLE ostinato_data.migration ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.outcome ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.outcome_default ENABLE ROW LEVEL SECURITY;
+ALTER TABLE ostinato_data.quarantine ENABLE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.queue ENABLE ROW LEVEL SECURITY;
 CREATE POLICY queues ON ostinato_data.queue FOR SELECT TO ostinato_tenant USING ((NULLIF(current_setting('app.tenant_id'::text, true), ''::text) IS NOT NULL));
 ALTER TABLE ostinato_data.rate_use ENABLE ROW LEVEL SECURITY;
@@ -3573,6 +4056,12 @@ CREATE POLICY tenant ON ostinato_data.cancel_request FOR SELECT TO ostinato_tena
    FROM ostinato_data.job j
   WHERE (j.id = cancel_request.job_id))));
 CREATE POLICY tenant ON ostinato_data.dead_letter TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
+CREATE POLICY tenant ON ostinato_data.deferral FOR SELECT TO ostinato_tenant USING ((EXISTS ( SELECT
+   FROM ostinato_data.job j
+  WHERE (j.id = deferral.job_id))));
+CREATE POLICY tenant ON ostinato_data.delivery FOR SELECT TO ostinato_tenant USING ((EXISTS ( SELECT
+   FROM ostinato_data.job j
+  WHERE (j.id = delivery.job_id))));
 CREATE POLICY tenant ON ostinato_data.event TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
 CREATE POLICY tenant ON ostinato_data.event_default TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
 CREATE POLICY tenant ON ostinato_data.event_log TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
@@ -3589,6 +4078,9 @@ CREATE POLICY tenant ON ostinato_data.lease TO ostinato_tenant USING ((tenant_id
 CREATE POLICY tenant ON ostinato_data.outcome FOR SELECT TO ostinato_tenant USING ((EXISTS ( SELECT
    FROM ostinato_data.job j
   WHERE (j.id = outcome.job_id))));
+CREATE POLICY tenant ON ostinato_data.quarantine FOR SELECT TO ostinato_tenant USING ((EXISTS ( SELECT
+   FROM ostinato_data.job j
+  WHERE (j.id = quarantine.job_id))));
 CREATE POLICY tenant ON ostinato_data.ready TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
 CREATE POLICY tenant ON ostinato_data.schedule TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
 CREATE POLICY tenant ON ostinato_data.schedule_due TO ostinato_tenant USING ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text))) WITH CHECK ((tenant_id = NULLIF(current_setting('app.tenant_id'::text, true), ''::text)));
@@ -3623,117 +4115,665 @@ GRANT USAGE ON SCHEMA ostinato TO ostinato_worker;
 GRANT USAGE ON SCHEMA ostinato TO ostinato_tenant;
 GRANT USAGE ON SCHEMA ostinato_data TO ostinato_worker;
 GRANT USAGE ON SCHEMA ostinato_data TO ostinato_tenant;
+GRANT USAGE ON SCHEMA ostinato_internal TO ostinato_worker;
+GRANT USAGE ON SCHEMA ostinato_internal TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.abandon_idempotent(scope text, key text, token bigint, forget boolean, tenant_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.abandon_idempotent(scope text, key text, token bigint, forget boolean, tenant_id text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.abandon_idempotent(scope text, key text, token bigint, forget boolean, tenant_id text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.able_workers(queue text, kind text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.able_workers(queue text, kind text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.able_workers(queue text, kind text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.accept_webhook(source text, message_id text, keep_seconds double precision, tenant_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.accept_webhook(source text, message_id text, keep_seconds double precision, tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.accept_webhook(source text, message_id text, keep_seconds double precision, tenant_id text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.acquire_lease(name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer, tenant_id text, OUT acquired boolean, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT lifetime text, OUT held_job_id bigint, OUT held_job_attempt integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.acquire_lease(name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer, tenant_id text, OUT acquired boolean, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT lifetime text, OUT held_job_id bigint, OUT held_job_attempt integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.acquire_lease(name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer, tenant_id text, OUT acquired boolean, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT lifetime text, OUT held_job_id bigint, OUT held_job_attempt integer) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.add_batch(a ostinato_data.batch, b ostinato_data.batch) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.add_batch(a ostinato_data.batch, b ostinato_data.batch) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.add_log_week(parent text, id text, week integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.add_log_week(parent text, id text, week integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.add_webhook_deliveries(after bigint, upto bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.add_webhook_deliveries(after bigint, upto bigint) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.add_week(week integer, thorough boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.add_week(week integer, thorough boolean) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.alert_failures() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.alert_failures() TO ostinato_worker;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.alert TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.alert_message(declared ostinato_data.alert, label text, value double precision) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.alert_message(declared ostinato_data.alert, label text, value double precision) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.alert_readings(declared ostinato_data.alert, figures jsonb) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.alert_readings(declared ostinato_data.alert, figures jsonb) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.alert_failures() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.allowed_events(machine text, state text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.allowed_events(machine text, state text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.allowed_events(machine text, state text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.allowed_words(machine text, state text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.allowed_words(machine text, state text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.allowed_words(machine text, state text) TO ostinato_tenant;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.api_key TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.api_key_line(key ostinato_data.api_key, at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.api_key_line(key ostinato_data.api_key, at timestamp with time zone) TO ostinato_worker;
 REVOKE ALL ON FUNCTION ostinato.attach_machine(machine text, entity text, id_column text, state_column text, tenant_column text) FROM PUBLIC;
-REVOKE ALL ON FUNCTION ostinato.await_jobs(worker_id uuid, queue text, wanted integer, patience double precision, kinds text[], cursor text, suspects boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.await_jobs(worker_id uuid, queue text, wanted integer, patience double precision, kinds text[], cursor text, suspects boolean) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.await_jobs(worker_id uuid, queue text, wanted integer, patience double precision, kinds text[], cursor text, suspects boolean, starts integer, apart text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.await_jobs(worker_id uuid, queue text, wanted integer, patience double precision, kinds text[], cursor text, suspects boolean, starts integer, apart text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.await_jobs(worker_id uuid, queue text, wanted integer, patience double precision, kinds text[], cursor text, suspects boolean, starts integer, apart text[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.begin_idempotent(scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision, tenant_id text, wait boolean, OUT decision text, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT answer json, OUT resource text, OUT finished_at timestamp with time zone, OUT expires_at timestamp with time zone, OUT differing text[], OUT declaration_changed boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.begin_idempotent(scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision, tenant_id text, wait boolean, OUT decision text, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT answer json, OUT resource text, OUT finished_at timestamp with time zone, OUT expires_at timestamp with time zone, OUT differing text[], OUT declaration_changed boolean) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.begin_idempotent(scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision, tenant_id text, wait boolean, OUT decision text, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT answer json, OUT resource text, OUT finished_at timestamp with time zone, OUT expires_at timestamp with time zone, OUT differing text[], OUT declaration_changed boolean) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.bury_webhooks(endpoint_id bigint, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.bury_webhooks(endpoint_id bigint, most integer) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.begin_idempotent(scope character varying, key text, fingerprint text, fields jsonb, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision, tenant_id text, wait boolean, OUT decision text, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT answer json, OUT resource text, OUT finished_at timestamp with time zone, OUT expires_at timestamp with time zone, OUT differing text[], OUT declaration_changed boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.begin_idempotent(scope character varying, key text, fingerprint text, fields jsonb, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision, tenant_id text, wait boolean, OUT decision text, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT answer json, OUT resource text, OUT finished_at timestamp with time zone, OUT expires_at timestamp with time zone, OUT differing text[], OUT declaration_changed boolean) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.begin_idempotent(scope character varying, key text, fingerprint text, fields jsonb, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision, tenant_id text, wait boolean, OUT decision text, OUT token bigint, OUT attempt integer, OUT held_by text, OUT since timestamp with time zone, OUT until timestamp with time zone, OUT answer json, OUT resource text, OUT finished_at timestamp with time zone, OUT expires_at timestamp with time zone, OUT differing text[], OUT declaration_changed boolean) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.begin_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], alone boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.begin_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], alone boolean) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.begin_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], alone boolean) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.cancel_job(job_id bigint, reason text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.cancel_job(job_id bigint, reason text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.cancel_job(job_id bigint, reason text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.cancel_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], reasons text[], durations integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.cancel_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], reasons text[], durations integer[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.cancel_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], reasons text[], durations integer[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.change_webhook_endpoint(name text, tenant_id text, url text, event_types text[], description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.change_webhook_endpoint(name text, tenant_id text, url text, event_types text[], description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision) TO ostinato_worker;
-GRANT SELECT ON TABLE ostinato_data.machine_table TO ostinato_worker;
-GRANT SELECT ON TABLE ostinato_data.machine_table TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.changed_columns(target ostinato_data.machine_table, changes json) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.changed_columns(target ostinato_data.machine_table, changes json) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.changed_columns(target ostinato_data.machine_table, changes json) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.check_api_key(key ostinato_data.api_key) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.check_api_key(key ostinato_data.api_key) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.check_args(kind text, args text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.check_args(kind text, args text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.check_args(kind text, args text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.check_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.check_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[]) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.check_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[]) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.check_idempotent(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, lease_seconds double precision, ttl_seconds double precision) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.check_idempotent(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, lease_seconds double precision, ttl_seconds double precision) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.check_idempotent(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, lease_seconds double precision, ttl_seconds double precision) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.check_job(job_id bigint, tenant_id text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.check_job(job_id bigint, tenant_id text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.check_job(job_id bigint, tenant_id text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.check_lease(tenant_id text, name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.check_lease(tenant_id text, name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.check_lease(tenant_id text, name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.check_lengths(count integer, VARIADIC lengths integer[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.check_lengths(count integer, VARIADIC lengths integer[]) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.check_lengths(count integer, VARIADIC lengths integer[]) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.check_name(what text, value text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.check_name(what text, value text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.check_name(what text, value text) TO ostinato_tenant;
+GRANT ALL ON FUNCTION ostinato.change_webhook_endpoint(name text, tenant_id text, url text, event_types text[], description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.change_webhook_endpoint(name character varying, tenant_id text, url text, event_types text[], description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.change_webhook_endpoint(name character varying, tenant_id text, url text, event_types text[], description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.change_webhook_endpoint(name character varying, tenant_id text, url text, event_types text[], description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.check_open_kind(kind text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.check_open_kind(kind text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.check_open_kind(kind text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.check_options(priority integer, max_attempts integer, run_at timestamp with time zone, limit_key text, correlation_id text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.check_options(priority integer, max_attempts integer, run_at timestamp with time zone, limit_key text, correlation_id text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.check_options(priority integer, max_attempts integer, run_at timestamp with time zone, limit_key text, correlation_id text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.check_payload(type text, payload text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.check_payload(type text, payload text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.check_payload(type text, payload text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.check_policies(gap text, overlap text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.check_policies(gap text, overlap text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.check_policies(gap text, overlap text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.check_registered(type text, version integer, payload text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.check_registered(type text, version integer, payload text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.check_registered(type text, version integer, payload text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.check_rows(entity text, condition text, rule text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.check_rows(entity text, condition text, rule text) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.claim_jobs(worker_id uuid, queue text, wanted integer, kinds text[], cursor text, suspects boolean, starts integer, apart text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.claim_jobs(worker_id uuid, queue text, wanted integer, kinds text[], cursor text, suspects boolean, starts integer, apart text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.claim_jobs(worker_id uuid, queue text, wanted integer, kinds text[], cursor text, suspects boolean, starts integer, apart text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.close_pass(pass_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.close_pass(pass_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.close_pass(pass_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.complete_job(job_id bigint, attempt integer, result anycompatible, duration_ms integer, claim_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.complete_job(job_id bigint, attempt integer, result anycompatible, duration_ms integer, claim_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.complete_job(job_id bigint, attempt integer, result anycompatible, duration_ms integer, claim_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.complete_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], durations integer[], results text[], in_transaction boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.complete_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], durations integer[], results text[], in_transaction boolean) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.complete_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], durations integer[], results text[], in_transaction boolean) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.configure_queue(name text, concurrency integer, rate_count integer, rate_seconds double precision, key_concurrency integer, key_rate_count integer, key_rate_seconds double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.configure_queue(name text, concurrency integer, rate_count integer, rate_seconds double precision, key_concurrency integer, key_rate_count integer, key_rate_seconds double precision) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.configure_queue(name text, concurrency integer, rate_count integer, rate_seconds double precision, key_concurrency integer, key_rate_count integer, key_rate_seconds double precision) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.contract(OUT current integer, OUT oldest integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.contract(OUT current integer, OUT oldest integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.contract(OUT current integer, OUT oldest integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.correlation(given text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.correlation(given text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.correlation(given text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.create_api_key(key_id bigint, hash bytea, tenant_id text, subject text, roles text[], name text, expires_seconds double precision, replaces bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.create_api_key(key_id bigint, hash bytea, tenant_id text, subject text, roles text[], name text, expires_seconds double precision, replaces bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.create_api_key(key_id bigint, hash bytea, tenant_id text, subject text, roles text[], name text, expires_seconds double precision, replaces bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[], tenant_id text, description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, secret text, OUT endpoint_id bigint, OUT new_secret text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[], tenant_id text, description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, secret text, OUT endpoint_id bigint, OUT new_secret text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[], tenant_id text, description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, secret text, OUT endpoint_id bigint, OUT new_secret text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.create_webhook_endpoint(name character varying, url text, event_types text[], tenant_id text, description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, secret text, OUT endpoint_id bigint, OUT new_secret text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.create_webhook_endpoint(name character varying, url text, event_types text[], tenant_id text, description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, secret text, OUT endpoint_id bigint, OUT new_secret text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.create_webhook_endpoint(name character varying, url text, event_types text[], tenant_id text, description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, secret text, OUT endpoint_id bigint, OUT new_secret text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.dead_letter_groups(most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.dead_letter_groups(most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.dead_letter_groups(most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.declare_alerts(owners text[], alerts anycompatible) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.declare_alerts(owners text[], alerts anycompatible) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.declare_alerts(owners text[], alerts anycompatible) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.defer_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], delays double precision[], errors text[], signatures text[], reasons text[], durations integer[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.defer_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], delays double precision[], errors text[], signatures text[], reasons text[], durations integer[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.defer_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], delays double precision[], errors text[], signatures text[], reasons text[], durations integer[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.delete_schedule(name text, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.delete_schedule(name text, tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.delete_schedule(name text, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.discard(subscription text, positions bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.discard(subscription text, positions bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.discard(subscription text, positions bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.dispatch_events(most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.dispatch_events(most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.dispatch_events(most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.drop_subscription(name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.drop_subscription(name text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.drop_subscription(name text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.due_alerts(every interval) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.due_alerts(every interval) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.due_alerts(every interval) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.emit_event(type text, payload json, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.emit_event(type text, payload json, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.emit_event(type text, payload json, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.emit_event(type character varying, payload jsonb, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.emit_event(type character varying, payload jsonb, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.emit_event(type character varying, payload jsonb, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.emit_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[], as_of_now boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.emit_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[], as_of_now boolean) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.emit_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[], as_of_now boolean) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.engine_stats(OUT ready bigint, OUT scheduled bigint, OUT due bigint, OUT running bigint, OUT dead bigint, OUT estimated text[], OUT workers bigint, OUT expired_workers bigint, OUT oldest_ready double precision, OUT xmin_age bigint, OUT ready_dead_tuples bigint, OUT default_bytes bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.engine_stats(OUT ready bigint, OUT scheduled bigint, OUT due bigint, OUT running bigint, OUT dead bigint, OUT estimated text[], OUT workers bigint, OUT expired_workers bigint, OUT oldest_ready double precision, OUT xmin_age bigint, OUT ready_dead_tuples bigint, OUT default_bytes bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.engine_stats(OUT ready bigint, OUT scheduled bigint, OUT due bigint, OUT running bigint, OUT dead bigint, OUT estimated text[], OUT workers bigint, OUT expired_workers bigint, OUT oldest_ready double precision, OUT xmin_age bigint, OUT ready_dead_tuples bigint, OUT default_bytes bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.enqueue_job(kind character varying, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.enqueue_job(kind character varying, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.enqueue_job(kind character varying, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, OUT job_id bigint, OUT attached boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, OUT job_id bigint, OUT attached boolean) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, OUT job_id bigint, OUT attached boolean) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.enqueue_or_attach(name character varying, kind text, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, OUT job_id bigint, OUT attached boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.enqueue_or_attach(name character varying, kind text, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, OUT job_id bigint, OUT attached boolean) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.enqueue_or_attach(name character varying, kind text, args jsonb, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, OUT job_id bigint, OUT attached boolean) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.enter_flow(tenant_id text, correlation_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.enter_flow(tenant_id text, correlation_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.enter_flow(tenant_id text, correlation_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text, user_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text, user_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text, user_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.evaluate_alerts(every interval, names text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.evaluate_alerts(every interval, names text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.evaluate_alerts(every interval, names text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.event_deliveries(event_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.event_deliveries(event_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.event_deliveries(event_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.existing_weeks() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.existing_weeks() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.existing_weeks() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.fail_alerts(names text[], every interval, error text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.fail_alerts(names text[], every interval, error text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.fail_alerts(names text[], every interval, error text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.fail_job(job_id bigint, attempt integer, error anycompatible, delay_seconds double precision, signature text, claim_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.fail_job(job_id bigint, attempt integer, error anycompatible, delay_seconds double precision, signature text, claim_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.fail_job(job_id bigint, attempt integer, error anycompatible, delay_seconds double precision, signature text, claim_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.fail_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], delays double precision[], errors text[], signatures text[], reasons text[], durations integer[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.fail_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], delays double precision[], errors text[], signatures text[], reasons text[], durations integer[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.fail_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], delays double precision[], errors text[], signatures text[], reasons text[], durations integer[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.fan_out_webhooks(most integer, OUT events integer, OUT deliveries integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.fan_out_webhooks(most integer, OUT events integer, OUT deliveries integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.fan_out_webhooks(most integer, OUT events integer, OUT deliveries integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.fence_job(job_id bigint, attempt integer, claim_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.fence_job(job_id bigint, attempt integer, claim_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.fence_job(job_id bigint, attempt integer, claim_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.find_api_key(key_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.find_api_key(key_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.find_api_key(key_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.find_dead_letters(queue text, kind text, tenant_id text, signature text, ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.find_dead_letters(queue text, kind text, tenant_id text, signature text, ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.find_dead_letters(queue text, kind text, tenant_id text, signature text, ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.find_webhook_deliveries(name text, tenant_id text, states text[], since timestamp with time zone, event_ids text[], ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.find_webhook_deliveries(name text, tenant_id text, states text[], since timestamp with time zone, event_ids text[], ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.find_webhook_deliveries(name text, tenant_id text, states text[], since timestamp with time zone, event_ids text[], ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.finish_idempotent(scope text, key text, token bigint, answer json, resource text, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.finish_idempotent(scope text, key text, token bigint, answer json, resource text, tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.finish_idempotent(scope text, key text, token bigint, answer json, resource text, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.finish_idempotent(scope character varying, key text, token bigint, answer jsonb, resource text, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.finish_idempotent(scope character varying, key text, token bigint, answer jsonb, resource text, tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.finish_idempotent(scope character varying, key text, token bigint, answer jsonb, resource text, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.fire_schedules(most integer, OUT looked integer, OUT undone integer, OUT fired integer, OUT missed integer, OUT broken integer, OUT queues text[], OUT lateness double precision[], OUT next_due double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.fire_schedules(most integer, OUT looked integer, OUT undone integer, OUT fired integer, OUT missed integer, OUT broken integer, OUT queues text[], OUT lateness double precision[], OUT next_due double precision) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.fire_schedules(most integer, OUT looked integer, OUT undone integer, OUT fired integer, OUT missed integer, OUT broken integer, OUT queues text[], OUT lateness double precision[], OUT next_due double precision) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.guard_lease(name text, token bigint, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.guard_lease(name text, token bigint, tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.guard_lease(name text, token bigint, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.hasten_jobs(job_ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.hasten_jobs(job_ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.hasten_jobs(job_ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.heal_lanes() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.heal_lanes() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.heal_lanes() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.heartbeat_worker(worker_id uuid, draining boolean, blocked_by text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.heartbeat_worker(worker_id uuid, draining boolean, blocked_by text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.heartbeat_worker(worker_id uuid, draining boolean, blocked_by text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.install_machine(definition json) FROM PUBLIC;
+REVOKE ALL ON FUNCTION ostinato.job_attempts(job_id bigint, most integer, longest integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.job_attempts(job_id bigint, most integer, longest integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.job_attempts(job_id bigint, most integer, longest integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.job_state(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.job_state(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.job_state(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.job_steps(job_id bigint, most integer, longest integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.job_steps(job_id bigint, most integer, longest integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.job_steps(job_id bigint, most integer, longest integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.key_lock(tenant_id text, scope text, key text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.key_lock(tenant_id text, scope text, key text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.key_lock(tenant_id text, scope text, key text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.last_position() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.last_position() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.last_position() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.leave_lanes(job_ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.leave_lanes(job_ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.leave_lanes(job_ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.limit_statements(seconds double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.limit_statements(seconds double precision) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.limit_statements(seconds double precision) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.limited_queues(queues text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.limited_queues(queues text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.limited_queues(queues text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.list_alerts(tenant_id text, name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_alerts(tenant_id text, name text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_alerts(tenant_id text, name text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.list_api_keys(tenant_id text, usable boolean, before bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_api_keys(tenant_id text, usable boolean, before bigint, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_api_keys(tenant_id text, usable boolean, before bigint, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.list_buried(subscription text, before bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_buried(subscription text, before bigint, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_buried(subscription text, before bigint, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.list_dead_letters(INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT signature text, before bigint, most integer, OUT job_id bigint, OUT attempt integer, OUT died_at timestamp with time zone, OUT reason text, OUT error text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_dead_letters(INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT signature text, before bigint, most integer, OUT job_id bigint, OUT attempt integer, OUT died_at timestamp with time zone, OUT reason text, OUT error text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_dead_letters(INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT signature text, before bigint, most integer, OUT job_id bigint, OUT attempt integer, OUT died_at timestamp with time zone, OUT reason text, OUT error text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.list_events(type text, ordering_key text, tenant_id text, correlation_id text, before bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_events(type text, ordering_key text, tenant_id text, correlation_id text, before bigint, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_events(type text, ordering_key text, tenant_id text, correlation_id text, before bigint, most integer) TO ostinato_tenant;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.fault TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.list_faults(within interval) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_faults(within interval) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_faults(within interval) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.list_fires(name text, tenant_id text, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_fires(name text, tenant_id text, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_fires(name text, tenant_id text, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.list_firings(name text, tenant text, open boolean, before bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_firings(name text, tenant text, open boolean, before bigint, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_firings(name text, tenant text, open boolean, before bigint, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT correlation_id text, before bigint, most integer, OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT correlation_id text, before bigint, most integer, OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT correlation_id text, before bigint, most integer, OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.list_leases(prefix text, tenant_id text, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_leases(prefix text, tenant_id text, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_leases(prefix text, tenant_id text, most integer) TO ostinato_tenant;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.quarantine TO ostinato_worker;
+GRANT SELECT ON TABLE ostinato_data.quarantine TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.list_quarantine() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_quarantine() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_quarantine() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.list_queues(most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_queues(most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_queues(most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.list_samples(name text, since timestamp with time zone, until timestamp with time zone, step interval) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_samples(name text, since timestamp with time zone, until timestamp with time zone, step interval) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_samples(name text, since timestamp with time zone, until timestamp with time zone, step interval) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.list_schedules(tenant_id text, key text, owner text, kind text, after_tenant text, after_name text, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_schedules(tenant_id text, key text, owner text, kind text, after_tenant text, after_name text, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_schedules(tenant_id text, key text, owner text, kind text, after_tenant text, after_name text, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.list_subscriptions() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_subscriptions() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_subscriptions() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.list_transitions(entity text, entity_id text, tenant_id text, before bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_transitions(entity text, entity_id text, tenant_id text, before bigint, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_transitions(entity text, entity_id text, tenant_id text, before bigint, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.list_webhook_attempts(name text, tenant_id text, delivery_id bigint, before bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_webhook_attempts(name text, tenant_id text, delivery_id bigint, before bigint, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_webhook_attempts(name text, tenant_id text, delivery_id bigint, before bigint, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.list_webhook_deliveries(name text, tenant_id text, state text, before bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_webhook_deliveries(name text, tenant_id text, state text, before bigint, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_webhook_deliveries(name text, tenant_id text, state text, before bigint, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.list_webhook_endpoints(tenant_id text, name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_webhook_endpoints(tenant_id text, name text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_webhook_endpoints(tenant_id text, name text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.list_workers(most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_workers(most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_workers(most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.load_steps(job_ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.load_steps(job_ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.load_steps(job_ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.local_instant(local timestamp without time zone, zone text, gap text, overlap text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.local_instant(local timestamp without time zone, zone text, gap text, overlap text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.local_instant(local timestamp without time zone, zone text, gap text, overlap text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.machine_gaps() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.machine_gaps() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.machine_gaps() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.measure_alert(name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.measure_alert(name text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.measure_alert(name text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.mend_webhooks(most integer, endpoints integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.mend_webhooks(most integer, endpoints integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.mend_webhooks(most integer, endpoints integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.move_test_clock(by interval) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.move_test_clock(by interval) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.move_test_clock(by interval) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.never() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.never() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.never() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.new_id(at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.new_id(at timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.new_id(at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.next_api_key_id() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.next_api_key_id() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.next_api_key_id() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.next_fires(name text, n integer, after timestamp with time zone, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.next_fires(name text, n integer, after timestamp with time zone, tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.next_fires(name text, n integer, after timestamp with time zone, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.note_api_key_use(key_ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.note_api_key_use(key_ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.note_api_key_use(key_ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.note_progress(claim_ids bigint[], job_ids bigint[], attempts integer[], done double precision[], totals double precision[], notes text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.note_progress(claim_ids bigint[], job_ids bigint[], attempts integer[], done double precision[], totals double precision[], notes text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.note_progress(claim_ids bigint[], job_ids bigint[], attempts integer[], done double precision[], totals double precision[], notes text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.now() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.now() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.now() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.observe() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.observe() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.observe() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.own_alerts() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.own_alerts() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.own_alerts() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.own_firings(name text, open boolean, before bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.own_firings(name text, open boolean, before bigint, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.own_firings(name text, open boolean, before bigint, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.pause_queue(name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.pause_queue(name text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.pause_queue(name text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.pause_schedule(name text, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.pause_schedule(name text, tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.pause_schedule(name text, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.pause_subscription(name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.pause_subscription(name text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.pause_subscription(name text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.pause_webhook_endpoint(name text, reason text, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.pause_webhook_endpoint(name text, reason text, tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.pause_webhook_endpoint(name text, reason text, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.poll_jobs(worker_id uuid, queues text[], max_crashes integer, OUT rescued integer, OUT promoted integer, OUT ready_queues text[], OUT next_due double precision, OUT cancels bigint[], OUT chores text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.poll_jobs(worker_id uuid, queues text[], max_crashes integer, OUT rescued integer, OUT promoted integer, OUT ready_queues text[], OUT next_due double precision, OUT cancels bigint[], OUT chores text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.poll_jobs(worker_id uuid, queues text[], max_crashes integer, OUT rescued integer, OUT promoted integer, OUT ready_queues text[], OUT next_due double precision, OUT cancels bigint[], OUT chores text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.preview_fires(cron text, at_time text, weekdays text[], at text, zone text, gap text, overlap text, n integer, after timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.preview_fires(cron text, at_time text, weekdays text[], at text, zone text, gap text, overlap text, n integer, after timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.preview_fires(cron text, at_time text, weekdays text[], at text, zone text, gap text, overlap text, n integer, after timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.probe_webhook_endpoint(name text, of_tenant text, OUT verdict text, OUT tenant_id text, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.probe_webhook_endpoint(name text, of_tenant text, OUT verdict text, OUT tenant_id text, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.probe_webhook_endpoint(name text, of_tenant text, OUT verdict text, OUT tenant_id text, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.promote_jobs(most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.promote_jobs(most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.promote_jobs(most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.protect_table(entity text, tenant_column text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION ostinato.prune_alerts(retention_days integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.prune_alerts(retention_days integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.prune_alerts(retention_days integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.prune_api_keys(keep_days integer, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.prune_api_keys(keep_days integer, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.prune_api_keys(keep_days integer, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.prune_idempotency(most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.prune_idempotency(most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.prune_idempotency(most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.prune_leases(keep_seconds double precision, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.prune_leases(keep_seconds double precision, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.prune_leases(keep_seconds double precision, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.prune_webhooks(retention_days integer, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.prune_webhooks(retention_days integer, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.prune_webhooks(retention_days integer, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.recompute_schedules(zones text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.recompute_schedules(zones text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.recompute_schedules(zones text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.reconcile_worker(worker_id uuid, held bigint[], seconds double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.reconcile_worker(worker_id uuid, held bigint[], seconds double precision) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.reconcile_worker(worker_id uuid, held bigint[], seconds double precision) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.redeliver(subscription text, positions bigint[], most integer, preview boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.redeliver(subscription text, positions bigint[], most integer, preview boolean) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.redeliver(subscription text, positions bigint[], most integer, preview boolean) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.redeliver_webhooks(name text, ids bigint[], tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.redeliver_webhooks(name text, ids bigint[], tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.redeliver_webhooks(name text, ids bigint[], tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.register_event_types(names text[], versions integer[], schemas text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.register_event_types(names text[], versions integer[], schemas text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.register_event_types(names text[], versions integer[], schemas text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.register_kinds(names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.register_kinds(names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.register_kinds(names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.register_worker(name text, queues text[], kinds text[], expiry_seconds double precision, contract integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.register_worker(name text, queues text[], kinds text[], expiry_seconds double precision, contract integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.register_worker(name text, queues text[], kinds text[], expiry_seconds double precision, contract integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.rehearse_alert(name text, label text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.rehearse_alert(name text, label text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.rehearse_alert(name text, label text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.release_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.release_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.release_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.release_lease(name text, token bigint, force boolean, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.release_lease(name text, token bigint, force boolean, tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.release_lease(name text, token bigint, force boolean, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.remove_webhook_endpoint(name text, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.remove_webhook_endpoint(name text, tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.remove_webhook_endpoint(name text, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.renew_idempotent(scope text, key text, token bigint, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.renew_idempotent(scope text, key text, token bigint, tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.renew_idempotent(scope text, key text, token bigint, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.renew_lease(name text, token bigint, ttl_seconds double precision, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.renew_lease(name text, token bigint, ttl_seconds double precision, tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.renew_lease(name text, token bigint, ttl_seconds double precision, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.replay(subscription text, from_position bigint, from_time timestamp with time zone, preview boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.replay(subscription text, from_position bigint, from_time timestamp with time zone, preview boolean) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.replay(subscription text, from_position bigint, from_time timestamp with time zone, preview boolean) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.rescue_jobs(max_crashes integer, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.rescue_jobs(max_crashes integer, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.rescue_jobs(max_crashes integer, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.restart_job(job_id bigint, from_step text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.restart_job(job_id bigint, from_step text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.restart_job(job_id bigint, from_step text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.restore_job(job_id bigint, discard boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.restore_job(job_id bigint, discard boolean) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.restore_job(job_id bigint, discard boolean) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.resume_queue(name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.resume_queue(name text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.resume_queue(name text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.resume_schedule(name text, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.resume_schedule(name text, tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.resume_schedule(name text, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.resume_subscription(name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.resume_subscription(name text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.resume_subscription(name text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.resume_webhook_endpoint(name text, tenant_id text, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.resume_webhook_endpoint(name text, tenant_id text, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.resume_webhook_endpoint(name text, tenant_id text, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.retry_job(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.retry_job(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.retry_job(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.revoke_api_key(key_id bigint, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.revoke_api_key(key_id bigint, tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.revoke_api_key(key_id bigint, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.ring_doorbell(queue text, softly boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.ring_doorbell(queue text, softly boolean) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.ring_doorbell(queue text, softly boolean) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.rotate_api_key(key_id bigint, new_id bigint, new_hash bytea, overlap_seconds double precision, expires_seconds double precision, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.rotate_api_key(key_id bigint, new_id bigint, new_hash bytea, overlap_seconds double precision, expires_seconds double precision, tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.rotate_api_key(key_id bigint, new_id bigint, new_hash bytea, overlap_seconds double precision, expires_seconds double precision, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.rotate_webhook_secret(name text, overlap_seconds double precision, tenant_id text, secret text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.rotate_webhook_secret(name text, overlap_seconds double precision, tenant_id text, secret text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.rotate_webhook_secret(name text, overlap_seconds double precision, tenant_id text, secret text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.sample_metrics(every interval) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.sample_metrics(every interval) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.sample_metrics(every interval) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.save_step(job_id bigint, attempt integer, "position" integer, name text, result json, duration_ms integer, claim_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.save_step(job_id bigint, attempt integer, "position" integer, name text, result json, duration_ms integer, claim_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.save_step(job_id bigint, attempt integer, "position" integer, name text, result json, duration_ms integer, claim_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.save_step(job_id bigint, attempt integer, "position" integer, name character varying, result jsonb, duration_ms integer, claim_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.save_step(job_id bigint, attempt integer, "position" integer, name character varying, result jsonb, duration_ms integer, claim_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.save_step(job_id bigint, attempt integer, "position" integer, name character varying, result jsonb, duration_ms integer, claim_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.save_steps(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], names text[], results text[], durations integer[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.save_steps(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], names text[], results text[], durations integer[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.save_steps(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], names text[], results text[], durations integer[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.sequence_events(most integer, OUT stamped integer, OUT queues text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.sequence_events(most integer, OUT stamped integer, OUT queues text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.sequence_events(most integer, OUT stamped integer, OUT queues text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.server_connections() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.server_connections() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.server_connections() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.set_aside_damaged(worker_id uuid, queues text[], held bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.set_aside_damaged(worker_id uuid, queues text[], held bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.set_aside_damaged(worker_id uuid, queues text[], held bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.set_aside_held(claim_ids bigint[], job_ids bigint[], attempts integer[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.set_aside_held(claim_ids bigint[], job_ids bigint[], attempts integer[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.set_aside_held(claim_ids bigint[], job_ids bigint[], attempts integer[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.set_test_clock(frozen timestamp with time zone, shift interval) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.set_test_clock(frozen timestamp with time zone, shift interval) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.set_test_clock(frozen timestamp with time zone, shift interval) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.settle_webhook_delivery(delivery_id bigint, job_id bigint, outcome text, status integer, duration_ms integer, answer text, error text, retry_seconds double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.settle_webhook_delivery(delivery_id bigint, job_id bigint, outcome text, status integer, duration_ms integer, answer text, error text, retry_seconds double precision) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.settle_webhook_delivery(delivery_id bigint, job_id bigint, outcome text, status integer, duration_ms integer, answer text, error text, retry_seconds double precision) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.show_event(event_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.show_event(event_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.show_event(event_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.show_job(job_id bigint, OUT id bigint, OUT kind text, OUT queue text, OUT tenant_id text, OUT correlation_id text, OUT priority smallint, OUT state text, OUT reason text, OUT attempt integer, OUT failures integer, OUT crashes integer, OUT max_attempts smallint, OUT created_at timestamp with time zone, OUT asked_run_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT duration_ms integer, OUT args json, OUT result json, OUT error json, OUT limit_key text, OUT unique_key text, OUT unique_states text[], OUT worker_id uuid, OUT worker_name text, OUT claimed_at timestamp with time zone, OUT lease_until timestamp with time zone, OUT cancel_requested_at timestamp with time zone, OUT cancel_reason text, OUT progress_done double precision, OUT progress_total double precision, OUT progress_note text, OUT progress_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.show_job(job_id bigint, OUT id bigint, OUT kind text, OUT queue text, OUT tenant_id text, OUT correlation_id text, OUT priority smallint, OUT state text, OUT reason text, OUT attempt integer, OUT failures integer, OUT crashes integer, OUT max_attempts smallint, OUT created_at timestamp with time zone, OUT asked_run_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT duration_ms integer, OUT args json, OUT result json, OUT error json, OUT limit_key text, OUT unique_key text, OUT unique_states text[], OUT worker_id uuid, OUT worker_name text, OUT claimed_at timestamp with time zone, OUT lease_until timestamp with time zone, OUT cancel_requested_at timestamp with time zone, OUT cancel_reason text, OUT progress_done double precision, OUT progress_total double precision, OUT progress_note text, OUT progress_at timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.show_job(job_id bigint, OUT id bigint, OUT kind text, OUT queue text, OUT tenant_id text, OUT correlation_id text, OUT priority smallint, OUT state text, OUT reason text, OUT attempt integer, OUT failures integer, OUT crashes integer, OUT max_attempts smallint, OUT created_at timestamp with time zone, OUT asked_run_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT duration_ms integer, OUT args json, OUT result json, OUT error json, OUT limit_key text, OUT unique_key text, OUT unique_states text[], OUT worker_id uuid, OUT worker_name text, OUT claimed_at timestamp with time zone, OUT lease_until timestamp with time zone, OUT cancel_requested_at timestamp with time zone, OUT cancel_reason text, OUT progress_done double precision, OUT progress_total double precision, OUT progress_note text, OUT progress_at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.show_lease(lease text, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.show_lease(lease text, tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.show_lease(lease text, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.show_schedule(name text, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.show_schedule(name text, tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.show_schedule(name text, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.signal_job(job_id bigint, payload anycompatible) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.signal_job(job_id bigint, payload anycompatible) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.signal_job(job_id bigint, payload anycompatible) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.sleep_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], seconds double precision[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.sleep_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], seconds double precision[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.sleep_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], seconds double precision[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.snooze_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], delays double precision[], reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.snooze_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], delays double precision[], reason text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.snooze_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], delays double precision[], reason text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.split_claims(claim_ids bigint[], job_ids bigint[], attempts integer[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.split_claims(claim_ids bigint[], job_ids bigint[], attempts integer[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.split_claims(claim_ids bigint[], job_ids bigint[], attempts integer[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.start_webhook_delivery(delivery_id bigint, job_id bigint, OUT verdict text, OUT tenant_id text, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.start_webhook_delivery(delivery_id bigint, job_id bigint, OUT verdict text, OUT tenant_id text, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.start_webhook_delivery(delivery_id bigint, job_id bigint, OUT verdict text, OUT tenant_id text, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.subscribe(name text, types text[], tenant_id text, kind text, on_poison text, start text, start_position bigint, start_time timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.subscribe(name text, types text[], tenant_id text, kind text, on_poison text, start text, start_position bigint, start_time timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.subscribe(name text, types text[], tenant_id text, kind text, on_poison text, start text, start_position bigint, start_time timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.tenant(given text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.tenant(given text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.tenant(given text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.trail(correlation_id text, for_tenant text, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.trail(correlation_id text, for_tenant text, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.trail(correlation_id text, for_tenant text, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.transition(machine text, entity text, id text, event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.transition(machine text, entity text, id text, event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.transition(machine text, entity text, id text, event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.transition(machine character varying, entity text, id text, event text, by text, why text, correlation_id text, changes jsonb, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.transition(machine character varying, entity text, id text, event text, by text, why text, correlation_id text, changes jsonb, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.transition(machine character varying, entity text, id text, event text, by text, why text, correlation_id text, changes jsonb, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.transition_all(machine text, entity text, ids text[], event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.transition_all(machine text, entity text, ids text[], event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.transition_all(machine text, entity text, ids text[], event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.transition_all(machine character varying, entity text, ids text[], event text, by text, why text, correlation_id text, changes jsonb, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.transition_all(machine character varying, entity text, ids text[], event text, by text, why text, correlation_id text, changes jsonb, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.transition_all(machine character varying, entity text, ids text[], event text, by text, why text, correlation_id text, changes jsonb, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.unregister_worker(worker_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.unregister_worker(worker_id uuid) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.unregister_worker(worker_id uuid) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.unrun_kinds() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.unrun_kinds() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.unrun_kinds() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.upkeep_logs(retention_days integer, weeks_ahead integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.upkeep_logs(retention_days integer, weeks_ahead integer) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.upkeep_partitions(retention_days integer, weeks_ahead integer, thorough boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.upkeep_partitions(retention_days integer, weeks_ahead integer, thorough boolean) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato.upsert_schedule(name text, kind text, args json, cron text, at_time time without time zone, weekdays text[], at timestamp without time zone, zone text, gap text, overlap text, key text, owner text, queue text, priority integer, catch_up text, catch_up_most integer, catch_up_seconds double precision, grace_seconds double precision, jitter_seconds double precision, starts_at timestamp with time zone, ends_at timestamp with time zone, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.upsert_schedule(name text, kind text, args json, cron text, at_time time without time zone, weekdays text[], at timestamp without time zone, zone text, gap text, overlap text, key text, owner text, queue text, priority integer, catch_up text, catch_up_most integer, catch_up_seconds double precision, grace_seconds double precision, jitter_seconds double precision, starts_at timestamp with time zone, ends_at timestamp with time zone, tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.upsert_schedule(name text, kind text, args json, cron text, at_time time without time zone, weekdays text[], at timestamp without time zone, zone text, gap text, overlap text, key text, owner text, queue text, priority integer, catch_up text, catch_up_most integer, catch_up_seconds double precision, grace_seconds double precision, jitter_seconds double precision, starts_at timestamp with time zone, ends_at timestamp with time zone, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.upsert_schedule(name character varying, kind text, args jsonb, cron text, at_time time without time zone, weekdays text[], at timestamp without time zone, zone text, gap text, overlap text, key text, owner text, queue text, priority integer, catch_up text, catch_up_most integer, catch_up_seconds double precision, grace_seconds double precision, jitter_seconds double precision, starts_at timestamp with time zone, ends_at timestamp with time zone, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.upsert_schedule(name character varying, kind text, args jsonb, cron text, at_time time without time zone, weekdays text[], at timestamp without time zone, zone text, gap text, overlap text, key text, owner text, queue text, priority integer, catch_up text, catch_up_most integer, catch_up_seconds double precision, grace_seconds double precision, jitter_seconds double precision, starts_at timestamp with time zone, ends_at timestamp with time zone, tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.upsert_schedule(name character varying, kind text, args jsonb, cron text, at_time time without time zone, weekdays text[], at timestamp without time zone, zone text, gap text, overlap text, key text, owner text, queue text, priority integer, catch_up text, catch_up_most integer, catch_up_seconds double precision, grace_seconds double precision, jitter_seconds double precision, starts_at timestamp with time zone, ends_at timestamp with time zone, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.upsert_schedules(schedules anycompatible) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.upsert_schedules(schedules anycompatible) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.upsert_schedules(schedules anycompatible) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.use_test_clock() FROM PUBLIC;
+REVOKE ALL ON FUNCTION ostinato.wait_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], events text[], keys text[], timeouts double precision[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.wait_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], events text[], keys text[], timeouts double precision[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.wait_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], events text[], keys text[], timeouts double precision[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.waiting_kinds() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.waiting_kinds() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.waiting_kinds() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.week_of(at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.week_of(at timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.week_of(at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.why(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.why(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.why(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_data.protect(name text, tenants boolean) FROM PUBLIC;
+REVOKE ALL ON FUNCTION ostinato_data.refuse_rewrite() FROM PUBLIC;
+REVOKE ALL ON FUNCTION ostinato_internal.able_workers(queue text, kind text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.able_workers(queue text, kind text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.able_workers(queue text, kind text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.add_batch(a ostinato_data.batch, b ostinato_data.batch) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.add_batch(a ostinato_data.batch, b ostinato_data.batch) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.add_batch(a ostinato_data.batch, b ostinato_data.batch) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.add_cursor(name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.add_cursor(name text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.add_cursor(name text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.add_log_week(parent text, id text, week integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.add_log_week(parent text, id text, week integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.add_log_week(parent text, id text, week integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.add_webhook_deliveries(after bigint, upto bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.add_webhook_deliveries(after bigint, upto bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.add_webhook_deliveries(after bigint, upto bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.add_week(week integer, thorough boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.add_week(week integer, thorough boolean) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.add_week(week integer, thorough boolean) TO ostinato_tenant;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.alert TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato_internal.alert_message(declared ostinato_data.alert, label text, value double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.alert_message(declared ostinato_data.alert, label text, value double precision) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.alert_message(declared ostinato_data.alert, label text, value double precision) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.alert_readings(declared ostinato_data.alert, figures jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.alert_readings(declared ostinato_data.alert, figures jsonb) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.alert_readings(declared ostinato_data.alert, figures jsonb) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.allowed_words(machine text, state text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.allowed_words(machine text, state text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.allowed_words(machine text, state text) TO ostinato_tenant;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.api_key TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato_internal.api_key_line(key ostinato_data.api_key, at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.api_key_line(key ostinato_data.api_key, at timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.api_key_line(key ostinato_data.api_key, at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.are_fresh(lanes ostinato_data.lanes) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.are_fresh(lanes ostinato_data.lanes) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.are_fresh(lanes ostinato_data.lanes) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.buried_jobs(subscription text, positions bigint[], after bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.buried_jobs(subscription text, positions bigint[], after bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.buried_jobs(subscription text, positions bigint[], after bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.bury_webhooks(endpoint_id bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.bury_webhooks(endpoint_id bigint, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.bury_webhooks(endpoint_id bigint, most integer) TO ostinato_tenant;
+GRANT SELECT ON TABLE ostinato_data.machine_table TO ostinato_worker;
+GRANT SELECT ON TABLE ostinato_data.machine_table TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.changed_columns(target ostinato_data.machine_table, changes json) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.changed_columns(target ostinato_data.machine_table, changes json) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.changed_columns(target ostinato_data.machine_table, changes json) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.check_api_key(key ostinato_data.api_key) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.check_api_key(key ostinato_data.api_key) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.check_api_key(key ostinato_data.api_key) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.check_args(kind text, args text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.check_args(kind text, args text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.check_args(kind text, args text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.check_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.check_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.check_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.check_idempotent(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, lease_seconds double precision, ttl_seconds double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.check_idempotent(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, lease_seconds double precision, ttl_seconds double precision) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.check_idempotent(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, lease_seconds double precision, ttl_seconds double precision) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.check_job(job_id bigint, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.check_job(job_id bigint, tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.check_job(job_id bigint, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.check_lease(tenant_id text, name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.check_lease(tenant_id text, name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.check_lease(tenant_id text, name text, holder text, ttl_seconds double precision, job_id bigint, job_attempt integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.check_lengths(count integer, VARIADIC lengths integer[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.check_lengths(count integer, VARIADIC lengths integer[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.check_lengths(count integer, VARIADIC lengths integer[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.check_name(what text, value text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.check_name(what text, value text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.check_name(what text, value text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.check_options(priority integer, max_attempts integer, run_at timestamp with time zone, limit_key text, correlation_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.check_options(priority integer, max_attempts integer, run_at timestamp with time zone, limit_key text, correlation_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.check_options(priority integer, max_attempts integer, run_at timestamp with time zone, limit_key text, correlation_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.check_payload(type text, payload text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.check_payload(type text, payload text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.check_payload(type text, payload text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.check_policies(gap text, overlap text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.check_policies(gap text, overlap text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.check_policies(gap text, overlap text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.check_registered(type text, version integer, payload text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.check_registered(type text, version integer, payload text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.check_registered(type text, version integer, payload text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.check_rows(entity text, condition text, rule text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.check_rows(entity text, condition text, rule text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.check_rows(entity text, condition text, rule text) TO ostinato_tenant;
 GRANT USAGE ON SEQUENCE ostinato_data.schedule_id_seq TO ostinato_worker;
 GRANT USAGE ON SEQUENCE ostinato_data.schedule_id_seq TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.schedule TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.schedule TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.check_schedule(s ostinato_data.schedule) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.check_schedule(s ostinato_data.schedule) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.check_schedule(s ostinato_data.schedule) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.check_sets(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.check_sets(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[]) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.check_sets(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[]) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.check_timed(ids bigint[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.check_timed(ids bigint[]) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.check_timed(ids bigint[]) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.check_transitions(target ostinato_data.machine_table, ids text[], event text, skip boolean, found_ids text[], from_states text[], to_states text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.check_transitions(target ostinato_data.machine_table, ids text[], event text, skip boolean, found_ids text[], from_states text[], to_states text[]) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.check_transitions(target ostinato_data.machine_table, ids text[], event text, skip boolean, found_ids text[], from_states text[], to_states text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.check_schedule(s ostinato_data.schedule) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.check_schedule(s ostinato_data.schedule) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.check_schedule(s ostinato_data.schedule) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.check_sets(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.check_sets(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.check_sets(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.check_timed(ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.check_timed(ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.check_timed(ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.check_transitions(target ostinato_data.machine_table, ids text[], event text, skip boolean, found_ids text[], from_states text[], to_states text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.check_transitions(target ostinato_data.machine_table, ids text[], event text, skip boolean, found_ids text[], from_states text[], to_states text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.check_transitions(target ostinato_data.machine_table, ids text[], event text, skip boolean, found_ids text[], from_states text[], to_states text[]) TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.webhook_endpoint TO ostinato_worker;
 GRANT SELECT(id) ON TABLE ostinato_data.webhook_endpoint TO ostinato_tenant;
 GRANT SELECT(tenant_id) ON TABLE ostinato_data.webhook_endpoint TO ostinato_tenant;
@@ -3751,909 +4791,834 @@ GRANT SELECT(created_at) ON TABLE ostinato_data.webhook_endpoint TO ostinato_ten
 GRANT SELECT(changed_at) ON TABLE ostinato_data.webhook_endpoint TO ostinato_tenant;
 GRANT SELECT(failing_since) ON TABLE ostinato_data.webhook_endpoint TO ostinato_tenant;
 GRANT SELECT(from_position) ON TABLE ostinato_data.webhook_endpoint TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.check_webhook_endpoint(endpoint ostinato_data.webhook_endpoint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.check_webhook_endpoint(endpoint ostinato_data.webhook_endpoint) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.check_webhook_headers(headers json) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.check_webhook_headers(headers json) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.check_webhook_secret(secret text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.check_webhook_secret(secret text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.check_zone(zone text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.check_zone(zone text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.check_zone(zone text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.chores() FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.chores() TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.claim_jobs(worker_id uuid, queue text, wanted integer, kinds text[], cursor text, suspects boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.claim_jobs(worker_id uuid, queue text, wanted integer, kinds text[], cursor text, suspects boolean) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.claim_of(job_id bigint, attempt integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.claim_of(job_id bigint, attempt integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.close_pass(pass_id bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.close_pass(pass_id bigint) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.close_pass(pass_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.check_webhook_endpoint(endpoint ostinato_data.webhook_endpoint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.check_webhook_endpoint(endpoint ostinato_data.webhook_endpoint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.check_webhook_endpoint(endpoint ostinato_data.webhook_endpoint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.check_webhook_headers(headers json) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.check_webhook_headers(headers json) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.check_webhook_headers(headers json) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.check_webhook_secret(secret text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.check_webhook_secret(secret text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.check_webhook_secret(secret text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.check_zone(zone text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.check_zone(zone text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.check_zone(zone text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.chores() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.chores() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.chores() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.claim_of(job_id bigint, attempt integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.claim_of(job_id bigint, attempt integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.claim_of(job_id bigint, attempt integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.claims_named(claim_ids bigint[], job_ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.claims_named(claim_ids bigint[], job_ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.claims_named(claim_ids bigint[], job_ids bigint[]) TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.event TO ostinato_worker;
 GRANT SELECT,INSERT ON TABLE ostinato_data.event TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.cloudevent_of(event ostinato_data.event, "position" bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.cloudevent_of(event ostinato_data.event, "position" bigint) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.column_type(entity text, name text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.column_type(entity text, name text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.column_type(entity text, name text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.complete_job(job_id bigint, attempt integer, result json, duration_ms integer, claim_id bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.complete_job(job_id bigint, attempt integer, result json, duration_ms integer, claim_id bigint) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.complete_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], durations integer[], results text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.complete_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], durations integer[], results text[]) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.configure_queue(name text, concurrency integer, rate_count integer, rate_seconds double precision, key_concurrency integer, key_rate_count integer, key_rate_seconds double precision) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.configure_queue(name text, concurrency integer, rate_count integer, rate_seconds double precision, key_concurrency integer, key_rate_count integer, key_rate_seconds double precision) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.contract(OUT current integer, OUT oldest integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.contract(OUT current integer, OUT oldest integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.contract(OUT current integer, OUT oldest integer) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.correlation(given text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.correlation(given text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.correlation(given text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.count_firing() FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.count_firing() TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.create_api_key(key_id bigint, hash bytea, tenant_id text, subject text, roles text[], name text, expires_seconds double precision, replaces bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.create_api_key(key_id bigint, hash bytea, tenant_id text, subject text, roles text[], name text, expires_seconds double precision, replaces bigint) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[], tenant_id text, description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, secret text, OUT endpoint_id bigint, OUT new_secret text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[], tenant_id text, description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, secret text, OUT endpoint_id bigint, OUT new_secret text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.cron_number(word text, low integer, names text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.cron_number(word text, low integer, names text[]) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.cron_number(word text, low integer, names text[]) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.dead_letter_groups(most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.dead_letter_groups(most integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.dead_letter_groups(most integer) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.declare_alerts(owners text[], alerts json) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.declare_alerts(owners text[], alerts json) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.delete_schedule(name text, tenant_id text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.delete_schedule(name text, tenant_id text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.delete_schedule(name text, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.cloudevent_of(event ostinato_data.event, "position" bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.cloudevent_of(event ostinato_data.event, "position" bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.cloudevent_of(event ostinato_data.event, "position" bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.column_type(entity text, name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.column_type(entity text, name text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.column_type(entity text, name text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.count_firing() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.count_firing() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.count_firing() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.crashes_after(crashes smallint, begun boolean, alone boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.crashes_after(crashes smallint, begun boolean, alone boolean) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.crashes_after(crashes smallint, begun boolean, alone boolean) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.cron_number(word text, low integer, names text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.cron_number(word text, low integer, names text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.cron_number(word text, low integer, names text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.deferral_cap() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.deferral_cap() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.deferral_cap() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.deferral_peace() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.deferral_peace() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.deferral_peace() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.deferral_seconds(job_id bigint, times integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.deferral_seconds(job_id bigint, times integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.deferral_seconds(job_id bigint, times integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.delivery_cap() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.delivery_cap() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.delivery_cap() TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.idempotency TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.idempotency TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.differing_fields(held ostinato_data.idempotency, asked ostinato_data.idempotency) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.differing_fields(held ostinato_data.idempotency, asked ostinato_data.idempotency) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.differing_fields(held ostinato_data.idempotency, asked ostinato_data.idempotency) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.discard(subscription text, positions bigint[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.discard(subscription text, positions bigint[]) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.dispatch_deliveries(subscription text, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.dispatch_deliveries(subscription text, most integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.dispatch_events(most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.dispatch_events(most integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.drop_log_week(parent text, week integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.drop_log_week(parent text, week integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.drop_subscription(name text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.drop_subscription(name text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.drop_triggers(machine text, entity text) FROM PUBLIC;
-REVOKE ALL ON FUNCTION ostinato.drop_waiting(job_id bigint, reason text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.drop_waiting(job_id bigint, reason text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.drop_week(week integer, cutoff timestamp with time zone, thorough boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.drop_week(week integer, cutoff timestamp with time zone, thorough boolean) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.due_alerts(every interval) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.due_alerts(every interval) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato_internal.differing_fields(held ostinato_data.idempotency, asked ostinato_data.idempotency) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.differing_fields(held ostinato_data.idempotency, asked ostinato_data.idempotency) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.differing_fields(held ostinato_data.idempotency, asked ostinato_data.idempotency) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.dispatch_deliveries(subscription text, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.dispatch_deliveries(subscription text, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.dispatch_deliveries(subscription text, most integer) TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.subscription TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.due_deliveries(subscription ostinato_data.subscription, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.due_deliveries(subscription ostinato_data.subscription, most integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.due_slots(s ostinato_data.schedule, first_local timestamp without time zone, first_at timestamp with time zone, now timestamp with time zone, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.due_slots(s ostinato_data.schedule, first_local timestamp without time zone, first_at timestamp with time zone, now timestamp with time zone, most integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.emit_event(type text, payload json, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.emit_event(type text, payload json, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.emit_event(type text, payload json, ordering_key text, version integer, tenant_id text, correlation_id text, occurred_at timestamp with time zone, producer text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.emit_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[], as_of_now boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.emit_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[], as_of_now boolean) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.emit_events(types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamp with time zone[], producers text[], as_of_now boolean) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.engine_stats(OUT ready bigint, OUT scheduled bigint, OUT due bigint, OUT running bigint, OUT dead bigint, OUT estimated text[], OUT workers bigint, OUT expired_workers bigint, OUT oldest_ready double precision, OUT xmin_age bigint, OUT ready_dead_tuples bigint, OUT default_bytes bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.engine_stats(OUT ready bigint, OUT scheduled bigint, OUT due bigint, OUT running bigint, OUT dead bigint, OUT estimated text[], OUT workers bigint, OUT expired_workers bigint, OUT oldest_ready double precision, OUT xmin_age bigint, OUT ready_dead_tuples bigint, OUT default_bytes bigint) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.enqueue_job(kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, unique_key text, unique_policy text, unique_states text[], max_attempts integer) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[]) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.enqueue_jobs(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[]) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, OUT job_id bigint, OUT attached boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, OUT job_id bigint, OUT attached boolean) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.enqueue_or_attach(name text, kind text, args json, queue text, priority integer, run_at timestamp with time zone, tenant_id text, correlation_id text, limit_key text, max_attempts integer, OUT job_id bigint, OUT attached boolean) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.enter_flow(tenant_id text, correlation_id text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.enter_flow(tenant_id text, correlation_id text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.enter_flow(tenant_id text, correlation_id text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text, user_id text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text, user_id text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.enter_tenant(tenant_id text, correlation_id text, user_id text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.error_summary(error json, longest integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.error_summary(error json, longest integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.error_summary(error json, longest integer) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.estimate_rows(name regclass) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.estimate_rows(name regclass) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.evaluate_alerts(every interval, names text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.evaluate_alerts(every interval, names text[]) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.event_chores() FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.event_chores() TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.event_deliveries(event_id bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.event_deliveries(event_id bigint) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.existing_weeks() FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.existing_weeks() TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.expire_waits(job_ids bigint[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.expire_waits(job_ids bigint[]) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.fail_alerts(names text[], every interval, error text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.fail_alerts(names text[], every interval, error text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.fail_job(job_id bigint, attempt integer, error json, delay_seconds double precision, signature text, claim_id bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.fail_job(job_id bigint, attempt integer, error json, delay_seconds double precision, signature text, claim_id bigint) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.fail_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], delays double precision[], errors text[], signatures text[], reasons text[], durations integer[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.fail_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], delays double precision[], errors text[], signatures text[], reasons text[], durations integer[]) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.fake_now() FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.fake_now() TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.fake_now() TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.fan_out_webhooks(most integer, OUT events integer, OUT deliveries integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.fan_out_webhooks(most integer, OUT events integer, OUT deliveries integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.fence_delivery(subscription text, "position" bigint, attempt integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.fence_delivery(subscription text, "position" bigint, attempt integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.fence_job(job_id bigint, attempt integer, claim_id bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.fence_job(job_id bigint, attempt integer, claim_id bigint) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.fill_week(parent text, id text, week integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.fill_week(parent text, id text, week integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.find_alert(name text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.find_alert(name text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.find_api_key(key_id bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.find_api_key(key_id bigint) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.find_dead_letters(queue text, kind text, tenant_id text, signature text, ids bigint[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.find_dead_letters(queue text, kind text, tenant_id text, signature text, ids bigint[]) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.find_ended(in_state text, in_queue text, of_kind text, of_tenant text, before bigint, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.find_ended(in_state text, in_queue text, of_kind text, of_tenant text, before bigint, most integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.find_jobs(in_state text, in_queue text, of_kind text, of_tenant text, before bigint, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.find_jobs(in_state text, in_queue text, of_kind text, of_tenant text, before bigint, most integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.find_ready(in_queue text, of_kind text, of_tenant text, before bigint, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.find_ready(in_queue text, of_kind text, of_tenant text, before bigint, most integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.find_schedule(name text, tenant_id text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.find_schedule(name text, tenant_id text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.find_schedule(name text, tenant_id text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.find_webhook_deliveries(name text, tenant_id text, states text[], since timestamp with time zone, event_ids text[], ids bigint[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.find_webhook_deliveries(name text, tenant_id text, states text[], since timestamp with time zone, event_ids text[], ids bigint[]) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.finish_delivery(subscription text, "position" bigint, attempt integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.finish_delivery(subscription text, "position" bigint, attempt integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.finish_idempotent(scope text, key text, token bigint, answer json, resource text, tenant_id text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.finish_idempotent(scope text, key text, token bigint, answer json, resource text, tenant_id text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.finish_idempotent(scope text, key text, token bigint, answer json, resource text, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.dispatch_window(sub ostinato_data.subscription, after bigint, most integer, OUT made integer, OUT reached bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.dispatch_window(sub ostinato_data.subscription, after bigint, most integer, OUT made integer, OUT reached bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.dispatch_window(sub ostinato_data.subscription, after bigint, most integer, OUT made integer, OUT reached bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.drop_deliveries(sub ostinato_data.subscription, after bigint, reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.drop_deliveries(sub ostinato_data.subscription, after bigint, reason text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.drop_deliveries(sub ostinato_data.subscription, after bigint, reason text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.drop_log_week(parent text, week integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.drop_log_week(parent text, week integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.drop_log_week(parent text, week integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.drop_triggers(machine text, entity text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION ostinato_internal.drop_waiting(job_id bigint, reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.drop_waiting(job_id bigint, reason text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.drop_waiting(job_id bigint, reason text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.drop_week(week integer, cutoff timestamp with time zone, thorough boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.drop_week(week integer, cutoff timestamp with time zone, thorough boolean) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.drop_week(week integer, cutoff timestamp with time zone, thorough boolean) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.due_chores(OUT chores text[], OUT next_due double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.due_chores(OUT chores text[], OUT next_due double precision) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.due_chores(OUT chores text[], OUT next_due double precision) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.due_slots(s ostinato_data.schedule, first_local timestamp without time zone, first_at timestamp with time zone, now timestamp with time zone, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.due_slots(s ostinato_data.schedule, first_local timestamp without time zone, first_at timestamp with time zone, now timestamp with time zone, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.due_slots(s ostinato_data.schedule, first_local timestamp without time zone, first_at timestamp with time zone, now timestamp with time zone, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.end_deliveries(over bigint[], dead bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.end_deliveries(over bigint[], dead bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.end_deliveries(over bigint[], dead bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.enqueue_each(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.enqueue_each(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.enqueue_each(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.error_summary(error json, longest integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.error_summary(error json, longest integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.error_summary(error json, longest integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.estimate_rows(name regclass) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.estimate_rows(name regclass) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.estimate_rows(name regclass) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.event_args(subscription text, "position" bigint, event ostinato_data.event) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.event_args(subscription text, "position" bigint, event ostinato_data.event) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.event_args(subscription text, "position" bigint, event ostinato_data.event) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.event_chores() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.event_chores() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.event_chores() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.expire_waits(job_ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.expire_waits(job_ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.expire_waits(job_ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.fake_now() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.fake_now() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.fake_now() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.fill_week(parent text, id text, week integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.fill_week(parent text, id text, week integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.fill_week(parent text, id text, week integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.find_alert(name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.find_alert(name text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.find_alert(name text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.find_ended(in_state text, in_queue text, of_kind text, of_tenant text, before bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.find_ended(in_state text, in_queue text, of_kind text, of_tenant text, before bigint, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.find_ended(in_state text, in_queue text, of_kind text, of_tenant text, before bigint, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.find_jobs(in_state text, in_queue text, of_kind text, of_tenant text, before bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.find_jobs(in_state text, in_queue text, of_kind text, of_tenant text, before bigint, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.find_jobs(in_state text, in_queue text, of_kind text, of_tenant text, before bigint, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.find_machine_table(machine text, entity text, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.find_machine_table(machine text, entity text, tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.find_machine_table(machine text, entity text, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.find_ready(in_queue text, of_kind text, of_tenant text, before bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.find_ready(in_queue text, of_kind text, of_tenant text, before bigint, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.find_ready(in_queue text, of_kind text, of_tenant text, before bigint, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.find_schedule(name text, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.find_schedule(name text, tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.find_schedule(name text, tenant_id text) TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.alert_firing TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.fire_alert(declared ostinato_data.alert, firing ostinato_data.alert_firing, at timestamp with time zone, value double precision) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.fire_alert(declared ostinato_data.alert, firing ostinato_data.alert_firing, at timestamp with time zone, value double precision) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.fire_safely(ids bigint[], now timestamp with time zone, OUT fired integer, OUT missed integer, OUT broken integer, OUT queues text[], OUT lateness double precision[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.fire_safely(ids bigint[], now timestamp with time zone, OUT fired integer, OUT missed integer, OUT broken integer, OUT queues text[], OUT lateness double precision[]) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.fire_schedules(most integer, OUT looked integer, OUT undone integer, OUT fired integer, OUT missed integer, OUT broken integer, OUT queues text[], OUT lateness double precision[], OUT next_due double precision) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.fire_schedules(most integer, OUT looked integer, OUT undone integer, OUT fired integer, OUT missed integer, OUT broken integer, OUT queues text[], OUT lateness double precision[], OUT next_due double precision) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.fire_set(ids bigint[], now timestamp with time zone, OUT fired integer, OUT missed integer, OUT queues text[], OUT lateness double precision[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.fire_set(ids bigint[], now timestamp with time zone, OUT fired integer, OUT missed integer, OUT queues text[], OUT lateness double precision[]) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.first_id(at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.first_id(at timestamp with time zone) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.first_id(at timestamp with time zone) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.forget_run(job_ids bigint[], ended bigint[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.forget_run(job_ids bigint[], ended bigint[]) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.free_deliveries(max_crashes integer, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.free_deliveries(max_crashes integer, most integer) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato_internal.fire_alert(declared ostinato_data.alert, firing ostinato_data.alert_firing, at timestamp with time zone, value double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.fire_alert(declared ostinato_data.alert, firing ostinato_data.alert_firing, at timestamp with time zone, value double precision) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.fire_alert(declared ostinato_data.alert, firing ostinato_data.alert_firing, at timestamp with time zone, value double precision) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.fire_safely(ids bigint[], now timestamp with time zone, OUT fired integer, OUT missed integer, OUT broken integer, OUT queues text[], OUT lateness double precision[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.fire_safely(ids bigint[], now timestamp with time zone, OUT fired integer, OUT missed integer, OUT broken integer, OUT queues text[], OUT lateness double precision[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.fire_safely(ids bigint[], now timestamp with time zone, OUT fired integer, OUT missed integer, OUT broken integer, OUT queues text[], OUT lateness double precision[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.fire_set(ids bigint[], now timestamp with time zone, OUT fired integer, OUT missed integer, OUT queues text[], OUT lateness double precision[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.fire_set(ids bigint[], now timestamp with time zone, OUT fired integer, OUT missed integer, OUT queues text[], OUT lateness double precision[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.fire_set(ids bigint[], now timestamp with time zone, OUT fired integer, OUT missed integer, OUT queues text[], OUT lateness double precision[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.first_id(at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.first_id(at timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.first_id(at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.forget_run(job_ids bigint[], ended bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.forget_run(job_ids bigint[], ended bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.forget_run(job_ids bigint[], ended bigint[]) TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.queue TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.queue TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.free_keys(limits ostinato_data.queue, keys text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.free_keys(limits ostinato_data.queue, keys text[]) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.free_unique_keys(job_ids bigint[], state text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.free_unique_keys(job_ids bigint[], state text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.give_back(subscription text, positions bigint[], max_crashes integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.give_back(subscription text, positions bigint[], max_crashes integer) TO ostinato_worker;
+REVOKE ALL ON FUNCTION ostinato_internal.free_keys(limits ostinato_data.queue, keys text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.free_keys(limits ostinato_data.queue, keys text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.free_keys(limits ostinato_data.queue, keys text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.free_unique_keys(job_ids bigint[], state text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.free_unique_keys(job_ids bigint[], state text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.free_unique_keys(job_ids bigint[], state text) TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.claim_hint TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.go_on_from(hint ostinato_data.claim_hint, kinds text[], priority smallint, tenant text, key text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.go_on_from(hint ostinato_data.claim_hint, kinds text[], priority smallint, tenant text, key text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.guard_lease(name text, token bigint, tenant_id text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.guard_lease(name text, token bigint, tenant_id text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.guard_lease(name text, token bigint, tenant_id text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.handed_on(queue text, kinds text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.handed_on(queue text, kinds text[]) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.has_unsequenced() FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.has_unsequenced() TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.hasten_jobs(job_ids bigint[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.hasten_jobs(job_ids bigint[]) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.heal_deliveries(most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.heal_deliveries(most integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.heartbeat_worker(worker_id uuid, draining boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.heartbeat_worker(worker_id uuid, draining boolean) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.held_jobs(ids bigint[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.held_jobs(ids bigint[]) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.held_jobs(ids bigint[]) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.hold_steps() FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.hold_steps() TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.hold_unique_key(tenant_id text, unique_key text, job_id bigint, policy text, states text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.hold_unique_key(tenant_id text, unique_key text, job_id bigint, policy text, states text[]) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.hold_unique_key(tenant_id text, unique_key text, job_id bigint, policy text, states text[]) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.in_grace(seconds double precision) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.in_grace(seconds double precision) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.in_grace(seconds double precision) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.install_machine(definition json) FROM PUBLIC;
-REVOKE ALL ON FUNCTION ostinato.is_alert_due(evaluated_at timestamp with time zone, every interval, at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.is_alert_due(evaluated_at timestamp with time zone, every interval, at timestamp with time zone) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.is_api_key_usable(key ostinato_data.api_key, at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.is_api_key_usable(key ostinato_data.api_key, at timestamp with time zone) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.is_beyond(value double precision, comparison text, threshold double precision) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.is_beyond(value double precision, comparison text, threshold double precision) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.is_day(rule ostinato_data.recurrence, day date) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.is_day(rule ostinato_data.recurrence, day date) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.is_day(rule ostinato_data.recurrence, day date) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.is_expired(beat_at timestamp with time zone, expiry_seconds double precision, at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.is_expired(beat_at timestamp with time zone, expiry_seconds double precision, at timestamp with time zone) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.is_expired(beat_at timestamp with time zone, expiry_seconds double precision, at timestamp with time zone) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.is_lapsed(renewed_at timestamp with time zone, seconds double precision, doubted_at timestamp with time zone, at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.is_lapsed(renewed_at timestamp with time zone, seconds double precision, doubted_at timestamp with time zone, at timestamp with time zone) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.is_lapsed(renewed_at timestamp with time zone, seconds double precision, doubted_at timestamp with time zone, at timestamp with time zone) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.is_new_doubt(renewed_at timestamp with time zone, seconds double precision, doubted_at timestamp with time zone, at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.is_new_doubt(renewed_at timestamp with time zone, seconds double precision, doubted_at timestamp with time zone, at timestamp with time zone) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.is_new_doubt(renewed_at timestamp with time zone, seconds double precision, doubted_at timestamp with time zone, at timestamp with time zone) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.is_odd_payload(payload text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.is_odd_payload(payload text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.is_odd_payload(payload text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.go_on_from(hint ostinato_data.claim_hint, kinds text[], priority smallint, tenant text, key text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.go_on_from(hint ostinato_data.claim_hint, kinds text[], priority smallint, tenant text, key text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.go_on_from(hint ostinato_data.claim_hint, kinds text[], priority smallint, tenant text, key text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.handed_on(queue text, kinds text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.handed_on(queue text, kinds text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.handed_on(queue text, kinds text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.has_unsequenced() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.has_unsequenced() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.has_unsequenced() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.held_among(claims bigint[], claim_ids bigint[], job_ids bigint[], attempts integer[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.held_among(claims bigint[], claim_ids bigint[], job_ids bigint[], attempts integer[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.held_among(claims bigint[], claim_ids bigint[], job_ids bigint[], attempts integer[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.held_jobs(ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.held_jobs(ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.held_jobs(ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.hold_apart(worker_id uuid, queue text, batch ostinato_data.batch, at timestamp with time zone, starts integer, apart text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.hold_apart(worker_id uuid, queue text, batch ostinato_data.batch, at timestamp with time zone, starts integer, apart text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.hold_apart(worker_id uuid, queue text, batch ostinato_data.batch, at timestamp with time zone, starts integer, apart text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.hold_batch(worker_id uuid, queue text, batch ostinato_data.batch, at timestamp with time zone, starts integer, apart text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.hold_batch(worker_id uuid, queue text, batch ostinato_data.batch, at timestamp with time zone, starts integer, apart text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.hold_batch(worker_id uuid, queue text, batch ostinato_data.batch, at timestamp with time zone, starts integer, apart text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.hold_steps() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.hold_steps() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.hold_steps() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.hold_unique_key(tenant_id text, unique_key text, job_id bigint, policy text, states text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.hold_unique_key(tenant_id text, unique_key text, job_id bigint, policy text, states text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.hold_unique_key(tenant_id text, unique_key text, job_id bigint, policy text, states text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.in_grace(seconds double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.in_grace(seconds double precision) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.in_grace(seconds double precision) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.is_alert_due(evaluated_at timestamp with time zone, every interval, at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.is_alert_due(evaluated_at timestamp with time zone, every interval, at timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.is_alert_due(evaluated_at timestamp with time zone, every interval, at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.is_api_key_usable(key ostinato_data.api_key, at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.is_api_key_usable(key ostinato_data.api_key, at timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.is_api_key_usable(key ostinato_data.api_key, at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.is_beyond(value double precision, comparison text, threshold double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.is_beyond(value double precision, comparison text, threshold double precision) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.is_beyond(value double precision, comparison text, threshold double precision) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.is_day(rule ostinato_data.recurrence, day date) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.is_day(rule ostinato_data.recurrence, day date) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.is_day(rule ostinato_data.recurrence, day date) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.is_deep(document text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.is_deep(document text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.is_deep(document text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.is_expired(beat_at timestamp with time zone, expiry_seconds double precision, at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.is_expired(beat_at timestamp with time zone, expiry_seconds double precision, at timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.is_expired(beat_at timestamp with time zone, expiry_seconds double precision, at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.is_lapsed(renewed_at timestamp with time zone, seconds double precision, doubted_at timestamp with time zone, at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.is_lapsed(renewed_at timestamp with time zone, seconds double precision, doubted_at timestamp with time zone, at timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.is_lapsed(renewed_at timestamp with time zone, seconds double precision, doubted_at timestamp with time zone, at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.is_new_doubt(renewed_at timestamp with time zone, seconds double precision, doubted_at timestamp with time zone, at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.is_new_doubt(renewed_at timestamp with time zone, seconds double precision, doubted_at timestamp with time zone, at timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.is_new_doubt(renewed_at timestamp with time zone, seconds double precision, doubted_at timestamp with time zone, at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.is_odd_payload(payload text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.is_odd_payload(payload text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.is_odd_payload(payload text) TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.lease TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.lease TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.is_own_lease(held ostinato_data.lease, asked ostinato_data.lease) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.is_own_lease(held ostinato_data.lease, asked ostinato_data.lease) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.is_own_lease(held ostinato_data.lease, asked ostinato_data.lease) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.is_ready(job_id bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.is_ready(job_id bigint) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.is_ready(job_id bigint) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.jitter(schedule_id bigint, slot_at timestamp with time zone, seconds double precision) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.jitter(schedule_id bigint, slot_at timestamp with time zone, seconds double precision) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.jitter(schedule_id bigint, slot_at timestamp with time zone, seconds double precision) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.job_attempts(job_id bigint, most integer, longest integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.job_attempts(job_id bigint, most integer, longest integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.job_attempts(job_id bigint, most integer, longest integer) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.job_state(job_id bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.job_state(job_id bigint) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.job_state(job_id bigint) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.job_steps(job_id bigint, most integer, longest integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.job_steps(job_id bigint, most integer, longest integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.job_steps(job_id bigint, most integer, longest integer) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.job_summaries(ids bigint[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.job_summaries(ids bigint[]) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.job_summaries(ids bigint[]) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.json_number(value double precision) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.json_number(value double precision) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.keep_events(event_ids bigint[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.keep_events(event_ids bigint[]) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.key_lock(tenant_id text, scope text, key text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.key_lock(tenant_id text, scope text, key text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.key_lock(tenant_id text, scope text, key text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.lane(tenant_id text, ordering_key text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.lane(tenant_id text, ordering_key text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.lane(tenant_id text, ordering_key text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.last_position() FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.last_position() TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.lease_state(lease ostinato_data.lease) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.lease_state(lease ostinato_data.lease) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.lease_state(lease ostinato_data.lease) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.limit_statements(seconds double precision) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.limit_statements(seconds double precision) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.limited_lanes(hint ostinato_data.claim_hint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.limited_lanes(hint ostinato_data.claim_hint) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.line_cap() FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.line_cap() TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.line_cap() TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.list_alerts(tenant_id text, name text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.list_alerts(tenant_id text, name text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.list_api_keys(tenant_id text, usable boolean, before bigint, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.list_api_keys(tenant_id text, usable boolean, before bigint, most integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.list_buried(subscription text, before bigint, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.list_buried(subscription text, before bigint, most integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.list_dead_letters(INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT signature text, before bigint, most integer, OUT job_id bigint, OUT attempt integer, OUT died_at timestamp with time zone, OUT reason text, OUT error text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.list_dead_letters(INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT signature text, before bigint, most integer, OUT job_id bigint, OUT attempt integer, OUT died_at timestamp with time zone, OUT reason text, OUT error text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.list_dead_letters(INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT signature text, before bigint, most integer, OUT job_id bigint, OUT attempt integer, OUT died_at timestamp with time zone, OUT reason text, OUT error text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.list_events(type text, ordering_key text, tenant_id text, correlation_id text, before bigint, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.list_events(type text, ordering_key text, tenant_id text, correlation_id text, before bigint, most integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.list_events(type text, ordering_key text, tenant_id text, correlation_id text, before bigint, most integer) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.list_fires(name text, tenant_id text, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.list_fires(name text, tenant_id text, most integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.list_fires(name text, tenant_id text, most integer) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.list_firings(name text, tenant text, open boolean, before bigint, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.list_firings(name text, tenant text, open boolean, before bigint, most integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT correlation_id text, before bigint, most integer, OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT correlation_id text, before bigint, most integer, OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.list_jobs(INOUT state text, INOUT queue text, INOUT kind text, INOUT tenant_id text, INOUT correlation_id text, before bigint, most integer, OUT id bigint, OUT priority smallint, OUT attempt integer, OUT failures integer, OUT created_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT error text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.list_leases(prefix text, tenant_id text, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.list_leases(prefix text, tenant_id text, most integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.list_queues(most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.list_queues(most integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.list_queues(most integer) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.list_samples(name text, since timestamp with time zone, until timestamp with time zone, step interval) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.list_samples(name text, since timestamp with time zone, until timestamp with time zone, step interval) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.list_schedules(tenant_id text, key text, owner text, kind text, after_tenant text, after_name text, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.list_schedules(tenant_id text, key text, owner text, kind text, after_tenant text, after_name text, most integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.list_schedules(tenant_id text, key text, owner text, kind text, after_tenant text, after_name text, most integer) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.list_subscriptions() FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.list_subscriptions() TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.list_transitions(entity text, entity_id text, tenant_id text, before bigint, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.list_transitions(entity text, entity_id text, tenant_id text, before bigint, most integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.list_transitions(entity text, entity_id text, tenant_id text, before bigint, most integer) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.list_webhook_attempts(name text, tenant_id text, delivery_id bigint, before bigint, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.list_webhook_attempts(name text, tenant_id text, delivery_id bigint, before bigint, most integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.list_webhook_deliveries(name text, tenant_id text, state text, before bigint, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.list_webhook_deliveries(name text, tenant_id text, state text, before bigint, most integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.list_webhook_endpoints(tenant_id text, name text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.list_webhook_endpoints(tenant_id text, name text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.list_workers(most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.list_workers(most integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.list_workers(most integer) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.load_delivery(subscription text, "position" bigint, attempt integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.load_delivery(subscription text, "position" bigint, attempt integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.load_steps(job_ids bigint[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.load_steps(job_ids bigint[]) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.local_instant(local timestamp without time zone, zone text, gap text, overlap text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.local_instant(local timestamp without time zone, zone text, gap text, overlap text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.local_instant(local timestamp without time zone, zone text, gap text, overlap text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.local_instants(local timestamp without time zone, zone text, gap text, overlap text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.local_instants(local timestamp without time zone, zone text, gap text, overlap text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.local_instants(local timestamp without time zone, zone text, gap text, overlap text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.lock_api_key(key_id bigint, tenant_id text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.lock_api_key(key_id bigint, tenant_id text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.lock_keys(tenant_ids text[], ordering_keys text[], count integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.lock_keys(tenant_ids text[], ordering_keys text[], count integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.lock_keys(tenant_ids text[], ordering_keys text[], count integer) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.lock_place(job_id bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.lock_place(job_id bigint) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.lock_subscription(name text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.lock_subscription(name text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.lock_webhook_endpoint(name text, tenant_id text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.lock_webhook_endpoint(name text, tenant_id text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.log_weeks(parent text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.log_weeks(parent text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.look_up_lanes(queue text, last_tenant text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.look_up_lanes(queue text, last_tenant text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.lost_holders() FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.lost_holders() TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.machine_faults(definition json) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.machine_faults(definition json) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.machine_gaps() FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.machine_gaps() TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.make_guard(machine text, entity text, id_column text, state_column text, tenant_column text, attached_by text) FROM PUBLIC;
-REVOKE ALL ON FUNCTION ostinato.make_partition(parent text, name text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.make_partition(parent text, name text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.make_ready(job_id bigint, at bigint, attempt integer, failures integer, crashes integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.make_ready(job_id bigint, at bigint, attempt integer, failures integer, crashes integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.make_rule(cron text, at_time text, weekdays text[], at text, zone text, gap text, overlap text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.make_rule(cron text, at_time text, weekdays text[], at text, zone text, gap text, overlap text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.make_rule(cron text, at_time text, weekdays text[], at text, zone text, gap text, overlap text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.make_webhook_secret() FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.make_webhook_secret() TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.may_take_over(held ostinato_data.idempotency) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.may_take_over(held ostinato_data.idempotency) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.may_take_over(held ostinato_data.idempotency) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.measure_alert(name text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.measure_alert(name text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.mend_webhooks(most integer, endpoints integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.mend_webhooks(most integer, endpoints integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.move_test_clock(by interval) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.move_test_clock(by interval) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.needed_event(cutoff timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.needed_event(cutoff timestamp with time zone) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.needed_jobs(first bigint, behind bigint, cutoff timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.needed_jobs(first bigint, behind bigint, cutoff timestamp with time zone) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.new_id(at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.new_id(at timestamp with time zone) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.new_id(at timestamp with time zone) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.next_api_key_id() FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.next_api_key_id() TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.next_date(rule ostinato_data.recurrence, first date) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.next_date(rule ostinato_data.recurrence, first date) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.next_date(rule ostinato_data.recurrence, first date) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.next_due(s ostinato_data.schedule, after timestamp with time zone, OUT slot_local timestamp without time zone, OUT slot_at timestamp with time zone, OUT next_at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.next_due(s ostinato_data.schedule, after timestamp with time zone, OUT slot_local timestamp without time zone, OUT slot_at timestamp with time zone, OUT next_at timestamp with time zone) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.next_due(s ostinato_data.schedule, after timestamp with time zone, OUT slot_local timestamp without time zone, OUT slot_at timestamp with time zone, OUT next_at timestamp with time zone) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.next_fires(name text, n integer, after timestamp with time zone, tenant_id text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.next_fires(name text, n integer, after timestamp with time zone, tenant_id text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.next_fires(name text, n integer, after timestamp with time zone, tenant_id text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.next_local(rule ostinato_data.recurrence, after timestamp without time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.next_local(rule ostinato_data.recurrence, after timestamp without time zone) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.next_local(rule ostinato_data.recurrence, after timestamp without time zone) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.next_slot(rule ostinato_data.recurrence, after timestamp with time zone, OUT local timestamp without time zone, OUT at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.next_slot(rule ostinato_data.recurrence, after timestamp with time zone, OUT local timestamp without time zone, OUT at timestamp with time zone) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.next_slot(rule ostinato_data.recurrence, after timestamp with time zone, OUT local timestamp without time zone, OUT at timestamp with time zone) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.next_slots(rule ostinato_data.recurrence, n integer, after timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.next_slots(rule ostinato_data.recurrence, n integer, after timestamp with time zone) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.next_slots(rule ostinato_data.recurrence, n integer, after timestamp with time zone) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.note_api_key_use(key_ids bigint[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.note_api_key_use(key_ids bigint[]) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.note_progress(claim_ids bigint[], job_ids bigint[], attempts integer[], done double precision[], totals double precision[], notes text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.note_progress(claim_ids bigint[], job_ids bigint[], attempts integer[], done double precision[], totals double precision[], notes text[]) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.note_readings(declared ostinato_data.alert, readings jsonb, at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.note_readings(declared ostinato_data.alert, readings jsonb, at timestamp with time zone) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.note_starts(limits ostinato_data.queue, batch ostinato_data.batch, at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.note_starts(limits ostinato_data.queue, batch ostinato_data.batch, at timestamp with time zone) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.note_transition(machine text, entity text, relation oid, entity_id text, tenant_id text, from_state text, to_state text) FROM PUBLIC;
-REVOKE ALL ON FUNCTION ostinato.note_webhook_health(endpoint ostinato_data.webhook_endpoint, outcome text, at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.note_webhook_health(endpoint ostinato_data.webhook_endpoint, outcome text, at timestamp with time zone) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.now() FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.now() TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.now() TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.observe() FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.observe() TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.offset_text(at timestamp with time zone, zone text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.offset_text(at timestamp with time zone, zone text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.offset_text(at timestamp with time zone, zone text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.oldest_wait(queue text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.oldest_wait(queue text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.one_for_all(anyarray) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.one_for_all(anyarray) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.open_lanes(subscription ostinato_data.subscription, lanes text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.open_lanes(subscription ostinato_data.subscription, lanes text[]) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.open_pass(machine text, entity text, event text, by text, why text, correlation_id text, job_id bigint, attempt integer) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.own_alerts() FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.own_alerts() TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.own_alerts() TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.own_cancel_job(job_id bigint, reason text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.own_cancel_job(job_id bigint, reason text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.own_cancel_job(job_id bigint, reason text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.own_firings(name text, open boolean, before bigint, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.own_firings(name text, open boolean, before bigint, most integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.own_firings(name text, open boolean, before bigint, most integer) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.own_found_jobs(in_state text, in_queue text, of_kind text, before bigint, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.own_found_jobs(in_state text, in_queue text, of_kind text, before bigint, most integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.own_found_jobs(in_state text, in_queue text, of_kind text, before bigint, most integer) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.own_held_jobs(ids bigint[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.own_held_jobs(ids bigint[]) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.own_held_jobs(ids bigint[]) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.own_lanes() FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.own_lanes() TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.own_lanes() TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.own_limits(job_id bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.own_limits(job_id bigint) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.own_limits(job_id bigint) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.own_redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.own_redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.own_redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.own_retry_job(job_id bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.own_retry_job(job_id bigint) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.own_retry_job(job_id bigint) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.own_tenant() FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.own_tenant() TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.own_tenant() TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.page_size(most integer, largest integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.page_size(most integer, largest integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.page_size(most integer, largest integer) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.parse_cron(cron text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.parse_cron(cron text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.parse_cron(cron text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.parse_cron_field(cron text, field text, what text, low integer, high integer, names text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.parse_cron_field(cron text, field text, what text, low integer, high integer, names text[]) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.parse_cron_field(cron text, field text, what text, low integer, high integer, names text[]) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.pause_queue(name text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.pause_queue(name text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.pause_schedule(name text, tenant_id text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.pause_schedule(name text, tenant_id text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.pause_schedule(name text, tenant_id text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.pause_subscription(name text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.pause_subscription(name text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.pause_webhook_endpoint(name text, reason text, tenant_id text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.pause_webhook_endpoint(name text, reason text, tenant_id text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.pick(anyarray, n bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.pick(anyarray, n bigint) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.pick(anyarray, n bigint) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.place_cap() FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.place_cap() TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.place_cap() TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.plain_number(value double precision) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.plain_number(value double precision) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.plan_fires(s ostinato_data.schedule, first_local timestamp without time zone, first_at timestamp with time zone, now timestamp with time zone, OUT locals timestamp without time zone[], OUT ats timestamp with time zone[], OUT missed integer, OUT next_local timestamp without time zone, OUT next_slot timestamp with time zone, OUT next_at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.plan_fires(s ostinato_data.schedule, first_local timestamp without time zone, first_at timestamp with time zone, now timestamp with time zone, OUT locals timestamp without time zone[], OUT ats timestamp with time zone[], OUT missed integer, OUT next_local timestamp without time zone, OUT next_slot timestamp with time zone, OUT next_at timestamp with time zone) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.poll_jobs(worker_id uuid, queues text[], max_crashes integer, OUT rescued integer, OUT promoted integer, OUT ready_queues text[], OUT next_due double precision, OUT cancels bigint[], OUT chores text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.poll_jobs(worker_id uuid, queues text[], max_crashes integer, OUT rescued integer, OUT promoted integer, OUT ready_queues text[], OUT next_due double precision, OUT cancels bigint[], OUT chores text[]) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.position_at(at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.position_at(at timestamp with time zone) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.preview_fires(cron text, at_time text, weekdays text[], at text, zone text, gap text, overlap text, n integer, after timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.preview_fires(cron text, at_time text, weekdays text[], at text, zone text, gap text, overlap text, n integer, after timestamp with time zone) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.preview_fires(cron text, at_time text, weekdays text[], at text, zone text, gap text, overlap text, n integer, after timestamp with time zone) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.probe_webhook_endpoint(name text, of_tenant text, OUT verdict text, OUT tenant_id text, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.probe_webhook_endpoint(name text, of_tenant text, OUT verdict text, OUT tenant_id text, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.promote_jobs(most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.promote_jobs(most integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.protect_table(entity text, tenant_column text) FROM PUBLIC;
-REVOKE ALL ON FUNCTION ostinato.prune_alerts(retention_days integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.prune_alerts(retention_days integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.prune_api_keys(keep_days integer, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.prune_api_keys(keep_days integer, most integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.prune_default(cutoff timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.prune_default(cutoff timestamp with time zone) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.prune_idempotency(most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.prune_idempotency(most integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.prune_leases(keep_seconds double precision, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.prune_leases(keep_seconds double precision, most integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.prune_leftovers(cutoff timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.prune_leftovers(cutoff timestamp with time zone) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.prune_passes() FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.prune_passes() TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.prune_schedules(cutoff timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.prune_schedules(cutoff timestamp with time zone) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.prune_webhooks(retention_days integer, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.prune_webhooks(retention_days integer, most integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.put_back(subscription text, chosen bigint[], positions bigint[], outcomes text[], delays double precision[], errors text[], signatures text[], reasons text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.put_back(subscription text, chosen bigint[], positions bigint[], outcomes text[], delays double precision[], errors text[], signatures text[], reasons text[]) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.queue_allowance(limits ostinato_data.queue, wanted integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.queue_allowance(limits ostinato_data.queue, wanted integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.queue_running(queue text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.queue_running(queue text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.queue_running(queue text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.raise_low(subscription ostinato_data.subscription) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.raise_low(subscription ostinato_data.subscription) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.rate_frees_at(queue text, limit_key text, most integer, seconds double precision) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.rate_frees_at(queue text, limit_key text, most integer, seconds double precision) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.reached_limits(job_id bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.reached_limits(job_id bigint) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.reached_limits(job_id bigint) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.read_log(subscription ostinato_data.subscription, most integer, worker_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.read_log(subscription ostinato_data.subscription, most integer, worker_id uuid) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.read_schedules(schedules json, now timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.read_schedules(schedules json, now timestamp with time zone) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.read_schedules(schedules json, now timestamp with time zone) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.ready_cap() FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.ready_cap() TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.ready_cap() TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.ready_keys(queue text, after text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.ready_keys(queue text, after text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.ready_lanes(queue text, after_priority integer, after_tenant text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.ready_lanes(queue text, after_priority integer, after_tenant text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.ready_lines() FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.ready_lines() TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.ready_lines() TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.ready_since(job_id bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.ready_since(job_id bigint) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.ready_since(job_id bigint) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.real_time(at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.real_time(at timestamp with time zone) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.real_time(at timestamp with time zone) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.recent_starts(queue text, limit_key text, seconds double precision) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.recent_starts(queue text, limit_key text, seconds double precision) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.recompute_schedules(zones text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.recompute_schedules(zones text[]) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.reconcile_deliveries(worker_id uuid, subscription text, held bigint[], seconds double precision) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.reconcile_deliveries(worker_id uuid, subscription text, held bigint[], seconds double precision) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.reconcile_worker(worker_id uuid, held bigint[], seconds double precision) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.reconcile_worker(worker_id uuid, held bigint[], seconds double precision) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.redeliver(subscription text, positions bigint[], most integer, preview boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.redeliver(subscription text, positions bigint[], most integer, preview boolean) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.redeliver_webhooks(name text, ids bigint[], tenant_id text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.redeliver_webhooks(name text, ids bigint[], tenant_id text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.refuse_delivery(subscription text, "position" bigint, attempt integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.refuse_delivery(subscription text, "position" bigint, attempt integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.refuse_event(type text, field text, value text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.refuse_event(type text, field text, value text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.refuse_event(type text, field text, value text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.refuse_held(held ostinato_data.lease, hint text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.refuse_held(held ostinato_data.lease, hint text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.refuse_held(held ostinato_data.lease, hint text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.refuse_key(tenant_id text, scope text, key text, token bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.refuse_key(tenant_id text, scope text, key text, token bigint) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.refuse_key(tenant_id text, scope text, key text, token bigint) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.refuse_large_step(name text, result text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.refuse_large_step(name text, result text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.refuse_lease(tenant_id text, name text, token bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.refuse_lease(tenant_id text, name text, token bigint) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.refuse_lease(tenant_id text, name text, token bigint) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.refuse_moved(job_id bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.refuse_moved(job_id bigint) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.refuse_row() FROM PUBLIC;
-REVOKE ALL ON FUNCTION ostinato.refuse_stale(job_id bigint, attempt integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.refuse_stale(job_id bigint, attempt integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.refuse_unknown(job_id bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.refuse_unknown(job_id bigint) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.refuse_unknown(job_id bigint) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.register_event_types(names text[], versions integer[], schemas text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.register_event_types(names text[], versions integer[], schemas text[]) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.register_kinds(names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.register_kinds(names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[]) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.register_worker(name text, queues text[], kinds text[], expiry_seconds double precision, contract integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.register_worker(name text, queues text[], kinds text[], expiry_seconds double precision, contract integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.rehearse_alert(name text, label text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.rehearse_alert(name text, label text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.rehold_unique_key(job_id bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.rehold_unique_key(job_id bigint) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.relation_of(entity text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.relation_of(entity text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.relation_of(entity text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.release_deliveries(worker_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.release_deliveries(worker_id uuid) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.release_held_webhooks(endpoint_id bigint, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.release_held_webhooks(endpoint_id bigint, most integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.release_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.release_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[]) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.release_lease(name text, token bigint, force boolean, tenant_id text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.release_lease(name text, token bigint, force boolean, tenant_id text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.release_lease(name text, token bigint, force boolean, tenant_id text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.remove_webhook_endpoint(name text, tenant_id text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.remove_webhook_endpoint(name text, tenant_id text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.renew_idempotent(scope text, key text, token bigint, tenant_id text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.renew_idempotent(scope text, key text, token bigint, tenant_id text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.renew_idempotent(scope text, key text, token bigint, tenant_id text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.renew_lease(name text, token bigint, ttl_seconds double precision, tenant_id text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.renew_lease(name text, token bigint, ttl_seconds double precision, tenant_id text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.renew_lease(name text, token bigint, ttl_seconds double precision, tenant_id text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.replay(subscription text, from_position bigint, from_time timestamp with time zone, preview boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.replay(subscription text, from_position bigint, from_time timestamp with time zone, preview boolean) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.rescue_claim(claim_id bigint, max_crashes integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.rescue_claim(claim_id bigint, max_crashes integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.rescue_jobs(max_crashes integer, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.rescue_jobs(max_crashes integer, most integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.resolve_firing(firing ostinato_data.alert_firing, at timestamp with time zone, value double precision, details json) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.resolve_firing(firing ostinato_data.alert_firing, at timestamp with time zone, value double precision, details json) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.resolve_waits(event_ids bigint[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.resolve_waits(event_ids bigint[]) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.restart_job(job_id bigint, from_step text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.restart_job(job_id bigint, from_step text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.resume_queue(name text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.resume_queue(name text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.resume_schedule(name text, tenant_id text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.resume_schedule(name text, tenant_id text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.resume_schedule(name text, tenant_id text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.resume_subscription(name text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.resume_subscription(name text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.resume_webhook_endpoint(name text, tenant_id text, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.resume_webhook_endpoint(name text, tenant_id text, most integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.retime_schedules(ids bigint[], after timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.retime_schedules(ids bigint[], after timestamp with time zone) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.retime_schedules(ids bigint[], after timestamp with time zone) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.retry_job(job_id bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.retry_job(job_id bigint) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.retry_job(job_id bigint) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.revoke_api_key(key_id bigint, tenant_id text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.revoke_api_key(key_id bigint, tenant_id text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.ring_doorbell(queue text, softly boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.ring_doorbell(queue text, softly boolean) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.rotate_api_key(key_id bigint, new_id bigint, new_hash bytea, overlap_seconds double precision, expires_seconds double precision, tenant_id text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.rotate_api_key(key_id bigint, new_id bigint, new_hash bytea, overlap_seconds double precision, expires_seconds double precision, tenant_id text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.rotate_webhook_secret(name text, overlap_seconds double precision, tenant_id text, secret text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.rotate_webhook_secret(name text, overlap_seconds double precision, tenant_id text, secret text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.rule_condition(rule json, row_name text, state_column text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.rule_condition(rule json, row_name text, state_column text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.rule_text(s ostinato_data.schedule) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.rule_text(s ostinato_data.schedule) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.rule_text(s ostinato_data.schedule) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.running_keys(queue text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.running_keys(queue text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.sample_metrics(every interval) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.sample_metrics(every interval) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.save_step(job_id bigint, attempt integer, "position" integer, name text, result json, duration_ms integer, claim_id bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.save_step(job_id bigint, attempt integer, "position" integer, name text, result json, duration_ms integer, claim_id bigint) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.save_steps(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], names text[], results text[], durations integer[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.save_steps(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], names text[], results text[], durations integer[]) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.say_count(n bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.say_count(n bigint) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.say_count(n bigint) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.say_span(span interval) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.say_span(span interval) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.say_span(span interval) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.say_time(at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.say_time(at timestamp with time zone) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.say_time(at timestamp with time zone) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.seal(tenant_id text, scope text, key text, value text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.seal(tenant_id text, scope text, key text, value text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.seal(tenant_id text, scope text, key text, value text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.sealed_request(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.sealed_request(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.sealed_request(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.sees_all() FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.sees_all() TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.sees_all() TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.sequence_events(most integer, OUT stamped integer, OUT queues text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.sequence_events(most integer, OUT stamped integer, OUT queues text[]) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.served_lanes(tenants text[], gave text[], positions bigint[], share integer, full_batch boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.served_lanes(tenants text[], gave text[], positions bigint[], share integer, full_batch boolean) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.set_test_clock(frozen timestamp with time zone, shift interval) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.set_test_clock(frozen timestamp with time zone, shift interval) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.settle(claim_ids bigint[], job_ids bigint[], attempts integer[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.settle(claim_ids bigint[], job_ids bigint[], attempts integer[]) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.settle_cancels(most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.settle_cancels(most integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.settle_deliveries(subscription text, positions bigint[], attempts integer[], outcomes text[], delays double precision[], errors text[], signatures text[], reasons text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.settle_deliveries(subscription text, positions bigint[], attempts integer[], outcomes text[], delays double precision[], errors text[], signatures text[], reasons text[]) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.settle_webhook_delivery(delivery_id bigint, job_id bigint, outcome text, status integer, duration_ms integer, answer text, error text, retry_seconds double precision) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.settle_webhook_delivery(delivery_id bigint, job_id bigint, outcome text, status integer, duration_ms integer, answer text, error text, retry_seconds double precision) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.short_json(value json, longest integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.short_json(value json, longest integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.short_json(value json, longest integer) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.show_event(event_id bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.show_event(event_id bigint) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.show_event(event_id bigint) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.show_job(job_id bigint, OUT id bigint, OUT kind text, OUT queue text, OUT tenant_id text, OUT correlation_id text, OUT priority smallint, OUT state text, OUT reason text, OUT attempt integer, OUT failures integer, OUT crashes integer, OUT max_attempts smallint, OUT created_at timestamp with time zone, OUT asked_run_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT duration_ms integer, OUT args json, OUT result json, OUT error json, OUT limit_key text, OUT unique_key text, OUT unique_states text[], OUT worker_id uuid, OUT worker_name text, OUT claimed_at timestamp with time zone, OUT lease_until timestamp with time zone, OUT cancel_requested_at timestamp with time zone, OUT cancel_reason text, OUT progress_done double precision, OUT progress_total double precision, OUT progress_note text, OUT progress_at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.show_job(job_id bigint, OUT id bigint, OUT kind text, OUT queue text, OUT tenant_id text, OUT correlation_id text, OUT priority smallint, OUT state text, OUT reason text, OUT attempt integer, OUT failures integer, OUT crashes integer, OUT max_attempts smallint, OUT created_at timestamp with time zone, OUT asked_run_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT duration_ms integer, OUT args json, OUT result json, OUT error json, OUT limit_key text, OUT unique_key text, OUT unique_states text[], OUT worker_id uuid, OUT worker_name text, OUT claimed_at timestamp with time zone, OUT lease_until timestamp with time zone, OUT cancel_requested_at timestamp with time zone, OUT cancel_reason text, OUT progress_done double precision, OUT progress_total double precision, OUT progress_note text, OUT progress_at timestamp with time zone) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.show_job(job_id bigint, OUT id bigint, OUT kind text, OUT queue text, OUT tenant_id text, OUT correlation_id text, OUT priority smallint, OUT state text, OUT reason text, OUT attempt integer, OUT failures integer, OUT crashes integer, OUT max_attempts smallint, OUT created_at timestamp with time zone, OUT asked_run_at timestamp with time zone, OUT run_at timestamp with time zone, OUT finished_at timestamp with time zone, OUT duration_ms integer, OUT args json, OUT result json, OUT error json, OUT limit_key text, OUT unique_key text, OUT unique_states text[], OUT worker_id uuid, OUT worker_name text, OUT claimed_at timestamp with time zone, OUT lease_until timestamp with time zone, OUT cancel_requested_at timestamp with time zone, OUT cancel_reason text, OUT progress_done double precision, OUT progress_total double precision, OUT progress_note text, OUT progress_at timestamp with time zone) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.show_lease(lease text, tenant_id text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.show_lease(lease text, tenant_id text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.show_schedule(name text, tenant_id text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.show_schedule(name text, tenant_id text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.show_schedule(name text, tenant_id text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.signal_job(job_id bigint, payload json) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.signal_job(job_id bigint, payload json) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.sleep_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], seconds double precision[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.sleep_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], seconds double precision[]) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.slot_holders(queue text, limit_key text, few integer, OUT who text, OUT holders json) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.slot_holders(queue text, limit_key text, few integer, OUT who text, OUT holders json) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.slot_holders(queue text, limit_key text, few integer, OUT who text, OUT holders json) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.slot_note(local timestamp without time zone, at timestamp with time zone, zone text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.slot_note(local timestamp without time zone, at timestamp with time zone, zone text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.slot_note(local timestamp without time zone, at timestamp with time zone, zone text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.snooze_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], delays double precision[], reason text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.snooze_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], delays double precision[], reason text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.start_next_webhook(endpoint_id bigint, ordering_key text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.start_next_webhook(endpoint_id bigint, ordering_key text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.start_webhook_delivery(delivery_id bigint, job_id bigint, OUT verdict text, OUT tenant_id text, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.start_webhook_delivery(delivery_id bigint, job_id bigint, OUT verdict text, OUT tenant_id text, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.start_webhook_jobs(ids bigint[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.start_webhook_jobs(ids bigint[]) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.startable_webhooks(ids bigint[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.startable_webhooks(ids bigint[]) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.step_position(job_id bigint, step text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.step_position(job_id bigint, step text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.subscribe(name text, types text[], tenant_id text, mode text, kind text, on_poison text, start text, start_position bigint, start_time timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.subscribe(name text, types text[], tenant_id text, mode text, kind text, on_poison text, start text, start_position bigint, start_time timestamp with time zone) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.take_all(queue text, wanted integer, kinds text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.take_all(queue text, wanted integer, kinds text[]) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.take_deliveries(subscription text, worker_id uuid, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.take_deliveries(subscription text, worker_id uuid, most integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.take_events(job_ids bigint[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.take_events(job_ids bigint[]) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.take_key(held ostinato_data.idempotency, asked ostinato_data.idempotency) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.take_key(held ostinato_data.idempotency, asked ostinato_data.idempotency) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.take_key(held ostinato_data.idempotency, asked ostinato_data.idempotency) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.take_lanes(queue text, wanted integer, kinds text[], cursor text, suspects boolean, limited boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.take_lanes(queue text, wanted integer, kinds text[], cursor text, suspects boolean, limited boolean) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.take_lease(asked ostinato_data.lease) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.take_lease(asked ostinato_data.lease) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.take_lease(asked ostinato_data.lease) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.take_limited(limits ostinato_data.queue, wanted integer, kinds text[], suspects boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.take_limited(limits ostinato_data.queue, wanted integer, kinds text[], suspects boolean) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.take_suspect(queue text, kinds text[], batch ostinato_data.batch) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.take_suspect(queue text, kinds text[], batch ostinato_data.batch) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.take_turns(queue text, wanted integer, kinds text[], INOUT batch ostinato_data.batch, INOUT lanes ostinato_data.lanes, last integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.take_turns(queue text, wanted integer, kinds text[], INOUT batch ostinato_data.batch, INOUT lanes ostinato_data.lanes, last integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.take_waiting(job_ids bigint[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.take_waiting(job_ids bigint[]) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.tell_alert(type text, firing ostinato_data.alert_firing, at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.tell_alert(type text, firing ostinato_data.alert_firing, at timestamp with time zone) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.tenant(given text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.tenant(given text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.tenant(given text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.tenant_filter(asked text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.tenant_filter(asked text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.tenant_filter(asked text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.tick() FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.tick() TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.trail(correlation_id text, for_tenant text, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.trail(correlation_id text, for_tenant text, most integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.trail(correlation_id text, for_tenant text, most integer) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.trail_jobs(correlation_id text, tenant_id text, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.trail_jobs(correlation_id text, tenant_id text, most integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.trail_jobs(correlation_id text, tenant_id text, most integer) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.trail_of_events(ids bigint[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.trail_of_events(ids bigint[]) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.trail_of_events(ids bigint[]) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.trail_of_fires(correlation_id text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.trail_of_fires(correlation_id text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.trail_of_fires(correlation_id text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.trail_of_jobs(ids bigint[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.trail_of_jobs(ids bigint[]) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.trail_of_jobs(ids bigint[]) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.trail_of_leases(ids bigint[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.trail_of_leases(ids bigint[]) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.trail_of_leases(ids bigint[]) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.trail_of_runs(ids bigint[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.trail_of_runs(ids bigint[]) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.trail_of_runs(ids bigint[]) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.trail_of_steps(ids bigint[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.trail_of_steps(ids bigint[]) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.trail_of_steps(ids bigint[]) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.trail_of_transitions(correlation_id text, most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.trail_of_transitions(correlation_id text, most integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.trail_of_transitions(correlation_id text, most integer) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.trail_of_webhooks(ids bigint[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.trail_of_webhooks(ids bigint[]) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.trail_of_webhooks(ids bigint[]) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.transition(machine text, entity text, id text, event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.transition(machine text, entity text, id text, event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.transition(machine text, entity text, id text, event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.transition_all(machine text, entity text, ids text[], event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.transition_all(machine text, entity text, ids text[], event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.transition_all(machine text, entity text, ids text[], event text, by text, why text, correlation_id text, changes json, tenant_id text, job_id bigint, attempt integer, lease text, token bigint, lease_tenant text, skip boolean) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.unregister_worker(worker_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.unregister_worker(worker_id uuid) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.upkeep_events(cutoff timestamp with time zone, weeks_ahead integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.upkeep_events(cutoff timestamp with time zone, weeks_ahead integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.upkeep_log(parent text, id text, cutoff timestamp with time zone, keep_from bigint, weeks_ahead integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.upkeep_log(parent text, id text, cutoff timestamp with time zone, keep_from bigint, weeks_ahead integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.upkeep_logs(retention_days integer, weeks_ahead integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.upkeep_logs(retention_days integer, weeks_ahead integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.upkeep_partitions(retention_days integer, weeks_ahead integer, thorough boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.upkeep_partitions(retention_days integer, weeks_ahead integer, thorough boolean) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.upsert_schedule(name text, kind text, args json, cron text, at_time time without time zone, weekdays text[], at timestamp without time zone, zone text, gap text, overlap text, key text, owner text, queue text, priority integer, catch_up text, catch_up_most integer, catch_up_seconds double precision, grace_seconds double precision, jitter_seconds double precision, starts_at timestamp with time zone, ends_at timestamp with time zone, tenant_id text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.upsert_schedule(name text, kind text, args json, cron text, at_time time without time zone, weekdays text[], at timestamp without time zone, zone text, gap text, overlap text, key text, owner text, queue text, priority integer, catch_up text, catch_up_most integer, catch_up_seconds double precision, grace_seconds double precision, jitter_seconds double precision, starts_at timestamp with time zone, ends_at timestamp with time zone, tenant_id text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.upsert_schedule(name text, kind text, args json, cron text, at_time time without time zone, weekdays text[], at timestamp without time zone, zone text, gap text, overlap text, key text, owner text, queue text, priority integer, catch_up text, catch_up_most integer, catch_up_seconds double precision, grace_seconds double precision, jitter_seconds double precision, starts_at timestamp with time zone, ends_at timestamp with time zone, tenant_id text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.upsert_schedules(schedules json) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.upsert_schedules(schedules json) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.upsert_schedules(schedules json) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.uri_of(text text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.uri_of(text text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.use_test_clock() FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.use_test_clock() TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.utc_offset(at timestamp with time zone, zone text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.utc_offset(at timestamp with time zone, zone text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.utc_offset(at timestamp with time zone, zone text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.wait_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], events text[], keys text[], timeouts double precision[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.wait_jobs(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], events text[], keys text[], timeouts double precision[]) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.wait_name(event text, key text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.wait_name(event text, key text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.wait_name(event text, key text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.waited(job_id bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.waited(job_id bigint) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.waited(job_id bigint) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.waiting_kinds() FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.waiting_kinds() TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.waiting_lanes(for_queue text, for_tenant text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.waiting_lanes(for_queue text, for_tenant text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.waiting_queues() FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.waiting_queues() TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.wake_jobs(most integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.wake_jobs(most integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.wants_event(wanted text[], event_type text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.wants_event(wanted text[], event_type text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.was_last(job_id bigint, attempt integer, state text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.was_last(job_id bigint, attempt integer, state text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.webhook_retry() FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.webhook_retry() TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.webhook_secrets(endpoint_id bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.webhook_secrets(endpoint_id bigint) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.week_id(week integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.week_id(week integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.week_name(parent text, week integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.week_name(parent text, week integer) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.week_of(at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.week_of(at timestamp with time zone) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.why(job_id bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.why(job_id bigint) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.why(job_id bigint) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.why_blocked(queue text, kind text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.why_blocked(queue text, kind text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.why_blocked(queue text, kind text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.why_cancelling(job_id bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.why_cancelling(job_id bigint) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.why_cancelling(job_id bigint) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.why_ended(job_id bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.why_ended(job_id bigint) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.why_ended(job_id bigint) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.why_limited(job_id bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.why_limited(job_id bigint) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.why_limited(job_id bigint) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.why_ready(job_id bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.why_ready(job_id bigint) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.why_ready(job_id bigint) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.why_running(job_id bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.why_running(job_id bigint) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.why_running(job_id bigint) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.why_scheduled(job_id bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.why_scheduled(job_id bigint) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.why_scheduled(job_id bigint) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.why_silent(worker_id uuid, worker text, beat_at timestamp with time zone, lease_until timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.why_silent(worker_id uuid, worker text, beat_at timestamp with time zone, lease_until timestamp with time zone) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.why_silent(worker_id uuid, worker text, beat_at timestamp with time zone, lease_until timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.is_own_lease(held ostinato_data.lease, asked ostinato_data.lease) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.is_own_lease(held ostinato_data.lease, asked ostinato_data.lease) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.is_own_lease(held ostinato_data.lease, asked ostinato_data.lease) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.is_ready(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.is_ready(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.is_ready(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.is_run(queue text, kind text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.is_run(queue text, kind text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.is_run(queue text, kind text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.jitter(schedule_id bigint, slot_at timestamp with time zone, seconds double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.jitter(schedule_id bigint, slot_at timestamp with time zone, seconds double precision) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.jitter(schedule_id bigint, slot_at timestamp with time zone, seconds double precision) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.job_damage(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.job_damage(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.job_damage(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.job_summaries(ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.job_summaries(ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.job_summaries(ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.json_number(value double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.json_number(value double precision) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.json_number(value double precision) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.keep_answer(held ostinato_data.idempotency) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.keep_answer(held ostinato_data.idempotency) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.keep_answer(held ostinato_data.idempotency) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.keep_order(job_ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.keep_order(job_ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.keep_order(job_ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.lane(tenant_id text, ordering_key text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.lane(tenant_id text, ordering_key text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.lane(tenant_id text, ordering_key text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.lease_state(lease ostinato_data.lease) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.lease_state(lease ostinato_data.lease) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.lease_state(lease ostinato_data.lease) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.limited_lanes(hint ostinato_data.claim_hint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.limited_lanes(hint ostinato_data.claim_hint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.limited_lanes(hint ostinato_data.claim_hint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.line_cap() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.line_cap() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.line_cap() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.local_instants(local timestamp without time zone, zone text, gap text, overlap text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.local_instants(local timestamp without time zone, zone text, gap text, overlap text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.local_instants(local timestamp without time zone, zone text, gap text, overlap text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.lock_api_key(key_id bigint, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.lock_api_key(key_id bigint, tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.lock_api_key(key_id bigint, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.lock_claims(claim_ids bigint[], job_ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.lock_claims(claim_ids bigint[], job_ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.lock_claims(claim_ids bigint[], job_ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.lock_keys(tenant_ids text[], ordering_keys text[], count integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.lock_keys(tenant_ids text[], ordering_keys text[], count integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.lock_keys(tenant_ids text[], ordering_keys text[], count integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.lock_lanes(job_ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.lock_lanes(job_ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.lock_lanes(job_ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.lock_place(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.lock_place(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.lock_place(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.lock_subscription(name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.lock_subscription(name text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.lock_subscription(name text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.lock_webhook_endpoint(name text, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.lock_webhook_endpoint(name text, tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.lock_webhook_endpoint(name text, tenant_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.log_weeks(parent text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.log_weeks(parent text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.log_weeks(parent text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.log_window() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.log_window() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.log_window() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.log_windows() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.log_windows() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.log_windows() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.longest_name() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.longest_name() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.longest_name() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.look_up_lanes(queue text, last_tenant text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.look_up_lanes(queue text, last_tenant text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.look_up_lanes(queue text, last_tenant text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.low_step() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.low_step() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.low_step() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.machine_faults(definition json) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.machine_faults(definition json) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.machine_faults(definition json) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.make_guard(machine text, entity text, id_column text, state_column text, tenant_column text, attached_by text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION ostinato_internal.make_partition(parent text, name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.make_partition(parent text, name text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.make_partition(parent text, name text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.make_ready(job_id bigint, at bigint, attempt integer, failures integer, crashes integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.make_ready(job_id bigint, at bigint, attempt integer, failures integer, crashes integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.make_ready(job_id bigint, at bigint, attempt integer, failures integer, crashes integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.make_rule(cron text, at_time text, weekdays text[], at text, zone text, gap text, overlap text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.make_rule(cron text, at_time text, weekdays text[], at text, zone text, gap text, overlap text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.make_rule(cron text, at_time text, weekdays text[], at text, zone text, gap text, overlap text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.make_webhook_secret() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.make_webhook_secret() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.make_webhook_secret() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.may_take_over(held ostinato_data.idempotency) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.may_take_over(held ostinato_data.idempotency) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.may_take_over(held ostinato_data.idempotency) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.most_bytes() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.most_bytes() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.most_bytes() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.most_field_bytes() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.most_field_bytes() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.most_field_bytes() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.most_keys() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.most_keys() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.most_keys() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.most_lanes() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.most_lanes() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.most_lanes() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.most_poor_look_ups() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.most_poor_look_ups() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.most_poor_look_ups() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.move_jobs(max_crashes integer, OUT rescued integer, OUT promoted integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.move_jobs(max_crashes integer, OUT rescued integer, OUT promoted integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.move_jobs(max_crashes integer, OUT rescued integer, OUT promoted integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.needed_event(cutoff timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.needed_event(cutoff timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.needed_event(cutoff timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.needed_jobs(first bigint, behind bigint, cutoff timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.needed_jobs(first bigint, behind bigint, cutoff timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.needed_jobs(first bigint, behind bigint, cutoff timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.new_place(id bigint, priority integer, keyed boolean, queue text, tenant_id text, kind text, limit_key text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.new_place(id bigint, priority integer, keyed boolean, queue text, tenant_id text, kind text, limit_key text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.new_place(id bigint, priority integer, keyed boolean, queue text, tenant_id text, kind text, limit_key text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.next_date(rule ostinato_data.recurrence, first date) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.next_date(rule ostinato_data.recurrence, first date) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.next_date(rule ostinato_data.recurrence, first date) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.next_due(s ostinato_data.schedule, after timestamp with time zone, OUT slot_local timestamp without time zone, OUT slot_at timestamp with time zone, OUT next_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.next_due(s ostinato_data.schedule, after timestamp with time zone, OUT slot_local timestamp without time zone, OUT slot_at timestamp with time zone, OUT next_at timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.next_due(s ostinato_data.schedule, after timestamp with time zone, OUT slot_local timestamp without time zone, OUT slot_at timestamp with time zone, OUT next_at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.next_local(rule ostinato_data.recurrence, after timestamp without time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.next_local(rule ostinato_data.recurrence, after timestamp without time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.next_local(rule ostinato_data.recurrence, after timestamp without time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.next_slot(rule ostinato_data.recurrence, after timestamp with time zone, OUT local timestamp without time zone, OUT at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.next_slot(rule ostinato_data.recurrence, after timestamp with time zone, OUT local timestamp without time zone, OUT at timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.next_slot(rule ostinato_data.recurrence, after timestamp with time zone, OUT local timestamp without time zone, OUT at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.next_slots(rule ostinato_data.recurrence, n integer, after timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.next_slots(rule ostinato_data.recurrence, n integer, after timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.next_slots(rule ostinato_data.recurrence, n integer, after timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.note_fault(part text, state text, message text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.note_fault(part text, state text, message text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.note_fault(part text, state text, message text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.note_readings(declared ostinato_data.alert, readings jsonb, at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.note_readings(declared ostinato_data.alert, readings jsonb, at timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.note_readings(declared ostinato_data.alert, readings jsonb, at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.note_starts(limits ostinato_data.queue, batch ostinato_data.batch, at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.note_starts(limits ostinato_data.queue, batch ostinato_data.batch, at timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.note_starts(limits ostinato_data.queue, batch ostinato_data.batch, at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.note_transition(machine text, entity text, relation oid, entity_id text, tenant_id text, from_state text, to_state text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION ostinato_internal.note_webhook_health(endpoint ostinato_data.webhook_endpoint, outcome text, at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.note_webhook_health(endpoint ostinato_data.webhook_endpoint, outcome text, at timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.note_webhook_health(endpoint ostinato_data.webhook_endpoint, outcome text, at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.offset_text(at timestamp with time zone, zone text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.offset_text(at timestamp with time zone, zone text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.offset_text(at timestamp with time zone, zone text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.oldest_wait(queue text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.oldest_wait(queue text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.oldest_wait(queue text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.one_for_all(anyarray) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.one_for_all(anyarray) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.one_for_all(anyarray) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.open_deliveries(job_ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.open_deliveries(job_ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.open_deliveries(job_ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.open_lanes(sub ostinato_data.subscription, lanes text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.open_lanes(sub ostinato_data.subscription, lanes text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.open_lanes(sub ostinato_data.subscription, lanes text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.own_cancel_job(job_id bigint, reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.own_cancel_job(job_id bigint, reason text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.own_cancel_job(job_id bigint, reason text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.own_found_jobs(in_state text, in_queue text, of_kind text, before bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.own_found_jobs(in_state text, in_queue text, of_kind text, before bigint, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.own_found_jobs(in_state text, in_queue text, of_kind text, before bigint, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.own_held_jobs(ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.own_held_jobs(ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.own_held_jobs(ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.own_lanes() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.own_lanes() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.own_lanes() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.own_limits(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.own_limits(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.own_limits(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.own_redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.own_redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.own_redrive_jobs(queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean, OUT matching bigint, OUT redriven bigint, OUT conflicts bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.own_retry_job(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.own_retry_job(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.own_retry_job(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.own_tenant() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.own_tenant() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.own_tenant() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.page_size(most integer, largest integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.page_size(most integer, largest integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.page_size(most integer, largest integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.parse_cron(cron text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.parse_cron(cron text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.parse_cron(cron text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.parse_cron_field(cron text, field text, what text, low integer, high integer, names text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.parse_cron_field(cron text, field text, what text, low integer, high integer, names text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.parse_cron_field(cron text, field text, what text, low integer, high integer, names text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.pick(anyarray, n bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.pick(anyarray, n bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.pick(anyarray, n bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.place_at(place ostinato_data.place, "position" bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.place_at(place ostinato_data.place, "position" bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.place_at(place ostinato_data.place, "position" bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.place_cap() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.place_cap() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.place_cap() TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.ready TO ostinato_worker;
 GRANT SELECT,INSERT ON TABLE ostinato_data.ready TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.why_suspect(place ostinato_data.ready) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.why_suspect(place ostinato_data.ready) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.why_suspect(place ostinato_data.ready) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.why_turn(place ostinato_data.ready, blocked boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.why_turn(place ostinato_data.ready, blocked boolean) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.why_turn(place ostinato_data.ready, blocked boolean) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.why_unique(job_id bigint, few integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.why_unique(job_id bigint, few integer) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.why_unique(job_id bigint, few integer) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.why_waiting(job_id bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.why_waiting(job_id bigint) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.why_waiting(job_id bigint) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.with_slot(s ostinato_data.schedule, slot_local timestamp without time zone, slot_at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.with_slot(s ostinato_data.schedule, slot_local timestamp without time zone, slot_at timestamp with time zone) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato.worse(one double precision, other double precision, comparison text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.worse(one double precision, other double precision, comparison text) TO ostinato_worker;
-REVOKE ALL ON FUNCTION ostinato_data.protect(name text, tenants boolean) FROM PUBLIC;
-REVOKE ALL ON FUNCTION ostinato_data.refuse_rewrite() FROM PUBLIC;
+REVOKE ALL ON FUNCTION ostinato_internal.place_in_line(line ostinato_data.ready) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.place_in_line(line ostinato_data.ready) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.place_in_line(line ostinato_data.ready) TO ostinato_tenant;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.job TO ostinato_worker;
+GRANT SELECT,INSERT ON TABLE ostinato_data.job TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.place_of(job ostinato_data.job, "position" bigint, attempt integer, failures integer, crashes integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.place_of(job ostinato_data.job, "position" bigint, attempt integer, failures integer, crashes integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.place_of(job ostinato_data.job, "position" bigint, attempt integer, failures integer, crashes integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.plain_number(value double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.plain_number(value double precision) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.plain_number(value double precision) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.plan_fires(s ostinato_data.schedule, first_local timestamp without time zone, first_at timestamp with time zone, now timestamp with time zone, OUT locals timestamp without time zone[], OUT ats timestamp with time zone[], OUT missed integer, OUT next_local timestamp without time zone, OUT next_slot timestamp with time zone, OUT next_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.plan_fires(s ostinato_data.schedule, first_local timestamp without time zone, first_at timestamp with time zone, now timestamp with time zone, OUT locals timestamp without time zone[], OUT ats timestamp with time zone[], OUT missed integer, OUT next_local timestamp without time zone, OUT next_slot timestamp with time zone, OUT next_at timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.plan_fires(s ostinato_data.schedule, first_local timestamp without time zone, first_at timestamp with time zone, now timestamp with time zone, OUT locals timestamp without time zone[], OUT ats timestamp with time zone[], OUT missed integer, OUT next_local timestamp without time zone, OUT next_slot timestamp with time zone, OUT next_at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.poor_look_up() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.poor_look_up() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.poor_look_up() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.position_at(at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.position_at(at timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.position_at(at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.prune_default(cutoff timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.prune_default(cutoff timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.prune_default(cutoff timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.prune_leftovers(cutoff timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.prune_leftovers(cutoff timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.prune_leftovers(cutoff timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.prune_passes() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.prune_passes() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.prune_passes() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.prune_schedules(cutoff timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.prune_schedules(cutoff timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.prune_schedules(cutoff timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.put_behind(job_ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.put_behind(job_ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.put_behind(job_ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.queue_allowance(limits ostinato_data.queue, wanted integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.queue_allowance(limits ostinato_data.queue, wanted integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.queue_allowance(limits ostinato_data.queue, wanted integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.queue_running(queue text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.queue_running(queue text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.queue_running(queue text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.raise_low(sub ostinato_data.subscription) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.raise_low(sub ostinato_data.subscription) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.raise_low(sub ostinato_data.subscription) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.rate_frees_at(queue text, limit_key text, most integer, seconds double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.rate_frees_at(queue text, limit_key text, most integer, seconds double precision) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.rate_frees_at(queue text, limit_key text, most integer, seconds double precision) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.reached_limits(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.reached_limits(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.reached_limits(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.read_schedules(schedules json, now timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.read_schedules(schedules json, now timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.read_schedules(schedules json, now timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.ready_cap() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.ready_cap() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.ready_cap() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.ready_keys(queue text, after text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.ready_keys(queue text, after text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.ready_keys(queue text, after text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.ready_lanes(queue text, after_priority integer, after_tenant text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.ready_lanes(queue text, after_priority integer, after_tenant text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.ready_lanes(queue text, after_priority integer, after_tenant text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.ready_lines() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.ready_lines() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.ready_lines() TO ostinato_tenant;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.scheduled TO ostinato_worker;
+GRANT SELECT,INSERT ON TABLE ostinato_data.scheduled TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.ready_row(scheduled ostinato_data.scheduled, "position" bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.ready_row(scheduled ostinato_data.scheduled, "position" bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.ready_row(scheduled ostinato_data.scheduled, "position" bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.ready_since(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.ready_since(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.ready_since(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.real_time(at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.real_time(at timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.real_time(at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.recent_starts(queue text, limit_key text, seconds double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.recent_starts(queue text, limit_key text, seconds double precision) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.recent_starts(queue text, limit_key text, seconds double precision) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.refuse_behind(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.refuse_behind(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.refuse_behind(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.refuse_event(type text, field text, value text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.refuse_event(type text, field text, value text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.refuse_event(type text, field text, value text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.refuse_held(held ostinato_data.lease, hint text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.refuse_held(held ostinato_data.lease, hint text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.refuse_held(held ostinato_data.lease, hint text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.refuse_key(tenant_id text, scope text, key text, token bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.refuse_key(tenant_id text, scope text, key text, token bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.refuse_key(tenant_id text, scope text, key text, token bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.refuse_large_step(name text, result text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.refuse_large_step(name text, result text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.refuse_large_step(name text, result text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.refuse_lease(tenant_id text, name text, token bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.refuse_lease(tenant_id text, name text, token bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.refuse_lease(tenant_id text, name text, token bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.refuse_moved(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.refuse_moved(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.refuse_moved(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.refuse_row() FROM PUBLIC;
+REVOKE ALL ON FUNCTION ostinato_internal.refuse_stale(job_id bigint, attempt integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.refuse_stale(job_id bigint, attempt integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.refuse_stale(job_id bigint, attempt integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.refuse_unknown(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.refuse_unknown(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.refuse_unknown(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.rehold_unique_key(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.rehold_unique_key(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.rehold_unique_key(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.rejoin_lanes(job_ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.rejoin_lanes(job_ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.rejoin_lanes(job_ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.relation_of(entity text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.relation_of(entity text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.relation_of(entity text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.release_followers(claim_ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.release_followers(claim_ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.release_followers(claim_ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.release_held_webhooks(endpoint_id bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.release_held_webhooks(endpoint_id bigint, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.release_held_webhooks(endpoint_id bigint, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.rescue_apart(claim_ids bigint[], max_crashes integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.rescue_apart(claim_ids bigint[], max_crashes integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.rescue_apart(claim_ids bigint[], max_crashes integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.rescue_claims(claim_ids bigint[], max_crashes integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.rescue_claims(claim_ids bigint[], max_crashes integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.rescue_claims(claim_ids bigint[], max_crashes integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.resolve_firing(firing ostinato_data.alert_firing, at timestamp with time zone, value double precision, details json) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.resolve_firing(firing ostinato_data.alert_firing, at timestamp with time zone, value double precision, details json) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.resolve_firing(firing ostinato_data.alert_firing, at timestamp with time zone, value double precision, details json) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.resolve_waits(event_ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.resolve_waits(event_ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.resolve_waits(event_ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.rest_of(batch ostinato_data.batch, claims bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.rest_of(batch ostinato_data.batch, claims bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.rest_of(batch ostinato_data.batch, claims bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.retime_schedules(ids bigint[], after timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.retime_schedules(ids bigint[], after timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.retime_schedules(ids bigint[], after timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.rule_condition(rule json, row_name text, state_column text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.rule_condition(rule json, row_name text, state_column text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.rule_condition(rule json, row_name text, state_column text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.rule_text(s ostinato_data.schedule) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.rule_text(s ostinato_data.schedule) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.rule_text(s ostinato_data.schedule) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.running_keys(queue text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.running_keys(queue text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.running_keys(queue text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.say_count(n bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.say_count(n bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.say_count(n bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.say_span(span interval) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.say_span(span interval) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.say_span(span interval) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.say_time(at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.say_time(at timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.say_time(at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.scheduled_row(place ostinato_data.place, run_at timestamp with time zone, reason text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.scheduled_row(place ostinato_data.place, run_at timestamp with time zone, reason text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.scheduled_row(place ostinato_data.place, run_at timestamp with time zone, reason text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.seal(tenant_id text, scope text, key text, value text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.seal(tenant_id text, scope text, key text, value text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.seal(tenant_id text, scope text, key text, value text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.sealed_request(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.sealed_request(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.sealed_request(tenant_id text, scope text, key text, fingerprint text, fields json, declaration text, holder text, lease_seconds double precision, ttl_seconds double precision) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.sees_all() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.sees_all() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.sees_all() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.served_lanes(tenants text[], gave text[], positions bigint[], share integer, full_batch boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.served_lanes(tenants text[], gave text[], positions bigint[], share integer, full_batch boolean) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.served_lanes(tenants text[], gave text[], positions bigint[], share integer, full_batch boolean) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.set_aside_claim(claim_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.set_aside_claim(claim_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.set_aside_claim(claim_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.set_aside_ready(queue text, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.set_aside_ready(queue text, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.set_aside_ready(queue text, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.settle(claim_ids bigint[], job_ids bigint[], attempts integer[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.settle(claim_ids bigint[], job_ids bigint[], attempts integer[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.settle(claim_ids bigint[], job_ids bigint[], attempts integer[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.settle_cancels(most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.settle_cancels(most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.settle_cancels(most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.share_claims(claim_ids bigint[], job_ids bigint[], attempts integer[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.share_claims(claim_ids bigint[], job_ids bigint[], attempts integer[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.share_claims(claim_ids bigint[], job_ids bigint[], attempts integer[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.shelf_batch() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.shelf_batch() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.shelf_batch() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.shelf_kinds() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.shelf_kinds() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.shelf_kinds() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.shelf_sample() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.shelf_sample() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.shelf_sample() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.shelve_jobs(queue text, kinds text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.shelve_jobs(queue text, kinds text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.shelve_jobs(queue text, kinds text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.short_json(value json, longest integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.short_json(value json, longest integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.short_json(value json, longest integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.slot_holders(queue text, limit_key text, few integer, OUT who text, OUT holders json) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.slot_holders(queue text, limit_key text, few integer, OUT who text, OUT holders json) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.slot_holders(queue text, limit_key text, few integer, OUT who text, OUT holders json) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.slot_note(local timestamp without time zone, at timestamp with time zone, zone text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.slot_note(local timestamp without time zone, at timestamp with time zone, zone text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.slot_note(local timestamp without time zone, at timestamp with time zone, zone text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.small_claim() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.small_claim() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.small_claim() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.start_next_webhook(endpoint_id bigint, ordering_key text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.start_next_webhook(endpoint_id bigint, ordering_key text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.start_next_webhook(endpoint_id bigint, ordering_key text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.start_webhook_jobs(ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.start_webhook_jobs(ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.start_webhook_jobs(ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.startable_webhooks(ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.startable_webhooks(ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.startable_webhooks(ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.step_position(job_id bigint, step text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.step_position(job_id bigint, step text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.step_position(job_id bigint, step text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.stop_upkeep() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.stop_upkeep() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.stop_upkeep() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.suspect_crashes() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.suspect_crashes() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.suspect_crashes() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.take_all(queue text, wanted integer, kinds text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.take_all(queue text, wanted integer, kinds text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.take_all(queue text, wanted integer, kinds text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.take_events(job_ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.take_events(job_ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.take_events(job_ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.take_followers(queue text, limits ostinato_data.queue, wanted integer, INOUT batch ostinato_data.batch, OUT behind bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.take_followers(queue text, limits ostinato_data.queue, wanted integer, INOUT batch ostinato_data.batch, OUT behind bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.take_followers(queue text, limits ostinato_data.queue, wanted integer, INOUT batch ostinato_data.batch, OUT behind bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.take_key(held ostinato_data.idempotency, asked ostinato_data.idempotency) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.take_key(held ostinato_data.idempotency, asked ostinato_data.idempotency) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.take_key(held ostinato_data.idempotency, asked ostinato_data.idempotency) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.take_lanes(queue text, wanted integer, kinds text[], cursor text, suspects boolean, limited boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.take_lanes(queue text, wanted integer, kinds text[], cursor text, suspects boolean, limited boolean) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.take_lanes(queue text, wanted integer, kinds text[], cursor text, suspects boolean, limited boolean) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.take_lease(asked ostinato_data.lease) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.take_lease(asked ostinato_data.lease) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.take_lease(asked ostinato_data.lease) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.take_limited(limits ostinato_data.queue, wanted integer, kinds text[], suspects boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.take_limited(limits ostinato_data.queue, wanted integer, kinds text[], suspects boolean) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.take_limited(limits ostinato_data.queue, wanted integer, kinds text[], suspects boolean) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.take_suspect(queue text, kinds text[], batch ostinato_data.batch) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.take_suspect(queue text, kinds text[], batch ostinato_data.batch) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.take_suspect(queue text, kinds text[], batch ostinato_data.batch) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.take_turns(queue text, wanted integer, kinds text[], INOUT batch ostinato_data.batch, INOUT lanes ostinato_data.lanes, last integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.take_turns(queue text, wanted integer, kinds text[], INOUT batch ostinato_data.batch, INOUT lanes ostinato_data.lanes, last integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.take_turns(queue text, wanted integer, kinds text[], INOUT batch ostinato_data.batch, INOUT lanes ostinato_data.lanes, last integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.take_waiting(job_ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.take_waiting(job_ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.take_waiting(job_ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.tell_alert(type text, firing ostinato_data.alert_firing, at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.tell_alert(type text, firing ostinato_data.alert_firing, at timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.tell_alert(type text, firing ostinato_data.alert_firing, at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.tenant_filter(asked text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.tenant_filter(asked text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.tenant_filter(asked text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.tick() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.tick() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.tick() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.tidy_shelf(worker_id uuid, queues text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.tidy_shelf(worker_id uuid, queues text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.tidy_shelf(worker_id uuid, queues text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.trail_jobs(correlation_id text, tenant_id text, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.trail_jobs(correlation_id text, tenant_id text, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.trail_jobs(correlation_id text, tenant_id text, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.trail_of_events(ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.trail_of_events(ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.trail_of_events(ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.trail_of_fires(correlation_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.trail_of_fires(correlation_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.trail_of_fires(correlation_id text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.trail_of_jobs(ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.trail_of_jobs(ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.trail_of_jobs(ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.trail_of_leases(ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.trail_of_leases(ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.trail_of_leases(ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.trail_of_runs(ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.trail_of_runs(ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.trail_of_runs(ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.trail_of_steps(ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.trail_of_steps(ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.trail_of_steps(ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.trail_of_transitions(correlation_id text, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.trail_of_transitions(correlation_id text, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.trail_of_transitions(correlation_id text, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.trail_of_webhooks(ids bigint[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.trail_of_webhooks(ids bigint[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.trail_of_webhooks(ids bigint[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.unshelve_jobs(worker_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.unshelve_jobs(worker_id uuid) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.unshelve_jobs(worker_id uuid) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.upkeep_events(cutoff timestamp with time zone, weeks_ahead integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.upkeep_events(cutoff timestamp with time zone, weeks_ahead integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.upkeep_events(cutoff timestamp with time zone, weeks_ahead integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.upkeep_log(parent text, id text, cutoff timestamp with time zone, keep_from bigint, weeks_ahead integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.upkeep_log(parent text, id text, cutoff timestamp with time zone, keep_from bigint, weeks_ahead integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.upkeep_log(parent text, id text, cutoff timestamp with time zone, keep_from bigint, weeks_ahead integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.uri_of(text text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.uri_of(text text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.uri_of(text text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.utc_offset(at timestamp with time zone, zone text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.utc_offset(at timestamp with time zone, zone text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.utc_offset(at timestamp with time zone, zone text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.wait_name(event text, key text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.wait_name(event text, key text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.wait_name(event text, key text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.waited(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.waited(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.waited(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.waiting_lanes(for_queue text, for_tenant text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.waiting_lanes(for_queue text, for_tenant text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.waiting_lanes(for_queue text, for_tenant text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.waiting_queues() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.waiting_queues() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.waiting_queues() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.wake_jobs(most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.wake_jobs(most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.wake_jobs(most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.wants_event(wanted text[], event_type text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.wants_event(wanted text[], event_type text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.wants_event(wanted text[], event_type text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.was_last(job_id bigint, attempt integer, state text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.was_last(job_id bigint, attempt integer, state text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.was_last(job_id bigint, attempt integer, state text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.webhook_retry() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.webhook_retry() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.webhook_retry() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.webhook_secrets(endpoint_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.webhook_secrets(endpoint_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.webhook_secrets(endpoint_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.week_id(week integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.week_id(week integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.week_id(week integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.week_name(parent text, week integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.week_name(parent text, week integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.week_name(parent text, week integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.why_behind(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.why_behind(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.why_behind(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.why_blocked(queue text, kind text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.why_blocked(queue text, kind text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.why_blocked(queue text, kind text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.why_cancelling(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.why_cancelling(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.why_cancelling(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.why_deferred(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.why_deferred(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.why_deferred(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.why_ended(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.why_ended(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.why_ended(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.why_limited(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.why_limited(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.why_limited(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.why_loop_blocked(worker_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.why_loop_blocked(worker_id uuid) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.why_loop_blocked(worker_id uuid) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.why_quarantined(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.why_quarantined(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.why_quarantined(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.why_ready(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.why_ready(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.why_ready(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.why_running(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.why_running(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.why_running(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.why_scheduled(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.why_scheduled(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.why_scheduled(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.why_shelved(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.why_shelved(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.why_shelved(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.why_silent(worker_id uuid, worker text, beat_at timestamp with time zone, lease_until timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.why_silent(worker_id uuid, worker text, beat_at timestamp with time zone, lease_until timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.why_silent(worker_id uuid, worker text, beat_at timestamp with time zone, lease_until timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.why_suspect(place ostinato_data.ready) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.why_suspect(place ostinato_data.ready) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.why_suspect(place ostinato_data.ready) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.why_turn(place ostinato_data.ready, blocked boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.why_turn(place ostinato_data.ready, blocked boolean) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.why_turn(place ostinato_data.ready, blocked boolean) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.why_unique(job_id bigint, few integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.why_unique(job_id bigint, few integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.why_unique(job_id bigint, few integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.why_waiting(job_id bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.why_waiting(job_id bigint) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.why_waiting(job_id bigint) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.with_slot(s ostinato_data.schedule, slot_local timestamp without time zone, slot_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.with_slot(s ostinato_data.schedule, slot_local timestamp without time zone, slot_at timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.with_slot(s ostinato_data.schedule, slot_local timestamp without time zone, slot_at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.worse(one double precision, other double precision, comparison text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.worse(one double precision, other double precision, comparison text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.worse(one double precision, other double precision, comparison text) TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.event_log TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.event_log TO ostinato_tenant;
 GRANT SELECT ON TABLE ostinato.events_outbox TO ostinato_worker;
@@ -4665,10 +5630,12 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.claim TO ostinato_worke
 GRANT USAGE ON SEQUENCE ostinato_data.claim_id_seq TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.dead_letter TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.dead_letter TO ostinato_tenant;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.deferral TO ostinato_worker;
+GRANT SELECT ON TABLE ostinato_data.deferral TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.delivery TO ostinato_worker;
+GRANT SELECT ON TABLE ostinato_data.delivery TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.doorbell TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.event_default TO ostinato_worker;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.event_kept TO ostinato_worker;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.event_log_default TO ostinato_worker;
 GRANT SELECT,USAGE ON SEQUENCE ostinato_data.event_seq TO ostinato_worker;
 GRANT USAGE ON SEQUENCE ostinato_data.event_seq TO ostinato_tenant;
@@ -4679,8 +5646,6 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.event_unsequenced TO os
 GRANT INSERT ON TABLE ostinato_data.event_unsequenced TO ostinato_tenant;
 GRANT USAGE ON SEQUENCE ostinato_data.idempotency_token_seq TO ostinato_worker;
 GRANT USAGE ON SEQUENCE ostinato_data.idempotency_token_seq TO ostinato_tenant;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.job TO ostinato_worker;
-GRANT SELECT,INSERT ON TABLE ostinato_data.job TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.job_default TO ostinato_worker;
 GRANT USAGE ON SEQUENCE ostinato_data.job_id_seq TO ostinato_worker;
 GRANT USAGE ON SEQUENCE ostinato_data.job_id_seq TO ostinato_tenant;
@@ -4711,8 +5676,6 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.schedule_due TO ostinat
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.schedule_fire TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.schedule_fire TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.schedule_fire_default TO ostinato_worker;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.scheduled TO ostinato_worker;
-GRANT SELECT,INSERT ON TABLE ostinato_data.scheduled TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.step TO ostinato_worker;
 GRANT SELECT ON TABLE ostinato_data.step TO ostinato_tenant;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.step_default TO ostinato_worker;

@@ -28,6 +28,7 @@ def taken(server: Server, name: str = "snapshot") -> str:
         str(server.psql.with_name("pg_dump")),
         "--schema-only",
         "--schema=ostinato",
+        "--schema=ostinato_internal",
         "--schema=ostinato_data",
         urls.admin,
     ]

@@ -65,6 +65,16 @@ class Spread(LoadScopeScheduling):  # type: ignore[misc]  # it ships no type inf
     def _split_scope(self, nodeid: str) -> str:
         return unit_of(nodeid)
 
+    def remove_node(self, node: object) -> str | None:
+        """Take back the units of a process that ended; the test that it ended in is not run again, unlike in xdist."""
+        units = self.assigned_work[node].values()
+        ended_in = next((test for unit in units for test, is_done in unit.items() if not is_done), None)
+        for unit in units:
+            if ended_in in unit:
+                unit[ended_in] = True
+        super().remove_node(node)
+        return ended_in
+
 
 def longest_first(items: Iterable[pytest.Item]) -> list[pytest.Item]:
     """The items with the longest units first, otherwise in their old order."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from bench.catalog import System
 from bench.measure import Bench, Figures
-from bench.scenarios import backlog, contend, limit, schedules, snapshot, steps, sustained, tenants
+from bench.scenarios import backlog, contend, limit, schedules, snapshot, steps, sustained, tenants, trickle
 
 Scenario = Callable[[Bench, System], Figures]
 
@@ -16,6 +16,7 @@ SCENARIOS: Mapping[str, Scenario] = {
     "contend": contend.run,
     "sustained": sustained.run,
     "steps": steps.run,
+    "trickle": trickle.run,
     "schedules": schedules.run,
 }
 
@@ -23,4 +24,4 @@ SCENARIOS: Mapping[str, Scenario] = {
 OURS_ONLY = frozenset({"limit", "tenants", "schedules"})
 
 # These are a comparison with peers, and always run on these.
-BESIDE: Mapping[str, frozenset[str]] = {"steps": steps.SYSTEMS}
+BESIDE: Mapping[str, frozenset[str]] = {"steps": steps.SYSTEMS, "trickle": trickle.SYSTEMS}

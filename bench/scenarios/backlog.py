@@ -15,8 +15,4 @@ def run(bench: Bench, system: System) -> Figures:
             small.append(filled_and_drained(bench, system, url, bench.sizes.backlog_small))
     with prepared(bench, system) as url:
         large.append(filled_and_drained(bench, system, url, bench.sizes.backlog_large))
-    return {
-        "backlog_small": median(small),
-        "backlog_large": median(large),
-        "backlog_share": ratio(large, small),
-    }
+    return {"backlog_small": median(small), "backlog_large": median(large), "backlog_share": ratio(large, small)}

@@ -23,10 +23,7 @@ def sql_rate(bench: Bench, url: str, count: int) -> float:
     script: str = ours.limit_script(url, BATCH)
     transactions = count // BATCH
     rate = BATCH * pgbench(
-        ours.worker_dsn(url),
-        script,
-        limit=bench.sizes.drain_limit_seconds,
-        transactions=transactions,
+        ours.worker_dsn(url), script, limit=bench.sizes.drain_limit_seconds, transactions=transactions
     )
     with psycopg.connect(url) as connection:
         row = connection.execute(sql("ours_left")).fetchone()

@@ -16,8 +16,4 @@ def run(bench: Bench, system: System) -> Figures:
             normal.append(filled_and_drained(bench, system, url, count))
         with prepared(bench, system) as url, bench.server.held_snapshot(url):
             held.append(filled_and_drained(bench, system, url, count))
-    return {
-        "snapshot_normal": median(normal),
-        "snapshot_held": median(held),
-        "snapshot_share": ratio(held, normal),
-    }
+    return {"snapshot_normal": median(normal), "snapshot_held": median(held), "snapshot_share": ratio(held, normal)}

@@ -21,15 +21,7 @@ def run(bench: Bench, system: System) -> Figures:
         producers = [
             stack.enter_context(
                 child(
-                    system,
-                    "produce",
-                    url,
-                    bench.extra,
-                    n=each,
-                    rate=share,
-                    offset=i * each,
-                    knock=i == 0,
-                    limit=limit,
+                    system, "produce", url, bench.extra, n=each, rate=share, offset=i * each, knock=i == 0, limit=limit
                 )
             )
             for i in range(sizes.sustained_producers)

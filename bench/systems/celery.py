@@ -67,9 +67,7 @@ def open_observer(_dsn: str, _unfinished: str) -> Observer:
 def run_worker(_dsn: str, probe: Probe) -> None:
     app = app_for()
     app.task(name=TASK, ignore_result=True)(probe.hit)
-    app.worker_main(
-        ["worker", "--pool=solo", "--without-gossip", "--without-mingle", "--loglevel=ERROR"]
-    )
+    app.worker_main(["worker", "--pool=solo", "--without-gossip", "--without-mingle", "--loglevel=ERROR"])
 
 
 if __name__ == "__main__":

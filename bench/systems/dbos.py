@@ -36,9 +36,7 @@ def launch(dsn: str) -> None:
 def prepare(dsn: str) -> None:
     launch(dsn)
     dbos.DBOS.launch()
-    dbos.DBOS.register_queue(
-        QUEUE, worker_concurrency=WORKER_CONCURRENCY, polling_interval_sec=POLL_SECONDS
-    )
+    dbos.DBOS.register_queue(QUEUE, worker_concurrency=WORKER_CONCURRENCY, polling_interval_sec=POLL_SECONDS)
     dbos.DBOS.destroy()
 
 

@@ -132,9 +132,7 @@ def write_schedules(dsn: str, numbers: range, at: int | None) -> None:
         zone = ZONES[n % len(ZONES)]
         local = datetime.fromtimestamp(slot, UTC).astimezone(ZoneInfo(zone)).time()
         due = time.monotonic_ns() + round((slot - time.time()) * 1e9)
-        return Schedule(
-            f"s{n}", "bench.noop", {"n": n, "t": due}, at_time=local, zone=zone, key=f"e{n}"
-        )
+        return Schedule(f"s{n}", "bench.noop", {"n": n, "t": due}, at_time=local, zone=zone, key=f"e{n}")
 
     async def write() -> None:
         async with Client(database(dsn)) as client, client.connection() as conn:
@@ -146,9 +144,7 @@ def write_schedules(dsn: str, numbers: range, at: int | None) -> None:
 def limit_script(dsn: str, batch: int) -> str:
     """A pgbench script of the SQL limit: ONE transaction claims `batch` jobs and completes them."""
     with psycopg.connect(worker_dsn(dsn), autocommit=True) as conn:
-        row = conn.execute(
-            "select ostinato.register_worker('limit', '{default}', '{bench.noop}', 86400)"
-        ).fetchone()
+        row = conn.execute("select ostinato.register_worker('limit', '{default}', '{bench.noop}', 86400)").fetchone()
     assert row is not None  # noqa: S101
     return (
         "select ostinato.complete_jobs(array_agg(claim_id), array_agg(job_id), array_agg(attempt),"  # noqa: S608 - a uuid of our own and a number

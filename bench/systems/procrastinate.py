@@ -19,9 +19,7 @@ open_observer = postgres_observer
 
 def app_for(dsn: str, connections: int) -> Opaque:
     logging.getLogger("procrastinate").setLevel(logging.ERROR)
-    connector = procrastinate.PsycopgConnector(
-        conninfo=dsn, min_size=connections, max_size=connections
-    )
+    connector = procrastinate.PsycopgConnector(conninfo=dsn, min_size=connections, max_size=connections)
     return procrastinate.App(connector=connector)
 
 

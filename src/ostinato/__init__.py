@@ -20,14 +20,7 @@ time.
 import typing as _typing
 
 from ostinato._core.base.backoff import Retry
-from ostinato._core.base.errors import (
-    CommitUnknown,
-    InvalidInput,
-    LeaseLost,
-    OstinatoError,
-    RetryAfter,
-    UniqueConflict,
-)
+from ostinato._core.base.errors import CommitUnknown, InvalidInput, LeaseLost, OstinatoError, RetryAfter, UniqueConflict
 from ostinato._core.engine.claims import Job
 from ostinato._core.engine.jobs import Unique
 from ostinato._core.engine.queues import Queue, Rate

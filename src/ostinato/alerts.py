@@ -21,15 +21,7 @@ a webhook carries them to people. The same declarations become rules for Prometh
 """
 
 from ostinato._core.base.alerts import FIRED, RESOLVED, SEVERITIES, Alert, Parameter, Severity
-from ostinato._core.engine.alerts import (
-    AlertLine,
-    Change,
-    Firing,
-    evaluate,
-    firings,
-    list_alerts,
-    show,
-)
+from ostinato._core.engine.alerts import AlertLine, Change, Firing, evaluate, firings, list_alerts, show
 
 __all__ = [
     "FIRED",

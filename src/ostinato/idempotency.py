@@ -14,14 +14,7 @@ An application that keeps keys longer than the engine does stores the fields of 
 beside its own row, and `differing` names those that are not the same.
 """
 
-from ostinato._core.base.canonical import (
-    Declaration,
-    Fingerprint,
-    canonical,
-    differing,
-    parse,
-    sha256,
-)
+from ostinato._core.base.canonical import Declaration, Fingerprint, canonical, differing, parse, sha256
 from ostinato._core.engine.idempotency import (
     Answer,
     Decision,

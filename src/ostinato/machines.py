@@ -20,17 +20,7 @@ A change that the machine does not list is refused by the database, also from `p
 `docs/machines.md`.
 """
 
-from ostinato._core.base.machine import (
-    Check,
-    Invariant,
-    Machine,
-    Operator,
-    Transition,
-    above,
-    empty,
-    equals,
-    filled,
-)
+from ostinato._core.base.machine import Check, Invariant, Machine, Operator, Transition, above, empty, equals, filled
 from ostinato._core.engine.machines import (
     Fence,
     Gap,

@@ -13,15 +13,7 @@
 The guide, with what happens when clocks are moved and after an outage, is `docs/schedules.md`.
 """
 
-from ostinato._core.engine.fires import (
-    Fire,
-    NextFire,
-    Slot,
-    list_fires,
-    next_fires,
-    preview,
-    recompute,
-)
+from ostinato._core.engine.fires import Fire, NextFire, Slot, list_fires, next_fires, preview, recompute
 from ostinato._core.engine.schedules import (
     CatchUp,
     Gap,

@@ -14,19 +14,15 @@ Signatures follow Standard Webhooks 1.0. The guide is `docs/webhooks.md`.
 
 from ostinato._core.base.safeurl import Allowed, check_address, parse, parse_allowed
 from ostinato._core.base.webhooks import Verified, make_secret, sign, signed_headers, verify
+from ostinato._core.engine.webhook_deliveries import Attempt, Delivery, list_attempts, list_deliveries, redeliver
 from ostinato._core.engine.webhooks import (
-    Attempt,
     Created,
-    Delivery,
     Endpoint,
     change_endpoint,
     create_endpoint,
-    list_attempts,
-    list_deliveries,
     list_endpoints,
     pause,
     receive,
-    redeliver,
     remove_endpoint,
     resume,
     rotate,

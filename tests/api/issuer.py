@@ -118,10 +118,7 @@ class Issuer:
         listed = self.listed
         if listed is None:
             listed = [jwk(key, kid=kid) for kid, key in self.signing.items()]
-        return {
-            "/.well-known/openid-configuration": own | self.discovery,
-            "/keys": {"keys": listed},
-        }
+        return {"/.well-known/openid-configuration": own | self.discovery, "/keys": {"keys": listed}}
 
     def asked(self, path: str) -> None:
         self.paths.append(path)

@@ -19,7 +19,8 @@ def serving(parts: Parts) -> Iterator[str]:
     # asyncio does so for sockets that it makes itself. Without it every answer on a connection that
     # is kept waits 40 ms for the client to acknowledge its head.
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    config = uvicorn.Config(build(parts), log_config=None, access_log=False, lifespan="on")
+    # A connection that the server closes just when a client uses it again would be an error of the test.
+    config = uvicorn.Config(build(parts), log_config=None, access_log=False, lifespan="on", timeout_keep_alive=3600)
     server = uvicorn.Server(config)
     ready = threading.Event()
     startup = server.startup

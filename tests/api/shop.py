@@ -41,9 +41,7 @@ class Ordered(BaseModel):
     item: str
 
 
-@router.post(
-    "/orders", needs=BUY, status_code=202, raises=IDEMPOTENT, responses={202: {"model": Ordered}}
-)
+@router.post("/orders", needs=BUY, status_code=202, raises=IDEMPOTENT, responses={202: {"model": Ordered}})
 async def order(caller: Who, key: Key, body: Order) -> Response:
     """Order something, once for each key."""
     async with key.once(caller, declaration=Declaration(exclude=("note",))) as once:
@@ -64,9 +62,7 @@ async def order_slowly(caller: Who, key: Key, body: Order) -> Response:
     return once.response()
 
 
-@router.post(
-    "/counted-orders", needs=BUY, status_code=202, raises=IDEMPOTENT, include_in_schema=False
-)
+@router.post("/counted-orders", needs=BUY, status_code=202, raises=IDEMPOTENT, include_in_schema=False)
 async def order_and_count(caller: Who, key: Key, body: Order) -> Response:
     """Order something, wait outside of a transaction until the test says, then answer."""
     async with key.begin(caller) as once:
@@ -89,9 +85,7 @@ async def order_and_fail(caller: Who, key: Key, body: Order) -> Response:
         raise ZeroDivisionError("planted-secret-4711")
 
 
-@router.post(
-    "/catalogues", needs=BUY, status_code=202, max_body_bytes=8192, include_in_schema=False
-)
+@router.post("/catalogues", needs=BUY, status_code=202, max_body_bytes=8192, include_in_schema=False)
 async def send_catalogue(request: Request) -> int:
     """Send more than an order may have."""
     return len(await request.body())

@@ -24,12 +24,8 @@ LONELY = Alert(
     message="{value} workers",
     remedy="Start one.",
 )
-FULL = Alert(
-    "shop.full", figure=QUEUE_READY, above=0, tenant="acme", message="{label}", remedy="Wait."
-)
-THEIRS = Alert(
-    "shop.theirs", figure=WORKERS, below=1, tenant="zeta", message="{value}", remedy="Wait."
-)
+FULL = Alert("shop.full", figure=QUEUE_READY, above=0, tenant="acme", message="{label}", remedy="Wait.")
+THEIRS = Alert("shop.theirs", figure=WORKERS, below=1, tenant="zeta", message="{value}", remedy="Wait.")
 
 
 @pytest.fixture
@@ -50,11 +46,7 @@ async def test_a_tenant_sees_its_alerts_and_what_is_wrong(api: Api) -> None:
 
     assert seen.status_code == 200
     first, second = seen.json()["items"]
-    assert (first["name"], first["state"], first["remedy"]) == (
-        "shop.lonely",
-        "firing",
-        "Start one.",
-    )
+    assert (first["name"], first["state"], first["remedy"]) == ("shop.lonely", "firing", "Start one.")
     (bad,) = first["open"]
     assert (bad["state"], bad["value"], bad["message"]) == ("firing", 0, "0 workers")
     assert bad["details"]["threshold"] == 1
@@ -88,9 +80,7 @@ async def test_the_history_comes_in_pages_newest_first(api: Api) -> None:
     await evaluated(api)
 
     first = (await api.call("GET", f"{ALERTS}/firings", params={"limit": 2})).json()
-    rest = (
-        await api.call("GET", f"{ALERTS}/firings", params={"limit": 2, "before": first["next"]})
-    ).json()
+    rest = (await api.call("GET", f"{ALERTS}/firings", params={"limit": 2, "before": first["next"]})).json()
 
     found = [each["label"] for each in (*first["items"], *rest["items"])]
     assert (sorted(found), rest["next"]) == (["", "mail", "post"], None)

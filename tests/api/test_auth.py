@@ -57,9 +57,7 @@ class Door:
     clock: Time
     wall: Time
 
-    async def ask(
-        self, text: str | None, *, path: str = "/whoami", address: str = "127.0.0.1"
-    ) -> httpx.Response:
+    async def ask(self, text: str | None, *, path: str = "/whoami", address: str = "127.0.0.1") -> httpx.Response:
         headers = {} if text is None else {"Authorization": f"Bearer {text}"}
         return await self.send(list(headers.items()), path=path, address=address)
 
@@ -151,12 +149,7 @@ async def test_a_key_says_tenant_subject_and_roles(door: Door) -> None:
     answer = await door.ask(key.key)
 
     assert answer.status_code == 200
-    assert answer.json() == {
-        "tenant": "acme",
-        "subject": "ada",
-        "roles": ["admin", "ops"],
-        "key_id": key.record.id,
-    }
+    assert answer.json() == {"tenant": "acme", "subject": "ada", "roles": ["admin", "ops"], "key_id": key.record.id}
 
 
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER", "Bearer  "])
@@ -184,10 +177,7 @@ async def test_the_scheme_may_be_written_in_any_case(door: Door, scheme: str) ->
         ([b"Bearer " + UNKNOWN.encode() + b", Bearer x"], "malformed"),
         ([b"Bearer ost_4711_\xff\xfe" + SECRET.encode()], "malformed"),
         ([b"Bearer ost_4711_\x00" + SECRET.encode()], "malformed"),
-        (
-            [b"Bearer " + "\N{CYRILLIC SMALL LETTER O}st_4711_".encode() + SECRET.encode()],
-            "malformed",
-        ),
+        ([b"Bearer " + "\N{CYRILLIC SMALL LETTER O}st_4711_".encode() + SECRET.encode()], "malformed"),
         ([b"Bearer ost_4711_" + SECRET[:-1].encode()], "malformed"),
         ([b"Bearer ost_4711_" + SECRET.encode() + b"x"], "malformed"),
         ([b"Bearer ost__" + SECRET.encode()], "malformed"),
@@ -203,9 +193,7 @@ async def test_the_scheme_may_be_written_in_any_case(door: Door, scheme: str) ->
         ([b"Bearer ost_9999999999999999999_" + SECRET.encode()], "unknown"),
     ],
 )
-async def test_whoever_cannot_be_believed_is_told_why(
-    door: Door, values: list[bytes], reason: str
-) -> None:
+async def test_whoever_cannot_be_believed_is_told_why(door: Door, values: list[bytes], reason: str) -> None:
     answer = await door.send([(b"Authorization", value) for value in values])
 
     told = answer.json()
@@ -228,10 +216,7 @@ async def test_a_token_must_look_like_one(both: Door, issuer: Issuer) -> None:
 async def test_a_wrong_secret_and_an_unknown_key_cannot_be_told_apart(door: Door) -> None:
     key = await door.key()
 
-    told = [
-        (await door.ask(f"ost_{number}_{SECRET}")).json()
-        for number in (key.record.id, key.record.id + 1000)
-    ]
+    told = [(await door.ask(f"ost_{number}_{SECRET}")).json() for number in (key.record.id, key.record.id + 1000)]
 
     for answer in told:
         answer.pop("correlation_id")
@@ -241,9 +226,7 @@ async def test_a_wrong_secret_and_an_unknown_key_cannot_be_told_apart(door: Door
 # ── what was found out is kept, and not for long ─────────────────────────────────────────
 
 
-async def test_a_busy_key_costs_no_query_and_a_revoked_one_ends_within_two_seconds(
-    door: Door,
-) -> None:
+async def test_a_busy_key_costs_no_query_and_a_revoked_one_ends_within_two_seconds(door: Door) -> None:
     key = await door.key()
     assert (await door.ask(key.key)).status_code == 200
     await door.revoke(key)
@@ -346,8 +329,7 @@ async def locked_keys(door: Door) -> AsyncIterator[Callable[[], Any]]:
 
     async def waiting() -> int:
         found = await door.api.admin.execute(
-            "select count(*) from pg_locks l where not l.granted"
-            " and l.relation = 'ostinato_data.api_key'::regclass"
+            "select count(*) from pg_locks l where not l.granted and l.relation = 'ostinato_data.api_key'::regclass"
         )
         row = await found.fetchone()
         assert row is not None
@@ -411,9 +393,7 @@ async def test_a_hundred_keys_at_once_are_let_in(door: Door) -> None:
 
 
 async def test_without_a_database_nobody_is_called_a_stranger(door: Door) -> None:
-    nowhere = Database(
-        url="postgresql://u:p@127.0.0.1:1/x", admin_url="", listen_url=None, server=None
-    )
+    nowhere = Database(url="postgresql://u:p@127.0.0.1:1/x", admin_url="", listen_url=None, server=None)
     settings = Settings(call_timeout_seconds=0.1)
     async with Client(nowhere, settings) as client:
         lost = Authenticator(client, settings, door.recorder)
@@ -520,9 +500,7 @@ async def test_one_refused_key_that_is_sent_again_and_again_is_one_guess(door: D
 def test_an_address_stands_for_all_that_its_owner_has(host: str | None, expected: str) -> None:
     client = None if host is None else (host, 1)
 
-    assert network(Request({"type": "http", "headers": [], "client": client})) == expected.lstrip(
-        "0"
-    )
+    assert network(Request({"type": "http", "headers": [], "client": client})) == expected.lstrip("0")
 
 
 # ── last used ────────────────────────────────────────────────────────────────────────────
@@ -576,7 +554,7 @@ async def test_what_could_not_be_written_waits_for_the_next_time(door: Door) -> 
     key = await door.key()
     await door.ask(key.key)
     await door.api.admin.execute(
-        "revoke execute on function ostinato.note_api_key_use from ostinato_worker"
+        "revoke execute on function ostinato.note_api_key_use from ostinato_worker, ostinato_tenant"
     )
     try:
         with pytest.raises(Exception, match="note_api_key_use"):
@@ -584,7 +562,7 @@ async def test_what_could_not_be_written_waits_for_the_next_time(door: Door) -> 
         assert (await door.ask(key.key)).status_code == 200
     finally:
         await door.api.admin.execute(
-            "grant execute on function ostinato.note_api_key_use to ostinato_worker"
+            "grant execute on function ostinato.note_api_key_use to ostinato_worker, ostinato_tenant"
         )
 
     assert door.authenticator.uses.waiting == 1
@@ -651,12 +629,7 @@ async def test_a_token_of_the_issuer_opens_the_door(both: Door, issuer: Issuer) 
     answer = await both.ask(issuer.token(roles=["ops", "admin"]))
 
     assert answer.status_code == 200
-    assert answer.json() == {
-        "tenant": "acme",
-        "subject": "ada",
-        "roles": ["admin", "ops"],
-        "key_id": None,
-    }
+    assert answer.json() == {"tenant": "acme", "subject": "ada", "roles": ["admin", "ops"], "key_id": None}
     assert both.authenticator.uses.waiting == 0
 
 
@@ -699,9 +672,7 @@ async def test_tokens_of_one_subject_share_a_limit(api: Api, issuer: Issuer) -> 
         assert (await door.ask(issuer.token(tenant="zeta"))).status_code == 200
 
 
-async def test_forged_tokens_are_guesses_and_expired_ones_are_not(
-    both: Door, issuer: Issuer
-) -> None:
+async def test_forged_tokens_are_guesses_and_expired_ones_are_not(both: Door, issuer: Issuer) -> None:
     ended = [issuer.token(exp=1_700_000_000, jti=str(number)) for number in range(125)]
     forged = [issuer.token(key=rsa_key("stranger"), jti=str(number)) for number in range(121)]
 
@@ -711,26 +682,20 @@ async def test_forged_tokens_are_guesses_and_expired_ones_are_not(
 
 def test_an_issuer_without_an_audience_is_refused_at_start(api: Api) -> None:
     with pytest.raises(SettingsError, match="oidc_audience"):
-        Authenticator(
-            api.parts.client, Settings(oidc_issuer="https://login.example.com"), Recorder()
-        )
+        Authenticator(api.parts.client, Settings(oidc_issuer="https://login.example.com"), Recorder())
 
 
 # ── secrets ──────────────────────────────────────────────────────────────────────────────
 
 
-async def test_nothing_of_a_key_or_token_is_logged_or_answered(
-    both: Door, issuer: Issuer, logged: io.StringIO
-) -> None:
+async def test_nothing_of_a_key_or_token_is_logged_or_answered(both: Door, issuer: Issuer, logged: io.StringIO) -> None:
     key, ended = await both.key(), await both.key()
     await both.revoke(ended)
     good, forged = issuer.token(), issuer.token(key=rsa_key("stranger"))
     planted = [key.key, ended.key, UNKNOWN, good, forged, issuer.token(aud="x")]
     planted += [f"ost_7_{SECRET}x", f"{SECRET}.{SECRET}.{SECRET}", SECRET]
 
-    answers = [
-        await both.ask(text, path=path) for text in planted for path in ("/whoami", "/broken")
-    ]
+    answers = [await both.ask(text, path=path) for text in planted for path in ("/whoami", "/broken")]
     answers.append(await both.send([("Authorization", f"Basic {SECRET}")]))
     answers.append(await both.send([("Authorization", f"Bearer {SECRET}")] * 2))
     issuer.fault = failing
@@ -749,8 +714,6 @@ async def test_a_database_that_fails_says_nothing_of_the_key(door: Door) -> None
     async with Client(door.api.parts.database) as client:
         closed = Authenticator(client, Settings(), Recorder())
     with pytest.raises(DatabaseUnavailable) as caught:
-        await closed(
-            Request({"type": "http", "headers": [(b"authorization", f"Bearer {UNKNOWN}".encode())]})
-        )
+        await closed(Request({"type": "http", "headers": [(b"authorization", f"Bearer {UNKNOWN}".encode())]}))
 
     assert SECRET not in f"{caught.value} {caught.value.values}"

@@ -170,9 +170,7 @@ async def test_a_job_is_shown_with_all_that_belongs_to_it(api: Api, floor: Floor
     ]
 
 
-async def test_a_job_without_a_correlation_id_is_the_start_of_its_own(
-    api: Api, floor: Floor
-) -> None:
+async def test_a_job_without_a_correlation_id_is_the_start_of_its_own(api: Api, floor: Floor) -> None:
     job = await floor.add()
     event = await floor.tell("acme", "order.paid", correlation_id=f"job-{job}")
 
@@ -213,11 +211,7 @@ def test_json_that_others_choke_on_can_still_be_shown(stored: str | None, shown:
 
 
 async def test_odd_json_keeps_no_job_from_being_shown(api: Api) -> None:
-    for args in (
-        '{"a": 1e999}',
-        f'{{"a": {"1" * 5000}}}',
-        f'{{"a": {"[" * 900}1{"]" * 900}}}',
-    ):
+    for args in ('{"a": 1e999}', f'{{"a": {"1" * 5000}}}', f'{{"a": {"[" * 900}1{"]" * 900}}}'):
         found = await api.admin.execute(
             "select ostinato.enqueue_job('app.task', %s::json, tenant_id => 'acme')", (args,)
         )
@@ -342,9 +336,7 @@ async def test_args_that_are_too_large_are_refused(api: Api) -> None:
 
 async def test_jobs_of_events_and_webhooks_are_not_for_callers(api: Api) -> None:
     """Their args name deliveries, of whatever tenant."""
-    await api.admin.execute(
-        "select ostinato.subscribe('shop.thank', mode => 'job', kind => 'shop.thank')"
-    )
+    await api.admin.execute("select ostinato.subscribe('shop.thank')")
     args = {"subscription": "shop.thank", "position": 1, "delivery": 1}
 
     for kind, given in (("shop.thank", args), ("webhooks.deliver", {"delivery": 1})):
@@ -448,15 +440,7 @@ async def test_schedules_are_listed_and_shown_with_their_fires(api: Api) -> None
     async with api.parts.client.connection() as conn:
         for name, tenant in (("a", "acme"), ("b/2", "acme"), ("c é", "acme"), ("a", "other")):
             await schedules.upsert(
-                conn,
-                Schedule(
-                    name,
-                    "app.task",
-                    {"n": 7},
-                    cron="30 8 * * *",
-                    zone="Asia/Tokyo",
-                    tenant_id=tenant,
-                ),
+                conn, Schedule(name, "app.task", {"n": 7}, cron="30 8 * * *", zone="Asia/Tokyo", tenant_id=tenant)
             )
 
     first = await got(api, "/schedules", limit=2)
@@ -617,8 +601,6 @@ async def test_two_tenants_work_side_by_side_over_a_real_socket(
                 assert nul.status_code == 400
                 await http.post(f"/jobs/{added[tenant]}/cancel", headers=headers)
             assert [
-                (
-                    await http.get(f"/jobs/{job}", headers={"Authorization": f"Bearer {texts[t]}"})
-                ).json()["state"]
+                (await http.get(f"/jobs/{job}", headers={"Authorization": f"Bearer {texts[t]}"})).json()["state"]
                 for t, job in added.items()
             ] == ["cancelled", "cancelled"]

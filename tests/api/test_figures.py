@@ -28,11 +28,7 @@ async def test_an_application_that_cannot_tell_its_figures_hides_no_others(api: 
 
     assert found["ostinato_till_open", "first"] == 3
     assert found["ostinato_workers",] == 0
-    counted = {
-        labels[0]: value
-        for (name, *labels), value in found.items()
-        if name == "ostinato_figure_failures_total"
-    }
+    counted = {labels[0]: value for (name, *labels), value in found.items() if name == "ostinato_figure_failures_total"}
     assert counted == {"broken": 1, "slow": 1, "stray": 1, "gone": 1, "unnamed": 1, "till": 0}
     assert not [name for name, *_ in found if name == "ostinato_workers_of_mine"]
 

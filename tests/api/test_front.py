@@ -42,12 +42,7 @@ async def test_a_correlation_id_comes_back_and_reaches_the_database(api: Api) ->
     headers = {"X-Correlation-Id": "order-42/a"}
     seen = await api.call("GET", "/shop/whoami", headers=headers)
     assert seen.headers["x-correlation-id"] == "order-42/a"
-    assert seen.json() == {
-        "role": "ostinato_tenant",
-        "tenant": "acme",
-        "user": "tester",
-        "correlation": "order-42/a",
-    }
+    assert seen.json() == {"role": "ostinato_tenant", "tenant": "acme", "user": "tester", "correlation": "order-42/a"}
 
 
 @pytest.mark.parametrize("odd", ["", " ", "a b", "x" * 201, "ü", "a\tb", "'; drop table job;--"])
@@ -62,9 +57,7 @@ async def test_a_correlation_id_that_is_none_is_replaced(api: Api, odd: str) -> 
 
 async def test_a_trace_goes_on(api: Api) -> None:
     trace = "4bf92f3577b34da6a3ce929d0e0e4736"
-    seen = await api.http.get(
-        "/health/live", headers={"traceparent": f"00-{trace}-00f067aa0ba902b7-01"}
-    )
+    seen = await api.http.get("/health/live", headers={"traceparent": f"00-{trace}-00f067aa0ba902b7-01"})
     version, trace_id, parent, flags = seen.headers["traceparent"].split("-")
     assert (version, trace_id, flags) == ("00", trace, "01")
     assert parent != "00f067aa0ba902b7"
@@ -197,9 +190,7 @@ async def test_what_nobody_expected_is_a_problem_that_tells_nothing(api: Api) ->
     assert counted == (0,)
 
 
-async def test_every_request_is_one_log_line_with_its_pattern(
-    api: Api, logs: list[EventDict]
-) -> None:
+async def test_every_request_is_one_log_line_with_its_pattern(api: Api, logs: list[EventDict]) -> None:
     await api.call("GET", "/shop/missing", headers={"X-Correlation-Id": "c-1"})
     await api.http.get("/someone@example.org")
     (first, second) = [line for line in logs if line["event"] == "request"]
@@ -216,3 +207,34 @@ async def test_answers_are_not_sniffed_or_stored(api: Api) -> None:
     seen = await api.http.get("/health/live")
     assert seen.headers["x-content-type-options"] == "nosniff"
     assert seen.headers["cache-control"] == "no-store"
+
+
+async def test_a_caller_that_leaves_in_the_middle_of_a_body_is_no_error(api: Api, logs: list[EventDict]) -> None:
+    """Nobody is there to be answered: no traceback, and no 500 in the figures."""
+    pieces = iter([{"type": "http.request", "body": b'{"item"', "more_body": True}])
+    key = await api.key()
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/shop/orders",
+        "query_string": b"",
+        "headers": [
+            (b"authorization", f"Bearer {key}".encode()),
+            (b"content-type", b"application/json"),
+            (b"content-length", b"100"),
+        ],
+    }
+    sent = []
+
+    async def receive() -> dict[str, Any]:
+        return next(pieces, {"type": "http.disconnect"})
+
+    async def send(message: Any) -> None:  # noqa: ANN401 - as ASGI has it
+        sent.append(message)
+
+    await api.app(scope, receive, send)
+
+    assert [line["event"] for line in logs if line["log_level"] == "error"] == []
+    (line,) = [line for line in logs if line["event"] == "request"]
+    assert line["http_status"] == 499
+    assert sent == []

@@ -50,9 +50,7 @@ async def test_metrics_have_the_engine_and_this_process(api: Api) -> None:
     page = await api.http.get("/metrics")
     assert page.headers["content-type"].startswith("text/plain; version=0.0.4")
     assert re.search(
-        r'^ostinato_http_requests_total\{method="GET",path="/health/live",status="200"\} 1\.0$',
-        page.text,
-        re.MULTILINE,
+        r'^ostinato_http_requests_total\{method="GET",path="/health/live",status="200"\} 1\.0$', page.text, re.MULTILINE
     )
     assert re.search(r"^ostinato_workers 0\.0$", page.text, re.MULTILINE)
 

@@ -56,9 +56,7 @@ async def test_what_the_declaration_leaves_out_does_not_make_another_request(api
 async def test_another_request_under_the_key_is_a_conflict_that_names_the_fields(api: Api) -> None:
     headers = {"Idempotency-Key": "k-1"}
     await api.call("POST", "/shop/orders", json={"item": "tea"}, headers=headers)
-    other = await api.call(
-        "POST", "/shop/orders", json={"item": "tea", "count": 2}, headers=headers
-    )
+    other = await api.call("POST", "/shop/orders", json={"item": "tea", "count": 2}, headers=headers)
     assert other.status_code == 422
     assert other.json()["code"] == "idempotency_conflict"
     assert other.json()["values"]["fields"] == ["count"]
@@ -75,9 +73,7 @@ async def test_keys_belong_to_tenants_and_routes(api: Api) -> None:
     headers = {"Idempotency-Key": "k-1"}
     shop.may_end.set()
     for tenant in ("acme", "zeta"):
-        seen = await api.call(
-            "POST", "/shop/orders", json={"item": "tea"}, headers=headers, tenant=tenant
-        )
+        seen = await api.call("POST", "/shop/orders", json={"item": "tea"}, headers=headers, tenant=tenant)
         assert "idempotency-replayed" not in seen.headers
     seen = await api.call("POST", "/shop/slow-orders", json={"item": "pie"}, headers=headers)
     assert seen.status_code == 202
@@ -118,18 +114,14 @@ async def test_an_answer_to_a_key_that_was_taken_over_is_sent_and_not_stored(api
 async def test_a_request_that_failed_leaves_its_key_free(api: Api) -> None:
     headers = {"Idempotency-Key": "k-1"}
     for _ in range(2):
-        failed = await api.call(
-            "POST", "/shop/broken-orders", json={"item": "tea"}, headers=headers
-        )
+        failed = await api.call("POST", "/shop/broken-orders", json={"item": "tea"}, headers=headers)
         assert failed.status_code == 500
     assert await jobs(api) == 0
 
 
 async def test_while_the_first_is_at_it_the_second_is_told_to_wait(api: Api) -> None:
     headers = {"Idempotency-Key": "k-1"}
-    first = asyncio.create_task(
-        api.call("POST", "/shop/slow-orders", json={"item": "pie"}, headers=headers)
-    )
+    first = asyncio.create_task(api.call("POST", "/shop/slow-orders", json={"item": "pie"}, headers=headers))
     await shop.started.wait()
     second = await api.call("POST", "/shop/slow-orders", json={"item": "pie"}, headers=headers)
     assert second.status_code == 409

@@ -57,9 +57,7 @@ async def test_an_application_without_panels_is_not_found(api: Api, name: str) -
 
 
 def test_every_panel_of_the_catalog_can_be_loaded() -> None:
-    found = {
-        app.name: panels_of(installed_apps(), app.name) for app in installed_apps() if app.panels
-    }
+    found = {app.name: panels_of(installed_apps(), app.name) for app in installed_apps() if app.panels}
 
     assert "enrichment" in found
     assert all(isinstance(each, Panel) for several in found.values() for each in several)

@@ -29,10 +29,7 @@ def api_settings() -> Settings:
 
 @pytest.fixture
 def api_database(shared_server: Server, api_urls: Urls) -> Iterator[Database]:
-    with (
-        bouncer.own_folder() as folder,
-        bouncer.in_front_of(shared_server, folder, connections=2) as port,
-    ):
+    with bouncer.own_folder() as folder, bouncer.in_front_of(shared_server, folder, connections=2) as port:
         pooled = bouncer.through(api_urls.worker, port)
         yield Database(url=pooled, admin_url=api_urls.admin, listen_url=None, pooled=True)
 

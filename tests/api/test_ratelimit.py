@@ -39,9 +39,7 @@ def test_a_full_bucket_lets_through_what_it_holds_and_no_more() -> None:
 
 @pytest.mark.parametrize("start", [0.0, 1.0e6 / 3, 1.0e9 / 7])
 @pytest.mark.parametrize("per_minute", [1, 7, 60, 6000, 100_000])
-def test_exactly_so_many_pass_at_once_whatever_the_clock_says(
-    per_minute: int, start: float
-) -> None:
+def test_exactly_so_many_pass_at_once_whatever_the_clock_says(per_minute: int, start: float) -> None:
     limit = RateLimit("default", per_minute, clock=Time(start))
 
     passed = sum(limit.take("a").allowed for _ in range(per_minute + 10))
@@ -130,10 +128,7 @@ def test_the_headers_are_those_of_the_draft() -> None:
 
     headers = limit.headers(limit.take("a"))
 
-    assert headers == {
-        "ratelimit-policy": '"default";q=6000;w=60',
-        "ratelimit": '"default";r=5999;t=1',
-    }
+    assert headers == {"ratelimit-policy": '"default";q=6000;w=60', "ratelimit": '"default";r=5999;t=1'}
     for name, value in headers.items():
         assert SHAPES[name].fullmatch(value)
 

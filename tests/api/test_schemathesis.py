@@ -13,9 +13,7 @@ from tests.api.fuzz import fuzz, key_for
 
 
 @pytest.mark.timeout(600)
-def test_no_request_that_can_be_made_breaks_the_document(
-    shared_server: Server, api_urls: Urls, tmp_path: Path
-) -> None:
+def test_no_request_that_can_be_made_breaks_the_document(shared_server: Server, api_urls: Urls, tmp_path: Path) -> None:
     shop.may_end.set()
     with psycopg.connect(api_urls.admin, autocommit=True) as admin:
         admin.execute(EMPTY)

@@ -19,18 +19,7 @@ from ostinato._core.base.errors import NoAnswer, SettingsError, Unauthenticated
 from ostinato._core.base.settings import Settings
 from ostinato._faces.api import jwks
 from ostinato._faces.api.tokens import Token, Tokens, claim_at
-from tests.api.issuer import (
-    AUDIENCE,
-    Handler,
-    Issuer,
-    broken,
-    ec_key,
-    ed_key,
-    failing,
-    jwk,
-    rsa_key,
-    silent,
-)
+from tests.api.issuer import AUDIENCE, Handler, Issuer, broken, ec_key, ed_key, failing, jwk, rsa_key, silent
 from tests.api.test_ratelimit import Time
 
 
@@ -103,9 +92,7 @@ async def test_the_keys_can_be_named_instead_of_discovered(issuer: Issuer) -> No
 
 
 @pytest.mark.parametrize("given", [[AUDIENCE], ["other", AUDIENCE], AUDIENCE])
-async def test_one_of_several_audiences_is_enough(
-    tokens: Tokens, issuer: Issuer, given: object
-) -> None:
+async def test_one_of_several_audiences_is_enough(tokens: Tokens, issuer: Issuer, given: object) -> None:
     assert (await tokens.verify(issuer.token(aud=given))).tenant_id == "acme"
 
 
@@ -127,22 +114,15 @@ async def test_clocks_may_differ_a_little(tokens: Tokens, issuer: Issuer) -> Non
         (None, set()),
     ],
 )
-async def test_roles_are_a_list_or_a_text(
-    tokens: Tokens, issuer: Issuer, given: object, roles: set[str]
-) -> None:
+async def test_roles_are_a_list_or_a_text(tokens: Tokens, issuer: Issuer, given: object, roles: set[str]) -> None:
     assert (await tokens.verify(issuer.token(roles=given))).roles == roles
 
 
 async def test_claims_are_named_by_a_path_or_as_they_are(issuer: Issuer) -> None:
     tokens = Tokens(
-        issuer.settings(
-            oidc_tenant_claim="https://example.com/tenant", oidc_roles_claim="realm_access.roles"
-        )
+        issuer.settings(oidc_tenant_claim="https://example.com/tenant", oidc_roles_claim="realm_access.roles")
     )
-    claims: dict[str, Any] = {
-        "https://example.com/tenant": "zeta",
-        "realm_access": {"roles": ["admin"]},
-    }
+    claims: dict[str, Any] = {"https://example.com/tenant": "zeta", "realm_access": {"roles": ["admin"]}}
 
     found = await tokens.verify(issuer.token(**claims))
 
@@ -180,9 +160,7 @@ async def test_an_expired_token_says_since_when(tokens: Tokens, issuer: Issuer) 
 
 
 @pytest.mark.parametrize("claim", ["nbf", "iat"])
-async def test_a_token_of_tomorrow_says_from_when(
-    tokens: Tokens, issuer: Issuer, claim: str
-) -> None:
+async def test_a_token_of_tomorrow_says_from_when(tokens: Tokens, issuer: Issuer, claim: str) -> None:
     claims: dict[str, Any] = {claim: 4_102_444_800, "exp": 4_102_444_900}
 
     told = await refusal(tokens, issuer.token(**claims))
@@ -258,9 +236,7 @@ async def test_a_key_of_somebody_else_is_refused(tokens: Tokens, issuer: Issuer)
 
 
 @pytest.mark.parametrize("alg", ["none", "None", "NONE", "", None, 7, ["RS256"], "HS256", "ES512"])
-async def test_unsigned_tokens_and_other_algorithms_are_refused(
-    tokens: Tokens, issuer: Issuer, alg: object
-) -> None:
+async def test_unsigned_tokens_and_other_algorithms_are_refused(tokens: Tokens, issuer: Issuer, alg: object) -> None:
     text = f"{encoded({'alg': alg, 'kid': 'first'})}.{encoded(issuer.claims())}.AAAA"
 
     assert await reason(tokens, text) == "algorithm"
@@ -269,9 +245,7 @@ async def test_unsigned_tokens_and_other_algorithms_are_refused(
 
 async def test_the_public_key_is_no_shared_secret(tokens: Tokens, issuer: Issuer) -> None:
     public = issuer.signing["first"].public_key()
-    pem = public.public_bytes(
-        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-    )
+    pem = public.public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
     for secret in (pem, json.dumps(jwk(issuer.signing["first"], kid="first")).encode()):
         signed = f"{encoded({'alg': 'HS256', 'kid': 'first'})}.{encoded(issuer.claims())}"
         mac = hmac.digest(secret, signed.encode(), hashlib.sha256)
@@ -290,9 +264,7 @@ async def test_a_secret_among_the_keys_is_not_used(tokens: Tokens, issuer: Issue
     assert (await tokens.verify(issuer.token())).subject == "ada"
 
 
-async def test_an_algorithm_that_is_not_that_of_the_key_is_refused(
-    tokens: Tokens, issuer: Issuer
-) -> None:
+async def test_an_algorithm_that_is_not_that_of_the_key_is_refused(tokens: Tokens, issuer: Issuer) -> None:
     issuer.listed = [jwk(issuer.signing["first"], kid="first", alg="RS256")]
     await tokens.verify(issuer.token())
 
@@ -301,16 +273,12 @@ async def test_an_algorithm_that_is_not_that_of_the_key_is_refused(
 
 
 @pytest.mark.parametrize("typ", ["JWT", "jwt", "at+jwt", "application/at+jwt"])
-async def test_access_tokens_of_either_type_are_taken(
-    tokens: Tokens, issuer: Issuer, typ: str
-) -> None:
+async def test_access_tokens_of_either_type_are_taken(tokens: Tokens, issuer: Issuer, typ: str) -> None:
     assert (await tokens.verify(issuer.token(headers={"typ": typ}))).subject == "ada"
 
 
 @pytest.mark.parametrize("typ", ["logout+jwt", "dpop+jwt", "secevent+jwt", 7, ["JWT"]])
-async def test_signed_things_that_are_no_access_tokens_are_refused(
-    tokens: Tokens, issuer: Issuer, typ: object
-) -> None:
+async def test_signed_things_that_are_no_access_tokens_are_refused(tokens: Tokens, issuer: Issuer, typ: object) -> None:
     assert await reason(tokens, issuer.token(headers={"typ": typ})) == "type"
 
 
@@ -390,9 +358,7 @@ async def test_the_keys_are_fetched_once(tokens: Tokens, issuer: Issuer, clock: 
     assert issuer.paths == ["/.well-known/openid-configuration", "/keys"]
 
 
-async def test_old_keys_are_fetched_anew_beside_the_requests(
-    tokens: Tokens, issuer: Issuer, clock: Time
-) -> None:
+async def test_old_keys_are_fetched_anew_beside_the_requests(tokens: Tokens, issuer: Issuer, clock: Time) -> None:
     await tokens.verify(issuer.token())
     clock.now += 601
     issuer.fault = silent
@@ -402,9 +368,7 @@ async def test_old_keys_are_fetched_anew_beside_the_requests(
     assert tokens.keys._task is not None
 
 
-async def test_a_new_key_is_taken_when_a_token_names_it(
-    tokens: Tokens, issuer: Issuer, clock: Time
-) -> None:
+async def test_a_new_key_is_taken_when_a_token_names_it(tokens: Tokens, issuer: Issuer, clock: Time) -> None:
     await tokens.verify(issuer.token())
     issuer.signing = {"second": rsa_key("second")}
     clock.now += 30
@@ -414,9 +378,7 @@ async def test_a_new_key_is_taken_when_a_token_names_it(
     assert await reason(tokens, issuer.token(kid="first", key=rsa_key("first"))) == "kid"
 
 
-async def test_made_up_keys_make_nobody_knock_at_the_issuer(
-    tokens: Tokens, issuer: Issuer, clock: Time
-) -> None:
+async def test_made_up_keys_make_nobody_knock_at_the_issuer(tokens: Tokens, issuer: Issuer, clock: Time) -> None:
     await tokens.verify(issuer.token())
 
     for number in range(100):
@@ -427,15 +389,11 @@ async def test_made_up_keys_make_nobody_knock_at_the_issuer(
     assert issuer.fetches == 1 + 3
 
 
-async def test_many_unknown_keys_at_once_are_one_fetch(
-    tokens: Tokens, issuer: Issuer, clock: Time
-) -> None:
+async def test_many_unknown_keys_at_once_are_one_fetch(tokens: Tokens, issuer: Issuer, clock: Time) -> None:
     await tokens.verify(issuer.token())
     clock.now += 30
 
-    await asyncio.gather(
-        *(reason(tokens, issuer.token(kid=f"{n}", key=rsa_key("stranger"))) for n in range(20))
-    )
+    await asyncio.gather(*(reason(tokens, issuer.token(kid=f"{n}", key=rsa_key("stranger"))) for n in range(20)))
 
     assert issuer.fetches == 2
 
@@ -461,9 +419,7 @@ async def test_known_keys_serve_on_while_the_issuer_is_down(
     await tokens.verify(issuer.token())
 
 
-async def test_without_any_keys_nobody_is_called_a_stranger(
-    tokens: Tokens, issuer: Issuer, clock: Time
-) -> None:
+async def test_without_any_keys_nobody_is_called_a_stranger(tokens: Tokens, issuer: Issuer, clock: Time) -> None:
     issuer.fault = failing
     for _ in range(10):
         with pytest.raises(NoAnswer) as caught:
@@ -502,9 +458,7 @@ def no_object(handler: Handler) -> None:
 
 
 @pytest.mark.parametrize("fault", [too_large, bomb, moved, prose, deep, no_object, broken])
-async def test_answers_that_cannot_be_used_are_no_answers(
-    issuer: Issuer, fault: Callable[[Handler], None]
-) -> None:
+async def test_answers_that_cannot_be_used_are_no_answers(issuer: Issuer, fault: Callable[[Handler], None]) -> None:
     issuer.fault = fault
     tokens = Tokens(issuer.settings(oidc_keys_url=issuer.keys_url))
 
@@ -512,9 +466,7 @@ async def test_answers_that_cannot_be_used_are_no_answers(
         await tokens.verify(issuer.token())
 
 
-async def test_a_slow_issuer_is_not_waited_for(
-    issuer: Issuer, tokens: Tokens, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_slow_issuer_is_not_waited_for(issuer: Issuer, tokens: Tokens, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jwks, "FETCH_SECONDS", 0.1)
     issuer.fault = silent
 
@@ -543,9 +495,7 @@ async def test_a_discovery_document_that_cannot_be_trusted_is_refused(
 
 
 @pytest.mark.parametrize("listed", [[], [7], [{"kty": "oct", "k": "AAAA"}]])
-async def test_keys_are_not_replaced_by_nothing(
-    tokens: Tokens, issuer: Issuer, clock: Time, listed: list[Any]
-) -> None:
+async def test_keys_are_not_replaced_by_nothing(tokens: Tokens, issuer: Issuer, clock: Time, listed: list[Any]) -> None:
     await tokens.verify(issuer.token())
     issuer.listed = listed
     clock.now += 30
@@ -554,9 +504,7 @@ async def test_keys_are_not_replaced_by_nothing(
     assert (await tokens.verify(issuer.token())).subject == "ada"
 
 
-async def test_a_request_that_is_given_up_does_not_stop_the_fetch_of_others(
-    tokens: Tokens, issuer: Issuer
-) -> None:
+async def test_a_request_that_is_given_up_does_not_stop_the_fetch_of_others(tokens: Tokens, issuer: Issuer) -> None:
     first = asyncio.create_task(tokens.verify(issuer.token()))
     second = asyncio.create_task(tokens.verify(issuer.token()))
     while tokens.keys._task is None:
@@ -602,21 +550,11 @@ def test_an_issuer_that_anybody_could_pose_as_is_refused(url: str) -> None:
         Tokens(Settings(oidc_issuer="https://a.example.com", oidc_audience="a", oidc_keys_url=url))
 
 
-@pytest.mark.parametrize(
-    "url", ["https://login.example.com/", "http://localhost:8080/realm", "http://[::1]:1"]
-)
+@pytest.mark.parametrize("url", ["https://login.example.com/", "http://localhost:8080/realm", "http://[::1]:1"])
 def test_https_and_this_machine_are_taken(url: str) -> None:
     assert Tokens(Settings(oidc_issuer=url, oidc_audience="a")).issuer == url
 
 
 def test_only_signatures_by_pairs_of_keys_are_taken() -> None:
-    assert set(jwks.ALGORITHMS) == {
-        "RS256",
-        "RS384",
-        "RS512",
-        "PS256",
-        "ES256",
-        "ES384",
-        "EdDSA",
-    }
+    assert set(jwks.ALGORITHMS) == {"RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "EdDSA"}
     assert set(jwks.ALGORITHMS) <= set(jwt.PyJWS().get_algorithms())

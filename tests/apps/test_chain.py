@@ -64,11 +64,7 @@ def sandbox(providers: Providers) -> Iterator[Running]:
 
 @pytest.fixture
 async def world(
-    shared_server: Server,
-    chain_urls: Urls,
-    providers: Providers,
-    sandbox: Running,
-    monkeypatch: pytest.MonkeyPatch,
+    shared_server: Server, chain_urls: Urls, providers: Providers, sandbox: Running, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[World]:
     """A running API with both, and providers that know where it is."""
     urls = chain_urls
@@ -76,10 +72,7 @@ async def world(
     for name, value in providers.settings(sandbox.url).items():
         monkeypatch.setenv(name, value)
     providers.reset()
-    async with (
-        await psycopg.AsyncConnection.connect(urls.admin, autocommit=True) as admin,
-        Client(database) as client,
-    ):
+    async with await psycopg.AsyncConnection.connect(urls.admin, autocommit=True) as admin, Client(database) as client:
         await admin.execute(EMPTY)
         await admin.execute(EMPTY_ROUNDS)
         engine = Engine(database, client, admin)
@@ -143,9 +136,7 @@ async def test_an_opening_is_told_once_to_those_who_want_it_and_allowed_it(world
     assert event.startswith("round-")
 
 
-async def test_nobody_is_told_where_notifications_are_off_or_the_round_was_missed(
-    world: World,
-) -> None:
+async def test_nobody_is_told_where_notifications_are_off_or_the_round_was_missed(world: World) -> None:
     await set_clock(world.engine, datetime(2026, 6, 11, 10, 0, 1, tzinfo=UTC))
     await a_group(world, "quiet", "ana", notifications_enabled=False)
     await a_group(world, "down", "ana", drop_time="08:00")

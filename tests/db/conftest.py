@@ -16,10 +16,7 @@ _names = itertools.count(1)
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with (
-        folder_in_memory(otherwise=tmp_path_factory.mktemp("server")) as folder,
-        embedded.start(folder) as running,
-    ):
+    with folder_in_memory(otherwise=tmp_path_factory.mktemp("server")) as folder, embedded.start(folder) as running:
         yield running
 
 
@@ -38,9 +35,7 @@ Make = Callable[..., Component]
 def component(tmp_path: Path) -> Make:
     """Makes a component from texts: steps of its tables, functions, views, grants."""
 
-    def make(
-        *steps: str, functions: str = "", views: str = "", grants: str = "", newline: str = "\n"
-    ) -> Component:
+    def make(*steps: str, functions: str = "", views: str = "", grants: str = "", newline: str = "\n") -> Component:
         folder = tmp_path / f"component_{next(_names)}"
         texts = {f"tables/{n:04}_step.sql": text for n, text in enumerate(steps, 1)}
         texts |= {"functions/all.sql": functions, "views.sql": views, "grants.sql": grants}

@@ -22,10 +22,7 @@ def waiting_for_a_standby(urls: Urls) -> Iterator[psycopg.Connection]:
     whatever a session shows of it. So commits are made until one waits; and at the end one more,
     which returns when they wait no longer.
     """
-    with (
-        psycopg.connect(urls.admin, autocommit=True) as admin,
-        psycopg.connect(urls.admin, autocommit=True) as probe,
-    ):
+    with psycopg.connect(urls.admin, autocommit=True) as admin, psycopg.connect(urls.admin, autocommit=True) as probe:
         admin.execute("set synchronous_commit = local")
         admin.execute("alter system set synchronous_standby_names = 'nobody'")
         admin.execute("select pg_reload_conf()")

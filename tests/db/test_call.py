@@ -76,9 +76,7 @@ async def test_one_row_means_one_row(conn: Connection) -> None:
 
 
 def test_the_text_quotes_names_and_binds_values() -> None:
-    assert text_of("add", ("a", "b")) == (
-        b'select * from "ostinato"."add"("a" => %(a)s, "b" => %(b)s)'
-    )
+    assert text_of("add", ("a", "b")) == (b'select * from "ostinato"."add"("a" => %(a)s, "b" => %(b)s)')
 
 
 @pytest.mark.parametrize("name", ["", "Add", "a-b", 'a"b', "a.b", "1a", "é", "a" * 64, "a\x00"])
@@ -135,9 +133,7 @@ async def test_a_write_that_never_arrived_is_in_doubt_too(urls: Urls) -> None:
     assert remembered(urls) == 0
 
 
-async def test_a_connection_that_was_lost_earlier_leaves_no_doubt(
-    urls: Urls, conn: Connection
-) -> None:
+async def test_a_connection_that_was_lost_earlier_leaves_no_doubt(urls: Urls, conn: Connection) -> None:
     with psycopg.connect(urls.admin, autocommit=True) as admin:
         admin.execute("select pg_terminate_backend(%s, 5000)", [conn.info.backend_pid])
 

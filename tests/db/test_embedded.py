@@ -116,11 +116,7 @@ def test_each_role_has_its_address_and_none_is_more_than_it_should(server: Serve
     ]
 
     plain = (False, False, False, False)
-    assert found == [
-        [("ostinato_owner", *plain)],
-        [("ostinato_worker", *plain)],
-        [("ostinato_tenant", *plain)],
-    ]
+    assert found == [[("ostinato_owner", *plain)], [("ostinato_worker", *plain)], [("ostinato_tenant", *plain)]]
 
 
 def test_only_the_owner_makes_tables_in_its_database(server: Server) -> None:
@@ -162,6 +158,58 @@ def test_another_user_of_the_machine_cannot_log_in(server: Server) -> None:
 
     assert tried.returncode != 0
     assert "Peer authentication failed" in tried.stderr
+
+
+def test_no_user_of_the_machine_is_the_superuser_without_its_password(server: Server) -> None:
+    """A decoder that a document took over runs as our user, and may have reached the socket."""
+    folder = server.cluster.socket_dir()
+
+    for who in (None, server.cluster.user.uid):  # the one who started it, and the server's own
+        tried = subprocess.run(
+            [server.psql, f"host={folder} user=postgres dbname=ostinato", "--no-password"],
+            input="copy (select 1) to program 'true'",
+            user=who if ROOT else None,
+            env={"HOME": "/nonexistent"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+        assert tried.returncode != 0
+        assert "no password supplied" in tried.stderr
+
+
+def test_the_password_of_the_superuser_is_for_our_user_only(server: Server) -> None:
+    info = (server.cluster.data_dir / "superuser.pgpass").stat()
+
+    assert (info.st_uid, stat.S_IMODE(info.st_mode)) == (os.geteuid(), 0o600)
+    assert query(server.admin_url, "show is_superuser") == [("on",)]
+    assert "password" not in server.admin_url
+
+
+def test_a_password_that_was_lost_is_replaced_at_the_next_start(data_dir: Path) -> None:
+    with embedded.start(data_dir):
+        pass
+    path = data_dir / "superuser.pgpass"
+    before = path.read_text()
+    path.unlink()
+
+    with embedded.start(data_dir) as server:
+        assert query(server.admin_url, "select current_user") == [("postgres",)]
+    assert path.read_text() != before
+
+
+def test_a_password_of_another_database_is_named_with_the_way_out(data_dir: Path) -> None:
+    with embedded.start(data_dir):
+        path = data_dir / "superuser.pgpass"
+        before = path.read_text()
+        path.write_text("*:*:*:postgres:wrong\n")
+
+        with pytest.raises(EmbeddedError, match="another password") as refused:
+            embedded.attach(data_dir)
+
+        path.write_text(before)
+    assert "delete that file" in str(refused.value.hint)
 
 
 def test_several_databases_live_on_one_server(server: Server) -> None:
@@ -281,9 +329,7 @@ def test_a_restart_keeps_what_was_committed(data_dir: Path, mode: str) -> None:
         assert query(server.owner_url, "select n from t") == [(7,)]
 
 
-def test_a_server_that_died_is_revived_and_one_that_somebody_started_is_left_alone(
-    data_dir: Path,
-) -> None:
+def test_a_server_that_died_is_revived_and_one_that_somebody_started_is_left_alone(data_dir: Path) -> None:
     with embedded.start(data_dir) as server:
         query(server.owner_url, "create table t as select 7 as n")
         assert server.pid is not None
@@ -299,9 +345,7 @@ def test_a_server_that_died_is_revived_and_one_that_somebody_started_is_left_alo
         assert query(server.owner_url, "select n from t") == [(7,)]
 
 
-def test_a_restart_of_a_server_that_ends_by_itself_starts_it(
-    data_dir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_restart_of_a_server_that_ends_by_itself_starts_it(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is seen alive, and is gone when it is told to stop."""
     with embedded.start(data_dir) as server:
         halt = Cluster.halt
@@ -317,9 +361,7 @@ def test_a_restart_of_a_server_that_ends_by_itself_starts_it(
         assert query(server.owner_url, "select 7") == [(7,)]
 
 
-def test_a_process_id_that_now_belongs_to_another_is_not_taken_for_the_server(
-    data_dir: Path,
-) -> None:
+def test_a_process_id_that_now_belongs_to_another_is_not_taken_for_the_server(data_dir: Path) -> None:
     with embedded.start(data_dir) as server:
         lines = server.cluster.pid_file()
     lines[0] = str(os.getpid())

@@ -102,9 +102,7 @@ def test_a_lost_connection_is_opened_again_and_asks_for_a_poll(start: Start, url
     heart.hears("invoices")
 
 
-def test_a_frozen_server_is_left_for_a_new_connection(
-    start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_frozen_server_is_left_for_a_new_connection(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listen, "CALL_SECONDS", 1)
     heart = start()
     heart.hears(POLL_NOW)
@@ -194,9 +192,7 @@ def test_when_the_listening_process_ends_the_other_listens(start: Start, urls: U
     second.hears("invoices")
 
 
-def test_where_sharing_fails_each_listens_for_itself(
-    start: Start, urls: Urls, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_sharing_fails_each_listens_for_itself(start: Start, urls: Urls, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken() -> Path:
         raise PermissionError
 
@@ -212,8 +208,6 @@ def test_where_sharing_fails_each_listens_for_itself(
 
 
 def test_it_can_be_stopped_before_it_started(urls: Urls) -> None:
-    listener = Listener(
-        urls.worker, beat=lambda _: None, beat_seconds=1, on_ring=lambda _: None, shared=False
-    )
+    listener = Listener(urls.worker, beat=lambda _: None, beat_seconds=1, on_ring=lambda _: None, shared=False)
 
     listener.stop()

@@ -8,10 +8,11 @@ import pytest
 
 from ostinato._core.base.errors import ContractMismatch, MigrationError, NotConfigured
 from ostinato._core.db import migrate
-from ostinato._core.db.bundle import Component, replacing
+from ostinato._core.db.bundle import replacing
 from ostinato._core.db.call import call_value
 from ostinato._core.db.embedded import Server, Urls
 from ostinato._core.db.pool import Connection, connect
+from ostinato._core.engine.schema import ENGINE
 from tests.db.conftest import Make
 from tests.waiting import until_async
 
@@ -43,11 +44,7 @@ async def test_everything_is_applied_once_and_in_order(urls: Urls, component: Ma
     first = await migrate.migrate(urls.admin, [sample])
     second = await migrate.migrate(urls.admin, [sample])
 
-    assert first == [
-        "sample: 0001_step.sql",
-        "sample: 0002_step.sql",
-        "sample: functions and views",
-    ]
+    assert first == ["sample: 0001_step.sql", "sample: 0002_step.sql", "sample: functions and views"]
     assert second == []
 
 
@@ -66,29 +63,23 @@ async def test_everything_belongs_to_the_owner_who_is_no_superuser(
 
     assert await rows(
         admin,
-        "select distinct relowner::regrole::text from pg_class"
-        " where relnamespace = 'ostinato_data'::regnamespace",
+        "select distinct relowner::regrole::text from pg_class where relnamespace = 'ostinato_data'::regnamespace",
     ) == [("ostinato_owner",)]
-    assert await rows(
-        admin, "select proowner::regrole::text from pg_proc where proname = 'contract'"
-    ) == [("ostinato_owner",)]
+    assert await rows(admin, "select proowner::regrole::text from pg_proc where proname = 'contract'") == [
+        ("ostinato_owner",)
+    ]
     assert await rows(
         admin,
         "select rolname, rolsuper, rolbypassrls, rolcreaterole, rolcreatedb, rolcanlogin"
         " from pg_roles where rolname like 'ostinato%' order by 1",
-    ) == [
-        (role, False, False, False, False, True)
-        for role in ("ostinato_owner", "ostinato_tenant", "ostinato_worker")
-    ]
+    ) == [(role, False, False, False, False, True) for role in ("ostinato_owner", "ostinato_tenant", "ostinato_worker")]
 
 
 async def test_the_schema_of_an_application_is_made_and_belongs_to_the_owner(
     urls: Urls, admin: Connection, component: Make
 ) -> None:
     shop = replace(
-        component(
-            "create table shop.item (id bigint)", functions=CONTRACT.replace("ostinato.", "shop.")
-        ),
+        component("create table shop.item (id bigint)", functions=CONTRACT.replace("ostinato.", "shop.")),
         name="shop",
         schemas=("shop",),
     )
@@ -112,9 +103,7 @@ async def test_an_application_without_its_schema_gets_the_sql_to_run(
         await migrate.migrate(urls.owner, [shop])
 
 
-async def test_the_owner_can_migrate_without_an_administrator(
-    urls: Urls, admin: Connection, component: Make
-) -> None:
+async def test_the_owner_can_migrate_without_an_administrator(urls: Urls, admin: Connection, component: Make) -> None:
     await migrate.ensure_roles(admin)
 
     assert await migrate.migrate(urls.owner, [component(TABLE)])
@@ -127,9 +116,7 @@ async def test_a_worker_that_tries_to_prepare_a_database_gets_the_sql_to_run(url
     assert "ostinato_data is missing" in caught.value.message
 
 
-async def test_an_administrator_who_may_only_make_roles_is_enough(
-    urls: Urls, server: Server, component: Make
-) -> None:
+async def test_an_administrator_who_may_only_make_roles_is_enough(urls: Urls, server: Server, component: Make) -> None:
     with psycopg.connect(urls.admin, autocommit=True) as conn:
         conn.execute("create role helper createrole")
         conn.execute("grant ostinato_owner to helper with admin option")
@@ -150,39 +137,28 @@ async def test_a_role_that_is_too_strong_is_weakened(urls: Urls, admin: Connecti
 
     await migrate.ensure_roles(admin)
 
-    assert await rows(
-        admin, "select rolbypassrls from pg_roles where rolname = 'ostinato_tenant'"
-    ) == [(False,)]
+    assert await rows(admin, "select rolbypassrls from pg_roles where rolname = 'ostinato_tenant'") == [(False,)]
 
 
 async def test_timeouts_sit_on_the_roles(urls: Urls) -> None:
     async with await connect(urls.worker) as conn:
         assert await rows(
-            conn,
-            "select current_setting('idle_in_transaction_session_timeout'),"
-            " current_setting('lock_timeout')",
+            conn, "select current_setting('idle_in_transaction_session_timeout'), current_setting('lock_timeout')"
         ) == [("30s", "8s")]
 
 
-async def test_the_record_is_closed_to_tenants_and_read_only_for_workers(
-    urls: Urls, component: Make
-) -> None:
+async def test_the_record_is_closed_to_tenants_and_read_only_for_workers(urls: Urls, component: Make) -> None:
     await migrate.migrate(urls.admin, [component(TABLE)])
 
     with psycopg.connect(urls.worker, autocommit=True) as conn:
         assert conn.execute("select count(*) from ostinato_data.migration").fetchone() == (2,)
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             conn.execute("delete from ostinato_data.migration")
-    with (
-        psycopg.connect(urls.tenant, autocommit=True) as conn,
-        pytest.raises(psycopg.errors.InsufficientPrivilege),
-    ):
+    with psycopg.connect(urls.tenant, autocommit=True) as conn, pytest.raises(psycopg.errors.InsufficientPrivilege):
         conn.execute("select 1 from ostinato_data.migration")
 
 
-async def test_a_file_that_was_changed_after_it_was_applied_is_refused(
-    urls: Urls, component: Make
-) -> None:
+async def test_a_file_that_was_changed_after_it_was_applied_is_refused(urls: Urls, component: Make) -> None:
     old, new = component(TABLE), component(TABLE + " -- changed")
     await migrate.migrate(urls.admin, [old])
 
@@ -249,9 +225,7 @@ async def test_a_step_waits_for_a_lock_without_holding_up_readers(
     async with await connect(urls.admin, autocommit=False) as holder:
         await holder.execute("select * from ostinato_data.thing")
         pid = holder.info.backend_pid
-        migrating = asyncio.create_task(
-            migrate.migrate(urls.admin, [component(TABLE, COLUMN)], wait_seconds=60)
-        )
+        migrating = asyncio.create_task(migrate.migrate(urls.admin, [component(TABLE, COLUMN)], wait_seconds=60))
         await until_async(lambda: is_behind(admin, pid))
 
         # It stands behind the queue of the migration, which steps back soon enough.
@@ -268,9 +242,7 @@ async def is_behind(admin: Connection, pid: int) -> bool:
     return await (await admin.execute(text, [pid])).fetchone() is not None
 
 
-async def test_a_lock_that_is_never_free_is_given_up_with_the_culprits_name(
-    urls: Urls, component: Make
-) -> None:
+async def test_a_lock_that_is_never_free_is_given_up_with_the_culprits_name(urls: Urls, component: Make) -> None:
     await migrate.migrate(urls.admin, [component(TABLE)])
     async with await connect(urls.admin, role="culprit", autocommit=False) as holder:
         await holder.execute("select * from ostinato_data.thing")
@@ -281,9 +253,7 @@ async def test_a_lock_that_is_never_free_is_given_up_with_the_culprits_name(
         assert str(holder.info.backend_pid) in caught.value.message
 
 
-async def test_functions_are_replaced_and_those_that_are_gone_dropped(
-    urls: Urls, component: Make
-) -> None:
+async def test_functions_are_replaced_and_those_that_are_gone_dropped(urls: Urls, component: Make) -> None:
     gone = "create function ostinato.gone() returns int language sql as $$ select 1 $$;"
     await migrate.migrate(urls.admin, [component(functions=VERSION.format(1) + gone)])
 
@@ -295,9 +265,7 @@ async def test_functions_are_replaced_and_those_that_are_gone_dropped(
             await call_value(conn, "gone")
 
 
-async def test_functions_of_others_in_the_schema_are_left_alone(
-    urls: Urls, admin: Connection, component: Make
-) -> None:
+async def test_functions_of_others_in_the_schema_are_left_alone(urls: Urls, admin: Connection, component: Make) -> None:
     await migrate.migrate(urls.admin, [component(functions=VERSION.format(1))])
     await admin.execute("create function ostinato.mine() returns int language sql return 7")
 
@@ -338,9 +306,7 @@ async def test_functions_may_call_each_other_in_any_order(urls: Urls, component:
         assert await call_value(conn, "a") == 1
 
 
-async def test_a_body_with_a_mistake_is_found_before_anything_is_replaced(
-    urls: Urls, component: Make
-) -> None:
+async def test_a_body_with_a_mistake_is_found_before_anything_is_replaced(urls: Urls, component: Make) -> None:
     await migrate.migrate(urls.admin, [component(functions=VERSION.format(1))])
     wrong = "create function ostinato.w() returns int language sql as $$ select missing() $$;"
 
@@ -351,9 +317,7 @@ async def test_a_body_with_a_mistake_is_found_before_anything_is_replaced(
         assert await call_value(conn, "version") == 1
 
 
-async def test_grants_are_given_again_with_the_code(
-    urls: Urls, admin: Connection, component: Make
-) -> None:
+async def test_grants_are_given_again_with_the_code(urls: Urls, admin: Connection, component: Make) -> None:
     grants = "revoke all on all functions in schema ostinato from public;"
     await migrate.migrate(urls.admin, [component(functions=VERSION.format(1), grants=grants)])
 
@@ -392,9 +356,7 @@ async def saw(seen: list[set[int]], n: int, callers: list[asyncio.Task[None]]) -
     return all(n in mine for mine in seen) or any(caller.done() for caller in callers)
 
 
-async def test_status_says_what_is_applied_and_what_is_pending(
-    urls: Urls, admin: Connection, component: Make
-) -> None:
+async def test_status_says_what_is_applied_and_what_is_pending(urls: Urls, admin: Connection, component: Make) -> None:
     before, after = component(TABLE), component(TABLE, COLUMN, functions=CONTRACT)
 
     empty = await migrate.status(admin, [after])
@@ -415,9 +377,7 @@ async def test_status_says_what_is_applied_and_what_is_pending(
     assert done.up_to_date
 
 
-async def test_status_tells_of_a_changed_file(
-    urls: Urls, admin: Connection, component: Make
-) -> None:
+async def test_status_tells_of_a_changed_file(urls: Urls, admin: Connection, component: Make) -> None:
     await migrate.migrate(urls.admin, [component(TABLE)])
 
     found = await migrate.status(admin, [component(f"{TABLE} -- changed")])
@@ -426,12 +386,8 @@ async def test_status_tells_of_a_changed_file(
     assert not found.up_to_date
 
 
-@pytest.mark.parametrize(
-    ("mine", "said"), [(1, "the code is too old"), (4, "the database is too old")]
-)
-async def test_a_contract_outside_the_range_is_refused(
-    urls: Urls, component: Make, mine: int, said: str
-) -> None:
+@pytest.mark.parametrize(("mine", "said"), [(1, "the code is too old"), (4, "the database is too old")])
+async def test_a_contract_outside_the_range_is_refused(urls: Urls, component: Make, mine: int, said: str) -> None:
     await migrate.migrate(urls.admin, [component(functions=CONTRACT)])
 
     async with await connect(urls.worker) as conn:
@@ -453,16 +409,12 @@ async def test_an_empty_database_is_told_apart(urls: Urls) -> None:
             await migrate.check_contract(conn, 1)
 
 
-async def test_the_script_installs_what_migrate_would(
-    urls: Urls, server: Server, component: Make
-) -> None:
+async def test_the_script_installs_what_migrate_would(urls: Urls, server: Server, component: Make) -> None:
     view = "create view ostinato.things as select * from ostinato_data.thing;"
     sample = component(TABLE, COLUMN, functions=CONTRACT + VERSION.format(1), views=view)
     command = [str(server.psql), urls.admin, "--quiet", "--set", "ON_ERROR_STOP=1"]
 
-    await asyncio.to_thread(
-        subprocess.run, command, input=migrate.sql([sample]), text=True, check=True
-    )
+    await asyncio.to_thread(subprocess.run, command, input=migrate.sql([sample]), text=True, check=True)
 
     assert await migrate.migrate(urls.owner, [sample]) == []
     changed = component(TABLE, COLUMN, functions=CONTRACT)
@@ -470,12 +422,10 @@ async def test_the_script_installs_what_migrate_would(
 
 
 def test_a_function_is_made_to_replace_what_it_finds() -> None:
-    assert replacing("-- why\nCREATE  FUNCTION a.b() …") == (
-        "-- why\ncreate or replace FUNCTION a.b() …"
-    )
+    assert replacing("-- why\nCREATE  FUNCTION a.b() …") == ("-- why\ncreate or replace FUNCTION a.b() …")
     assert replacing("create or replace procedure p()") == "create or replace procedure p()"
     assert replacing("-- create function\ngrant x") == "-- create function\ngrant x"
 
 
 async def test_the_engines_own_schema_can_be_applied(urls: Urls) -> None:
-    assert await migrate.migrate(urls.admin, [Component.of("engine", "ostinato._core.engine")])
+    assert await migrate.migrate(urls.admin, [ENGINE])

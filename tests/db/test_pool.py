@@ -62,9 +62,7 @@ def test_the_defaults_notice_a_dead_server() -> None:
 
 
 def test_what_the_url_says_wins() -> None:
-    given = conninfo_to_dict(
-        conninfo("postgresql://a,b/x?connect_timeout=9&target_session_attrs=any")
-    )
+    given = conninfo_to_dict(conninfo("postgresql://a,b/x?connect_timeout=9&target_session_attrs=any"))
 
     assert given["connect_timeout"] == "9"
     assert given["target_session_attrs"] == "any"
@@ -127,9 +125,7 @@ async def test_a_broken_rule_of_the_callers_tables_stays_the_callers(pool: Pool)
 
 
 @pytest.mark.parametrize(("fault", "kept"), [("before", []), ("after", [1])])
-async def test_a_commit_cut_in_the_middle_is_unknown(
-    urls: Urls, fault: Fault, kept: list[int]
-) -> None:
+async def test_a_commit_cut_in_the_middle_is_unknown(urls: Urls, fault: Fault, kept: list[int]) -> None:
     with proxied(urls.worker) as proxy:
         conn = await connect(proxy.url(urls.worker))
         proxy.fault = fault
@@ -209,9 +205,7 @@ async def test_the_pool_heals_when_the_server_ended_its_connections(urls: Urls, 
         assert conn.info.backend_pid != pid
 
 
-async def test_the_pool_heals_when_the_server_restarted(
-    server: Server, urls: Urls, pool: Pool
-) -> None:
+async def test_the_pool_heals_when_the_server_restarted(server: Server, urls: Urls, pool: Pool) -> None:
     async with transaction(pool) as conn:
         await conn.execute("insert into note values (1)")
     await asyncio.to_thread(server.restart, "immediate")
@@ -222,9 +216,7 @@ async def test_the_pool_heals_when_the_server_restarted(
     assert notes(urls) == [1, 2]
 
 
-async def test_a_rested_connection_is_asked_first(
-    urls: Urls, pool: Pool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_rested_connection_is_asked_first(urls: Urls, pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pools, "IDLE_SECONDS", -1.0)
     monkeypatch.setattr(pools, "PING_SECONDS", 0.2)
     async with pool.connection() as conn:

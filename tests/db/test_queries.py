@@ -56,9 +56,7 @@ async def conn(urls: Urls, queries: Queries) -> AsyncIterator[Connection]:
         yield opened
 
 
-async def test_a_statement_that_writes_says_how_many_rows(
-    queries: Queries, conn: Connection
-) -> None:
+async def test_a_statement_that_writes_says_how_many_rows(queries: Queries, conn: Connection) -> None:
     assert await queries.run(conn, "forget", since=2) == 2
     assert await queries.run(conn, "forget", since=2) == 0
 
@@ -85,9 +83,7 @@ async def test_one_is_exactly_one_and_first_may_be_none(queries: Queries, conn: 
         await queries.one(conn, "notes", since=9)
 
 
-async def test_a_value_is_the_first_column_of_the_first_row(
-    queries: Queries, conn: Connection
-) -> None:
+async def test_a_value_is_the_first_column_of_the_first_row(queries: Queries, conn: Connection) -> None:
     assert await queries.value(conn, "notes", since=2) == 2
     assert await queries.value(conn, "notes", since=9) is None
 
@@ -104,9 +100,7 @@ async def test_jsonb_is_made_for_declared_names_and_taken_as_given_for_others(
     assert await queries.rows(conn, "notes", since=4) == [{"id": 4, "extra": [1]}]
 
 
-async def test_what_the_driver_raises_becomes_an_error_of_ours(
-    queries: Queries, conn: Connection
-) -> None:
+async def test_what_the_driver_raises_becomes_an_error_of_ours(queries: Queries, conn: Connection) -> None:
     with pytest.raises(OstinatoError) as caught:
         await queries.run(conn, "add", id=1, extra={})
 
@@ -114,9 +108,7 @@ async def test_what_the_driver_raises_becomes_an_error_of_ours(
     assert isinstance(caught.value.__cause__, psycopg.errors.UniqueViolation)
 
 
-async def test_a_name_that_no_statement_has_is_answered_with_the_nearest(
-    queries: Queries, conn: Connection
-) -> None:
+async def test_a_name_that_no_statement_has_is_answered_with_the_nearest(queries: Queries, conn: Connection) -> None:
     with pytest.raises(InvalidInput, match="has no statement note in") as caught:
         await queries.rows(conn, "note")
 

@@ -34,9 +34,7 @@ def test_a_block_is_found_by_name() -> None:
         ("", []),
     ],
 )
-def test_a_script_is_split_at_the_semicolons_that_end_statements(
-    script: str, statements: list[str]
-) -> None:
+def test_a_script_is_split_at_the_semicolons_that_end_statements(script: str, statements: list[str]) -> None:
     assert sqlfile.split(script) == statements
 
 

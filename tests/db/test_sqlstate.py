@@ -2,13 +2,7 @@ import psycopg
 import pytest
 from psycopg_pool import PoolTimeout
 
-from ostinato._core.base.errors import (
-    DatabaseUnavailable,
-    InvalidInput,
-    LeaseLost,
-    NotConfigured,
-    OstinatoError,
-)
+from ostinato._core.base.errors import DatabaseUnavailable, InvalidInput, LeaseLost, NotConfigured, OstinatoError
 from ostinato._core.db.embedded import Urls
 from ostinato._core.db.sqlstate import is_lost, is_transient, translate, translated
 

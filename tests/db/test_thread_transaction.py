@@ -41,10 +41,7 @@ def writing(urls: Urls, seconds: float = 30) -> Iterator[tuple[int, threading.Ev
 
 
 def test_a_cancelled_wait_for_a_standby_is_unknown(urls: Urls) -> None:
-    with (
-        writing(urls) as (pid, commits, written),
-        waiting_for_a_standby(urls) as admin,
-    ):
+    with writing(urls) as (pid, commits, written), waiting_for_a_standby(urls) as admin:
         commits.set()
         until(lambda: waits_for_a_standby(admin, pid))
         admin.execute("select pg_cancel_backend(%s)", [pid])
@@ -54,10 +51,7 @@ def test_a_cancelled_wait_for_a_standby_is_unknown(urls: Urls) -> None:
 
 
 def test_a_commit_that_gets_no_answer_is_unknown_after_its_time(urls: Urls) -> None:
-    with (
-        writing(urls, seconds=0.5) as (_, commits, written),
-        waiting_for_a_standby(urls),
-    ):
+    with writing(urls, seconds=0.5) as (_, commits, written), waiting_for_a_standby(urls):
         commits.set()
 
         with pytest.raises(CommitUnknown, match=r"no answer within 0\.5 s"):

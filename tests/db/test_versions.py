@@ -1,10 +1,6 @@
 """The same plumbing on older servers, through a pooler, and with several hosts."""
 
 import asyncio
-import os
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -19,7 +15,7 @@ from ostinato._core.db.call import call_value
 from ostinato._core.db.embedded import Server, Urls
 from ostinato._core.db.pool import Pool, connect, transaction
 from tests.db.conftest import Make
-from tests.waiting import until
+from tests.faults import bouncer
 
 TABLE = "create table ostinato_data.thing (id int);"
 GRANT = "grant all on ostinato_data.thing to ostinato_worker;"
@@ -44,9 +40,7 @@ def folder_of(major: int) -> Path | None:
 
 
 @pytest.fixture(scope="module", params=[15, 16, 17])
-def older(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Server]:
+def older(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = folder_of(request.param)
     if folder is None:
         pytest.skip(f"PostgreSQL {request.param} is not installed")
@@ -70,9 +64,7 @@ async def test_an_older_server_can_be_migrated_and_used(older: Server, component
     older.drop_database("used")
 
 
-async def test_an_administrator_of_an_older_server_need_not_be_a_superuser(
-    older: Server, component: Make
-) -> None:
+async def test_an_administrator_of_an_older_server_need_not_be_a_superuser(older: Server, component: Make) -> None:
     urls = older.create_database("managed")
     with psycopg.connect(urls.admin, autocommit=True) as conn:
         for database in ("managed", "ostinato"):
@@ -89,9 +81,7 @@ async def test_an_administrator_of_an_older_server_need_not_be_a_superuser(
     older.drop_database("managed")
 
 
-async def test_a_read_only_host_is_passed_over_for_the_primary(
-    older: Server, server: Server, urls: Urls
-) -> None:
+async def test_a_read_only_host_is_passed_over_for_the_primary(older: Server, server: Server, urls: Urls) -> None:
     name = psycopg.conninfo.conninfo_to_dict(urls.worker)["dbname"]
     standby = older.create_database(str(name))
     with psycopg.connect(standby.admin, autocommit=True) as conn:
@@ -106,50 +96,26 @@ async def test_a_read_only_host_is_passed_over_for_the_primary(
     older.drop_database(str(name))
 
 
-class Bouncer(NamedTuple):
+class Pooled(NamedTuple):
     worker: str
-    admin: str
+    owner: str
 
 
 @pytest.fixture
-def bouncer(server: Server, urls: Urls) -> Iterator[Bouncer]:
+def pooled(server: Server, urls: Urls) -> Iterator[Pooled]:
     """PgBouncer in transaction mode, with fewer connections to the server than clients."""
-    program = shutil.which("pgbouncer", path=f"{os.environ.get('PATH')}:/usr/sbin")
-    if program is None:
+    if bouncer.program() is None:
         pytest.skip("pgbouncer is not installed")
-    user = server.cluster.user
-    name = psycopg.conninfo.conninfo_to_dict(urls.worker)["dbname"]
-    socket_dir = server.cluster.socket_dir()
-    with tempfile.TemporaryDirectory(prefix="bouncer") as folder:
-        conf = Path(folder, "pgbouncer.ini")
-        conf.write_text(
-            "[databases]\n"
-            f"worker = host={socket_dir} dbname={name} user=ostinato_worker\n"
-            f"admin = host={socket_dir} dbname={name} user=postgres\n"
-            "[pgbouncer]\n"
-            f"listen_addr =\nlisten_port = 5432\nunix_socket_dir = {folder}\n"
-            "auth_type = any\npool_mode = transaction\ndefault_pool_size = 2\n"
-            f"logfile = {folder}/log\n"
-        )
-        for path in (Path(folder), conf):
-            os.chown(path, user.uid, user.gid)
-        as_user = {"user": user.uid, "group": user.gid} if os.geteuid() == 0 else {}
-        with subprocess.Popen([program, "--quiet", conf], **as_user) as process:  # type: ignore[call-overload]
-            host = quote(folder, safe="")
-            found = Bouncer(
-                f"postgresql://any@/worker?host={host}", f"postgresql://any@/admin?host={host}"
-            )
-            until(lambda: process.poll() is not None or answers(found.admin))
-            assert process.poll() is None, Path(folder, "log").read_text()
-            yield found
-            process.terminate()
+    with bouncer.own_folder() as folder, bouncer.in_front_of(server, folder, connections=2) as port:
+        worker = bouncer.through(urls.worker, port)
+        yield Pooled(worker, worker.replace("ostinato_worker@", "ostinato_owner@"))
 
 
 async def test_migrations_and_calls_go_through_a_transaction_pooler(
-    bouncer: Bouncer, urls: Urls, component: Make
+    pooled: Pooled, urls: Urls, component: Make
 ) -> None:
     sample = component(TABLE, GRANT, functions=ADD)
-    await migrate.migrate(bouncer.admin, [sample])
+    await migrate.migrate(pooled.owner, [sample])
 
     async def client(pool: Pool, first: int) -> None:
         for n in range(first, first + 10):
@@ -158,17 +124,8 @@ async def test_migrations_and_calls_go_through_a_transaction_pooler(
             async with transaction(pool) as conn:
                 await call_value(conn, "add_thing", id=-n)
 
-    async with Pool(bouncer.worker, pooled=True, min_size=4, max_size=8) as pool:
+    async with Pool(pooled.worker, pooled=True, min_size=4, max_size=8) as pool:
         await asyncio.gather(*(client(pool, 10 * n) for n in range(8)))
 
     with psycopg.connect(urls.worker) as conn:
         assert conn.execute("select ostinato.things()").fetchone() == (160,)
-
-
-def answers(url: str) -> bool:
-    """Whether a server takes a connection by now."""
-    try:
-        psycopg.connect(url, connect_timeout=5).close()
-    except psycopg.OperationalError:
-        return False
-    return True

@@ -65,9 +65,7 @@ def test_an_example_prints_what_it_promises(path: Path, capsys: pytest.CaptureFi
 def test_the_first_example_runs_by_itself(tmp_path: Path) -> None:
     path = EXAMPLES / "first_job.py"
 
-    ended = subprocess.run(
-        [sys.executable, str(path)], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
+    ended = subprocess.run([sys.executable, str(path)], cwd=tmp_path, capture_output=True, text=True, check=True)
 
     assert ended.stdout == promised(path)
     assert list(tmp_path.iterdir()) == []

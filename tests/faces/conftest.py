@@ -94,13 +94,10 @@ class Place:
     def claim(self, worker: UUID, queue: str = "default") -> list[tuple[int, int, int]]:
         """Claim everything: (claim, job, attempt) of each."""
         return self.conn.execute(
-            "select claim_id, job_id, attempt from ostinato.claim_jobs(%s, %s, 100)",
-            [worker, queue],
+            "select claim_id, job_id, attempt from ostinato.claim_jobs(%s, %s, 100)", [worker, queue]
         ).fetchall()
 
-    def bury(
-        self, *, kind: str = "mail.send", message: str = "no such mailbox", **options: object
-    ) -> int:
+    def bury(self, *, kind: str = "mail.send", message: str = "no such mailbox", **options: object) -> int:
         """A job that died of an error."""
         job = self.enqueue(kind, str(options.pop("args", "{}")), **options)
         queue = str(options.get("queue", "default"))
@@ -109,16 +106,7 @@ class Place:
         for claim, job_id, attempt in held:
             self.conn.execute(
                 "select ostinato.fail_jobs(%s, %s, %s, %s, %s, %s, %s, %s)",
-                [
-                    [claim],
-                    [job_id],
-                    [attempt],
-                    [None],
-                    [error],
-                    [message],
-                    ["permanent_error"],
-                    [7],
-                ],
+                [[claim], [job_id], [attempt], [None], [error], [message], ["permanent_error"], [7]],
             )
         return job
 

@@ -20,19 +20,14 @@ DEAD = Alert(
     message="queue {label} has {value} dead letters",
     remedy="Look at them.",
 )
-LONELY = Alert(
-    "shop.lonely", figure=WORKERS, below=1, for_seconds=60, message="alone", remedy="Start one."
-)
+LONELY = Alert("shop.lonely", figure=WORKERS, below=1, for_seconds=60, message="alone", remedy="Start one.")
 BROKEN = Alert("shop.broken", function="shop.gone", above=0, message="m", remedy="Mend it.")
 
 
 @pytest.fixture
 def watched(place: Place) -> Place:
     """Alerts that were declared and evaluated: one fires, one is pending, one cannot be asked."""
-    place.call(
-        "ostinato.declare_alerts('{shop}', %s)",
-        json.dumps([as_row(a) for a in (DEAD, LONELY, BROKEN)]),
-    )
+    place.call("ostinato.declare_alerts('{shop}', %s)", json.dumps([as_row(a) for a in (DEAD, LONELY, BROKEN)]))
     place.bury(queue="mail")
     place.conn.execute("delete from ostinato_data.worker")
     place.conn.execute("select ostinato.evaluate_alerts('0')")
@@ -119,13 +114,9 @@ def test_a_test_that_sends_tells_both_events(shell: Shell, watched: Place) -> No
     assert len(found["events"]) == 2
 
 
-def test_the_rules_are_printed_without_a_database(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_rules_are_printed_without_a_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "shop_alerts.py").write_text(
-        "from ostinato import App\n"
-        "from tests.faces.test_alerts import DEAD\n"
-        'app = App("shop", alerts=(DEAD,))\n'
+        'from ostinato import App\nfrom tests.faces.test_alerts import DEAD\napp = App("shop", alerts=(DEAD,))\n'
     )
 
     said = Shell({})("alerts", "rules", "--app", "shop_alerts:app")

@@ -91,6 +91,7 @@ def test_psql_hands_on_its_exit_code(shell: Shell) -> None:
 def test_psql_of_an_unknown_role(shell: Shell) -> None:
     assert "no URL for the role owner" in shell.fails("db", "psql", "--role", "owner", code=2)
     shell.fails("db", "psql", "--role", "king", code=2)
+    assert "is not ours" in shell.fails("db", "psql", "--superuser", code=2)
 
 
 def test_a_password_is_not_on_the_command_line_of_psql(

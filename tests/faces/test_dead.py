@@ -20,10 +20,7 @@ def test_dead_letters_are_grouped_by_what_killed_them(shell: Shell, place: Place
     result = shell.run("jobs", "dead")
     first, second = shell.json("jobs", "dead")["groups"]
 
-    assert [line.split()[:2] for line in result.stdout.splitlines()[2:]] == [
-        ["2", "mail.send"],
-        ["1", "bill.print"],
-    ]
+    assert [line.split()[:2] for line in result.stdout.splitlines()[2:]] == [["2", "mail.send"], ["1", "bill.print"]]
     assert "ostinato jobs redrive --signature 'no such mailbox'" in result.stderr
     assert (first["count"], first["example_job_id"]) == (2, last)
     assert second["signature"] == "no paper"
@@ -38,12 +35,9 @@ def test_dead_letters_one_by_one(shell: Shell, place: Place) -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "value"),
-    [("--queue", "mail"), ("--kind", "b.c"), ("--tenant", "acme"), ("--signature", "burnt")],
+    ("option", "value"), [("--queue", "mail"), ("--kind", "b.c"), ("--tenant", "acme"), ("--signature", "burnt")]
 )
-def test_a_filter_lists_the_dead_letters_that_match(
-    shell: Shell, place: Place, option: str, value: str
-) -> None:
+def test_a_filter_lists_the_dead_letters_that_match(shell: Shell, place: Place, option: str, value: str) -> None:
     place.bury()
     wanted = place.bury(kind="b.c", message="burnt", queue="mail", tenant_id="acme")
 
@@ -121,9 +115,7 @@ def test_a_dead_letter_whose_key_is_taken_stays(shell: Shell, place: Place) -> N
     assert "another job holds the unique key" in said
 
 
-def test_many_are_redriven_in_chunks(
-    shell: Shell, place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_are_redriven_in_chunks(shell: Shell, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ostinato._faces.cli.operate.dead.CHUNK", 2)
     for _ in range(5):
         place.bury()
@@ -144,9 +136,7 @@ def test_where_nobody_can_answer_redrive_asks_for_yes(shell: Shell, place: Place
     [("y\n", "ready", 0), ("n\n", "dead", 0), ("\n", "dead", 0), ("\x03", "dead", 130)],
     ids=["yes", "no", "enter", "Ctrl-C"],
 )
-def test_at_a_terminal_redrive_asks_first(
-    shell: Shell, place: Place, answer: str, then: str, code: int
-) -> None:
+def test_at_a_terminal_redrive_asks_first(shell: Shell, place: Place, answer: str, then: str, code: int) -> None:
     job = place.bury()
 
     with at_terminal(shell.env, "jobs", "redrive", "--all") as terminal:

@@ -73,6 +73,7 @@ def test_a_healthy_database_passes_with_every_check_made(shell: Shell, place: Pl
             "durability",
             "roles",
             "connection",
+            "encryption",
             "connections",
             "clock",
             "time zones",
@@ -83,6 +84,9 @@ def test_a_healthy_database_passes_with_every_check_made(shell: Shell, place: Pl
             "partitions",
             "workers",
             "backlog",
+            "quarantine",
+            "polls",
+            "kinds",
             "dead letters",
             "transactions",
         ],
@@ -197,6 +201,11 @@ JUDGEMENTS: list[tuple[str, Callable[[], Finding]]] = [
     ("fail", lambda: checks.pooling(set_pooled=False, seen_pooled=True, listens=True)),
     ("warn", lambda: checks.pooling(set_pooled=True, seen_pooled=False, listens=True)),
     ("warn", lambda: checks.pooling(set_pooled=True, seen_pooled=True, listens=False)),
+    ("ok", lambda: checks.encryption([("URL", "/run/postgresql", "prefer")])),
+    ("ok", lambda: checks.encryption([("URL", "localhost", "disable")])),
+    ("ok", lambda: checks.encryption([("URL", "db.example.com", "verify-full")])),
+    ("warn", lambda: checks.encryption([("URL", "db.example.com", "prefer")])),
+    ("warn", lambda: checks.encryption([("A", "", "prefer"), ("B", "10.0.0.7", "disable")])),
     ("ok", lambda: checks.connections(used=10, most=100)),
     ("warn", lambda: checks.connections(used=95, most=100)),
     ("ok", lambda: checks.workers(2, 0)),
@@ -226,9 +235,7 @@ JUDGEMENTS: list[tuple[str, Callable[[], Finding]]] = [
 
 
 @pytest.mark.parametrize(("level", "judge"), JUDGEMENTS)
-def test_every_finding_that_is_not_ok_says_how_to_mend_it(
-    level: str, judge: Callable[[], Finding]
-) -> None:
+def test_every_finding_that_is_not_ok_says_how_to_mend_it(level: str, judge: Callable[[], Finding]) -> None:
     finding = judge()
 
     assert finding.level == level

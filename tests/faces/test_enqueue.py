@@ -95,12 +95,8 @@ def test_every_option_reaches_the_job(shell: Shell) -> None:
     assert found["max_attempts"] == 3
 
 
-@pytest.mark.parametrize(
-    ("text", "seconds"), [("90", 90), ("0.5", 0.5), ("5m", 300), ("2h", 7200), ("1d", 86400)]
-)
-def test_later_counts_from_the_time_of_the_database(
-    shell: Shell, text: str, seconds: float
-) -> None:
+@pytest.mark.parametrize(("text", "seconds"), [("90", 90), ("0.5", 0.5), ("5m", 300), ("2h", 7200), ("1d", 86400)])
+def test_later_counts_from_the_time_of_the_database(shell: Shell, text: str, seconds: float) -> None:
     found = job(shell, shell.json("enqueue", "a.b", "--in", text)["id"])
     asked, created = (datetime.fromisoformat(found[n]) for n in ("asked_run_at", "created_at"))
 
@@ -160,9 +156,7 @@ def test_an_app_checks_the_arguments_and_gives_its_defaults(shell: Shell) -> Non
         (("tour.greet", "[1]"), "must be a JSON object"),
     ],
 )
-def test_an_app_refuses_what_its_handler_would(
-    shell: Shell, args: tuple[str, ...], said: str
-) -> None:
+def test_an_app_refuses_what_its_handler_would(shell: Shell, args: tuple[str, ...], said: str) -> None:
     assert said in shell.fails("enqueue", *args, "--app", TOUR)
     assert shell("jobs", "list") == "No jobs.\n"
 
@@ -181,7 +175,7 @@ def test_an_app_refuses_what_its_handler_would(
         (("a.b", "--in", "soon"), "--in: 'soon' is no length of time"),
         (("a.b", "--at", "noon"), "--at: 'noon' is no time"),
         (("a.b", "--at", "2100-01-01T09:00"), "has no zone"),
-        (("a.b", "--in", "5", "--at", "2100-01-01T09:00Z"), "--in and --at both say when"),
+        (("a.b", "--in", "5", "--at", "2100-01-01T09:00Z"), "--in and --at are both given"),
         (("a.b", "--unique", ""), "unique_key must be 1 to 200 characters"),
     ],
 )
@@ -191,9 +185,7 @@ def test_bad_input_is_refused_with_a_remedy(shell: Shell, args: tuple[str, ...],
     assert shell("jobs", "list") == "No jobs.\n"
 
 
-@pytest.mark.parametrize(
-    "args", [(), ("a.b", "--priority", "40000"), ("a.b", "--policy", "keep")], ids=" ".join
-)
+@pytest.mark.parametrize("args", [(), ("a.b", "--priority", "40000"), ("a.b", "--policy", "keep")], ids=" ".join)
 def test_bad_options_are_refused(shell: Shell, args: tuple[str, ...]) -> None:
     shell.fails("enqueue", *args, code=2)
 

@@ -4,10 +4,7 @@ import pytest
 
 from tests.faces.conftest import Place, Shell
 
-EMIT = (
-    "ostinato.emit_event('invoice.paid', '{\"n\": 7}', %s, 1, 'acme', 'request-1', now(),"
-    " 'billing')"
-)
+EMIT = "ostinato.emit_event('invoice.paid', '{\"n\": 7}', %s, 1, 'acme', 'request-1', now(), 'billing')"
 SUB = "billing.receipts"
 
 
@@ -24,12 +21,14 @@ def subscribed(place: Place) -> Place:
 
 
 def bury(place: Place) -> None:
+    """Make jobs of the events, and the first of them a dead letter."""
+    place.call("ostinato_internal.dispatch_deliveries(%s)", SUB)
     worker = place.worker()
-    place.conn.execute("select ostinato.take_deliveries(%s, %s, 100)", [SUB, worker])
     place.conn.execute(
-        "select ostinato.settle_deliveries(%s, array[1::bigint], array[1], array['failed'],"
-        " array[null::float8], array['{}'], array['ValueError: no'], array['attempts_used_up'])",
-        [SUB],
+        "select ostinato.fail_jobs(array[c.claim_id], array[c.job_id], array[c.attempt],"
+        " array[null::float8], array['{}'], array['ValueError: no'], array['attempts_used_up'])"
+        " from ostinato.claim_jobs(%s, 'default', 1, array[%s]) c",
+        [worker, SUB],
     )
 
 
@@ -49,9 +48,7 @@ def test_events_are_listed_and_shown(shell: Shell, subscribed: Place) -> None:
     assert "invoice-7" in lines[3]
     page = shell.json("events", "list", "--most", "1")
     assert page["next"] == second
-    assert [e["id"] for e in shell.json("events", "list", "--key", "invoice-7")["events"]] == [
-        first
-    ]
+    assert [e["id"] for e in shell.json("events", "list", "--key", "invoice-7")["events"]] == [first]
     shown = shell("events", "show", str(first))
     assert "invoice.paid, version 1" in shown
     assert '{"n": 7}' in shown or '{"n":7}' in shown
@@ -59,9 +56,7 @@ def test_events_are_listed_and_shown(shell: Shell, subscribed: Place) -> None:
     assert "there is no event 1" in shell.fails("events", "show", "1")
 
 
-def test_subscriptions_tell_how_far_they_are_and_can_be_paused(
-    shell: Shell, subscribed: Place
-) -> None:
+def test_subscriptions_tell_how_far_they_are_and_can_be_paused(shell: Shell, subscribed: Place) -> None:
     tell(subscribed, "a", "b")
 
     (line,) = shell.json("events", "subscriptions")["subscriptions"]
@@ -77,9 +72,7 @@ def test_a_replay_says_how_many_before_it_acts(shell: Shell, subscribed: Place) 
     tell(subscribed, "a", "b", "c")
     bury(subscribed)
 
-    assert shell("events", "replay", SUB, "--from", "2", "--preview") == (
-        "Would be delivered again: 2 events.\n"
-    )
+    assert shell("events", "replay", SUB, "--from", "2", "--preview") == ("Would be delivered again: 2 events.\n")
     assert "Nobody is there to answer" in shell.fails("events", "replay", SUB, "--from", "2")
     assert "--from POSITION or --since" in shell.fails("events", "replay", SUB)
     assert shell.json("events", "replay", SUB, "--since", "2026-01-01T00:00:00Z", "--yes") == {
@@ -89,16 +82,14 @@ def test_a_replay_says_how_many_before_it_acts(shell: Shell, subscribed: Place) 
     assert shell("events", "buried") == "Nothing is buried.\n"
 
 
-def test_buried_events_are_listed_redelivered_and_discarded(
-    shell: Shell, subscribed: Place
-) -> None:
+def test_buried_events_are_listed_redelivered_and_discarded(shell: Shell, subscribed: Place) -> None:
     told = tell(subscribed, "a")
     bury(subscribed)
 
     (line,) = shell.json("events", "buried")["buried"]
     assert (line["event_id"], line["reason"]) == (told[0], "attempts_used_up")
     assert "ValueError: no" in shell("events", "buried", "--subscription", SUB)
-    assert "buried" in shell("events", "show", str(told[0]))
+    assert "dead" in shell("events", "show", str(told[0]))
     assert "Name positions" in shell.fails("events", "redeliver", SUB)
     counted = shell("events", "redeliver", SUB, "--all", "--preview")
     assert counted == "Would be delivered again: 1 event.\n"

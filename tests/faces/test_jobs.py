@@ -23,14 +23,11 @@ def test_an_empty_list_says_so(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "value"),
-    [("--state", "scheduled"), ("--queue", "mail"), ("--kind", "mail.late"), ("--tenant", "acme")],
+    ("option", "value"), [("--state", "scheduled"), ("--queue", "mail"), ("--kind", "mail.late"), ("--tenant", "acme")]
 )
 def test_the_list_is_filtered(shell: Shell, place: Place, option: str, value: str) -> None:
     place.enqueue("mail.send")
-    wanted = place.enqueue(
-        "mail.late", queue="mail", tenant_id="acme", run_at="2100-01-01T00:00:00Z"
-    )
+    wanted = place.enqueue("mail.late", queue="mail", tenant_id="acme", run_at="2100-01-01T00:00:00Z")
 
     assert [job["id"] for job in shell.json("jobs", "list", option, value)["jobs"]] == [wanted]
 
@@ -144,9 +141,7 @@ def test_retry_runs_a_waiting_job_now(shell: Shell, place: Place) -> None:
     assert shell.json("jobs", "show", str(job))["state"] == "ready"
 
 
-def test_one_job_that_cannot_be_retried_does_not_stop_the_others(
-    shell: Shell, place: Place
-) -> None:
+def test_one_job_that_cannot_be_retried_does_not_stop_the_others(shell: Shell, place: Place) -> None:
     ready, dead = place.enqueue(queue="mail"), place.bury()
 
     result = shell.run("jobs", "retry", str(ready), "7", str(dead), code=1)
@@ -191,10 +186,7 @@ def test_cancelling_what_is_over_says_that_nothing_changed(shell: Shell, place: 
 
     said = shell("jobs", "cancel", str(over), str(again))
 
-    assert said == (
-        f"job {over} stays as it is: it is done\n"
-        f"job {again} stays as it is: it was cancelled before\n"
-    )
+    assert said == (f"job {over} stays as it is: it is done\njob {again} stays as it is: it was cancelled before\n")
 
 
 @pytest.mark.parametrize(

@@ -55,9 +55,7 @@ def everything(result: Result) -> str:
 
 
 def test_a_new_key_stands_alone_on_stdout_and_works(shell: Shell, place: Place) -> None:
-    made = shell.run(
-        "keys", "create", *KEY, "--role", "admin", "--name", "the run", "--expires", "90d"
-    )
+    made = shell.run("keys", "create", *KEY, "--role", "admin", "--name", "the run", "--expires", "90d")
 
     text = made.stdout.removesuffix("\n")
     found = shown(place, text)
@@ -65,9 +63,7 @@ def test_a_new_key_stands_alone_on_stdout_and_works(shell: Shell, place: Place) 
     assert found.expires_at is not None
     assert found.expires_at - found.created_at == timedelta(days=90)
     said = " ".join(made.stderr.split())
-    assert said.startswith(
-        f"key ost_{found.id}: nightly of acme, admin, ops, expires in 89 d 23 h."
-    )
+    assert said.startswith(f"key ost_{found.id}: nightly of acme, admin, ops, expires in 89 d 23 h.")
     assert "shown this once" in said
     assert text not in said
 
@@ -137,10 +133,7 @@ def test_a_rotation_leaves_the_old_key_for_the_overlap(shell: Shell, place: Plac
     made = shell.run("keys", "rotate", name)
 
     new = made.stdout.strip()
-    assert (shown(place, new).subject, shown(place, new).replaces) == (
-        "nightly",
-        shown(place, old).id,
-    )
+    assert (shown(place, new).subject, shown(place, new).replaces) == ("nightly", shown(place, old).id)
     assert f"{name} works for 1 d 0 h more." in " ".join(made.stderr.split())
     successor, replaced = listed(shell)
     assert since(successor) == timedelta(days=90)
@@ -162,9 +155,7 @@ def test_without_an_overlap_the_old_key_ends_at_once(shell: Shell, place: Place)
 
 
 @pytest.mark.parametrize("way", ["id", "prefix", "text"])
-def test_a_key_is_revoked_by_its_id_or_when_it_leaked_by_its_text(
-    shell: Shell, place: Place, way: str
-) -> None:
+def test_a_key_is_revoked_by_its_id_or_when_it_leaked_by_its_text(shell: Shell, place: Place, way: str) -> None:
     text, name = create(shell)
     given = {"id": name.removeprefix("ost_"), "prefix": name, "text": text}[way]
 

@@ -3,9 +3,7 @@
 from tests.faces.conftest import Place, Shell
 
 
-def acquire(
-    place: Place, name: str = "import", *, ttl: float = 3600, tenant: str | None = None
-) -> int:
+def acquire(place: Place, name: str = "import", *, ttl: float = 3600, tenant: str | None = None) -> int:
     call = "(ostinato.acquire_lease(%s, 'nightly', %s, tenant_id => %s)).token"
     return int(place.call(call, name, ttl, tenant))
 
@@ -26,9 +24,7 @@ def test_the_list_shows_who_holds_what(shell: Shell, place: Place) -> None:
     assert lines[0].split() == ["lease", "tenant", "state", "holder", "since", "ends", "attempt"]
     assert lines[2].split()[:4] == ["import", "default", "held", "nightly"]
     assert f"with job {job}" in lines[3]
-    assert [(line["name"], line["token"], line["state"]) for line in found] == [
-        ("import", token, "held")
-    ]
+    assert [(line["name"], line["token"], line["state"]) for line in found] == [("import", token, "held")]
     assert shell.json("leases", "list", "--tenant", "t2")["leases"][0]["name"] == "other"
     assert len(shell.json("leases", "list", "--most", "1")["leases"]) == 1
 

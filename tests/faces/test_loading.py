@@ -25,9 +25,7 @@ def shop(tmp_path: Path) -> Path:
     package = tmp_path / "shop"
     package.mkdir()
     (package / "__init__.py").touch()
-    (package / "jobs.py").write_text(
-        'from ostinato import App\napp = App("shop")\nother = App("other")\nnumber = 7\n'
-    )
+    (package / "jobs.py").write_text('from ostinato import App\napp = App("shop")\nother = App("other")\nnumber = 7\n')
     (package / "broken.py").write_text("import shop.jobs\n\nraise RuntimeError('boom')\n")
     (package / "missing.py").write_text("import not_installed_anywhere\n")
     (package / "empty.py").touch()
@@ -65,9 +63,7 @@ def test_an_app_that_is_named_twice_is_loaded_once() -> None:
         ("shop.missing", "No module named 'not_installed_anywhere'", "--debug"),
     ],
 )
-def test_an_app_that_cannot_be_found_is_an_error_that_helps(
-    path: str, said: str, hint: str
-) -> None:
+def test_an_app_that_cannot_be_found_is_an_error_that_helps(path: str, said: str, hint: str) -> None:
     with pytest.raises(NotConfigured) as caught:
         load_app(path)
 

@@ -6,14 +6,10 @@ from prometheus_client.parser import text_string_to_metric_families
 from tests.faces.conftest import Place, Shell
 
 
-def test_the_figures_of_the_engine_and_the_applications_are_shown(
-    shell: Shell, place: Place
-) -> None:
+def test_the_figures_of_the_engine_and_the_applications_are_shown(shell: Shell, place: Place) -> None:
     place.enqueue()
 
-    found = {
-        (each["name"], each["label"]): each["value"] for each in shell.json("metrics")["figures"]
-    }
+    found = {(each["name"], each["label"]): each["value"] for each in shell.json("metrics")["figures"]}
 
     assert found["queue_ready_jobs", "default"] == 1
     assert found["outbound_queue_size", "SMS"] == 0
@@ -24,11 +20,7 @@ def test_the_figures_of_the_engine_and_the_applications_are_shown(
 def test_the_page_for_prometheus_has_them_too(shell: Shell) -> None:
     families = list(text_string_to_metric_families(shell("metrics", "--prometheus")))
 
-    found = {
-        (sample.name, *sample.labels.values()): sample.value
-        for family in families
-        for sample in family.samples
-    }
+    found = {(sample.name, *sample.labels.values()): sample.value for family in families for sample in family.samples}
     assert found["ostinato_workers",] == 0
     assert found["ostinato_outbound_queue_size", "SMS"] == 0
     failures = {key: value for key, value in found.items() if "figure_failures" in key[0]}

@@ -19,6 +19,7 @@ import psycopg
 import pytest
 
 from ostinato._core.db.embedded import Server, Urls
+from ostinato._faces.cli.brought import bring
 from tests.conftest import copy_of_engine
 from tests.faces.processes import Running, running
 
@@ -79,18 +80,13 @@ class Outside:
     def get(self, path: str) -> httpx.Response:
         key = (self.folder / ".ostinato" / "demo-key").read_text().strip()
         return httpx.get(
-            f"{self.ready['url']}{path}",
-            headers={"Authorization": f"Bearer {key}"},
-            trust_env=False,
-            timeout=60,
+            f"{self.ready['url']}{path}", headers={"Authorization": f"Bearer {key}"}, trust_env=False, timeout=60
         )
 
 
 @pytest.fixture(scope="module", params=["by its entry point", "by --app"])
 def outside(
-    request: pytest.FixtureRequest,
-    shared_server: Server,
-    tmp_path_factory: pytest.TempPathFactory,
+    request: pytest.FixtureRequest, shared_server: Server, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Outside]:
     """The application, migrated and running with everything."""
     is_named = request.param == "by --app"
@@ -192,11 +188,7 @@ def test_its_machine_is_on_the_reference_page(idle: Outside) -> None:
     path = install(idle.folder / "site")
     text = "from ostinato._faces.cli.dev import machines; print(machines.page())"
     ran = subprocess.run(
-        [sys.executable, "-c", text],
-        env=os.environ | {"PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        check=True,
+        [sys.executable, "-c", text], env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, check=True
     )
 
     assert "## laundry_basket" in ran.stdout
@@ -232,9 +224,7 @@ def test_an_application_whose_extra_is_missing_says_how_to_install_it(idle: Outs
 def test_a_worker_of_another_application_runs_without_it(idle: Outside) -> None:
     idle.path = install(idle.folder / "site", requires="no-such-soap>=1")
 
-    with running(
-        idle.folder, idle.env, "worker", "--app", "ostinato.lab.tour:app", "--json"
-    ) as worker:
+    with running(idle.folder, idle.env, "worker", "--app", "ostinato.lab.tour:app", "--json") as worker:
         assert "tour.greet" in worker.event("ready")["kinds"]
         worker.signal()
         assert worker.ended() == 0
@@ -245,3 +235,10 @@ def test_two_commands_of_one_name_are_said_and_the_first_stays(idle: Outside) ->
     idle.flags = ("--app", APP)
 
     assert "'laundry', which is there already" in idle.run("--help").stderr
+
+
+def test_all_that_are_installed_are_no_application_to_look_for(capsys: pytest.CaptureFixture[str]) -> None:
+    """`up` names them so to the processes that it starts."""
+    bring({}, ["installed"], json=False)
+
+    assert capsys.readouterr().err == ""

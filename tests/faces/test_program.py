@@ -103,9 +103,7 @@ def test_data_stays_on_stdout_and_the_rest_on_stderr(shell: Shell, place: Place)
     assert quiet.stderr == ""
 
 
-def test_the_folder_named_on_the_command_line_wins_over_the_environment(
-    shell: Shell, tmp_path: Path
-) -> None:
+def test_the_folder_named_on_the_command_line_wins_over_the_environment(shell: Shell, tmp_path: Path) -> None:
     said = shell.fails("jobs", "list", "--data-dir", str(tmp_path / "none"), code=2)
 
     assert "there is no database in" in said
@@ -115,6 +113,14 @@ def test_two_databases_at_once_are_refused(shell: Shell) -> None:
     assert "two different databases" in shell.fails(
         "jobs", "list", "--data-dir", "x", "--database-url", "postgresql:///x"
     )
+
+
+@pytest.mark.parametrize("url", ["postgresql://ada:sesame@db/app", "postgresql://ada@db/app?password=sesame"])
+def test_a_password_on_the_command_line_is_refused_and_not_repeated(shell: Shell, url: str) -> None:
+    said = shell.fails("jobs", "list", "--database-url", url)
+
+    assert "OSTINATO_DATABASE_URL" in said
+    assert "sesame" not in said
 
 
 def test_settings_come_from_a_file_too(shell: Shell, place: Place, tmp_path: Path) -> None:
@@ -141,9 +147,7 @@ def test_an_error_has_no_traceback_unless_asked_for(shell: Shell) -> None:
     assert "Traceback" in debug.stderr
 
 
-def test_what_should_not_happen_is_told_without_a_traceback(
-    shell: Shell, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_should_not_happen_is_told_without_a_traceback(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     async def explode(_: object) -> None:
         raise ZeroDivisionError("oh")
 

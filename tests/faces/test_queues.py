@@ -72,7 +72,7 @@ def test_a_limit_holds(shell: Shell, place: Place) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ((), "nothing says which limit"),
+        ((), "no limit is given"),
         (("--concurrency", "0"), "'0' is no limit"),
         (("--concurrency", "many"), "'many' is no limit"),
         (("--concurrency", str(2**31)), "is no limit"),
@@ -83,9 +83,7 @@ def test_a_limit_holds(shell: Shell, place: Place) -> None:
         (("--key-rate", "x/s"), "--key-rate: 'x/s' is no rate"),
     ],
 )
-def test_limits_that_make_no_sense_are_refused(
-    shell: Shell, options: tuple[str, ...], said: str
-) -> None:
+def test_limits_that_make_no_sense_are_refused(shell: Shell, options: tuple[str, ...], said: str) -> None:
     assert said in shell.fails("queues", "limit", "mail", *options)
     assert shell.json("queues", "limit", "mail", *options, code=1)["error"]["hint"]
     assert shell.json("queues", "list") == {"queues": []}

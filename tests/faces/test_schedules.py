@@ -54,7 +54,7 @@ def test_a_schedule_is_paused_resumed_and_deleted(shell: Shell) -> None:
     assert shell("schedules", "next", "digest") == "It will not fire.\n"
     assert shell("schedules", "resume", "digest").startswith("schedule digest fires next at")
     assert shell.json("schedules", "pause", "digest") == {"schedule": "digest", "paused": True}
-    assert shell("schedules", "delete", "digest") == "schedule digest is gone\n"
+    assert shell("schedules", "delete", "digest") == "schedule digest is deleted\n"
     assert "no schedule 'digest'" in shell.fails("schedules", "show", "digest")
 
 
@@ -93,9 +93,9 @@ def test_tenants_have_their_own(shell: Shell) -> None:
         (("--zone", "Europe/Paris"), "only one of them"),
         (("--cron", "every day"), "cannot be read"),
         (("--cron", "*/90 * * * *"), "is no minute"),
-        (("--at-time", "25:00"), "no time"),
-        (("--at-time", "9:00 am"), "no time"),
-        (("--at", "2026-02-30T10:00"), "no time"),
+        (("--at-time", "25:00"), "cannot be read"),
+        (("--at-time", "9:00 am"), "cannot be read"),
+        (("--at", "2026-02-30T10:00"), "cannot be read"),
         (("--at", "2020-01-01T10:00"), "would never fire"),
         (("--at-time", "09:00", "--zone", "Mars/Olympus"), "'Mars/Olympus'"),
         (("--at-time", "09:00", "--weekdays", "mon,noday"), "noday"),
@@ -108,5 +108,5 @@ def test_what_makes_no_sense_is_refused(shell: Shell, options: tuple[str, ...], 
 
 
 def test_next_needs_a_schedule_or_a_rule(shell: Shell) -> None:
-    assert "either a schedule or a rule" in shell.fails("schedules", "next")
-    assert "either" in shell.fails("schedules", "next", "digest", "--cron", "0 8 * * *")
+    assert "a schedule or a rule is needed" in shell.fails("schedules", "next")
+    assert "only one of them" in shell.fails("schedules", "next", "digest", "--cron", "0 8 * * *")

@@ -7,6 +7,7 @@ from pathlib import Path
 import psutil  # type: ignore[import-untyped]
 import pytest
 
+from ostinato._core.engine.workers import CONTRACT
 from tests.faces.conftest import Place, Shell
 from tests.faces.processes import running
 from tests.waiting import until
@@ -113,6 +114,10 @@ def test_a_folder_of_its_own_needs_no_up(tmp_path: Path) -> None:
     with running(tmp_path, {}, "db", "psql", *folder, "--role=owner", "--", "-Atc", WHO) as psql:
         assert psql.line("ostinato_owner")
         assert psql.ended() == 0
+    for option, who in (("--role=admin", "ostinato_owner"), ("--superuser", "postgres")):
+        with running(tmp_path, {}, "db", "psql", *folder, option, "--", "-Atc", WHO) as psql:
+            assert psql.line(who)
+            assert psql.ended() == 0
     with running(tmp_path, {}, "worker", "--app", TOUR, *folder, "--json") as worker:
         worker.event("ready")
         assert "Nothing runs" not in shell.run("workers", *folder).stderr
@@ -288,7 +293,7 @@ def test_a_schema_that_does_not_fit_has_its_own_exit_code(
             told = worker.event("error")
             assert worker.ended() == 78
     finally:
-        place.conn.execute(f"{speak} language sql immutable as 'select 1, 1'".encode())
+        place.conn.execute(f"{speak} language sql immutable as 'select {CONTRACT}, {CONTRACT}'".encode())
 
     assert told["error"]["code"] == "contract_mismatch"
 

@@ -62,9 +62,7 @@ def test_restart_runs_a_job_again_from_a_step(shell: Shell, place: Place) -> Non
     assert [step["name"] for step in shell.json("jobs", "show", str(job))["steps"]] == ["fetch"]
 
 
-def test_a_step_that_is_not_stored_is_an_error_that_says_where_to_look(
-    shell: Shell, place: Place
-) -> None:
+def test_a_step_that_is_not_stored_is_an_error_that_says_where_to_look(shell: Shell, place: Place) -> None:
     job = stepped(place, "fetch")
 
     said = shell.run("jobs", "restart", str(job), "--from", "pack", code=1).stderr

@@ -1,5 +1,6 @@
 """`ostinato up`, `ostinato api` and `ostinato demo`: everything under one supervisor."""
 
+import json
 import os
 import signal
 import socket
@@ -63,9 +64,7 @@ class Demo:
 
     def get(self, path: str) -> Any:  # noqa: ANN401 - the document
         bearer = {"Authorization": f"Bearer {self.key_file.read_text().strip()}"}
-        answer = httpx.get(
-            f"{self.ready['url']}{path}", headers=bearer, trust_env=False, timeout=60
-        )
+        answer = httpx.get(f"{self.ready['url']}{path}", headers=bearer, trust_env=False, timeout=60)
         assert answer.status_code == 200, answer.text
         return answer.json()
 
@@ -89,9 +88,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
 
 def answers(url: str) -> bool:
     try:
-        return bool(
-            httpx.get(f"{url}/health/ready", trust_env=False, timeout=60).status_code == 200
-        )
+        return bool(httpx.get(f"{url}/health/ready", trust_env=False, timeout=60).status_code == 200)
     except httpx.HTTPError:
         return False
 
@@ -109,7 +106,8 @@ def test_ready_means_that_everything_answers(demo: Demo) -> None:
 @pytest.mark.slow
 def test_the_key_is_for_this_user_only_and_opens_the_api(demo: Demo) -> None:
     assert stat.S_IMODE(demo.key_file.stat().st_mode) == 0o600
-    assert demo.ready["key"] == demo.key_file.read_text().strip()
+    assert demo.ready["key_file"] == str(demo.key_file)
+    assert demo.key_file.read_text().strip() not in json.dumps(demo.ready)
     assert demo.get(f"{API}/workers")["items"]
 
 
@@ -147,9 +145,7 @@ def test_a_scenario_that_fails_is_said_and_counts(demo: Demo, tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_where_nothing_runs_the_demo_brings_its_own_system_and_leaves_nothing(
-    tmp_path: Path,
-) -> None:
+def test_where_nothing_runs_the_demo_brings_its_own_system_and_leaves_nothing(tmp_path: Path) -> None:
     env = {"TMPDIR": str(tmp_path / "tmp")}
     (tmp_path / "tmp").mkdir()
 
@@ -170,9 +166,7 @@ def test_a_scenario_that_is_not_there_is_an_error_that_names_those_that_are() ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", ["api", "sandbox"])
-def test_a_part_that_is_killed_is_named_replaced_and_answers_at_the_same_place(
-    demo: Demo, part: str
-) -> None:
+def test_a_part_that_is_killed_is_named_replaced_and_answers_at_the_same_place(demo: Demo, part: str) -> None:
     victim = demo.pid_of(part)
     os.kill(victim, signal.SIGKILL)
 
@@ -197,14 +191,9 @@ def test_a_worker_that_is_killed_is_replaced_while_the_api_goes_on(demo: Demo) -
 def test_a_stop_under_load_finishes_the_running_requests(shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "slow.py").write_text(SLOW_APP)
     (tmp_path / "slow_http.py").write_text(SLOW_HTTP)
-    with (
-        running(tmp_path, shell.env, "up", "--app", "slow:app") as up,
-        ThreadPoolExecutor(20) as callers,
-    ):
+    with running(tmp_path, shell.env, "up", "--app", "slow:app") as up, ThreadPoolExecutor(20) as callers:
         url = up.line("ready http://").removeprefix("ready ")
-        waiting = [
-            callers.submit(httpx.get, f"{url}/slow", trust_env=False, timeout=30) for _ in range(20)
-        ]
+        waiting = [callers.submit(httpx.get, f"{url}/slow", trust_env=False, timeout=30) for _ in range(20)]
         until(lambda: httpx.get(f"{url}/begun", trust_env=False, timeout=60).json() == 20)
         up.signal(signal.SIGINT)
         answered = [each.result() for each in waiting]
@@ -216,9 +205,7 @@ def test_a_stop_under_load_finishes_the_running_requests(shell: Shell, tmp_path:
 
 
 @pytest.mark.parametrize("command", ["up", "api"])
-def test_a_port_that_is_taken_is_said_with_what_to_do(
-    shell: Shell, tmp_path: Path, command: str
-) -> None:
+def test_a_port_that_is_taken_is_said_with_what_to_do(shell: Shell, tmp_path: Path, command: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         with running(tmp_path, shell.env, command, "--port", port) as process:
@@ -230,9 +217,7 @@ def test_a_port_that_is_taken_is_said_with_what_to_do(
 
 
 @pytest.mark.parametrize("command", ["up", "api"])
-def test_an_address_that_is_not_of_this_machine_is_said(
-    shell: Shell, tmp_path: Path, command: str
-) -> None:
+def test_an_address_that_is_not_of_this_machine_is_said(shell: Shell, tmp_path: Path, command: str) -> None:
     with running(tmp_path, shell.env, command, "--host", "192.0.2.1") as process:
         assert process.ended() == 2
 
@@ -282,23 +267,19 @@ def test_only_services_run_no_jobs_and_no_api(shell: Shell, tmp_path: Path, plac
     assert "Starting ticker+relay" in up.stderr
 
 
-def test_a_demo_on_a_configured_database_keeps_its_key_and_its_data(
-    shell: Shell, tmp_path: Path, place: Place
-) -> None:
+def test_a_demo_on_a_configured_database_keeps_its_key_and_its_data(shell: Shell, tmp_path: Path, place: Place) -> None:
     env = shell.env | {"OSTINATO_DATA_DIR": str(tmp_path / "data")}
     args = ("up", "--demo", "--only", "api", "--json")
-    with running(tmp_path, env, *args) as up:
-        first = up.event("ready")
-        up.signal()
-        assert up.ended() == 0
-    with running(tmp_path, env, *args) as up:
-        second = up.event("ready")
-        up.signal()
-        assert up.ended() == 0
+    found = []
+    for _ in range(2):
+        with running(tmp_path, env, *args) as up:
+            path = up.event("ready")["key_file"]
+            found.append(Path(path).read_text().strip())
+            up.signal()
+            assert up.ended() == 0
 
-    assert first["key"].startswith("ost_")
-    assert "key" not in second
-    assert (tmp_path / "data" / "demo-key").read_text().strip() == first["key"]
+    assert found[0] == found[1]
+    assert found[0].startswith("ost_")
     jobs = place.conn.execute("select count(*) from ostinato_data.job where tenant_id = 'demo'")
     assert jobs.fetchone() == (6,)
 
@@ -312,7 +293,10 @@ def test_a_key_that_works_no_more_is_replaced(shell: Shell, tmp_path: Path, plac
         up.signal()
         assert up.ended() == 0
 
-    assert (tmp_path / "demo-key").read_text().strip() == ready["key"]
+    made = (tmp_path / "demo-key").read_text().strip()
+    assert made.startswith("ost_")
+    assert made != "ost_1_what was here before"
+    assert made not in json.dumps(ready) + up.stderr  # neither is a terminal
     assert stat.S_IMODE((tmp_path / "demo-key").stat().st_mode) == 0o600
 
 

@@ -27,9 +27,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 ROOT = Path(__file__).parents[2]
 APPS = ("capture", "enrichment", "outbound", "rounds", "watchfolder")
-SURFACE = sorted(
-    file.stem for file in (ROOT / "src" / "ostinato").glob("*.py") if not file.stem.startswith("_")
-)
+SURFACE = sorted(file.stem for file in (ROOT / "src" / "ostinato").glob("*.py") if not file.stem.startswith("_"))
 
 
 @pytest.fixture(scope="module")
@@ -156,9 +154,7 @@ def test_the_wheel_has_the_schema_and_the_types(wheel: Path) -> None:
     assert wanted <= set(zipfile.ZipFile(wheel).namelist())
 
 
-def test_the_plain_install_runs_jobs_on_a_database_that_is_there(
-    plain: Environment, urls: Urls
-) -> None:
+def test_the_plain_install_runs_jobs_on_a_database_that_is_there(plain: Environment, urls: Urls) -> None:
     env = {"OSTINATO_DATABASE_URL": urls.worker, "OSTINATO_ADMIN_URL": urls.admin}
 
     ready, said = plain.serve("up", **env)
@@ -172,9 +168,7 @@ def test_the_plain_install_runs_jobs_on_a_database_that_is_there(
         assert found[app]["hint"] == f"pip install 'ostinato[{app}]'"
 
 
-def test_the_plain_install_lists_the_commands_of_all_and_complains_of_none(
-    plain: Environment,
-) -> None:
+def test_the_plain_install_lists_the_commands_of_all_and_complains_of_none(plain: Environment) -> None:
     ran = subprocess.run(
         [plain.bin / "ostinato", "--help"],
         cwd=plain.folder,
@@ -237,9 +231,7 @@ def test_a_part_that_is_not_installed_says_which_command_installs_it(
     assert "Traceback" not in ran.stderr
 
 
-def test_with_all_extras_everything_starts_from_nothing(
-    wheel: Path, tmp_path: Path, urls: Urls
-) -> None:
+def test_with_all_extras_everything_starts_from_nothing(wheel: Path, tmp_path: Path, urls: Urls) -> None:
     whole = Environment(tmp_path, wheel, "all")
     env = {"OSTINATO_DATABASE_URL": urls.worker, "OSTINATO_ADMIN_URL": urls.admin}
 

@@ -46,9 +46,7 @@ def test_numbers_agree_with_their_nouns() -> None:
     assert words.counted(12_000, "job") == "12,000 jobs"
 
 
-@pytest.mark.parametrize(
-    ("text", "seconds"), [("1", 1), ("1.5s", 1.5), (".5m", 30), (" 2 h", 7200)]
-)
+@pytest.mark.parametrize(("text", "seconds"), [("1", 1), ("1.5s", 1.5), (".5m", 30), (" 2 h", 7200)])
 def test_lengths_of_time_are_read(text: str, seconds: float) -> None:
     assert words.seconds(text, "--in") == seconds
 
@@ -60,8 +58,7 @@ def test_what_is_no_length_of_time_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "rate"),
-    [("5/s", (5, 1)), ("100/m", (100, 60)), ("1 / 90", (1, 90)), ("2/1.5h", (2, 5400))],
+    ("text", "rate"), [("5/s", (5, 1)), ("100/m", (100, 60)), ("1 / 90", (1, 90)), ("2/1.5h", (2, 5400))]
 )
 def test_rates_are_read(text: str, rate: tuple[int, float]) -> None:
     found = words.rate(text, "--rate")

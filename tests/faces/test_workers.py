@@ -27,9 +27,7 @@ def test_silent_and_draining_workers_are_told_from_living_ones(shell: Shell, pla
     place.worker("alive")
     place.call("ostinato.heartbeat_worker(%s, true)", place.worker("leaving"))
     place.worker("dead")
-    place.conn.execute(
-        "update ostinato_data.worker set beat_at = beat_at - interval '1 hour' where name = 'dead'"
-    )
+    place.conn.execute("update ostinato_data.worker set beat_at = beat_at - interval '1 hour' where name = 'dead'")
 
     lines = shell("workers").splitlines()[2:]
 

@@ -3,8 +3,11 @@
 import asyncio
 import ctypes
 import os
+import re
 import signal
 import threading
+from collections import deque
+from itertools import repeat
 
 import psycopg
 
@@ -12,7 +15,9 @@ from ostinato import App, Context, Retry, SyncContext
 
 app = App("faults")
 
-STUBBORN = Retry(base=0.1, factor=1.5, cap=1, max_attempts=1000)
+# Quicker than the default, and no more attempts: what a fault uses up, users lose.
+STUBBORN = Retry(base=0.1, factor=1.5, cap=1)
+ONCE = Retry(max_attempts=1)
 
 
 async def let_pass(seconds: float) -> None:
@@ -61,6 +66,22 @@ async def long_transaction(ctx: Context, seconds: float) -> None:
         await let_pass(seconds)
 
 
+@app.job(retry=ONCE)
+async def once_only(ctx: Context, seconds: float = 0) -> None:
+    """As `long_transaction`, but a failure is a dead letter."""
+    async with ctx.transaction() as conn:
+        await conn.execute("insert into effect values (%s, %s)", ctx.token)
+        await let_pass(seconds)
+
+
+@app.job(retry=ONCE)
+def once_only_threaded(ctx: SyncContext, seconds: float = 0) -> None:
+    """The same as a plain function."""
+    with ctx.transaction() as conn:
+        conn.execute("insert into effect values (%s, %s)", ctx.token)
+        threading.Event().wait(seconds)
+
+
 @app.job(retry=STUBBORN)
 def threaded(ctx: SyncContext, seconds: float = 0) -> None:
     """A plain function."""
@@ -83,6 +104,19 @@ async def traced(ctx: Context, seconds: float = 0) -> None:
     """Leaves a trace of its start, at once, and then takes its time."""
     await note_start(ctx)
     await let_pass(seconds)
+
+
+@app.job(retry=STUBBORN)
+async def slow_failure(ctx: Context) -> None:
+    """Fails as soon as the test lets it, by a row of attempt 0."""
+    await note_start(ctx)
+    url = os.environ["OSTINATO_TEST_URL"]
+    async with await psycopg.AsyncConnection.connect(url, autocommit=True) as conn:
+        while True:
+            told = await conn.execute("select from started where attempt = 0")
+            if told.rowcount:
+                raise ConnectionError("as told")
+            await let_pass(0.05)
 
 
 @app.job(retry=STUBBORN)
@@ -127,9 +161,7 @@ async def stepped(ctx: Context, step: str, edge: str) -> None:
 
         async def at(here: str, name: str) -> None:
             if (name, here) == (step, edge):
-                died = await conn.execute(
-                    "insert into died values (%s) on conflict do nothing", [ctx.job.id]
-                )
+                died = await conn.execute("insert into died values (%s) on conflict do nothing", [ctx.job.id])
                 if died.rowcount:
                     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -142,3 +174,56 @@ async def stepped(ctx: Context, step: str, edge: str) -> None:
             await at("before", name)
             await ctx.step(name, effect, name)
             await at("after the save", name)
+
+
+@app.job(retry=STUBBORN, timeout=1)
+async def blocks_once(ctx: Context) -> None:
+    """Blocks the event loop for ever, once, and lets other threads run."""
+    await note_start(ctx)
+    if ctx.job.attempt == 1:
+        threading.Event().wait(600)
+
+
+@app.job(retry=STUBBORN)
+async def blocks_without_timeout(ctx: Context) -> None:
+    """Blocks the event loop for ever, and has no timeout."""
+    await note_start(ctx)
+    threading.Event().wait(600)
+
+
+@app.job(retry=STUBBORN)
+async def holds_gil(ctx: Context, path: str) -> None:
+    """Holds the GIL until somebody writes into a pipe: code in C that never lets go of it."""
+    pipe = os.open(path, os.O_RDWR)
+    await note_start(ctx)
+    ctypes.PyDLL(None).read(pipe, ctypes.create_string_buffer(1), 1)
+
+
+@app.job(retry=STUBBORN)
+async def never_lets_go(ctx: Context) -> None:
+    """Holds the GIL for ever, without a look at signals."""
+    await note_start(ctx)
+    deque(repeat(None), maxlen=0)
+
+
+@app.job(retry=STUBBORN, timeout=1)
+async def backtracks_once(ctx: Context) -> None:
+    """Holds the GIL for years, once."""
+    await note_start(ctx)
+    if ctx.job.attempt == 1:
+        re.match(r"(a+)+$", "a" * 60 + "!")
+
+
+@app.job(retry=STUBBORN, timeout=1000)
+async def patient(ctx: Context, seconds: float) -> None:
+    """Has a timeout of its own, which is never over."""
+    await note_start(ctx)
+    await let_pass(seconds)
+
+
+@app.job(retry=STUBBORN)
+async def starts_child(ctx: Context) -> None:
+    """Starts a process in a session of its own that would outlive everything, and awaits it."""
+    child = await asyncio.create_subprocess_exec("sleep", "600", start_new_session=True)
+    ctx.progress(child.pid)
+    await child.wait()

@@ -29,9 +29,7 @@ def own_folder() -> Iterator[Path]:
 
 
 @contextmanager
-def in_front_of(
-    server: Server, folder: Path, port: int | None = None, connections: int = 4
-) -> Iterator[int]:
+def in_front_of(server: Server, folder: Path, port: int | None = None, connections: int = 4) -> Iterator[int]:
     """Runs it on a port of the loopback, a free one unless it is named; yields the port."""
     path = program()
     assert path is not None

@@ -22,10 +22,7 @@ _names = itertools.count(1)
 @pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
     """A server that may be crashed and frozen: it has to be the same again for the next test."""
-    with (
-        tempfile.TemporaryDirectory(prefix="ostinato-faults-") as folder,
-        embedded.start(folder) as running,
-    ):
+    with tempfile.TemporaryDirectory(prefix="ostinato-faults-") as folder, embedded.start(folder) as running:
         yield running
 
 

@@ -1,8 +1,8 @@
 """The subscribers of the fault tests, run by real worker processes.
 
-    relayed   in the relay, and writes in the transaction that ends the delivery
-    made      as a job, and writes in the transaction that ends both
-    heard     in the relay, and writes outside of any transaction: at least once
+    relayed   takes its time, and writes in the transaction that ends its job
+    made      writes in the transaction that ends its job
+    heard     writes outside of any transaction: at least once
 
 An event may ask for time at its first attempt ("seconds"), or that it fails ("fails").
 """
@@ -12,9 +12,8 @@ from typing import Any
 
 import psycopg
 
-from ostinato import App
+from ostinato import App, Context
 from ostinato._core.base.events import Event
-from ostinato._core.runtime.handlers.deliver import EventContext
 from tests.faults.app import STUBBORN, let_pass
 
 app = App("told")
@@ -33,32 +32,30 @@ async def first(attempt: int, event: Event[Any]) -> None:
             raise ConnectionError("not yet")
 
 
-async def book(ctx: Any, event: Event[Any]) -> None:  # noqa: ANN401 - one for each mode
+async def book(ctx: Context, event: Event[Any]) -> None:
     async with ctx.transaction() as conn:
         await conn.execute(
             "insert into booked (subscription, event_id, key) values (%s, %s, %s)",
-            [ctx.subscription, event.id, event.ordering_key],
+            [ctx.job.kind, event.id, event.ordering_key],
         )
 
 
 # A buried event keeps its key waiting: what comes after it may not come before it.
-@app.on(TYPE, mode="relay", retry=STUBBORN, start="beginning", on_poison="block")
-async def relayed(ctx: EventContext, event: Event[Any]) -> None:
-    await first(ctx.attempt, event)
-    await book(ctx, event)
-
-
-@app.on(TYPE, mode="job", retry=STUBBORN, start="beginning", on_poison="block")
-async def made(ctx: Any, event: Event[Any]) -> None:  # noqa: ANN401 - a job's, with more
+@app.on(TYPE, retry=STUBBORN, start="beginning", on_poison="block")
+async def relayed(ctx: Context, event: Event[Any]) -> None:
     await first(ctx.job.attempt, event)
     await book(ctx, event)
 
 
-@app.on(TYPE, mode="relay", retry=STUBBORN, start="beginning", on_poison="block")
-async def heard(ctx: EventContext, event: Event[Any]) -> None:
+@app.on(TYPE, retry=STUBBORN, start="beginning", on_poison="block")
+async def made(ctx: Context, event: Event[Any]) -> None:
+    await first(ctx.job.attempt, event)
+    await book(ctx, event)
+
+
+@app.on(TYPE, retry=STUBBORN, start="beginning", on_poison="block")
+async def heard(ctx: Context, event: Event[Any]) -> None:
     url = os.environ["OSTINATO_TEST_URL"]
     async with await psycopg.AsyncConnection.connect(url, autocommit=True) as conn:
-        await conn.execute(
-            "insert into heard (event_id, key) values (%s, %s)", [event.id, event.ordering_key]
-        )
-    await first(ctx.attempt, event)
+        await conn.execute("insert into heard (event_id, key) values (%s, %s)", [event.id, event.ordering_key])
+    await first(ctx.job.attempt, event)

@@ -42,18 +42,12 @@ class Site:
 
     def __enter__(self) -> Self:
         self.rows("create table effect (job_id bigint, attempt integer)")
-        self.rows(
-            "create table started"
-            " (job_id bigint, attempt integer, at timestamptz default clock_timestamp())"
-        )
+        self.rows("create table started (job_id bigint, attempt integer, at timestamptz default clock_timestamp())")
         self.rows("grant select, insert on effect, started to ostinato_worker")
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         for crew in self._crews:
             crew.__exit__(kind, error, trace)
@@ -114,9 +108,7 @@ class Site:
         return found
 
     def outcomes(self, job_id: int) -> list[str]:
-        rows = self.rows(
-            "select outcome from ostinato_data.outcome where job_id = %s order by attempt", job_id
-        )
+        rows = self.rows("select outcome from ostinato_data.outcome where job_id = %s order by attempt", job_id)
         return [row[0] for row in rows]
 
     def until_idle(self) -> None:
@@ -130,9 +122,7 @@ class Site:
     def ended(self) -> int:
         """How many jobs are done; none, as far as we know, while the database is away."""
         try:
-            return int(
-                self.value("select count(*) from ostinato_data.outcome where outcome = 'done'")
-            )
+            return int(self.value("select count(*) from ostinato_data.outcome where outcome = 'done'"))
         except psycopg.OperationalError:
             return 0
 
@@ -142,9 +132,7 @@ class Site:
         """Wait until workers are registered."""
         names = [hand.name for hand in hands]
         self.until(
-            "select count(distinct name) = %s from ostinato_data.worker where name = any (%s)",
-            len(names),
-            names,
+            "select count(distinct name) = %s from ostinato_data.worker where name = any (%s)", len(names), names
         )
 
     def worker_id(self, hand: Hand) -> UUID:
@@ -164,9 +152,7 @@ class Site:
 
     def check(self, ids: list[int], with_effect: list[int]) -> None:
         """Every job is done, once, and left exactly the effects that it should."""
-        done = self.rows(
-            "select job_id, count(*) from ostinato_data.outcome where outcome = 'done' group by 1"
-        )
+        done = self.rows("select job_id, count(*) from ostinato_data.outcome where outcome = 'done' group by 1")
         assert dict(done) == dict.fromkeys(ids, 1)
         effects = self.rows("select job_id, count(*) from effect group by 1")
         assert dict(effects) == dict.fromkeys(with_effect, 1)

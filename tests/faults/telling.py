@@ -31,7 +31,7 @@ grant select, insert on fact, doomed, booked, heard to ostinato_worker;
 """
 
 LEFT = """
-select ostinato.has_unsequenced()
+select ostinato_internal.has_unsequenced()
     or exists (select from ostinato.list_subscriptions() s
                where s.behind + s.waiting + s.held + s.buried > 0)
     or exists (select from ostinato_data.webhook_delivery d
@@ -76,9 +76,7 @@ class Telling:
     writers: list[subprocess.Popen[str]] = field(default_factory=list)
 
     def crew(self, **settings: object) -> Crew:
-        return self.site.crew(
-            self.url, app=APP, **{"webhooks_allow_private": "127.0.0.1:*", **settings}
-        )
+        return self.site.crew(self.url, app=APP, **{"webhooks_allow_private": "127.0.0.1:*", **settings})
 
     # Writers.
 
@@ -143,9 +141,7 @@ class Telling:
         positions = rows("select position from ostinato_data.event_log order by position")
         assert positions == [(n + 1,) for n in range(len(happened))]
         for name in IN_TRANSACTIONS:
-            booked = rows(
-                "select event_id, key from booked where subscription = %s order by n", name
-            )
+            booked = rows("select event_id, key from booked where subscription = %s order by n", name)
             assert sorted(event_id for event_id, _ in booked) == happened, name
             assert in_order(booked) == order, name
         heard = rows("select event_id, key from heard order by n")
@@ -178,8 +174,7 @@ def telling(site: Site, url: str | None = None, trouble: float = 0.05) -> Iterat
     site.rows(TABLES)
     with Shaky(random.Random(0), trouble) as receiver:
         secret = site.value(
-            "select new_secret from ostinato.create_webhook_endpoint('till', %s,"
-            " tenant_id => 'acme', retry => %s)",
+            "select new_secret from ostinato.create_webhook_endpoint('till', %s, tenant_id => 'acme', retry => %s)",
             receiver.url,
             RETRY,
         )

@@ -88,9 +88,7 @@ async def lab(database: Database) -> AsyncIterator[Lab]:
         await psycopg.AsyncConnection.connect(database.admin_url, autocommit=True) as admin,
         Client(database) as client,
     ):
-        await admin.execute(
-            "create table effect (n bigint generated always as identity, note text)"
-        )
+        await admin.execute("create table effect (n bigint generated always as identity, note text)")
         await admin.execute("grant all on effect to ostinato_worker")
         # As a janitor does, before there is anything that it could be in the way of.
         await admin.execute("select ostinato.upkeep_partitions(14), ostinato.upkeep_logs(14)")
@@ -103,10 +101,9 @@ async def noted(lab: Lab) -> list[str]:
 
 async def settled(lab: Lab) -> None:
     """Wait until every event is where it should be."""
-    await lab.until("select not ostinato.has_unsequenced()")
+    await lab.until("select not ostinato_internal.has_unsequenced()")
     await lab.until(
-        "select not exists (select from ostinato.list_subscriptions() s"
-        " where s.behind + s.waiting + s.held > 0)"
+        "select not exists (select from ostinato.list_subscriptions() s where s.behind + s.waiting + s.held > 0)"
     )
 
 
@@ -114,7 +111,7 @@ async def test_events_are_told_in_order_and_take_effect_once(lab: Lab) -> None:
     paid = lab.app.event("invoice.paid")
     tries: list[int] = []
 
-    async def book(ctx: Any, event: Event[Any], who: str) -> None:  # noqa: ANN401 - both modes
+    async def book(ctx: Any, event: Event[Any], who: str) -> None:  # noqa: ANN401
         async with ctx.transaction() as conn:
             note = f"{who} {event.ordering_key} {event.payload['n']}"
             await conn.execute("insert into effect (note) values (%s)", [note])
@@ -122,11 +119,11 @@ async def test_events_are_told_in_order_and_take_effect_once(lab: Lab) -> None:
             if event.payload["n"] == 0 and tries.count(event.id) == 1:
                 raise ConnectionError("cut off")
 
-    @lab.app.on("invoice.paid", mode="relay", retry=AT_ONCE)
+    @lab.app.on("invoice.paid", retry=AT_ONCE)
     async def relayed(ctx: Any, event: Event[Any]) -> None:  # noqa: ANN401
         await book(ctx, event, "relay")
 
-    @lab.app.on("invoice.paid", mode="job", retry=AT_ONCE)
+    @lab.app.on("invoice.paid", retry=AT_ONCE)
     async def made(ctx: Any, event: Event[Any]) -> None:  # noqa: ANN401
         await book(ctx, event, "job")
 
@@ -174,15 +171,10 @@ async def test_webhooks_are_signed_tried_again_and_in_order(lab: Lab) -> None:
         async with lab.worker(webhooks_allow_private="127.0.0.1:*"):
             with flow(tenant="default", correlation="r"):
                 told = await paid.emit_many(lab.client, [({"n": n}, "k") for n in range(5)])
-            await lab.until(
-                "select count(*) = 5 from ostinato_data.webhook_delivery d"
-                " where d.state = 'delivered'"
-            )
+            await lab.until("select count(*) = 5 from ostinato_data.webhook_delivery d where d.state = 'delivered'")
         requests = list(receiver.requests)
 
-    assert [request.headers["webhook-id"] for request in requests] == [
-        f"{event_id}" for event_id in (told[0], *told)
-    ]
+    assert [request.headers["webhook-id"] for request in requests] == [f"{event_id}" for event_id in (told[0], *told)]
     for request in requests:
         at = int(request.headers["webhook-timestamp"])
         verify(request.headers, request.body, [made.secret], now=at)
@@ -191,10 +183,7 @@ async def test_webhooks_are_signed_tried_again_and_in_order(lab: Lab) -> None:
 async def test_of_many_requests_at_once_one_takes_effect_and_all_have_its_answer(lab: Lab) -> None:
     async def ask(amount: int, number: int) -> tuple[bool, Any]:
         payload = {"amount": amount, "trace": number}
-        async with (
-            lab.client.connection() as conn,
-            idempotency.once(conn, "pay", "k", payload, PAYMENT) as once,
-        ):
+        async with lab.client.connection() as conn, idempotency.once(conn, "pay", "k", payload, PAYMENT) as once:
             if once.is_new:
                 await conn.execute("insert into effect (note) values (%s)", [f"{number}"])
                 once.answer = {"by": number}
@@ -303,10 +292,7 @@ async def test_steps_are_taken_once_and_a_job_waits_for_its_event(lab: Lab) -> N
     async with lab.worker(), lab.worker():
         with flow(tenant="acme", correlation="r"):
             job_id = await order.enqueue(lab.client)
-            await lab.until(
-                "select exists (select from ostinato.job_steps(%s) s where s.type = 'waiting')",
-                job_id,
-            )
+            await lab.until("select exists (select from ostinato.job_steps(%s) s where s.type = 'waiting')", job_id)
             await paid.emit(lab.client, {"n": 7}, key="7")
         ended = await lab.becomes(job_id, "done", "dead")
 
@@ -331,9 +317,7 @@ async def test_a_machine_lets_nothing_through_but_its_transitions(lab: Lab) -> N
     @lab.app.job()
     async def send(ctx: Context, number: int) -> None:
         async with ctx.transaction() as conn:
-            await machines.transition(
-                conn, EXAMPLE, table, number, "send", by="job", changes={"sent_at": "now"}
-            )
+            await machines.transition(conn, EXAMPLE, table, number, "send", by="job", changes={"sent_at": "now"})
 
     async with lab.worker(), lab.worker():
         with flow(tenant="acme", correlation="r"):

@@ -13,6 +13,8 @@ import pytest
 from ostinato._core.db import migrate
 from ostinato._core.db.bundle import Component
 from ostinato._core.db.sqlstate import translate
+from ostinato._core.engine.schema import ENGINE
+from ostinato._core.engine.workers import CONTRACT
 from ostinato.lab.torture.nemesis import frozen
 from tests.faults.proxy import Fault, between
 from tests.faults.site import Site, eventually, say
@@ -42,9 +44,7 @@ def mixed_work(site: Site) -> tuple[list[int], list[int]]:
     return plain, written
 
 
-def test_a_crash_of_the_database_under_load_loses_nothing_and_work_resumes_by_itself(
-    site: Site,
-) -> None:
+def test_a_crash_of_the_database_under_load_loses_nothing_and_work_resumes_by_itself(site: Site) -> None:
     crew = site.crew(concurrency=5)
     site.ready(crew.start(), crew.start())
     plain, written = mixed_work(site)
@@ -150,12 +150,7 @@ def test_connections_cut_around_a_commit_leave_exact_effects(site: Site, seed: i
 
 def test_a_claim_whose_answer_is_lost_is_given_back_and_its_jobs_run(site: Site) -> None:
     with between(site.urls.worker, site.folder) as proxy:
-        crew = site.crew(
-            proxy.url(site.urls.worker),
-            call_timeout_seconds=2,
-            beat_seconds=1,
-            expiry_seconds=30,
-        )
+        crew = site.crew(proxy.url(site.urls.worker), call_timeout_seconds=2, beat_seconds=1, expiry_seconds=30)
         hand = crew.start()
         site.ready(hand)
         proxy.decide = lambda text: "rows" if "claim_jobs" in text and not proxy.lost else None
@@ -185,9 +180,7 @@ def test_terminated_backends_are_replaced_and_nothing_is_lost(site: Site) -> Non
 
 
 @pytest.mark.parametrize(
-    ("contract", "said"),
-    [((3, 2), "Upgrade"), ((0, 0), "ostinato db migrate")],
-    ids=["code too old", "code too new"],
+    ("contract", "said"), [((4, 3), "Upgrade"), ((1, 1), "ostinato db migrate")], ids=["code too old", "code too new"]
 )
 def test_a_worker_that_does_not_fit_the_schema_stops_with_a_sentence_and_its_own_code(
     site: Site, contract: tuple[int, int], said: str
@@ -201,7 +194,7 @@ def test_a_worker_that_does_not_fit_the_schema_stops_with_a_sentence_and_its_own
 
     assert hand.wait() == 78
     text = hand.log_path.read_text()
-    assert "contract 1" in text
+    assert f"contract {CONTRACT}" in text
     assert said in text
     assert "Traceback" not in text
     assert site.state(job_id) == "ready"
@@ -230,12 +223,10 @@ def changed_engine(folder: Path) -> Component:
     )
     for file in (folder / "functions").glob("*.sql"):
         file.write_text(file.read_text() + "\n-- the next version\n")
-    return Component("engine", folder)
+    return Component("engine", folder, ENGINE.schemas)
 
 
-def test_a_migration_under_running_workers_fails_no_job_and_stalls_no_claim(
-    site: Site, tmp_path: Path
-) -> None:
+def test_a_migration_under_running_workers_fails_no_job_and_stalls_no_claim(site: Site, tmp_path: Path) -> None:
     component = changed_engine(tmp_path / "next")
     crew = site.crew(concurrency=5, beat_seconds=1, expiry_seconds=30)
     site.ready(crew.start(), crew.start())
@@ -256,9 +247,7 @@ def test_a_migration_under_running_workers_fails_no_job_and_stalls_no_claim(
         with psycopg.connect(site.urls.admin) as reader:
             # Somebody looks at a table for long: the migration has to wait, but nobody behind it.
             reader.execute("select count(*) from ostinato_data.ready")
-            migrating = threading.Thread(
-                target=lambda: asyncio.run(migrate.migrate(site.urls.admin, [component]))
-            )
+            migrating = threading.Thread(target=lambda: asyncio.run(migrate.migrate(site.urls.admin, [component])))
             migrating.start()
             site.until(
                 "select exists (select from pg_stat_activity where application_name ="

@@ -3,10 +3,12 @@
 import random
 import signal
 
+import psutil  # type: ignore[import-untyped]
 import pytest
 
 from ostinato._core.base.settings import Settings
-from tests.faults.site import Site, eventually, say
+from ostinato.lab.torture.crew import Crew, Hand
+from tests.faults.site import QUICK, Site, eventually, say
 
 # All on one process: they share a server, and would take the machine's time from each other.
 
@@ -33,33 +35,70 @@ def test_kill_9_at_random_moments_loses_no_job_and_repeats_no_effect(site: Site,
     site.check(plain + written, written)
 
 
-def test_a_job_of_a_killed_worker_starts_again_within_the_promised_time(site: Site) -> None:
-    """By the database's clock, at default settings: expiry plus a second."""
-    defaults = Settings()
-    quick = site.crew(
-        beat_seconds=defaults.beat_seconds,
-        expiry_seconds=defaults.expiry_seconds,
-        poll_seconds=defaults.poll_seconds,
-        call_timeout_seconds=defaults.call_timeout_seconds,
-    )
-    first = quick.start()
-    site.ready(first)
+def defaults(site: Site) -> Crew:
+    """Workers at default settings."""
+    return site.crew(**{name: getattr(Settings(), name) for name in QUICK})
+
+
+def one_that_runs(site: Site, crew: Crew) -> tuple[Hand, int]:
+    """A worker, and a job that it runs for an hour."""
+    hand = crew.start()
+    site.ready(hand)
     (job_id,) = site.enqueue("traced", seconds=3600)
     site.until("select exists (select from started)")
-    site.ready(quick.start())
+    return hand, job_id
+
+
+def kill_with_warden(hand: Hand) -> None:
+    """As the death of its machine, or of its container."""
+    for child in psutil.Process(hand.pid).children():
+        child.kill()
+    hand.kill()
+
+
+def test_a_job_of_a_killed_worker_starts_again_within_the_promised_time(site: Site) -> None:
+    """By the database's clock, at default settings: expiry plus a second."""
+    crew = defaults(site)
+    first, job_id = one_that_runs(site, crew)
+    site.ready(crew.start())
 
     killed_at = site.now()
-    first.kill()
+    kill_with_warden(first)
     site.until("select count(*) = 2 from started")
 
     ((attempt, claimed_at),) = site.rows(
-        "select attempts[1], claimed_at from ostinato_data.claim where job_ids = array[%s::bigint]",
-        job_id,
+        "select attempts[1], claimed_at from ostinato_data.claim where job_ids = array[%s::bigint]", job_id
     )
     waited = (claimed_at - killed_at).total_seconds()
     say(f"started again after {waited:.2f} s")
     assert attempt == 2
-    assert waited <= defaults.expiry_seconds + 1
+    assert waited <= Settings().expiry_seconds + 1
+    assert site.outcomes(job_id) == ["lost"]
+
+
+def test_a_process_that_dies_alone_is_unregistered_by_its_warden(site: Site) -> None:
+    """Others need not wait for its expiry: here it would be an hour."""
+    crew = site.crew(expiry_seconds=3600)
+    first, job_id = one_that_runs(site, crew)
+    crew.start()
+
+    first.kill()
+    site.until("select count(*) = 2 from started")
+
+    assert site.outcomes(job_id) == ["lost"]
+
+
+def test_the_only_worker_killed_and_replaced_later_has_its_job_back_at_once(site: Site) -> None:
+    """Nobody polled for long, which looks like an outage; that grace is for the living only."""
+    crew = site.crew(expiry_seconds=3600)
+    first, job_id = one_that_runs(site, crew)
+    first.kill()
+    site.until("select not exists (select from ostinato_data.worker)")
+    site.rows("update ostinato_data.tick set last = last - interval '2 hours'")
+    crew.start()
+    site.until("select count(*) = 2 from started")
+
+    assert site.value("select grace_until > now() from ostinato_data.tick")
     assert site.outcomes(job_id) == ["lost"]
 
 
@@ -119,8 +158,7 @@ def test_a_worker_stopped_for_less_than_its_expiry_keeps_its_jobs(site: Site) ->
     (sleeper,) = (hand for hand in hands if hand.name == site.holder(job_id))
     sleeper.pause()
     site.until(
-        "select clock_timestamp() > beat_at + interval '1.5 seconds'"
-        " from ostinato_data.worker where name = %s",
+        "select clock_timestamp() > beat_at + interval '1.5 seconds' from ostinato_data.worker where name = %s",
         sleeper.name,
     )
     sleeper.resume()
@@ -130,9 +168,7 @@ def test_a_worker_stopped_for_less_than_its_expiry_keeps_its_jobs(site: Site) ->
     assert crew.said("rescued") == crew.said("fenced") == 0
 
 
-def test_a_healthy_job_of_several_expiries_is_not_started_twice_even_if_it_blocks_the_loop(
-    site: Site,
-) -> None:
+def test_a_healthy_job_of_several_expiries_is_not_started_twice_even_if_it_blocks_the_loop(site: Site) -> None:
     crew = site.crew(beat_seconds=0.6, expiry_seconds=2.5)
     hands = [crew.start() for _ in range(2)]
     site.ready(*hands)
@@ -142,29 +178,48 @@ def test_a_healthy_job_of_several_expiries_is_not_started_twice_even_if_it_block
     assert site.rows("select job_id, attempt from started order by 1") == [(n, 1) for n in ids]
     assert [site.outcomes(job_id) for job_id in ids] == [["done"]] * 3
     assert crew.said("rescued") == crew.said("declared_dead") == 0
-    blocked = [
-        line
-        for hand in hands
-        for line in hand.lines()
-        if line["event_type"] == "event_loop_blocked"
-    ]
+    blocked = [line for hand in hands for line in hand.lines() if line["event_type"] == "event_loop_blocked"]
     assert "faults.blocking" in {line["handler"] for line in blocked}
 
 
 @pytest.mark.parametrize("how", ["kill", "segfault"])
 def test_a_poison_job_is_buried_and_its_neighbours_are_not(site: Site, how: str) -> None:
-    crew = site.crew(max_crashes=3, beat_seconds=0.5, expiry_seconds=2)
-    site.ready(*(crew.start() for _ in range(4)))
+    """At the default of `max_crashes`: two deaths make it suspect, three alone bury it."""
+    crew = site.crew(max_crashes=Settings().max_crashes, beat_seconds=0.5, expiry_seconds=2)
+    site.ready(*(crew.start() for _ in range(2)))
     (poison,) = site.enqueue("poison", how=how)
     neighbours = site.enqueue("effect", 20, seconds=0.1)
-    eventually(lambda: site.state(poison) == "dead" and site.ended() == len(neighbours))
+
+    def buried() -> bool:
+        while len(crew.alive) < 2:  # as a supervisor does
+            crew.start()
+        return site.state(poison) == "dead" and site.ended() == len(neighbours)
+
+    eventually(buried)
 
     ((reason, attempt),) = site.rows("select reason, attempt from ostinato_data.dead_letter")
     assert reason == "worker_lost"
-    assert site.outcomes(poison) == ["lost", "lost", "dead"]
-    assert attempt == 3
-    assert len(crew.alive) == 1
+    assert site.outcomes(poison) == ["lost"] * 4 + ["dead"]
+    assert attempt == 5
     site.check(neighbours, neighbours)
+
+
+def test_no_healthy_job_is_buried_by_kills_at_default_settings(site: Site) -> None:
+    """Workers are killed again and again while they run jobs, and hold many that have not begun."""
+    kills, rng = 30, random.Random(7)
+    crew = site.crew(max_crashes=Settings().max_crashes, concurrency=Settings().concurrency)
+    site.ready(*(crew.start() for _ in range(3)))
+    jobs: list[int] = []
+    for _ in range(kills):
+        jobs += site.enqueue("effect", 20, seconds=0.2)
+        eventually(lambda: site.value("select exists (select from ostinato_data.claim)"))
+        rng.choice(crew.alive).kill()
+        crew.start()
+    site.until_idle()
+
+    assert site.rows("select * from ostinato_data.dead_letter") == []
+    site.check(jobs, jobs)
+    say(f"{kills} kills, {len(jobs)} jobs, none buried")
 
 
 def test_sigterm_gives_back_what_cannot_end_in_time_without_using_up_anything(site: Site) -> None:

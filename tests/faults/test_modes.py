@@ -93,20 +93,14 @@ async def test_a_life_of_jobs(lab: Lab) -> None:
         async with lab.client.transaction() as conn:
             others = [await kind.enqueue(conn) for kind in (third_time, later, threaded, written)]
         keyed = add.options(unique=Unique("once"), delay=3600)
-        first, second = (
-            await keyed.enqueue(lab.client, a=1, b=1),
-            await keyed.enqueue(lab.client, a=2, b=2),
-        )
+        first, second = (await keyed.enqueue(lab.client, a=1, b=1), await keyed.enqueue(lab.client, a=2, b=2))
         results = [(await lab.becomes(job_id, "done", "dead")).result for job_id in sums]
         ended = [(await lab.becomes(job_id, "done", "dead")).result for job_id in others]
 
     assert results == [n + 1 for n in range(50)]
     assert ended == [3, 3, "threaded", "written"]
     assert first == second
-    assert await lab.rows("select job_id, attempt from effect order by 1") == [
-        (others[2], 1),
-        (others[3], 1),
-    ]
+    assert await lab.rows("select job_id, attempt from effect order by 1") == [(others[2], 1), (others[3], 1)]
 
 
 async def test_many_calls_on_few_connections(lab: Lab) -> None:
@@ -145,9 +139,7 @@ async def test_a_waiting_and_a_running_job_are_cancelled(lab: Lab) -> None:
     assert await lab.state(waiting) == "cancelled"
 
 
-async def test_an_idle_worker_is_woken_by_the_doorbell_or_finds_out_by_itself(
-    lab: Lab, database: Database
-) -> None:
+async def test_an_idle_worker_is_woken_by_the_doorbell_or_finds_out_by_itself(lab: Lab, database: Database) -> None:
     @lab.app.job()
     async def work(ctx: Context) -> None: ...
 

@@ -10,9 +10,7 @@ EDGES = ("before", "during", "after the effect", "after the save")
 @pytest.mark.slow
 def test_kill_9_at_each_edge_of_each_step_repeats_no_committed_one(site: Site) -> None:
     site.rows("create table died (job_id bigint primary key)")
-    site.rows(
-        "create table ran (job_id bigint, name text, at timestamptz default clock_timestamp())"
-    )
+    site.rows("create table ran (job_id bigint, name text, at timestamptz default clock_timestamp())")
     site.rows("grant select, insert on died, ran to ostinato_worker")
     crew = site.crew()
     jobs = [
@@ -33,7 +31,6 @@ def test_kill_9_at_each_edge_of_each_step_repeats_no_committed_one(site: Site) -
     steps = site.rows("select job_id, name from ostinato_data.step")
     assert sorted(steps) == sorted((job, name) for job in jobs for name in ("one", "two", "three"))
     again = site.rows(
-        "select r.job_id, r.name from ran r join ostinato_data.step s using (job_id, name)"
-        " where r.at > s.finished_at"
+        "select r.job_id, r.name from ran r join ostinato_data.step s using (job_id, name) where r.at > s.finished_at"
     )
     assert again == []

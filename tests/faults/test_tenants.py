@@ -17,9 +17,7 @@ ROUNDS = 125
 CLIENTS = 8
 
 
-async def test_a_thousand_interleaved_transactions_of_two_tenants_leak_nothing(
-    server: Server, site: Site
-) -> None:
+async def test_a_thousand_interleaved_transactions_of_two_tenants_leak_nothing(server: Server, site: Site) -> None:
     if bouncer.program() is None:
         say("PgBouncer is not installed: tenants that share its connections were not tested.")
         pytest.skip("PgBouncer is not installed")
@@ -32,9 +30,7 @@ async def test_a_thousand_interleaved_transactions_of_two_tenants_leak_nothing(
     leaks = [line for lines in seen for line in lines]
     assert leaks == []
     with psycopg.connect(site.urls.admin, autocommit=True) as admin:
-        counts = admin.execute(
-            "select tenant_id, count(*) from ostinato_data.job group by 1 order by 1"
-        ).fetchall()
+        counts = admin.execute("select tenant_id, count(*) from ostinato_data.job group by 1 order by 1").fetchall()
     half = ROUNDS * CLIENTS // 2
     assert counts == [("t0", half), ("t1", half)]
 
@@ -46,9 +42,7 @@ async def interleave(client: Client, number: int) -> list[str]:
         tenant = f"t{(number + turn) % 2}"
         async with client.for_tenant(tenant).transaction() as conn:
             await jobs.enqueue(conn, NewJob("app.task", correlation_id="shared"))
-            cursor = await conn.execute(
-                "select distinct tenant_id, current_user::text from ostinato_data.job"
-            )
+            cursor = await conn.execute("select distinct tenant_id, current_user::text from ostinato_data.job")
             seen = await cursor.fetchall()
             if seen != [(tenant, "ostinato_tenant")]:
                 wrong.append(f"{tenant} saw {seen}")
@@ -57,9 +51,7 @@ async def interleave(client: Client, number: int) -> list[str]:
         if turn % 3 == 0:
             async with client.connection() as plain:
                 row = await (
-                    await plain.execute(
-                        "select current_user::text, current_setting('app.tenant_id', true)"
-                    )
+                    await plain.execute("select current_user::text, current_setting('app.tenant_id', true)")
                 ).fetchone()
                 if row not in (("ostinato_worker", ""), ("ostinato_worker", None)):
                     wrong.append(f"the engine was {row}")

@@ -28,11 +28,7 @@ def test_a_short_torture_breaks_no_promise() -> None:
     say(f"seed {SEED}")
     argv = [sys.executable, "-m", "ostinato", "torture", "--json"]
     ended = subprocess.run(
-        [*argv, "--minutes=0.2", f"--seed={SEED}", "--workers=3"],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        check=False,
+        [*argv, "--minutes=0.2", f"--seed={SEED}", "--workers=3"], capture_output=True, text=True, cwd=ROOT, check=False
     )
     say(ended.stdout + ended.stderr)
     report = json.loads(ended.stdout)
@@ -56,9 +52,7 @@ async def test_every_broken_promise_about_events_is_counted(site: Site) -> None:
             await psycopg.AsyncConnection.connect(site.urls.admin, autocommit=True) as conn,
         ):
             for file in ("torture.sql", "events.sql"):
-                await conn.execute(
-                    statement("ostinato.lab.torture", f"sql/{file}", "create_tables")
-                )
+                await conn.execute(statement("ostinato.lab.torture", f"sql/{file}", "create_tables"))
             telling = torture_events.Telling(client, random.Random(SEED))
             first, second, third, fourth = await torture_app.tell(conn, ["k", "k", "k", None])
             await outbox.sequence(conn)
@@ -69,9 +63,7 @@ async def test_every_broken_promise_about_events_is_counted(site: Site) -> None:
             for name, event_id in right + wrong:
                 key = None if event_id == fourth else "k"
                 values = [name, event_id, key]
-                await conn.execute(
-                    statement("ostinato.lab.torture", "sql/events.sql", "book"), values
-                )
+                await conn.execute(statement("ostinato.lab.torture", "sql/events.sql", "book"), values)
             receiver.messages = [
                 Message(f"{second}", b"{}", signed=True, taken=True),
                 Message(f"{first}", b"{}", signed=True, taken=False),
@@ -110,11 +102,7 @@ def test_a_broken_promise_is_an_exit_code() -> None:
         "main()\n"
     )
     ended = subprocess.run(
-        [sys.executable, "-c", program, "torture", "--seed=1"],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        check=False,
+        [sys.executable, "-c", program, "torture", "--seed=1"], capture_output=True, text=True, cwd=ROOT, check=False
     )
 
     assert ended.returncode == 1

@@ -61,17 +61,14 @@ def begin(site: Site, root: Path) -> tuple[Folders, dict[str, int]]:
 
 def job_of(site: Site, folder_id: int) -> int:
     found: int = site.value(
-        "select max(id) from ostinato_data.job where kind = 'watchfolder.tend'"
-        " and args ->> 'folder_id' = %s",
+        "select max(id) from ostinato_data.job where kind = 'watchfolder.tend' and args ->> 'folder_id' = %s",
         str(folder_id),
     )
     return found
 
 
 def told(site: Site) -> list[dict[str, object]]:
-    rows = site.rows(
-        "select payload from ostinato_data.event where type = 'watchfolder.job_changed' order by id"
-    )
+    rows = site.rows("select payload from ostinato_data.event where type = 'watchfolder.job_changed' order by id")
     return [row[0] for row in rows]
 
 
@@ -87,9 +84,7 @@ def ticks_again(site: Site, folder_id: int) -> None:
 
 
 @pytest.mark.slow
-def test_a_worker_that_watches_may_be_killed_or_sleep_at_any_time(
-    site: Site, tmp_path: Path
-) -> None:
+def test_a_worker_that_watches_may_be_killed_or_sleep_at_any_time(site: Site, tmp_path: Path) -> None:
     rng = random.Random(5)
     folders, ids = begin(site, tmp_path / "root")
     prep, ocr = ServiceProcess("prep", folders.work), ServiceProcess("ocr", folders.work)
@@ -140,9 +135,7 @@ def test_a_worker_that_watches_may_be_killed_or_sleep_at_any_time(
     assert Counter(state for _, state, _ in rows) == {"DONE": FILES}
     assert {key: seq for key, _, seq in rows} == {key: len(seen) for key, seen in seqs.items()}
     index = json.loads(folders.index_file.read_text())
-    assert {key: entry["state"] for key, entry in index["jobs"].items()} == {
-        key: "DONE" for key, _, _ in rows
-    }
+    assert {key: entry["state"] for key, entry in index["jobs"].items()} == {key: "DONE" for key, _, _ in rows}
     held = [path.name for path in folders.hold.iterdir()]
     assert [row[0] for row in site.rows("select job_key from watchfolder.duplicate")] == held
     dead = "select count(*) from ostinato_data.outcome where outcome = 'dead'"

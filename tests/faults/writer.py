@@ -40,10 +40,7 @@ def turn(conn: Connection, aside: Connection, rng: random.Random) -> None:
         keys.append(None)
     with conn.transaction():
         ids = emit(conn, rng, keys)
-        conn.execute(
-            "insert into fact (event_id, key) select * from unnest(%s::bigint[], %s::text[])",
-            [ids, keys],
-        )
+        conn.execute("insert into fact (event_id, key) select * from unnest(%s::bigint[], %s::text[])", [ids, keys])
         if rng.random() < 0.3:
             conn.execute("select pg_sleep(%s)", [rng.uniform(0, 0.05)])
         if rng.random() < 0.1:

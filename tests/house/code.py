@@ -186,9 +186,7 @@ def _refused(node: ast.Call, known: dict[str, object]) -> list[str]:
     except (TypeError, ValueError):
         return []
     words = [each.arg for each in node.keywords if each.arg is not None]
-    spread = len(words) < len(node.keywords) or any(
-        isinstance(each, ast.Starred) for each in node.args
-    )
+    spread = len(words) < len(node.keywords) or any(isinstance(each, ast.Starred) for each in node.args)
     bind = signature.bind_partial if spread else signature.bind
     given = [None for each in node.args if not isinstance(each, ast.Starred)]
     try:

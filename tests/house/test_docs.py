@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ostinato._faces.cli.dev import reference
+from ostinato._faces.cli.dev import generated, reference
 from ostinato._faces.cli.dev.surface import MODULES
 from tests.house import code
 from tests.house.source import PACKAGE, ROOT, parsed, shown
@@ -32,9 +32,7 @@ TEST_NAME = re.compile(r"`(?P<path>[\w/.-]+\.py)::(?P<test>\w+(?:::\w+)*)")
 LINK = re.compile(r"\]\((?!https?://|mailto:|#)(?P<path>[^)#\s]+)")
 FILE_NAME = re.compile(r"`(?P<path>[\w.*-]+(?:/[\w.*-]+)+\.(?:py|sql|md|toml|lock|json|in))`")
 PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
-PUBLIC_NAME = re.compile(
-    rf"`(?:ostinato\.)?(?P<module>{'|'.join(MODULES)})\.(?P<name>(?!(?:sql|md|py)\b)[a-zA-Z_]+)\b"
-)
+PUBLIC_NAME = re.compile(rf"`(?:ostinato\.)?(?P<module>{'|'.join(MODULES)})\.(?P<name>(?!(?:sql|md|py)\b)[a-zA-Z_]+)\b")
 KINDS = {"webhooks.deliver"}  # kinds of jobs look the same
 # a path may be written as seen from the root, from the package, or from the page itself
 BASES = (ROOT, PACKAGE, PACKAGE / "_core" / "engine", PACKAGE / "_core" / "engine" / "sql")
@@ -42,9 +40,7 @@ BASES = (ROOT, PACKAGE, PACKAGE / "_core" / "engine", PACKAGE / "_core" / "engin
 
 def prose(page: Path) -> str:
     """The page without its code blocks, whose paths are those of the reader."""
-    return re.sub(
-        r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL
-    )
+    return re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
 
 
 def named_paths(page: Path) -> Iterator[str]:
@@ -73,8 +69,7 @@ def test_every_test_named_in_the_guarantees_exists() -> None:
     missing = [
         found.group()
         for found in named
-        if not (ROOT / found["path"]).exists()
-        or found["test"] not in names_in(ROOT / found["path"])
+        if not (ROOT / found["path"]).exists() or found["test"] not in names_in(ROOT / found["path"])
     ]
 
     assert named, "docs/guarantees.md names no test"
@@ -90,8 +85,7 @@ def test_every_test_named_for_a_rule_exists(page: Path) -> None:
         found.group()
         for found in named
         if not any(
-            (base / found["path"]).exists() and found["test"] in names_in(base / found["path"])
-            for base in bases
+            (base / found["path"]).exists() and found["test"] in names_in(base / found["path"]) for base in bases
         )
     ]
 
@@ -104,8 +98,7 @@ def test_every_path_that_a_page_names_exists(page: Path) -> None:
     missing = [
         name
         for name in named_paths(page)
-        if not any(list(base.glob(name.removeprefix("./"))) for base in BASES)
-        and not (page.parent / name).exists()
+        if not any(list(base.glob(name.removeprefix("./"))) for base in BASES) and not (page.parent / name).exists()
     ]
 
     assert not missing
@@ -121,9 +114,7 @@ def test_a_public_name_that_a_sentence_names_is_there(page: Path) -> None:
     named = {(found["module"], found["name"]) for found in PUBLIC_NAME.finditer(prose(page))}
 
     missing = {
-        f"{module}.{name}"
-        for module, name in named
-        if not hasattr(importlib.import_module(f"ostinato.{module}"), name)
+        f"{module}.{name}" for module, name in named if not hasattr(importlib.import_module(f"ostinato.{module}"), name)
     }
 
     assert missing <= KINDS
@@ -137,7 +128,7 @@ def test_the_readme_shows_code_on_its_first_screen() -> None:
 
 
 def test_the_reference_pages_say_what_the_code_declares() -> None:
-    assert reference.stale(REFERENCE) == [], "run `make reference`"
+    assert generated.stale(reference.pages(), REFERENCE) == [], "run `make reference`"
 
 
 def test_there_is_no_reference_page_that_nobody_writes() -> None:

@@ -57,10 +57,7 @@ def test_no_statement_is_written_in_a_python_string(path: Path) -> None:
     if path == CALL_BUILDER:
         return
 
-    found = [
-        f"{shown(path)}:{line}: {' '.join(text.split())[:60]}"
-        for line, text in statements(parsed(path))
-    ]
+    found = [f"{shown(path)}:{line}: {' '.join(text.split())[:60]}" for line, text in statements(parsed(path))]
 
     assert not found, "move it into a .sql file:\n" + "\n".join(found)
 

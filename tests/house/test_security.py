@@ -11,15 +11,7 @@ from tests.house.source import calls, dotted, parsed, python_files, shown
 
 # reading a value with these can run code
 FORBIDDEN_IMPORTS = {"pickle", "cPickle", "marshal", "shelve", "dill", "cloudpickle"}
-FORBIDDEN_CALLS = {
-    "eval",
-    "exec",
-    "os.system",
-    "os.popen",
-    "yaml.load",
-    "yaml.unsafe_load",
-    "tempfile.mktemp",
-}
+FORBIDDEN_CALLS = {"eval", "exec", "os.system", "os.popen", "yaml.load", "yaml.unsafe_load", "tempfile.mktemp"}
 SECRET = re.compile(r"(?:^|_)(?:digest|hmac|mac|password|secret|api_key)$")
 
 
@@ -42,9 +34,7 @@ def is_built_at_run_time(node: ast.AST) -> bool:
         and isinstance(node.func, ast.Attribute)
         and node.func.attr in {"format", "join", "replace"}
         # psycopg.sql composes with quoting: sql.SQL("…").format(sql.Identifier(name))
-        and not (
-            isinstance(node.func.value, ast.Call) and dotted(node.func.value.func).endswith("SQL")
-        )
+        and not (isinstance(node.func.value, ast.Call) and dotted(node.func.value.func).endswith("SQL"))
     )
 
 
@@ -60,8 +50,7 @@ def test_no_command_goes_through_a_shell(path: Path) -> None:
         call.lineno
         for call in calls(path)
         for keyword in call.keywords
-        if keyword.arg == "shell"
-        and not (isinstance(keyword.value, ast.Constant) and keyword.value.value is False)
+        if keyword.arg == "shell" and not (isinstance(keyword.value, ast.Constant) and keyword.value.value is False)
     ]
 
     assert not shells
@@ -102,10 +91,7 @@ def test_secrets_are_compared_in_constant_time(path: Path) -> None:
         for node in ast.walk(parsed(path))
         if isinstance(node, ast.Compare)
         and any(isinstance(op, ast.Eq | ast.NotEq) for op in node.ops)
-        and any(
-            SECRET.search(dotted(side).rpartition(".")[2])
-            for side in (node.left, *node.comparators)
-        )
+        and any(SECRET.search(dotted(side).rpartition(".")[2]) for side in (node.left, *node.comparators))
     ]
 
     assert not compared, "use hmac.compare_digest"

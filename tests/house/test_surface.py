@@ -49,9 +49,7 @@ def test_the_front_has_few_names() -> None:
 
 def test_the_front_is_exactly_what_can_be_imported() -> None:
     reachable = {
-        name
-        for name, value in vars(ostinato).items()
-        if not name.startswith("_") and not isinstance(value, ModuleType)
+        name for name, value in vars(ostinato).items() if not name.startswith("_") and not isinstance(value, ModuleType)
     }
 
     assert reachable <= set(NAMES)
@@ -99,11 +97,7 @@ def test_every_public_name_is_described_in_a_sentence(name: str) -> None:
     where = f"ostinato.{name}" if name else "ostinato"
     described = {each: surface.find(where, each).doc for each in module(name).__all__}
 
-    wrong = {
-        each: text
-        for each, text in described.items()
-        if not SENTENCE.fullmatch(text.partition("\n")[0])
-    }
+    wrong = {each: text for each, text in described.items() if not SENTENCE.fullmatch(text.partition("\n")[0])}
 
     assert wrong == {}
 
@@ -119,9 +113,7 @@ def test_errors_name_the_module_that_users_import() -> None:
 def test_documents_and_examples_import_the_surface_only(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     blocks = text if path.suffix == ".py" else "".join(PYTHON.findall(text))
-    used = {
-        (where, name) for where, name in code.imports(code.parse(blocks)) if not _is_public(where)
-    }
+    used = {(where, name) for where, name in code.imports(code.parse(blocks)) if not _is_public(where)}
 
     assert used == set()
 

@@ -16,17 +16,7 @@ from ostinato._core.base.safeurl import parse_allowed
 from ostinato._core.base.settings import Settings
 from ostinato._core.db import binaries, embedded
 from ostinato._core.db.embedded import Server
-from ostinato._core.engine import (
-    fires,
-    inspect,
-    jobs,
-    machines,
-    steps,
-    tenants,
-    upkeep,
-    webhook_work,
-    webhooks,
-)
+from ostinato._core.engine import fires, inspect, jobs, machines, steps, tenants, upkeep, webhook_deliveries, webhooks
 from ostinato._core.engine.fires import Slot
 from ostinato._core.runtime.services.webhooks import app as deliveries
 from ostinato._faces.cli.dev.machines import EXAMPLE
@@ -57,9 +47,7 @@ def folder_of(major: int) -> Path | None:
 
 
 @pytest.fixture(scope="module", params=[15, 16, 17, 18])
-def server(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Server]:
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = folder_of(request.param)
     if folder is None:
         pytest.skip(f"PostgreSQL {request.param} is not installed")
@@ -222,15 +210,13 @@ async def test_webhooks_are_delivered_on_this_server(server: Server) -> None:
                 conn, "till", receiver.url, headers={"x-a": "b"}, allowed=parse_allowed(here)
             )
             for order in (7, 8):
-                await paid.emit(
-                    conn, {"order": order}, key="k", tenant="default", correlation_id="c"
-                )
+                await paid.emit(conn, {"order": order}, key="k", tenant="default", correlation_id="c")
             await engine.run_until_idle(deliveries(Settings(webhooks_allow_private=here)))
             await webhooks.rotate(conn, "till")
-            await webhook_work.mend(conn)
-            await webhook_work.prune(conn, 14)
-            sent = await webhooks.find(conn, "till", states=("delivered",))
-            again = await webhooks.redeliver(conn, "till", sent)
+            await webhook_deliveries.mend(conn)
+            await webhook_deliveries.prune(conn, 14)
+            sent = await webhook_deliveries.find(conn, "till", states=("delivered",))
+            again = await webhook_deliveries.redeliver(conn, "till", sent)
             shown = await webhooks.show_endpoint(conn, "till")
 
         assert [request.body[-3:-2] for request in receiver.requests] == [b"7", b"7", b"8"]

@@ -32,13 +32,8 @@ def urls(shared_server: Server) -> Urls:
 @pytest.fixture
 async def lab(shared_server: Server, urls: Urls) -> AsyncIterator[Lab]:
     """An empty database, an app without kinds, and the means to run workers and to look."""
-    database = Database(
-        url=urls.worker, admin_url=urls.admin, listen_url=urls.worker, server=shared_server
-    )
-    async with (
-        await psycopg.AsyncConnection.connect(urls.admin, autocommit=True) as admin,
-        Client(database) as client,
-    ):
+    database = Database(url=urls.worker, admin_url=urls.admin, listen_url=urls.worker, server=shared_server)
+    async with await psycopg.AsyncConnection.connect(urls.admin, autocommit=True) as admin, Client(database) as client:
         await admin.execute(EMPTY)
         yield Lab(Engine(database, client, admin), App("lab"))
         await note_called_functions(admin)

@@ -45,9 +45,7 @@ class Lab:
     def client(self) -> Client:
         return self.engine.client
 
-    def new_worker(
-        self, *apps: App, queues: Sequence[str] | None = None, **settings: object
-    ) -> Worker:
+    def new_worker(self, *apps: App, queues: Sequence[str] | None = None, **settings: object) -> Worker:
         chosen = Settings(**(QUICK | settings))
         return Worker(apps or [self.app], self.engine.database, chosen, queues=queues)
 
@@ -90,9 +88,7 @@ class Lab:
 
     async def outcomes(self, job_id: int) -> list[str]:
         """The outcomes of all ended attempts, in order."""
-        rows = await self.rows(
-            "select outcome from ostinato_data.outcome where job_id = %s order by attempt", job_id
-        )
+        rows = await self.rows("select outcome from ostinato_data.outcome where job_id = %s order by attempt", job_id)
         return [row[0] for row in rows]
 
     async def until(self, statement: str, *values: object) -> None:

@@ -75,9 +75,7 @@ class Server(ThreadingHTTPServer):
 class Receiver:
     """The server, its script, and what it received."""
 
-    def __init__(
-        self, host: str = "127.0.0.1", port: int = 0, tls: ssl.SSLContext | None = None
-    ) -> None:
+    def __init__(self, host: str = "127.0.0.1", port: int = 0, tls: ssl.SSLContext | None = None) -> None:
         self.script: deque[Reply] = deque()
         self.default = Reply()
         self.requests: list[Request] = []

@@ -90,28 +90,20 @@ async def test_positional_arguments_and_defaults_work_as_in_a_call(lab: Lab) -> 
         seen.append((first, second, third))
 
     async with lab.worker():
-        for job_id in (
-            await note.enqueue(lab.client, 1),
-            await note.enqueue(lab.client, 1, "zwei", third=False),
-        ):
+        for job_id in (await note.enqueue(lab.client, 1), await note.enqueue(lab.client, 1, "zwei", third=False)):
             await lab.becomes(job_id, "done", "dead")
 
     assert sorted(seen) == [(1, "two", True), (1, "zwei", False)]
 
 
-async def test_defaults_are_those_of_the_code_that_runs_not_of_the_code_that_enqueued(
-    lab: Lab,
-) -> None:
+async def test_defaults_are_those_of_the_code_that_runs_not_of_the_code_that_enqueued(lab: Lab) -> None:
     @lab.app.job()
     async def greet(ctx: Context, name: str = "you") -> str:
         return name
 
     job_id = await greet.enqueue(lab.client)
 
-    assert await lab.value("select args from ostinato_data.job where id = %s", job_id) in (
-        {},
-        {"name": "you"},
-    )
+    assert await lab.value("select args from ostinato_data.job where id = %s", job_id) in ({}, {"name": "you"})
 
 
 @pytest.mark.parametrize(
@@ -155,9 +147,7 @@ async def test_missing_and_unknown_arguments_are_named(lab: Lab, wrong: dict[str
     ],
     ids=lambda value: type(value).__name__,
 )
-async def test_what_cannot_be_stored_is_refused_at_the_door(
-    lab: Lab, value: object, said: str
-) -> None:
+async def test_what_cannot_be_stored_is_refused_at_the_door(lab: Lab, value: object, said: str) -> None:
     @lab.app.job()
     async def take(ctx: Context, anything: Any) -> None:  # noqa: ANN401 - what is tested
         return None

@@ -20,9 +20,7 @@ def rings(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return heard
 
 
-async def test_a_transaction_that_commits_adds_its_jobs_and_rings_once_per_queue(
-    lab: Lab, rings: list[str]
-) -> None:
+async def test_a_transaction_that_commits_adds_its_jobs_and_rings_once_per_queue(lab: Lab, rings: list[str]) -> None:
     @lab.app.job(queue="mail")
     async def send(ctx: Context, to: str) -> None: ...
 
@@ -40,9 +38,7 @@ async def test_a_transaction_that_commits_adds_its_jobs_and_rings_once_per_queue
     assert sorted(rings) == ["default", "mail"]
 
 
-async def test_a_transaction_that_rolls_back_adds_nothing_and_rings_nobody(
-    lab: Lab, rings: list[str]
-) -> None:
+async def test_a_transaction_that_rolls_back_adds_nothing_and_rings_nobody(lab: Lab, rings: list[str]) -> None:
     @lab.app.job()
     async def send(ctx: Context) -> None: ...
 
@@ -109,26 +105,13 @@ async def test_options_say_when_where_and_for_whom(lab: Lab) -> None:
     async def send(ctx: Context) -> None: ...
 
     at = datetime.now(UTC) + timedelta(days=1)
-    chosen = send.options(
-        queue="slow",
-        priority=-7,
-        tenant="acme",
-        correlation_id="c-1",
-        limit_key="k",
-        max_attempts=2,
-    )
-    plain, later = (
-        await send.enqueue(lab.client),
-        await chosen.options(run_at=at).enqueue(lab.client),
-    )
+    chosen = send.options(queue="slow", priority=-7, tenant="acme", correlation_id="c-1", limit_key="k", max_attempts=2)
+    plain, later = (await send.enqueue(lab.client), await chosen.options(run_at=at).enqueue(lab.client))
 
     columns = "queue, priority, tenant_id, correlation_id, limit_key, max_attempts, run_at"
     rows = await lab.rows(f"select {columns} from ostinato_data.job order by id")  # noqa: S608
     assert plain < later
-    assert rows == [
-        ("mail", 3, "default", None, None, None, None),
-        ("slow", -7, "acme", "c-1", "k", 2, at),
-    ]
+    assert rows == [("mail", 3, "default", None, None, None, None), ("slow", -7, "acme", "c-1", "k", 2, at)]
 
 
 async def test_a_delay_counts_from_the_databases_time(lab: Lab) -> None:
@@ -139,8 +122,7 @@ async def test_a_delay_counts_from_the_databases_time(lab: Lab) -> None:
 
     assert await lab.state(job_id) == "scheduled"
     assert await lab.value(
-        "select extract(epoch from run_at - created_at) between 3599 and 3600"
-        " from ostinato_data.job"
+        "select extract(epoch from run_at - created_at) between 3599 and 3600 from ostinato_data.job"
     )
     with pytest.raises(InvalidInput, match="both run_at and delay"):
         send.options(delay=1, run_at=datetime.now(UTC))
@@ -188,9 +170,7 @@ async def test_many_at_once_keep_their_order_and_only_default_unique_keys(lab: L
     keyed = number.options(unique=Unique("same"))
     same = await keyed.enqueue_many(lab.client, [{"n": 1}, {"n": 2}])
     with pytest.raises(InvalidInput, match="only the defaults are possible"):
-        await number.options(unique=Unique("k", policy="refuse")).enqueue_many(
-            lab.client, [{"n": 1}]
-        )
+        await number.options(unique=Unique("k", policy="refuse")).enqueue_many(lab.client, [{"n": 1}])
 
     assert ids == sorted(ids)
     assert await lab.rows(
@@ -204,9 +184,7 @@ async def test_a_kind_that_this_process_does_not_know_is_enqueued_by_name(lab: L
     job_id = await lab.client.enqueue("elsewhere.task", {"n": 1}, queue="far", delay=60)
 
     assert await lab.state(job_id) == "scheduled"
-    assert await lab.rows("select kind, queue, args from ostinato_data.job") == [
-        ("elsewhere.task", "far", {"n": 1})
-    ]
+    assert await lab.rows("select kind, queue, args from ostinato_data.job") == [("elsewhere.task", "far", {"n": 1})]
 
 
 async def test_a_client_that_closes_still_rings(lab: Lab) -> None:

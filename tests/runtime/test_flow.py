@@ -7,14 +7,7 @@ import threading
 import pytest
 
 from ostinato import Context, SyncContext
-from ostinato._core.base.flow import (
-    current,
-    current_correlation,
-    current_tenant,
-    enter,
-    flow,
-    leave,
-)
+from ostinato._core.base.flow import current, current_correlation, current_tenant, enter, flow, leave
 from ostinato._core.engine import jobs
 from ostinato._core.engine.jobs import NewJob
 from tests.runtime.lab import Lab
@@ -23,8 +16,7 @@ from tests.runtime.lab import Lab
 async def origin(lab: Lab, *job_ids: int) -> list[tuple[str, str | None]]:
     """The tenant and the correlation id of jobs."""
     rows = await lab.rows(
-        "select tenant_id, correlation_id from ostinato_data.job where id = any (%s) order by id",
-        list(job_ids),
+        "select tenant_id, correlation_id from ostinato_data.job where id = any (%s) order by id", list(job_ids)
     )
     return [(row[0], row[1]) for row in rows]
 
@@ -79,9 +71,7 @@ def test_a_flow_that_is_closed_from_elsewhere_disturbs_nobody() -> None:
     assert current() == (None, None)
 
 
-async def test_what_is_enqueued_in_a_flow_belongs_to_it_unless_the_caller_says_otherwise(
-    lab: Lab,
-) -> None:
+async def test_what_is_enqueued_in_a_flow_belongs_to_it_unless_the_caller_says_otherwise(lab: Lab) -> None:
     @lab.app.job()
     async def task(ctx: Context) -> None: ...
 
@@ -91,9 +81,7 @@ async def test_what_is_enqueued_in_a_flow_belongs_to_it_unless_the_caller_says_o
         by_name = await lab.client.enqueue("lab.task")
         many = await task.enqueue_many(lab.client, [{}, {}])
         async with lab.client.transaction() as conn:
-            mixed = await jobs.enqueue_many(
-                conn, [NewJob("lab.task"), NewJob("lab.task", tenant_id="t3")]
-            )
+            mixed = await jobs.enqueue_many(conn, [NewJob("lab.task"), NewJob("lab.task", tenant_id="t3")])
     outside = await task.enqueue(lab.client)
 
     ours = ("acme", "req-1")

@@ -34,9 +34,7 @@ async def begin(lab: Lab, payload: dict[str, Any] = ASKED, **options: object) ->
 
 async def lapse(lab: Lab) -> None:
     """Let the holder's time run out, while the tick goes on."""
-    await lab.rows(
-        "update ostinato_data.idempotency set renewed_at = renewed_at - interval '1 hour'"
-    )
+    await lab.rows("update ostinato_data.idempotency set renewed_at = renewed_at - interval '1 hour'")
     await lab.rows("update ostinato_data.tick set last = clock_timestamp()")
 
 
@@ -49,10 +47,7 @@ async def test_of_64_callers_at_once_one_has_an_effect_and_all_have_its_answer(l
 
         async def call(number: int) -> tuple[bool, Any]:
             payload = ASKED | {"trace": number}
-            async with (
-                client.connection() as conn,
-                idempotency.once(conn, "pay", "k", payload, PAYMENT) as once,
-            ):
+            async with client.connection() as conn, idempotency.once(conn, "pay", "k", payload, PAYMENT) as once:
                 if once.is_new:
                     made = await conn.execute("insert into effect (note) values ('x') returning id")
                     once.answer = {"id": (await made.fetchone() or (None,))[0], "by": number}
@@ -164,9 +159,7 @@ async def test_an_error_outside_leaves_the_key_to_the_same_request_with_attempt_
 
 
 @pytest.mark.parametrize("error", [None, ValueError])
-async def test_a_block_that_did_nothing_frees_the_key(
-    lab: Lab, error: type[Exception] | None
-) -> None:
+async def test_a_block_that_did_nothing_frees_the_key(lab: Lab, error: type[Exception] | None) -> None:
     try:
         async with idempotency.once_outside(lab.client, "pay", "k", ASKED, PAYMENT) as once:
             once.abandon()
@@ -200,9 +193,7 @@ async def test_a_cancelled_block_leaves_the_key_in_flight(lab: Lab) -> None:
     assert taken.attempt == 2
 
 
-async def test_who_took_too_long_is_refused_and_the_next_ones_answer_stays(
-    lab: Lab, logs: list[EventDict]
-) -> None:
+async def test_who_took_too_long_is_refused_and_the_next_ones_answer_stays(lab: Lab, logs: list[EventDict]) -> None:
     async def take_too_long() -> None:
         async with idempotency.once_outside(lab.client, "pay", "k", ASKED, PAYMENT) as slow:
             slow.answer = "slow"
@@ -218,9 +209,7 @@ async def test_who_took_too_long_is_refused_and_the_next_ones_answer_stays(
     assert (found.answer, found.attempt) == ("quick", 2)
 
 
-async def test_an_error_of_who_took_too_long_changes_nothing(
-    lab: Lab, logs: list[EventDict]
-) -> None:
+async def test_an_error_of_who_took_too_long_changes_nothing(lab: Lab, logs: list[EventDict]) -> None:
     async def fail_too_late() -> None:
         async with idempotency.once_outside(lab.client, "pay", "k", ASKED, PAYMENT):
             await lapse(lab)
@@ -234,13 +223,8 @@ async def test_an_error_of_who_took_too_long_changes_nothing(
     assert [line["event"] for line in logs] == ["key_was_taken_over"]
 
 
-async def test_a_key_that_cannot_be_abandoned_is_left_to_time(
-    lab: Lab, logs: list[EventDict]
-) -> None:
-    verb, roles = (
-        "execute on function ostinato.abandon_idempotent",
-        "ostinato_worker, ostinato_tenant",
-    )
+async def test_a_key_that_cannot_be_abandoned_is_left_to_time(lab: Lab, logs: list[EventDict]) -> None:
+    verb, roles = ("execute on function ostinato.abandon_idempotent", "ostinato_worker, ostinato_tenant")
     await lab.rows(f"revoke {verb} from {roles}")
     try:
         with pytest.raises(ValueError, match="mine"):
@@ -315,9 +299,7 @@ async def test_the_tenant_is_given_or_flows(lab: Lab) -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        Answer(
-            202, b'{"id":  1}', (("Location", "/p/1"), ("Set-Cookie", "a"), ("Set-Cookie", "b"))
-        ),
+        Answer(202, b'{"id":  1}', (("Location", "/p/1"), ("Set-Cookie", "a"), ("Set-Cookie", "b"))),
         Answer(200, b"\xff\x00\xfe"),
         Answer(204),
         Answer(200, b"nul \x00 in text"),

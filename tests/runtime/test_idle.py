@@ -6,11 +6,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from ostinato import Context
+from ostinato import Client, Context, Worker
 from ostinato._core.base.settings import Settings
 from ostinato._core.runtime.services.alerts import ALERT_SECONDS
 from ostinato._core.runtime.services.janitor import SAMPLES_SECONDS
-from tests.runtime.lab import Lab, listens
+from tests.runtime.lab import Lab, listens, running
 from tests.waiting import until_async
 
 ALERT_CALLS = 2  # for the figures, and for sources that failed
@@ -74,9 +74,72 @@ async def test_an_idle_worker_only_polls_and_beats(lab: Lab, server_log: ServerL
     assert 1 / defaults.poll_seconds + 1 / defaults.beat_seconds + services <= 1
 
 
-async def test_a_job_that_nobody_here_can_run_does_not_make_a_worker_restless(
-    lab: Lab, server_log: ServerLog
-) -> None:
+def of_jobs(statements: list[str]) -> list[str]:
+    """What was asked for the sake of jobs; the rest goes on without them."""
+    idle = of(
+        statements, "poll_jobs", "heartbeat", "metrics", "_alerts", "reconcile", "limited", "prune", "upkeep", "heal"
+    )
+    return [text for text in statements if text not in idle]
+
+
+async def rests(worker: Worker, server_log: ServerLog) -> None:
+    """Wait until a worker hears rings, has nothing in hand, and polled twice meanwhile."""
+    polls = len(of(server_log.statements(), "poll_jobs"))
+    await until_async(lambda: len(of(server_log.statements(), "poll_jobs")) >= polls + 2)
+    await until_async(lambda: listens(worker) and not worker._finisher.pending)
+    await until_async(lambda: not worker._claimer._due)
+
+
+async def test_a_lone_job_costs_at_most_six_statements(lab: Lab, server_log: ServerLog) -> None:
+    @lab.app.job()
+    async def work(ctx: Context) -> None: ...
+
+    worker = Worker([lab.app], lab.engine.database)
+    async with running(worker), Client(lab.engine.database) as client:
+        await rests(worker, server_log)
+        before = len(of_jobs(server_log.statements()))
+        await lab.becomes(await work.enqueue(client), "done")
+        await rests(worker, server_log)
+        asked = of_jobs(server_log.statements())[before:]
+
+    assert len(asked) <= 6
+    for verb in ("enqueue_job", "ring_doorbell", "claim_jobs", "complete_jobs"):
+        assert len(of(asked, verb)) == 1, asked
+
+
+async def test_a_worker_does_not_look_again_after_its_last_job(lab: Lab, server_log: ServerLog) -> None:
+    @lab.app.job()
+    async def work(ctx: Context) -> None: ...
+
+    worker = Worker([lab.app], lab.engine.database)
+    async with running(worker):
+        await rests(worker, server_log)
+        await lab.becomes(await work.enqueue(lab.client), "done")
+        ended = len(server_log.statements())
+        await rests(worker, server_log)
+        after = server_log.statements()[ended:]
+
+    assert of(after, "claim_jobs", "await_jobs") == []
+
+
+async def test_a_worker_that_heard_a_burst_comes_to_rest(lab: Lab, server_log: ServerLog) -> None:
+    @lab.app.job()
+    async def work(ctx: Context) -> None: ...
+
+    worker = Worker([lab.app], lab.engine.database)
+    async with running(worker):
+        for _ in range(50):
+            await work.enqueue(lab.client)
+        await lab.until("select count(*) = 50 from ostinato_data.outcome")
+        await rests(worker, server_log)
+        before = len(server_log.statements())
+        await rests(worker, server_log)
+        after = server_log.statements()[before:]
+
+    assert of(after, "claim_jobs", "await_jobs") == []
+
+
+async def test_a_job_that_nobody_here_can_run_does_not_make_a_worker_restless(lab: Lab, server_log: ServerLog) -> None:
     @lab.app.job()
     async def work(ctx: Context) -> None: ...
 
@@ -84,9 +147,7 @@ async def test_a_job_that_nobody_here_can_run_does_not_make_a_worker_restless(
     async with lab.worker(poll_seconds=0.05) as worker:
         await lab.becomes(await work.enqueue(lab.client), "done")
         await until_async(lambda: worker._claimer._ready)
-        await until_async(
-            lambda: all(due > 0 for due in worker._claimer._due.values()) and worker._claimer._due
-        )
+        await until_async(lambda: all(due > 0 for due in worker._claimer._due.values()) and worker._claimer._due)
         before = len(server_log.statements())
         await until_async(lambda: len(of(server_log.statements()[before:], "poll_jobs")) >= 40)
         restless = server_log.statements()[before:]

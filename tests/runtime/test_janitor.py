@@ -14,7 +14,7 @@ from tests.runtime.lab import Lab
 
 AHEAD = "select count(*) from {} week where week >= ostinato.week_of(ostinato.now())"
 WEEKS = AHEAD.format("ostinato.existing_weeks()")
-LOGS = AHEAD.format("ostinato.log_weeks('metric_sample')")
+LOGS = AHEAD.format("ostinato_internal.log_weeks('metric_sample')")
 
 
 @pytest.fixture
@@ -35,14 +35,11 @@ async def test_a_round_makes_partitions_and_notes_the_figures(lab: Lab, janitor:
 
 async def test_a_round_forgets_keys_that_ended_long_ago(lab: Lab, janitor: Janitor) -> None:
     async with lab.client.connection() as conn:
-        old, new = [
-            await keys.create(conn, tenant_id="acme", subject="me", roles=["ops"]) for _ in range(2)
-        ]
+        old, new = [await keys.create(conn, tenant_id="acme", subject="me", roles=["ops"]) for _ in range(2)]
         await keys.revoke(conn, old.record.id)
         await keys.revoke(conn, new.record.id)
         await lab.engine.admin.execute(
-            "update ostinato_data.api_key set revoked_at = revoked_at - interval '91 days'"
-            " where id = %s",
+            "update ostinato_data.api_key set revoked_at = revoked_at - interval '91 days' where id = %s",
             [old.record.id],
         )
 
@@ -51,9 +48,7 @@ async def test_a_round_forgets_keys_that_ended_long_ago(lab: Lab, janitor: Janit
         assert [key.id for key in await keys.list_keys(conn)] == [new.record.id]
 
 
-async def test_what_was_done_is_not_due_again(
-    lab: Lab, janitor: Janitor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_was_done_is_not_due_again(lab: Lab, janitor: Janitor, monkeypatch: pytest.MonkeyPatch) -> None:
     async with lab.client.connection() as conn:
         await janitor.tick(conn)
         monkeypatch.setattr(upkeep, "run", None)

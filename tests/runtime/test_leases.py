@@ -132,19 +132,14 @@ async def test_a_block_that_did_not_notice_is_told_at_its_end(lab: Lab) -> None:
 async def test_a_guarded_transaction_writes(lab: Lab) -> None:
     await lab.rows("create table effect (token bigint)")
     await lab.rows("grant all on effect to ostinato_worker")
-    async with (
-        leases.hold(lab.client, "n") as lease,
-        lab.client.transaction() as conn,
-    ):
+    async with leases.hold(lab.client, "n") as lease, lab.client.transaction() as conn:
         await lease.guard(conn)
         await conn.execute("insert into effect values (%s)", [lease.token])
 
     assert await lab.rows("select * from effect") == [(lease.token,)]
 
 
-async def test_while_the_database_is_away_the_holder_tries_on(
-    lab: Lab, logs: list[EventDict]
-) -> None:
+async def test_while_the_database_is_away_the_holder_tries_on(lab: Lab, logs: list[EventDict]) -> None:
     async with Client(lab.engine.database) as client, leases.hold(client, "n", ttl=TTL) as lease:
         await lab.rows(f"revoke execute on function ostinato.renew_lease from {ROLES}")
         try:
@@ -157,9 +152,7 @@ async def test_while_the_database_is_away_the_holder_tries_on(
         assert not lease.lost.is_set()
 
 
-async def test_a_release_that_cannot_be_made_is_left_to_time(
-    lab: Lab, logs: list[EventDict]
-) -> None:
+async def test_a_release_that_cannot_be_made_is_left_to_time(lab: Lab, logs: list[EventDict]) -> None:
     await lab.rows(f"revoke execute on function ostinato.release_lease from {ROLES}")
     try:
         async with leases.hold(lab.client, "n", holder="me"):
@@ -173,10 +166,7 @@ async def test_a_release_that_cannot_be_made_is_left_to_time(
 
 async def test_the_tenant_is_given_or_flows(lab: Lab) -> None:
     with flow(tenant="t1"):
-        async with (
-            leases.hold(lab.client, "n"),
-            leases.hold(lab.client, "n", tenant="t2"),
-        ):
+        async with leases.hold(lab.client, "n"), leases.hold(lab.client, "n", tenant="t2"):
             rows = await lab.rows("select tenant_id from ostinato_data.lease order by 1")
 
     assert rows == [("t1",), ("t2",)]
@@ -322,7 +312,7 @@ async def test_an_attempt_that_was_taken_away_cannot_write(lab: Lab) -> None:
     async with lab.worker():
         await held.wait()
         # As a rescue does; the first handler is still at it.
-        await lab.rows("select ostinato.rescue_claim(c.id, 9) from ostinato_data.claim c")
+        await lab.rows("select ostinato_internal.rescue_claims(array[c.id], 9) from ostinato_data.claim c")
         go.set()
         await lab.becomes(job, "done")
 
@@ -359,9 +349,7 @@ async def test_a_plain_function_holds_and_guards_in_its_thread(lab: Lab) -> None
     assert await lab.value(STATES) == ""
 
 
-async def test_in_a_thread_a_late_guard_is_refused_and_a_late_release_is_left(
-    lab: Lab, logs: list[EventDict]
-) -> None:
+async def test_in_a_thread_a_late_guard_is_refused_and_a_late_release_is_left(lab: Lab, logs: list[EventDict]) -> None:
     refused: list[str] = []
 
     @lab.app.job()
@@ -458,9 +446,7 @@ async def test_the_janitor_forgets_old_leases_and_keys(lab: Lab) -> None:
 async def _grow_old(lab: Lab, conn: AsyncConnection[Any]) -> None:
     await verbs.acquire(conn, "old", holder="me", ttl=1)
     await conn.execute("select ostinato.begin_idempotent('s', 'k', repeat('a', 64))")
-    await lab.rows(
-        "update ostinato_data.lease set renewed_at = clock_timestamp() - interval '3 days'"
-    )
+    await lab.rows("update ostinato_data.lease set renewed_at = clock_timestamp() - interval '3 days'")
     await lab.rows(
         "update ostinato_data.idempotency"
         " set renewed_at = clock_timestamp() - interval '3 days', expires_at = renewed_at"

@@ -97,9 +97,7 @@ async def test_a_handler_that_blocks_the_loop_is_named_and_its_job_not_started_t
     assert attempts == [1]
     assert await lab.outcomes(job_id) == ["done"]
     (line,) = [
-        line
-        for line in logs
-        if line["event"] == "event_loop_blocked" and line["handler"].endswith("blocks_everything")
+        line for line in logs if line["event"] == "event_loop_blocked" and line["handler"].endswith("blocks_everything")
     ]
     assert "threading.Event().wait(2)" in line["where"]
     blocked = worker._heart.recorder.value(LOOP_BLOCKED_SECONDS, line["handler"])
@@ -163,9 +161,7 @@ async def test_a_worker_that_was_declared_dead_goes_on_under_a_new_id(
     assert counted(worker, FENCED_WRITES, "complete") == 1
 
 
-async def test_a_verdict_of_the_dead_is_refused_and_counted(
-    lab: Lab, logs: list[EventDict]
-) -> None:
+async def test_a_verdict_of_the_dead_is_refused_and_counted(lab: Lab, logs: list[EventDict]) -> None:
     started, gate = asyncio.Event(), asyncio.Event()
 
     @lab.app.job(retry=NOW)
@@ -179,7 +175,7 @@ async def test_a_verdict_of_the_dead_is_refused_and_counted(
     async with lab.worker(beat_seconds=20, expiry_seconds=60) as worker:
         job_id = await work.enqueue(lab.client)
         await started.wait()
-        await lab.rows("select ostinato.rescue_claim(id, 3) from ostinato_data.claim")
+        await lab.rows("select ostinato_internal.rescue_claims(array[id], 3) from ostinato_data.claim")
         gate.set()
         ended = await lab.becomes(job_id, "done")
         await until_async(lambda: counted(worker, FENCED_WRITES, "complete"))
@@ -191,9 +187,7 @@ async def test_a_verdict_of_the_dead_is_refused_and_counted(
     assert (line["verb"], line["job_id"], line["attempt"]) == ("complete", job_id, 1)
 
 
-async def test_a_lost_attempt_that_does_not_stop_is_not_mixed_up_with_the_next_one(
-    lab: Lab, beats: Beats
-) -> None:
+async def test_a_lost_attempt_that_does_not_stop_is_not_mixed_up_with_the_next_one(lab: Lab, beats: Beats) -> None:
     started, gate, again = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     @lab.app.job(retry=NOW)
@@ -224,9 +218,7 @@ async def test_a_lost_attempt_that_does_not_stop_is_not_mixed_up_with_the_next_o
     assert await lab.outcomes(job_id) == ["lost", "done"]
 
 
-async def test_what_the_dead_had_claimed_and_not_started_is_forgotten_by_them(
-    lab: Lab, beats: Beats
-) -> None:
+async def test_what_the_dead_had_claimed_and_not_started_is_forgotten_by_them(lab: Lab, beats: Beats) -> None:
     started, gate = asyncio.Event(), asyncio.Event()
     ran: list[tuple[int, int]] = []
 
@@ -247,9 +239,7 @@ async def test_what_the_dead_had_claimed_and_not_started_is_forgotten_by_them(
             await lab.becomes(job_id, "done", "dead")
         gate.set()
 
-    finished = await lab.rows(
-        "select job_id, attempt from ostinato_data.outcome where outcome = 'done'"
-    )
+    finished = await lab.rows("select job_id, attempt from ostinato_data.outcome where outcome = 'done'")
     assert len(finished) == 10
     assert sorted(ran[1:]) == sorted(finished)
 
@@ -277,16 +267,12 @@ async def test_a_job_whose_claim_was_answered_into_the_void_is_given_back(
         gate.set()
         await lab.becomes(known_id, "done")
 
-    assert await lab.rows("select attempt, failures, crashes from ostinato_data.ready") == [
-        (2, 0, 0)
-    ]
+    assert await lab.rows("select attempt, failures, crashes from ostinato_data.ready") == [(2, 0, 0)]
     assert await lab.outcomes(known_id) == ["done"]
     assert "claim_never_heard_of" in [line["event"] for line in logs]
 
 
-async def test_a_worker_whose_beats_do_not_get_through_takes_nothing_new(
-    lab: Lab, beats: Beats
-) -> None:
+async def test_a_worker_whose_beats_do_not_get_through_takes_nothing_new(lab: Lab, beats: Beats) -> None:
     """Its claims would be taken from it at once, as those of a dead one, while it runs them."""
     ran: list[tuple[int, int]] = []
 
@@ -325,9 +311,7 @@ async def test_a_dead_worker_is_found_out_by_others_with_a_longer_expiry(engine:
     assert seconds < 15 + 3 + 2
 
 
-async def test_an_outage_takes_nothing_from_workers_with_different_expiries(
-    engine: Engine,
-) -> None:
+async def test_an_outage_takes_nothing_from_workers_with_different_expiries(engine: Engine) -> None:
     await engine.clock.freeze()
     await engine.client.enqueue("lab.work")
     conn = engine.admin

@@ -81,9 +81,7 @@ async def test_a_snoozed_job_waits_and_uses_up_no_attempt(lab: Lab) -> None:
     ended = await run(lab, later)
 
     assert ended.state == "scheduled"
-    assert await lab.rows("select reason, attempt, failures from ostinato_data.scheduled") == [
-        ("snooze", 2, 0)
-    ]
+    assert await lab.rows("select reason, attempt, failures from ostinato_data.scheduled") == [("snooze", 2, 0)]
 
 
 async def test_a_snooze_of_no_time_runs_again_at_once(lab: Lab) -> None:
@@ -124,9 +122,9 @@ async def test_retry_after_says_when_and_uses_up_an_attempt(lab: Lab) -> None:
 
     assert ended.state == "scheduled"
     assert ended.error["message"] == "the service asks for an hour"
-    assert await lab.rows(
-        "select failures, run_at - now() > interval '59 minutes' from ostinato_data.scheduled"
-    ) == [(1, True)]
+    assert await lab.rows("select failures, run_at - now() > interval '59 minutes' from ostinato_data.scheduled") == [
+        (1, True)
+    ]
 
 
 async def test_retry_after_on_the_last_attempt_is_a_dead_letter(lab: Lab) -> None:
@@ -214,17 +212,13 @@ async def test_a_job_may_have_more_attempts_than_its_policy(lab: Lab) -> None:
     assert ended.result == 5
 
 
-async def test_bad_arguments_from_plain_sql_are_a_dead_letter_that_names_the_field(
-    lab: Lab,
-) -> None:
+async def test_bad_arguments_from_plain_sql_are_a_dead_letter_that_names_the_field(lab: Lab) -> None:
     @lab.app.job(retry=Retry(max_attempts=5))
     async def pay(ctx: Context, invoice_id: int, note: str = "") -> None:
         raise AssertionError("never called")
 
     async with lab.worker():
-        job_id = await lab.value(
-            "select ostinato.enqueue_job('lab.pay', %s)", '{"invoice_id": "seven", "extra": 1}'
-        )
+        job_id = await lab.value("select ostinato.enqueue_job('lab.pay', %s)", '{"invoice_id": "seven", "extra": 1}')
         ended = await lab.becomes(job_id, "dead", "done", "scheduled")
 
     assert (ended.state, ended.attempt) == ("dead", 1)
@@ -256,9 +250,7 @@ async def test_what_would_end_a_program_only_fails_the_job(lab: Lab, error: Base
     assert type(error).__name__ in second.error["traceback"]
 
 
-@pytest.mark.parametrize(
-    "error", [StopIteration(4), StopAsyncIteration(), GeneratorExit()], ids=repr
-)
+@pytest.mark.parametrize("error", [StopIteration(4), StopAsyncIteration(), GeneratorExit()], ids=repr)
 async def test_the_end_of_an_iterator_only_fails_the_job(lab: Lab, error: BaseException) -> None:
     @lab.app.job(retry=ONCE)
     async def runs_out(ctx: Context) -> None:
@@ -305,9 +297,7 @@ def deep() -> object:
     ],
     ids=lambda value: type(value).__name__,
 )
-async def test_a_result_that_cannot_be_stored_fails_the_job_and_holds_up_nobody(
-    lab: Lab, value: object
-) -> None:
+async def test_a_result_that_cannot_be_stored_fails_the_job_and_holds_up_nobody(lab: Lab, value: object) -> None:
     @lab.app.job(retry=Retry(max_attempts=5))
     async def odd(ctx: Context) -> object:
         return value
@@ -363,9 +353,7 @@ async def test_a_group_of_exceptions_is_one_failure(lab: Lab) -> None:
     assert "ValueError: one" in ended.error["traceback"]
 
 
-async def test_the_context_knows_the_job_and_its_logger_names_it(
-    lab: Lab, logs: list[EventDict]
-) -> None:
+async def test_the_context_knows_the_job_and_its_logger_names_it(lab: Lab, logs: list[EventDict]) -> None:
     @lab.app.job(queue="mail")
     async def look(ctx: Context) -> dict[str, object]:
         ctx.log.info("looking", at="me")

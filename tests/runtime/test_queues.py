@@ -157,9 +157,7 @@ async def test_a_paused_queue_starts_nothing_until_it_is_resumed(lab: Lab) -> No
     assert ran == ["beside", "paused"]
 
 
-async def test_jobs_of_kinds_that_a_worker_does_not_know_are_left_to_others(
-    lab: Lab, logs: list[EventDict]
-) -> None:
+async def test_jobs_of_kinds_that_a_worker_does_not_know_are_left_to_others(lab: Lab, logs: list[EventDict]) -> None:
     @lab.app.job()
     async def known(ctx: Context) -> None: ...
 
@@ -177,9 +175,7 @@ async def test_a_job_enqueued_in_plain_sql_goes_to_the_queue_of_its_kind(lab: La
         return to
 
     async with lab.worker():
-        job_id: Any = await lab.value(
-            "select ostinato.enqueue_job(kind => 'lab.send', args => '{\"to\": \"ada\"}')"
-        )
+        job_id: Any = await lab.value("select ostinato.enqueue_job(kind => 'lab.send', args => '{\"to\": \"ada\"}')")
         ended = await lab.becomes(job_id, "done", "dead")
 
     assert ended.result == "ada"

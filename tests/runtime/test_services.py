@@ -48,19 +48,22 @@ async def test_a_ticker_alone_fires_what_workers_run(lab: Lab) -> None:
             assert (await lab.becomes(job, "done")).result == "ran"
 
 
-async def test_a_relay_alone_delivers_events_to_handlers_in_the_relay(lab: Lab) -> None:
+async def test_a_relay_alone_makes_jobs_of_events(lab: Lab) -> None:
     came: list[int] = []
     all_came = asyncio.Event()
     paid = lab.app.event("invoice.paid")
 
-    @lab.app.on("invoice.paid", mode="relay", start="beginning")
+    @lab.app.on("invoice.paid", start="beginning")
     async def note(ctx: Context, event: Event[dict[str, int]]) -> None:
         came.append(event.payload["n"])
         all_came.set()
 
     async with running(alone(lab, "relay")):
+        await lab.until("select exists (select from ostinato_data.subscription)")
         await paid.emit(lab.client, {"n": 7}, tenant="acme", correlation_id="request-1")
-        await all_came.wait()
+        await lab.until("select exists (select from ostinato_data.ready)")
+        async with lab.worker():
+            await all_came.wait()
 
     assert came == [7]
 
@@ -90,9 +93,4 @@ async def test_a_ring_for_jobs_goes_past_a_process_that_runs_none(lab: Lab) -> N
 def test_what_an_application_brings_is_named_and_not_imported() -> None:
     app = App("billing", http="no.such:router", sql="no.such:SQL", sandbox="x:Y", demo="x:Z")
 
-    assert (app.http, app.sql, app.sandbox, app.demo) == (
-        "no.such:router",
-        "no.such:SQL",
-        "x:Y",
-        "x:Z",
-    )
+    assert (app.http, app.sql, app.sandbox, app.demo) == ("no.such:router", "no.such:SQL", "x:Y", "x:Z")

@@ -24,7 +24,7 @@ from tests.runtime.lab import Lab, counted
 from tests.waiting import until_async
 
 NOW = Retry(delays=(0, 0, 0))
-TAKE_ALL = "select ostinato.rescue_claim(c.id, 9) from ostinato_data.claim c"
+TAKE_ALL = "select ostinato_internal.rescue_claims(array[c.id], 9) from ostinato_data.claim c"
 
 
 class Colour(StrEnum):
@@ -43,9 +43,7 @@ async def proxied(lab: Lab, tmp_path: Path) -> AsyncIterator[tuple[Lab, Proxy]]:
     real = lab.engine.database
     with between(real.url, tmp_path) as proxy:
         through = proxy.url(real.url)
-        lab.engine.database = Database(
-            url=through, admin_url=real.admin_url, listen_url=through, server=real.server
-        )
+        lab.engine.database = Database(url=through, admin_url=real.admin_url, listen_url=through, server=real.server)
         yield lab, proxy
 
 
@@ -100,9 +98,7 @@ async def test_what_is_done_is_not_done_again(lab: Lab, ran: Counter[str]) -> No
     assert [step.attempt for step in await steps.of_job(lab.engine.admin, job_id)] == [1, 1, 1]
 
 
-async def test_a_step_that_fails_keeps_nothing_and_is_tried_again(
-    lab: Lab, ran: Counter[str]
-) -> None:
+async def test_a_step_that_fails_keeps_nothing_and_is_tried_again(lab: Lab, ran: Counter[str]) -> None:
     @lab.app.job(retry=NOW)
     async def work(ctx: Context) -> None:
         def flaky() -> str:
@@ -167,10 +163,7 @@ async def test_handlers_wait_with_their_steps_while_the_database_is_away(
         with proxy.away():
             gate.set()
             await until_async(
-                lambda: any(
-                    line["event"] == "database_unavailable" and line["loop"] == "saver"
-                    for line in logs
-                )
+                lambda: any(line["event"] == "database_unavailable" and line["loop"] == "saver" for line in logs)
             )
         await lab.becomes(job_id, "done", "dead")
 
@@ -250,9 +243,7 @@ async def test_two_holders_at_once_commit_a_step_once(lab: Lab, ran: Counter[str
     assert (step.result, step.attempt) == ("attempt 2", 2)
 
 
-async def test_steps_of_many_jobs_are_written_in_few_statements(
-    lab: Lab, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_steps_of_many_jobs_are_written_in_few_statements(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes: list[int] = []
     really = steps.save
 
@@ -310,9 +301,7 @@ async def test_steps_at_the_same_time_keep_their_places(lab: Lab, ran: Counter[s
     ],
     ids=str,
 )
-async def test_a_result_that_would_not_come_back_the_same_is_refused(
-    lab: Lab, result: object, words: str
-) -> None:
+async def test_a_result_that_would_not_come_back_the_same_is_refused(lab: Lab, result: object, words: str) -> None:
     @lab.app.job(retry=NOW)
     async def work(ctx: Context) -> None:
         await ctx.step("odd", lambda: result)
@@ -532,9 +521,7 @@ async def test_misuse_is_told_and_not_tried_again(
     assert words in ended.error["message"]
 
 
-async def test_a_step_after_the_end_of_the_job_runs_nothing(
-    lab: Lab, logs: list[EventDict]
-) -> None:
+async def test_a_step_after_the_end_of_the_job_runs_nothing(lab: Lab, logs: list[EventDict]) -> None:
     late = lab.app.job(retry=NOW)(after_transaction)
 
     async with lab.worker():
@@ -628,10 +615,7 @@ async def test_a_plain_function_has_the_same_steps(lab: Lab, ran: Counter[str]) 
 
     async with lab.worker():
         job_id = await work.enqueue(lab.client)
-        await lab.until(
-            "select exists (select from ostinato_data.step where job_id = %s and type = 'timeout')",
-            job_id,
-        )
+        await lab.until("select exists (select from ostinato_data.step where job_id = %s and type = 'timeout')", job_id)
         ended = await lab.becomes(job_id, "dead", "done")
 
     assert ended.state == "dead"
@@ -729,9 +713,7 @@ async def test_a_sleep_cannot_be_swallowed(engine: Engine, ran: Counter[str]) ->
     assert (report.done, report.snoozed) == (1, 2)
 
 
-async def test_a_job_waits_for_its_event_across_workers_and_gets_the_payload(
-    engine: Engine, ran: Counter[str]
-) -> None:
+async def test_a_job_waits_for_its_event_across_workers_and_gets_the_payload(engine: Engine, ran: Counter[str]) -> None:
     app = App("shop")
 
     @app.job()
@@ -753,9 +735,7 @@ async def test_a_job_waits_for_its_event_across_workers_and_gets_the_payload(
     assert [(step.type, step.result) for step in found][1:] == [("event", {"amount": 42})]
 
 
-async def test_patience_ends_with_a_timeout_error_in_every_attempt(
-    engine: Engine, ran: Counter[str]
-) -> None:
+async def test_patience_ends_with_a_timeout_error_in_every_attempt(engine: Engine, ran: Counter[str]) -> None:
     app = App("shop")
 
     @app.job(retry=Retry(delays=(60, 60), jitter=0))
@@ -863,9 +843,7 @@ async def test_in_a_storm_of_waits_and_events_no_event_is_missed(lab: Lab) -> No
             await emit(lab, "order.paid", key, f'{{"n": {n}}}')
 
     async with lab.worker(), lab.worker():
-        ids, _ = await asyncio.gather(
-            order.enqueue_many(lab.client, [{"key": key} for key in keys]), tell()
-        )
+        ids, _ = await asyncio.gather(order.enqueue_many(lab.client, [{"key": key} for key in keys]), tell())
         # Those that were told before their job was made do not count: tell twice more.
         await tell()
         ended = [await lab.becomes(job_id, "done", "dead") for job_id in ids]
@@ -963,8 +941,7 @@ async def test_a_partition_that_is_added_under_a_step_costs_nothing(
         await moving.execute("select ostinato.upkeep_partitions(14)")
         gate.set()
         await lab.until(
-            "select count(*) > 0 from pg_stat_activity where %s = any (pg_blocking_pids(pid))",
-            moving.info.backend_pid,
+            "select count(*) > 0 from pg_stat_activity where %s = any (pg_blocking_pids(pid))", moving.info.backend_pid
         )
         await moving.commit()
         if how == "wait":
@@ -1016,9 +993,7 @@ async def test_a_mended_job_goes_on_behind_its_last_step(lab: Lab, ran: Counter[
     assert ran == {"charge": 1}
 
 
-async def test_a_job_without_steps_costs_no_statement_of_the_saver(
-    lab: Lab, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_job_without_steps_costs_no_statement_of_the_saver(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
     async def load(*_: object) -> list[steps.StoredStep]:

@@ -129,9 +129,7 @@ async def test_the_late_transaction_of_an_abandoned_handler_is_refused(lab: Lab)
     assert await lab.outcomes(job_id) == ["dead"]
 
 
-async def test_a_stuck_thread_times_out_and_takes_no_other_functions_place(
-    lab: Lab, logs: list[EventDict]
-) -> None:
+async def test_a_stuck_thread_times_out_and_takes_no_other_functions_place(lab: Lab, logs: list[EventDict]) -> None:
     gate = threading.Event()
 
     @lab.app.job(timeout=0.1, retry=ONCE)
@@ -226,9 +224,7 @@ async def test_a_job_that_does_not_look_is_cancelled_after_the_grace_time(lab: L
     assert ended.state == "cancelled"
 
 
-async def test_a_job_that_ignores_even_that_is_cancelled_without_it(
-    lab: Lab, logs: list[EventDict]
-) -> None:
+async def test_a_job_that_ignores_even_that_is_cancelled_without_it(lab: Lab, logs: list[EventDict]) -> None:
     started, gate = asyncio.Event(), asyncio.Event()
 
     @lab.app.job()
@@ -374,9 +370,7 @@ async def test_jobs_that_outlast_the_drain_are_given_back_to_run_elsewhere(lab: 
     assert await lab.rows("select distinct outcome from ostinato_data.outcome") == [("done",)]
 
 
-async def test_even_a_handler_that_does_not_stop_is_given_back_at_the_end_of_the_drain(
-    lab: Lab,
-) -> None:
+async def test_even_a_handler_that_does_not_stop_is_given_back_at_the_end_of_the_drain(lab: Lab) -> None:
     gate, started = asyncio.Event(), asyncio.Event()
 
     @lab.app.job(retry=ONCE)

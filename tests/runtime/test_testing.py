@@ -63,9 +63,7 @@ async def test_the_clock_stands_still_and_moves_as_told(engine: Engine) -> None:
 
     assert await engine.clock.move(90) == at + timedelta(seconds=90)
     job_id = await charge.enqueue(engine.client)
-    rows = await engine.admin.execute(
-        "select created_at from ostinato_data.job where id = %s", (job_id,)
-    )
+    rows = await engine.admin.execute("select created_at from ostinato_data.job where id = %s", (job_id,))
     assert await rows.fetchall() == [(at + timedelta(seconds=90),)]
 
 
@@ -135,9 +133,7 @@ async def test_a_test_that_fails_leaves_a_usable_folder_behind(engine: Engine) -
                 1 / 0  # noqa: B018 - the error is the point
 
 
-async def test_engines_are_copies_of_one_template_and_nothing_of_one_is_in_another(
-    shared_server: Server,
-) -> None:
+async def test_engines_are_copies_of_one_template_and_nothing_of_one_is_in_another(shared_server: Server) -> None:
     """Also when several ask for the template at once, and it is not there yet."""
     made = await asyncio.gather(*(testing.template_on(shared_server) for _ in range(3)))
     async with (

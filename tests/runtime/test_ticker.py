@@ -8,12 +8,7 @@ import pytest
 from structlog.typing import EventDict
 
 from ostinato import App, Context, InvalidInput
-from ostinato._core.base.metrics import (
-    SCHEDULE_BROKEN,
-    SCHEDULE_LATENESS_SECONDS,
-    SCHEDULE_MISSED,
-    Recorder,
-)
+from ostinato._core.base.metrics import SCHEDULE_BROKEN, SCHEDULE_LATENESS_SECONDS, SCHEDULE_MISSED, Recorder
 from ostinato._core.engine import clock, fires, schedules
 from ostinato._core.engine.fires import Slot
 from ostinato._core.engine.schedules import Schedule
@@ -98,9 +93,7 @@ async def test_a_poll_finds_what_nobody_rang_for(lab: Lab) -> None:
         await ran.wait()
 
 
-async def test_what_was_rung_for_while_nobody_listened_is_found_by_who_listens_again(
-    lab: Lab,
-) -> None:
+async def test_what_was_rung_for_while_nobody_listened_is_found_by_who_listens_again(lab: Lab) -> None:
     ran = asyncio.Event()
 
     @lab.app.job()
@@ -170,9 +163,7 @@ async def test_declared_schedules_are_written_when_a_worker_starts_and_not_twice
     assert first[0] == (await found())[0]
 
 
-async def test_a_schedule_that_is_no_longer_declared_is_named_and_not_deleted(
-    lab: Lab, logs: list[EventDict]
-) -> None:
+async def test_a_schedule_that_is_no_longer_declared_is_named_and_not_deleted(lab: Lab, logs: list[EventDict]) -> None:
     kept = Schedule("kept", "lab.work", cron="0 8 * * *", owner="lab")
     await write(lab, kept, Schedule("gone", "lab.work", cron="0 8 * * *", owner="lab"))
     await write(lab, Schedule("by hand", "lab.work", cron="0 8 * * *"))
@@ -180,15 +171,11 @@ async def test_a_schedule_that_is_no_longer_declared_is_named_and_not_deleted(
     async with lab.client.connection() as conn:
         await Ticker([kept], Recorder()).tick(conn)
 
-    assert [line["schedule"] for line in logs if line["event"] == "schedule_not_declared"] == [
-        "gone"
-    ]
+    assert [line["schedule"] for line in logs if line["event"] == "schedule_not_declared"] == ["gone"]
     assert await lab.value("select count(*) from ostinato_data.schedule") == 3
 
 
-async def test_a_declared_schedule_that_is_refused_does_not_stop_the_others(
-    lab: Lab, logs: list[EventDict]
-) -> None:
+async def test_a_declared_schedule_that_is_refused_does_not_stop_the_others(lab: Lab, logs: list[EventDict]) -> None:
     good = Schedule("good", "lab.work", cron="0 8 * * *", owner="lab")
     bad = Schedule("bad", "lab.work", cron="0 8 * * *", zone="Mars/Olympus", owner="lab")
 
@@ -217,21 +204,16 @@ async def test_a_round_goes_on_until_nothing_is_due_and_says_when_the_next_is(la
     assert await lab.value("select count(*) from ostinato_data.schedule_fire") == count
 
 
-async def test_missed_and_broken_schedules_are_counted_and_said(
-    lab: Lab, logs: list[EventDict]
-) -> None:
+async def test_missed_and_broken_schedules_are_counted_and_said(lab: Lab, logs: list[EventDict]) -> None:
     recorder = Recorder()
     far_off = f"0 0 1 {(datetime.now(UTC).month + 5) % 12 + 1} *"  # no other slot is near
     await write(
-        lab,
-        Schedule("late", "lab.work", cron=far_off, catch_up="none"),
-        Schedule("lost", "lab.work", cron=far_off),
+        lab, Schedule("late", "lab.work", cron=far_off, catch_up="none"), Schedule("lost", "lab.work", cron=far_off)
     )
     await lab.rows("update ostinato_data.schedule set recurrence.zone = 'X/Y' where name = 'lost'")
     await overdue(lab)
     await lab.rows(
-        "update ostinato_data.schedule_due set next_at = next_at - interval '1 h',"
-        " slot_at = slot_at - interval '1 h'"
+        "update ostinato_data.schedule_due set next_at = next_at - interval '1 h', slot_at = slot_at - interval '1 h'"
     )
 
     async with lab.client.connection() as conn:
@@ -242,19 +224,13 @@ async def test_missed_and_broken_schedules_are_counted_and_said(
 
 
 async def test_the_verbs_of_python_are_those_of_sql(lab: Lab) -> None:
-    nine = Schedule(
-        "nine", "lab.work", {"x": 1.50}, at_time=time(9), weekdays=("mon", "fri"), zone="Asia/Tokyo"
-    )
+    nine = Schedule("nine", "lab.work", {"x": 1.50}, at_time=time(9), weekdays=("mon", "fri"), zone="Asia/Tokyo")
     async with lab.client.connection() as conn:
         written = await schedules.upsert(conn, nine)
         assert (await schedules.upsert(conn, nine)).id == written.id
         (listed,) = await schedules.list_(conn, kind="lab.work")
         shown = await schedules.show(conn, "nine")
-        assert (listed.rule, shown.gap, shown.overlap) == (
-            "daily at 09:00:00 on mon, fri",
-            "shift",
-            "first",
-        )
+        assert (listed.rule, shown.gap, shown.overlap) == ("daily at 09:00:00 on mon, fri", "shift", "first")
         assert (shown.args, shown.catch_up, shown.next_at) == ({"x": 1.5}, "last", written.next_at)
         later = await fires.next_fires(conn, "nine", 2)
         assert [f.slot_local.weekday() for f in later] in ([0, 4], [4, 0])
@@ -285,9 +261,7 @@ async def test_the_verbs_of_python_are_those_of_sql(lab: Lab) -> None:
         ({"at_time": time(9, tzinfo=UTC)}, "has a zone"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_where_it_is_written(
-    given: dict[str, Any], words: str
-) -> None:
+def test_what_cannot_be_meant_is_refused_where_it_is_written(given: dict[str, Any], words: str) -> None:
     with pytest.raises(InvalidInput, match=words):
         Schedule("s", "lab.work", **given)
 

@@ -26,9 +26,7 @@ def spans(exporter: InMemorySpanExporter) -> InMemorySpanExporter:
     return exporter
 
 
-async def test_jobs_of_one_correlation_id_are_one_trace(
-    lab: Lab, spans: InMemorySpanExporter
-) -> None:
+async def test_jobs_of_one_correlation_id_are_one_trace(lab: Lab, spans: InMemorySpanExporter) -> None:
     @lab.app.job()
     async def work(ctx: Context) -> None:
         with trace.get_tracer("mine").start_as_current_span("inner"):
@@ -43,16 +41,12 @@ async def test_jobs_of_one_correlation_id_are_one_trace(
     outer = [span for span in finished if span.name == work.name]
     inner = [span for span in finished if span.name == "inner"]
     assert {span.context.trace_id for span in finished} == {trace_id("order-7")}
-    assert {span.parent.span_id for span in inner if span.parent} == {
-        span.context.span_id for span in outer
-    }
+    assert {span.parent.span_id for span in inner if span.parent} == {span.context.span_id for span in outer}
     assert outer[0].attributes is not None
     assert outer[0].attributes["ostinato.correlation_id"] == "order-7"
 
 
-async def test_a_failed_attempt_is_an_error_without_the_message(
-    lab: Lab, spans: InMemorySpanExporter
-) -> None:
+async def test_a_failed_attempt_is_an_error_without_the_message(lab: Lab, spans: InMemorySpanExporter) -> None:
     @lab.app.job(retry=Retry(max_attempts=1))
     async def work(ctx: Context) -> None:
         raise ValueError("bob@example.org is no invoice")
@@ -65,9 +59,7 @@ async def test_a_failed_attempt_is_an_error_without_the_message(
     assert "bob@" not in span.to_json()
 
 
-async def test_without_the_setting_there_are_no_spans(
-    lab: Lab, spans: InMemorySpanExporter
-) -> None:
+async def test_without_the_setting_there_are_no_spans(lab: Lab, spans: InMemorySpanExporter) -> None:
     @lab.app.job()
     async def work(ctx: Context) -> None: ...
 

@@ -1,6 +1,7 @@
 """A job's writes made in its own transaction take effect with its completion, exactly once."""
 
 import asyncio
+import threading
 from typing import Any
 
 import psycopg
@@ -10,6 +11,7 @@ from structlog.typing import EventDict
 from ostinato import Context, LeaseLost, Retry, Snooze, SyncContext
 from ostinato._core.base.metrics import FENCED_WRITES, JOBS_FINISHED
 from tests.runtime.lab import Lab, counted
+from tests.waiting import until_async
 
 NOW = Retry(delays=(0, 0, 0))
 
@@ -43,9 +45,7 @@ async def test_writes_and_completion_commit_together_with_the_result(lab: Lab) -
     assert await effects(lab) == [(job_id, 1, "paid")]
 
 
-async def test_an_error_inside_takes_the_writes_back_and_the_next_attempt_makes_them_once(
-    lab: Lab,
-) -> None:
+async def test_an_error_inside_takes_the_writes_back_and_the_next_attempt_makes_them_once(lab: Lab) -> None:
     @lab.app.job(retry=NOW)
     async def pay(ctx: Context) -> None:
         async with ctx.transaction() as conn:
@@ -61,9 +61,7 @@ async def test_an_error_inside_takes_the_writes_back_and_the_next_attempt_makes_
     assert await lab.outcomes(job_id) == ["failed", "failed", "done"]
 
 
-async def test_an_error_after_it_is_said_and_undoes_nothing(
-    lab: Lab, logs: list[EventDict]
-) -> None:
+async def test_an_error_after_it_is_said_and_undoes_nothing(lab: Lab, logs: list[EventDict]) -> None:
     @lab.app.job(retry=NOW)
     async def pay(ctx: Context) -> None:
         async with ctx.transaction() as conn:
@@ -76,9 +74,7 @@ async def test_an_error_after_it_is_said_and_undoes_nothing(
 
     assert await effects(lab) == [(job_id, 1, "")]
     assert await lab.outcomes(job_id) == ["done"]
-    assert [line["job_id"] for line in logs if line["event"] == "error_after_completion"] == [
-        job_id
-    ]
+    assert [line["job_id"] for line in logs if line["event"] == "error_after_completion"] == [job_id]
 
 
 async def test_what_is_returned_after_it_changes_nothing(lab: Lab) -> None:
@@ -96,9 +92,7 @@ async def test_what_is_returned_after_it_changes_nothing(lab: Lab) -> None:
     assert counted(worker, FENCED_WRITES, "snooze") == 0
 
 
-async def test_a_second_transaction_of_one_attempt_is_refused(
-    lab: Lab, logs: list[EventDict]
-) -> None:
+async def test_a_second_transaction_of_one_attempt_is_refused(lab: Lab, logs: list[EventDict]) -> None:
     @lab.app.job(retry=NOW)
     async def pay(ctx: Context) -> None:
         for note in ("first", "second"):
@@ -127,9 +121,7 @@ async def test_a_result_that_cannot_be_stored_takes_the_writes_back(lab: Lab) ->
     assert await effects(lab) == []
 
 
-async def test_a_transaction_that_comes_too_late_writes_nothing_and_raises_lease_lost(
-    lab: Lab,
-) -> None:
+async def test_a_transaction_that_comes_too_late_writes_nothing_and_raises_lease_lost(lab: Lab) -> None:
     caught: list[LeaseLost] = []
     started, gate = asyncio.Event(), asyncio.Event()
 
@@ -149,7 +141,7 @@ async def test_a_transaction_that_comes_too_late_writes_nothing_and_raises_lease
         job_id = await pay.enqueue(lab.client)
         await started.wait()
         # Somebody takes the job: as if this worker had been silent for too long.
-        await lab.rows("select ostinato.rescue_claim(c.id, 3) from ostinato_data.claim c")
+        await lab.rows("select ostinato_internal.rescue_claims(array[c.id], 3) from ostinato_data.claim c")
         gate.set()
         await lab.becomes(job_id, "done", "dead")
 
@@ -190,7 +182,7 @@ async def test_a_plain_function_that_lost_its_job_writes_nothing(lab: Lab) -> No
     async with lab.worker() as worker:
         job_id = await pay.enqueue(lab.client)
         await started.wait()
-        await lab.rows("select ostinato.rescue_claim(c.id, 3) from ostinato_data.claim c")
+        await lab.rows("select ostinato_internal.rescue_claims(array[c.id], 3) from ostinato_data.claim c")
         gate.set()
         await lab.becomes(job_id, "done", "dead")
 
@@ -198,9 +190,7 @@ async def test_a_plain_function_that_lost_its_job_writes_nothing(lab: Lab) -> No
     assert counted(worker, FENCED_WRITES, "complete") == 1
 
 
-async def test_the_fence_guards_writes_of_a_transaction_that_does_not_end_the_job(
-    lab: Lab,
-) -> None:
+async def test_the_fence_guards_writes_of_a_transaction_that_does_not_end_the_job(lab: Lab) -> None:
     @lab.app.job()
     async def step(ctx: Context) -> str:
         async with lab.client.transaction() as conn:
@@ -246,7 +236,7 @@ async def test_a_fenced_transaction_of_who_lost_the_job_writes_nothing(lab: Lab)
     async with lab.worker():
         job_id = await work.enqueue(lab.client)
         await started.wait()
-        await lab.rows("select ostinato.rescue_claim(c.id, 3) from ostinato_data.claim c")
+        await lab.rows("select ostinato_internal.rescue_claims(array[c.id], 3) from ostinato_data.claim c")
         gate.set()
         await lab.becomes(job_id, "done", "dead")
 
@@ -286,7 +276,7 @@ async def test_the_fence_refuses_who_lost_the_job(lab: Lab) -> None:
     async with lab.worker():
         job_id = await step.enqueue(lab.client)
         await started.wait()
-        await lab.rows("select ostinato.rescue_claim(c.id, 3) from ostinato_data.claim c")
+        await lab.rows("select ostinato_internal.rescue_claims(array[c.id], 3) from ostinato_data.claim c")
         gate.set()
         await lab.becomes(job_id, "done", "dead")
 
@@ -335,3 +325,65 @@ async def test_many_transactions_at_once_share_the_connections_that_there_are(la
 
     assert await lab.value("select count(distinct job_id) from effect") == 300
     assert await lab.rows("select distinct outcome from ostinato_data.outcome") == [("done",)]
+
+
+async def gone(lab: Lab, pid: int) -> None:
+    """Wait until a session has ended."""
+    await lab.until("select not exists (select from pg_stat_activity where pid = %s)", pid)
+
+
+@pytest.mark.parametrize("then", ["ends", "asks"])
+async def test_a_transaction_that_is_left_idle_fails_with_the_limit_in_its_error(lab: Lab, then: str) -> None:
+    """Whether the handler notices by its next statement, or by the end of the block."""
+
+    @lab.app.job(retry=Retry(max_attempts=1))
+    async def dawdles(ctx: Context) -> None:
+        async with ctx.transaction() as conn:
+            await write(conn, ctx)
+            await gone(lab, conn.info.backend_pid)
+            if then == "asks":
+                await write(conn, ctx)
+
+    async with lab.worker(transaction_idle_seconds=0.05):
+        job_id = await dawdles.enqueue(lab.client)
+        ended = await lab.becomes(job_id, "done", "dead")
+
+    assert ended.error["type"] == "TransactionIdle"
+    assert "left without a statement for longer than the server allows" in ended.error["message"]
+    assert "transaction_idle_seconds" in ended.error["traceback"]
+    assert await effects(lab) == []
+
+
+async def test_a_plain_function_that_leaves_its_transaction_idle_has_the_same_error(lab: Lab) -> None:
+    over = threading.Event()
+    pids: list[int] = []
+
+    @lab.app.job(retry=Retry(max_attempts=1))
+    def dawdles(ctx: SyncContext) -> None:
+        with ctx.transaction() as conn:
+            pids.append(conn.info.backend_pid)
+            over.wait()
+
+    async with lab.worker(transaction_idle_seconds=0.05):
+        job_id = await dawdles.enqueue(lab.client)
+        await until_async(lambda: pids)
+        await gone(lab, pids[0])
+        over.set()
+        ended = await lab.becomes(job_id, "done", "dead")
+
+    assert ended.error["type"] == "TransactionIdle"
+
+
+async def test_how_long_a_transaction_may_be_idle_is_a_setting(lab: Lab) -> None:
+    @lab.app.job()
+    async def limit(ctx: Context) -> None:
+        async with ctx.transaction() as conn:
+            shown = await conn.execute("show idle_in_transaction_session_timeout")
+            ctx.result = await shown.fetchone()
+
+    async def shown(**settings: float) -> object:
+        async with lab.worker(**settings):  # type: ignore[arg-type]
+            return (await lab.becomes(await limit.enqueue(lab.client), "done", "dead")).result
+
+    assert await shown() == ["30s"]
+    assert await shown(transaction_idle_seconds=120) == ["2min"]

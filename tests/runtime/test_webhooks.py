@@ -22,7 +22,7 @@ from ostinato._core.base.settings import Settings
 from ostinato._core.base.webhooks import signed_headers, verify
 from ostinato._core.db import migrate
 from ostinato._core.db.embedded import Server, Urls
-from ostinato._core.engine import webhook_work, webhooks
+from ostinato._core.engine import webhook_deliveries, webhooks
 from ostinato._core.engine.schema import ENGINE
 from ostinato._core.engine.webhooks import Created
 from ostinato._core.runtime.database import Database
@@ -33,16 +33,7 @@ from ostinato.testing import Engine, Report
 from tests.conftest import note_called_functions
 from tests.runtime.conftest import EMPTY
 from tests.runtime.lab import Lab, counted
-from tests.runtime.receiver import (
-    Receiver,
-    Reply,
-    bomb,
-    dribble,
-    flood,
-    nonsense,
-    reset,
-    silence,
-)
+from tests.runtime.receiver import Receiver, Reply, bomb, dribble, flood, nonsense, reset, silence
 
 ALLOWED = "127.0.0.1:*"
 SETTINGS = Settings(webhooks_allow_private=ALLOWED)
@@ -65,11 +56,7 @@ class Site:
     async def endpoint(self, name: str = "orders", **options: Any) -> Created:  # noqa: ANN401
         async with self.engine.client.transaction() as conn:
             return await webhooks.create_endpoint(
-                conn,
-                name,
-                options.pop("url", self.receiver.url),
-                allowed=parse_allowed(ALLOWED),
-                **options,
+                conn, name, options.pop("url", self.receiver.url), allowed=parse_allowed(ALLOWED), **options
             )
 
     async def emit(self, *keys: str | None, type_: str = "order.paid") -> list[str]:
@@ -79,16 +66,16 @@ class Site:
         app = runtime_webhooks.app(settings)
         return await self.engine.run_until_idle(app, move_clock=move_clock)
 
-    async def deliveries(self) -> list[webhooks.Delivery]:
+    async def deliveries(self) -> list[webhook_deliveries.Delivery]:
         async with self.engine.client.connection() as conn:
-            return (await webhooks.list_deliveries(conn, "orders"))[::-1]
+            return (await webhook_deliveries.list_deliveries(conn, "orders"))[::-1]
 
     async def states(self) -> list[str]:
         return [delivery.state for delivery in await self.deliveries()]
 
-    async def attempts(self) -> list[webhooks.Attempt]:
+    async def attempts(self) -> list[webhook_deliveries.Attempt]:
         async with self.engine.client.connection() as conn:
-            return (await webhooks.list_attempts(conn, "orders"))[::-1]
+            return (await webhook_deliveries.list_attempts(conn, "orders"))[::-1]
 
     async def outcomes(self) -> list[str]:
         return [attempt.outcome for attempt in await self.attempts()]
@@ -128,9 +115,7 @@ async def site(engine: Engine, receiver: Receiver) -> Site:
     return Site(engine, receiver)
 
 
-async def emit(
-    conn: psycopg.AsyncConnection[Any], key: str | None = None, type_: str = "order.paid"
-) -> str:
+async def emit(conn: psycopg.AsyncConnection[Any], key: str | None = None, type_: str = "order.paid") -> str:
     cursor = await conn.execute(
         "select ostinato.emit_event(type => %s, payload => '{\"n\": 1.10}', ordering_key => %s,"
         " tenant_id => 'default', correlation_id => 'request-1', occurred_at => ostinato.now(),"
@@ -162,19 +147,13 @@ async def test_a_worker_delivers_an_event_to_who_wants_it(lab: Lab, receiver: Re
     verified = verify(request.headers, request.body, [made.secret], now=now)
     body = json.loads(request.body)
     assert verified.id == event_id == body["id"]
-    assert (body["type"], body["correlationid"], body["data"]) == (
-        "order.paid",
-        "request-1",
-        {"n": 1.1},
-    )
+    assert (body["type"], body["correlationid"], body["data"]) == ("order.paid", "request-1", {"n": 1.1})
     assert request.headers["content-type"] == "application/cloudevents+json; charset=utf-8"
     assert counted(worker, WEBHOOK_ATTEMPTS, "delivered") == 1
     assert counted(worker, WEBHOOK_SECONDS) == 1
 
 
-async def test_events_of_a_key_follow_each_other_without_waiting_for_a_poll(
-    lab: Lab, receiver: Receiver
-) -> None:
+async def test_events_of_a_key_follow_each_other_without_waiting_for_a_poll(lab: Lab, receiver: Receiver) -> None:
     @lab.app.job()
     async def work(ctx: Context) -> None: ...
 
@@ -183,9 +162,7 @@ async def test_events_of_a_key_follow_each_other_without_waiting_for_a_poll(
         sent = [await emit(conn, "k") for _ in range(20)]
     # A poll that never comes: whatever is delivered was woken by what came before it.
     async with lab.worker(webhooks_allow_private=ALLOWED, poll_seconds=3600.0):
-        await lab.until(
-            "select count(*) = 20 from ostinato_data.webhook_delivery where state = 'delivered'"
-        )
+        await lab.until("select count(*) = 20 from ostinato_data.webhook_delivery where state = 'delivered'")
 
     assert receiver.ids == sent
 
@@ -208,18 +185,12 @@ async def test_the_limits_of_the_queue_hold_for_each_endpoint(lab: Lab, receiver
 
     receiver.default = Reply(fault=count)
     async with lab.client.transaction() as conn:
-        await lab.engine.admin.execute(
-            "select ostinato.configure_queue('webhooks', key_concurrency => 1)"
-        )
-        await webhooks.create_endpoint(
-            conn, "orders", receiver.url, allowed=parse_allowed(ALLOWED), ordered=False
-        )
+        await lab.engine.admin.execute("select ostinato.configure_queue('webhooks', key_concurrency => 1)")
+        await webhooks.create_endpoint(conn, "orders", receiver.url, allowed=parse_allowed(ALLOWED), ordered=False)
         for _ in range(10):
             await emit(conn)
     async with lab.worker(webhooks_allow_private=ALLOWED):
-        await lab.until(
-            "select count(*) = 10 from ostinato_data.webhook_delivery where state = 'delivered'"
-        )
+        await lab.until("select count(*) = 10 from ostinato_data.webhook_delivery where state = 'delivered'")
 
     assert running == [1] * 10
 
@@ -227,9 +198,7 @@ async def test_the_limits_of_the_queue_hold_for_each_endpoint(lab: Lab, receiver
 # Retries, by the clock.
 
 
-async def test_an_attempt_after_a_failure_sends_the_same_bytes_under_the_same_id(
-    site: Site,
-) -> None:
+async def test_an_attempt_after_a_failure_sends_the_same_bytes_under_the_same_id(site: Site) -> None:
     made = await site.endpoint()
     site.receiver.script.append(BUSY)
     (event_id,) = await site.emit()
@@ -255,9 +224,7 @@ async def test_the_default_policy_takes_three_days_and_ends_in_a_dead_letter(sit
     await site.run()
 
     attempts = await site.attempts()
-    passed = [
-        (after.at - before.at).total_seconds() for before, after in itertools.pairwise(attempts)
-    ]
+    passed = [(after.at - before.at).total_seconds() for before, after in itertools.pairwise(attempts)]
     policy = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400]
     assert len(attempts) == 10
     for seconds, planned in zip(passed, policy, strict=True):
@@ -267,11 +234,7 @@ async def test_the_default_policy_takes_three_days_and_ends_in_a_dead_letter(sit
         "select d.reason, d.kind, d.error ->> 'message' from ostinato_data.dead_letter d"
     )
     assert await letters.fetchall() == [
-        (
-            "attempts_used_up",
-            "webhooks.deliver",
-            "webhook endpoint orders of default: answered 500",
-        )
+        ("attempts_used_up", "webhooks.deliver", "webhook endpoint orders of default: answered 500")
     ]
 
 
@@ -289,9 +252,7 @@ async def test_a_policy_is_data_of_the_endpoint(site: Site) -> None:
     assert attempts[0].next_at == attempts[0].at + timedelta(seconds=60)
 
 
-@pytest.mark.parametrize(
-    "retry", ['{"max_attempts": 3, "delays": "often"}', '{"max_attempts": 3, "x": 1}']
-)
+@pytest.mark.parametrize("retry", ['{"max_attempts": 3, "delays": "often"}', '{"max_attempts": 3, "x": 1}'])
 async def test_a_policy_that_cannot_be_read_stops_nothing(site: Site, retry: str) -> None:
     await site.endpoint()
     await site.engine.admin.execute("update ostinato_data.webhook_endpoint set retry = %s", [retry])
@@ -314,13 +275,13 @@ async def test_dead_ones_are_sent_again_one_as_a_canary_then_the_rest(site: Site
     site.receiver.requests.clear()
 
     async with site.engine.client.connection() as conn:
-        found = await webhooks.find(conn, "orders")
-        assert await webhooks.redeliver(conn, "orders", found[:1]) == 1
+        found = await webhook_deliveries.find(conn, "orders")
+        assert await webhook_deliveries.redeliver(conn, "orders", found[:1]) == 1
     await site.run()
     assert await site.states() == ["delivered", "dead", "dead"]
     async with site.engine.client.connection() as conn:
-        rest = await webhooks.find(conn, "orders", since=datetime(2026, 1, 1, tzinfo=UTC))
-        assert await webhooks.redeliver(conn, "orders", rest) == 2
+        rest = await webhook_deliveries.find(conn, "orders", since=datetime(2026, 1, 1, tzinfo=UTC))
+        assert await webhook_deliveries.redeliver(conn, "orders", rest) == 2
     await site.run()
 
     assert await site.states() == ["delivered"] * 3
@@ -352,9 +313,7 @@ async def test_jobs_redrive_works_as_well(site: Site) -> None:
         (500, "7200", 5),
     ],
 )
-async def test_a_receiver_may_ask_for_time_within_bounds(
-    site: Site, status: int, asked: str, waited: float
-) -> None:
+async def test_a_receiver_may_ask_for_time_within_bounds(site: Site, status: int, asked: str, waited: float) -> None:
     await site.endpoint(retry=Retry(delays=(5, 5), jitter=0))
     site.receiver.script.append(Reply(status, b"", {"retry-after": asked}))
     await site.emit()
@@ -367,9 +326,7 @@ async def test_a_receiver_may_ask_for_time_within_bounds(
     assert (second.at - first.at).total_seconds() == pytest.approx(waited, abs=1)
 
 
-async def test_a_worker_that_lost_its_job_while_it_sent_writes_nothing_and_the_next_sends_again(
-    site: Site,
-) -> None:
+async def test_a_worker_that_lost_its_job_while_it_sent_writes_nothing_and_the_next_sends_again(site: Site) -> None:
     await site.endpoint()
     (event_id,) = await site.emit()
 
@@ -409,9 +366,7 @@ async def test_a_worker_that_lost_its_job_while_it_sent_writes_nothing_and_the_n
         (Reply(fault=dribble), "timeout", "no answer within 0.3 s"),
     ],
 )
-async def test_what_an_answer_means(
-    site: Site, reply: Reply, outcome: str, error: str | None
-) -> None:
+async def test_what_an_answer_means(site: Site, reply: Reply, outcome: str, error: str | None) -> None:
     slow = outcome == "timeout"
     await site.endpoint(retry=Retry(max_attempts=1), timeout_seconds=0.3 if slow else 20)
     site.receiver.script.append(reply)
@@ -449,9 +404,7 @@ async def test_a_receiver_that_is_gone_is_not_asked_again(site: Site) -> None:
     assert sorted(await site.states()) == ["dead", "held", "held"]
 
 
-async def test_an_endpoint_that_fails_for_days_is_disabled_and_gets_it_all_when_it_resumes(
-    site: Site,
-) -> None:
+async def test_an_endpoint_that_fails_for_days_is_disabled_and_gets_it_all_when_it_resumes(site: Site) -> None:
     await site.endpoint(disable_after_seconds=86_400.0)
     site.receiver.default = BUSY
     ids = await site.emit("a", "b")
@@ -530,16 +483,13 @@ async def test_during_a_rotation_old_and_new_receivers_both_verify(site: Site) -
         verify(after.headers, after.body, [made.secret], now=at)
 
 
-async def test_an_inner_address_is_refused_when_it_is_made_and_when_it_is_called(
-    site: Site,
-) -> None:
+async def test_an_inner_address_is_refused_when_it_is_made_and_when_it_is_called(site: Site) -> None:
     with pytest.raises(UnsafeAddress):
         async with site.engine.client.transaction() as conn:
             await webhooks.create_endpoint(conn, "orders", site.receiver.url)
     # From plain SQL, which does not know what an address is.
     await site.engine.admin.execute(
-        "select ostinato.create_webhook_endpoint('orders', %s, retry => '{\"max_attempts\": 1}')",
-        [site.receiver.url],
+        "select ostinato.create_webhook_endpoint('orders', %s, retry => '{\"max_attempts\": 1}')", [site.receiver.url]
     )
     await site.emit()
 
@@ -568,9 +518,7 @@ async def test_no_log_line_and_no_error_tells_a_secret(
     site: Site, logs: list[EventDict], caplog: pytest.LogCaptureFixture
 ) -> None:
     made = await site.endpoint(
-        headers={"Authorization": "Key hunter2"},
-        retry=Retry(max_attempts=2),
-        url=f"{site.receiver.url}?token=hunter2",
+        headers={"Authorization": "Key hunter2"}, retry=Retry(max_attempts=2), url=f"{site.receiver.url}?token=hunter2"
     )
     site.receiver.default = BUSY
     caplog.set_level(0)
@@ -621,8 +569,8 @@ async def test_an_endpoint_is_changed_and_removed(site: Site) -> None:
     await site.emit()
     await site.run()
     async with site.engine.client.connection() as conn:
-        await webhook_work.mend(conn)
-        await webhook_work.prune(conn, 14)
+        await webhook_deliveries.mend(conn)
+        await webhook_deliveries.prune(conn, 14)
         await webhooks.remove_endpoint(conn, "orders")
         assert await webhooks.list_endpoints(conn) == []
 

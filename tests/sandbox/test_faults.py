@@ -22,27 +22,17 @@ def played(script: str, calls: int) -> list[str]:
         ("503*0,stall", ["stall", "ok", "ok", "ok", "ok"]),
     ],
 )
-def test_a_script_is_followed_word_by_word_and_then_all_is_usual(
-    script: str, said: list[str]
-) -> None:
+def test_a_script_is_followed_word_by_word_and_then_all_is_usual(script: str, said: list[str]) -> None:
     assert played(script, 5) == said
 
 
 def test_a_word_says_status_pause_and_delay() -> None:
     ((fault, times),) = parse("429:7@1.5*3")
 
-    assert (fault.what, fault.status, fault.retry_after, fault.delay, times) == (
-        "status",
-        429,
-        7,
-        1.5,
-        3,
-    )
+    assert (fault.what, fault.status, fault.retry_after, fault.delay, times) == ("status", 429, 7, 1.5, 3)
 
 
-@pytest.mark.parametrize(
-    "script", ["maybe", "999", "503;200", "503@", "503@301", "503**", ",", "50", "ok:x", "503,"]
-)
+@pytest.mark.parametrize("script", ["maybe", "999", "503;200", "503@", "503@301", "503**", ",", "50", "ok:x", "503,"])
 def test_what_is_no_word_is_refused_with_the_words_there_are(script: str) -> None:
     with pytest.raises(InvalidInput, match="is no word of a script") as refused:
         parse(script)
@@ -73,7 +63,7 @@ def test_a_script_for_the_same_calls_takes_the_place_of_the_one_before() -> None
 def test_a_limit_lets_so_many_through_in_a_window_and_says_when_to_come_again() -> None:
     now = [100.0]
     faults = Faults(clock=lambda: now[0])
-    faults.order(Order("/a", limit=Limit(2, seconds=10)))
+    faults.order(Order("/a", limit=Limit(requests=2, seconds=10)))
 
     first = [faults.take("GET", "/a").what for _ in range(3)]
     held_back = faults.take("GET", "/a")

@@ -19,9 +19,7 @@ def told(http: httpx.Client, **faults: object) -> None:
     assert http.post("/_sandbox/faults", json=faults).status_code == 204
 
 
-def delivered(
-    http: httpx.Client, name: str = "orders", message: str = "evt-1", secret: str = SECRET
-) -> httpx.Response:
+def delivered(http: httpx.Client, name: str = "orders", message: str = "evt-1", secret: str = SECRET) -> httpx.Response:
     body = json.dumps({"order": 7}).encode()
     headers = signed_headers(message, int(time.time()), body, [secret])
     return http.post(f"/hooks/{name}", content=body, headers=headers)
@@ -37,9 +35,7 @@ def test_a_signed_message_is_kept_once_however_often_it_comes(http: httpx.Client
     assert [delivered(http).json()["times"] for _ in range(2)] == [1, 2]
 
     found = http.get("/_sandbox/hooks/orders").json()
-    assert [(m["id"], m["times"], m["body"]) for m in found["messages"]] == [
-        ("evt-1", 2, '{"order": 7}')
-    ]
+    assert [(m["id"], m["times"], m["body"]) for m in found["messages"]] == [("evt-1", 2, '{"order": 7}')]
 
 
 @pytest.mark.usefixtures("orders")
@@ -69,9 +65,7 @@ def test_a_receiver_that_nobody_made_is_not_there(http: httpx.Client) -> None:
 
 
 @pytest.mark.usefixtures("orders")
-def test_a_script_is_played_over_http_and_every_call_is_noted(
-    http: httpx.Client, sandbox: Running
-) -> None:
+def test_a_script_is_played_over_http_and_every_call_is_noted(http: httpx.Client, sandbox: Running) -> None:
     told(http, path="/hooks/*", script="503:4,503,200", method="POST")
 
     answers = [delivered(http) for _ in range(3)]
@@ -79,11 +73,7 @@ def test_a_script_is_played_over_http_and_every_call_is_noted(
     assert [answer.status_code for answer in answers] == [503, 503, 200]
     assert answers[0].headers["retry-after"] == "4"
     calls = http.get("/_sandbox/calls", params={"path": "/hooks/*"}).json()["calls"]
-    assert [(c["fault"], c["status"]) for c in calls] == [
-        ("503:4", 503),
-        ("503", 503),
-        ("200", 200),
-    ]
+    assert [(c["fault"], c["status"]) for c in calls] == [("503:4", 503), ("503", 503), ("200", 200)]
     assert calls[0]["body"] == '{"order": 7}'
     assert http.get("/_sandbox/calls", params={"after": 2}).json()["calls"][0]["number"] == 3
 
@@ -136,8 +126,7 @@ def test_a_limit_is_kept_as_real_services_keep_it(http: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize(
-    "given",
-    [{"path": "/x", "script": "maybe"}, {"script": "503"}, {"path": "/x", "scrpt": "503"}],
+    "given", [{"path": "/x", "script": "maybe"}, {"script": "503"}, {"path": "/x", "scrpt": "503"}]
 )
 def test_an_order_that_makes_no_sense_is_refused(http: httpx.Client, given: dict[str, str]) -> None:
     assert http.post("/_sandbox/faults", json=given).status_code == 422

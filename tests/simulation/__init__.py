@@ -37,7 +37,7 @@ with it. At the end the faults stop, a healthy worker drains what is left, and:
 - priority first, then time; a claim leaves nothing behind that it could take
 - one live job per unique key; a key is freed with its job
 - a cancelled job does not run again; nothing is left over of a run that ended
-- claims, beats and polls wait for nobody
+- claims, beats and polls wait for nobody; no part of a poll fails
 - retention forgets only what is finished and old
 
 **The second play** is about what builds on jobs: leases, idempotency, the outbox, schedules, steps.

@@ -41,12 +41,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=1000, help="how many seeds (1000)")
     parser.add_argument("--start", type=int, default=1, help="the first seed (1)")
     parser.add_argument("--minutes", type=float, help="stop after so many minutes")
-    parser.add_argument(
-        "--mutants", action="store_true", help="how many seeds each mutant survives"
-    )
-    parser.add_argument(
-        "--play", choices=("jobs", "coordination"), default="jobs", help="what is played (jobs)"
-    )
+    parser.add_argument("--mutants", action="store_true", help="how many seeds each mutant survives")
+    parser.add_argument("--play", choices=("jobs", "coordination"), default="jobs", help="what is played (jobs)")
     parser.add_argument("--concept", default="", help="of coordination, only this concept")
     parser.add_argument("--mutant", help="replay a seed with the mutant of this name")
     parser.add_argument("--only", default="", help="mutants whose name has these words")
@@ -126,9 +122,7 @@ def _hunt(place: Arena, options: argparse.Namespace) -> int:
 
 def _progress() -> Progress:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    return Progress(
-        *columns, TimeElapsedColumn(), TextColumn("{task.fields[note]}"), console=console
-    )
+    return Progress(*columns, TimeElapsedColumn(), TextColumn("{task.fields[note]}"), console=console)
 
 
 if __name__ == "__main__":

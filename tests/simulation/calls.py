@@ -3,17 +3,16 @@
 from collections.abc import Iterable
 from typing import Any
 
-from tests.simulation.checks import SUSPECT, check_order
+from tests.simulation.checks import check_order
 from tests.simulation.limits import Start
+from tests.simulation.model import SUSPECT, Token
 from tests.simulation.steps import Answer, Broken, Call, shorten
 from tests.simulation.world import Task, World
 
 RECONCILE_SECONDS = 10.0
 
 
-def claim_call(
-    world: World, task: Task | None, worker_id: str, queue: str, params: dict[str, Any]
-) -> Call:
+def claim_call(world: World, task: Task | None, worker_id: str, queue: str, params: dict[str, Any]) -> Call:
     """A claim; `params` are those of claim_jobs beyond worker and queue."""
 
     def check(answer: Answer) -> None:
@@ -21,17 +20,20 @@ def claim_call(
         suspects = sum(row[3] >= SUSPECT for row in rows)
         if len(rows) > params["wanted"] or suspects > params["suspects"]:
             raise Broken("a claim takes no more than it may", shorten([row[0] for row in rows]))
+        is_known = worker_id in {row[0] for row in world.arena.look("workers")}
+        if rows and not is_known and not any(other.session.in_transaction for other in world.tasks):
+            raise Broken("who was declared dead gets nothing", f"{worker_id} took {shorten([row[0] for row in rows])}")
         _check_starts(world, queue, answer, task.session.pid if task is not None else 0)
         limited = world.model.queues[queue].limits.any or world.model.queues[queue].paused
-        if not limited and not any(other.session.in_transaction for other in world.tasks):
-            seen = world.arena.look("ready_rows", queue, rows[0][4] if rows else 0)
+        if is_known and not limited and not any(other.session.in_transaction for other in world.tasks):
+            seen = world.arena.look("ready_rows", queue, [row[4] for row in rows])
             check_order(seen, **params)
 
     return Call(
         "claim_jobs",
         {"worker_id": worker_id, "queue": queue} | params,
         check=check,
-        commit=lambda answer: world.claimed(worker_id, queue, answer),
+        commit=lambda answer: world.claimed(worker_id, queue, answer, params),
     )
 
 
@@ -50,11 +52,7 @@ def _check_starts(world: World, name: str, answer: Answer, session: int) -> None
         key, limits = job.spec.limit_key, queue.limits
         times = (answer.done_at, world.time)
         starts.append(Start(*times, job_id, key, session, limits.any, limits.by_key))
-    held = (
-        job.spec.limit_key
-        for job in model.jobs.values()
-        if job.phase == "held" and job.spec.queue == name
-    )
+    held = (job.spec.limit_key for job in model.jobs.values() if job.phase == "held" and job.spec.queue == name)
     queue.check_claim(starts, held)
     queue.note(starts)
 
@@ -64,7 +62,7 @@ def poll_call(world: World, worker_id: str) -> Call:
 
     def commit(answer: Answer) -> None:
         rescued, _, _, _, cancels, _ = answer.rows[0]
-        found = world.model.rescued(world.arena.look("lost_runs")) if rescued else 0
+        found = _follow_rescue(world) if rescued else 0
         if found != rescued:
             raise Broken("a poll tells what it rescued", f"{rescued}, but {found} runs were lost")
         _follow_cancels(world)
@@ -81,6 +79,39 @@ def poll_call(world: World, worker_id: str) -> Call:
         "max_crashes": world.config.max_crashes,
     }
     return Call("poll_jobs", params, commit=commit)
+
+
+def _follow_rescue(world: World) -> int:
+    lost = world.model.rescued(world.arena.look("lost_runs"))
+    held = {(row[0], row[1]) for row in world.arena.look("held")}
+    return lost + world.model.given_back(held)
+
+
+def begin_call(world: World, tokens: list[Token], *, alone: bool) -> Call:
+    """Says that jobs are about to start."""
+    ids, attempts, claims = (list(column) for column in zip(*tokens, strict=True))
+
+    def check(answer: Answer) -> None:
+        for row in answer.rows:
+            (token,) = (token for token in tokens if token.job_id == row[0])
+            world.model.check_refused("begin_jobs", token)
+
+    return Call(
+        "begin_jobs",
+        {"claim_ids": claims, "job_ids": ids, "attempts": attempts, "alone": alone},
+        check=check,
+        commit=lambda answer: world.model.began(tokens, {row[0] for row in answer.rows}, alone=alone),
+    )
+
+
+def split_call(world: World, tokens: list[Token]) -> Call:
+    """Gives jobs a claim each."""
+    ids, attempts, claims = (list(column) for column in zip(*tokens, strict=True))
+    return Call(
+        "split_claims",
+        {"claim_ids": claims, "job_ids": ids, "attempts": attempts},
+        commit=lambda _: world.model.split(world.arena.look("own_claims")),
+    )
 
 
 def _follow_cancels(world: World) -> None:

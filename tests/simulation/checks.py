@@ -4,10 +4,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from tests.simulation.model import MICROSECOND, Job, Model
+from tests.simulation.model import MICROSECOND, SUSPECT, Job, Model
 from tests.simulation.steps import Broken, Row, shorten
-
-SUSPECT = 2  # crashes after which a job is run alone
 
 Fact = tuple[str, int, int, int, int, str | None]
 
@@ -64,13 +62,16 @@ def _place(job: Job, model: Model, found: Counter[Row]) -> Iterable[Fact]:
         due = job.due <= model.latest + MICROSECOND
         yield scheduled if scheduled in found or not due else ("ready", *counts, None)
     elif job.phase == "held":
-        yield ("claim", *counts, str(job.claim_id))
+        mark = "alone" if job.alone else "begun" if job.begun else "waits"
+        yield ("claim", *counts, f"{job.current_claim} {mark}")
     elif job.phase == "dead":
         yield ("dead_letter", job.id, job.attempt, 0, 0, job.dead_of)
 
 
 def _promise(facts: list[Row]) -> str:
     kinds = {fact[0] for fact in facts}
+    if kinds & {"fault", "quarantine"}:
+        return "no part of a poll fails, and nothing is taken for damaged"
     if kinds & {"effect", "guarded"}:
         return "effects take place exactly once"
     if kinds <= {"unique"}:
@@ -93,7 +94,7 @@ def _shown(facts: Counter[Row]) -> str:
 
 
 def check_order(
-    rows: list[Row], *, wanted: int, kinds: list[str] | None, cursor: str | None, suspects: bool
+    rows: list[Row], *, wanted: int, kinds: list[str] | None, cursor: str | None, suspects: bool, **_: object
 ) -> None:
     """A claim without limits, and nobody else at work: what it took, and what it left behind."""
     places = [Place(*row) for row in rows]

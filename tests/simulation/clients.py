@@ -3,17 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from tests.simulation.model import Spec
-from tests.simulation.steps import (
-    BEGIN,
-    COMMIT,
-    ROLLBACK,
-    Answer,
-    Broken,
-    Call,
-    Failed,
-    Process,
-    Sleep,
-)
+from tests.simulation.steps import BEGIN, COMMIT, ROLLBACK, Answer, Broken, Call, Failed, Process, Sleep
 from tests.simulation.world import Task, World
 
 START = datetime(2026, 6, 1, 12, tzinfo=UTC)

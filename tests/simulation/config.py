@@ -31,17 +31,11 @@ class Limits:
         if rng.random() < 0.5:
             chosen["concurrency"] = rng.randint(1, 4)
         if rng.random() < 0.35:
-            chosen |= {
-                "rate_count": rng.randint(1, 3),
-                "rate_seconds": rng.choice((1.0, 5.0, 20.0)),
-            }
+            chosen |= {"rate_count": rng.randint(1, 3), "rate_seconds": rng.choice((1.0, 5.0, 20.0))}
         if rng.random() < 0.4:
             chosen["key_concurrency"] = rng.randint(1, 2)
         if rng.random() < 0.25:
-            chosen |= {
-                "key_rate_count": rng.randint(1, 2),
-                "key_rate_seconds": rng.choice((2.0, 10.0)),
-            }
+            chosen |= {"key_rate_count": rng.randint(1, 2), "key_rate_seconds": rng.choice((2.0, 10.0))}
         return cls(**chosen)  # type: ignore[arg-type]
 
     @property
@@ -196,9 +190,7 @@ MOODS: dict[str, dict[str, Any]] = {
         "fault_seconds": 4.0,
         "queues": ("a",),
         "limit_keys": ("x", "y"),
-        "limits": {
-            "a": Limits(rate_count=3, rate_seconds=10.0, key_rate_count=2, key_rate_seconds=5.0)
-        },
+        "limits": {"a": Limits(rate_count=3, rate_seconds=10.0, key_rate_count=2, key_rate_seconds=5.0)},
     },
     "weeks go by": {
         "faults": frozenset({"jump"}),

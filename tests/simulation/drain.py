@@ -6,19 +6,7 @@ from typing import Any
 
 from tests.simulation.calls import claim_call, poll_call
 from tests.simulation.model import Token, WorkerModel
-from tests.simulation.steps import (
-    BEGIN,
-    COMMIT,
-    Answer,
-    Broken,
-    Call,
-    Failed,
-    Plain,
-    Process,
-    Sleep,
-    Step,
-    shorten,
-)
+from tests.simulation.steps import BEGIN, COMMIT, Answer, Broken, Call, Failed, Plain, Process, Sleep, Step, shorten
 from tests.simulation.verbs import settle_call
 from tests.simulation.world import Task, World
 

@@ -56,11 +56,18 @@ class QueueModel:
             self._check(f"concurrency of key {key}", count, self.limits.key_concurrency)
             rate = self._recent(new, self.limits.key_rate_seconds, key)
             self._check(f"rate of key {key}", rate, self.limits.key_rate_count)
-        self._check(
-            "rate", self._recent(new, self.limits.rate_seconds, None), self.limits.rate_count
-        )
+        self._check("rate", self._recent(new, self.limits.rate_seconds, None), self.limits.rate_count)
 
     def note(self, new: list[Start]) -> None:
+        """A claim notes its starts and forgets those outside the window of its time.
+
+        So no rate is promised for a start that somebody forgot while the clock was elsewhere: when
+        it comes back, the start lies in the window again, but nothing tells of it any more.
+        """
+        seconds = max(self.limits.rate_seconds or 0.0, self.limits.key_rate_seconds or 0.0)
+        if new and seconds:
+            at = new[0].at
+            self.starts = [s for s in self.starts if s.session or at - seconds < s.at <= at + seconds]
         self.starts.extend(new)
 
     def end_transaction(self, session: int, *, committed: bool) -> None:

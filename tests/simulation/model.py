@@ -6,7 +6,7 @@ or arrays. Every method is one verb; an answer that it cannot follow is a broken
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from tests.simulation.config import LIVE
 from tests.simulation.limits import QueueModel
@@ -14,6 +14,7 @@ from tests.simulation.steps import Answer, Broken, Row, shorten
 
 Phase = Literal["waiting", "held", "dead", "done", "cancelled", "gone"]
 MICROSECOND = 1e-6
+SUSPECT = 2  # crashes after which a job is run alone
 
 
 class Token(NamedTuple):
@@ -51,6 +52,12 @@ class Job:
     failures: int = 0
     crashes: int = 0
     claim_id: int = 0
+    own_claim: int = 0
+    """The claim that it got for itself; its holder may go on to name the first one."""
+    place: int = 0
+    """Its place in the claim, where it shares one; 0 in a claim of its own."""
+    begun: bool = False
+    alone: bool = False
     worker: str = ""
     cancel: int = 0
     """The moment from which on a request to cancel it stands; 0 when there is none."""
@@ -62,9 +69,14 @@ class Job:
     finished_at: float = 0.0
     outcomes: dict[int, str] = field(default_factory=dict)
 
+    @property
+    def current_claim(self) -> int:
+        return self.own_claim or self.claim_id
+
     def is_held_as(self, token: Token) -> bool:
-        held = (self.id, self.attempt, self.claim_id)
-        return self.phase == "held" and held == token
+        claims = (self.claim_id, self.current_claim)
+        known = (self.id, self.attempt) == token[:2] and token.claim_id in claims
+        return self.phase == "held" and known
 
     def __str__(self) -> str:
         return f"{shorten(self.id)} ({self.phase}, attempt {self.attempt}, claim {self.claim_id})"
@@ -143,17 +155,45 @@ class Model:
 
     # Claim and what comes after it.
 
-    def claimed(self, worker: str, queue: str, answer: Answer) -> None:
-        for job_id, attempt, failures, crashes, claim_id, *_ in answer.rows:
+    def claimed(self, worker: str, queue: str, answer: Answer, params: dict[str, Any]) -> None:
+        starts, apart = params.get("starts"), params.get("apart") or []
+        shared = 0
+        for n, (job_id, attempt, failures, crashes, claim_id, kind, *_) in enumerate(answer.rows):
             job = self.job(job_id, "only committed jobs are claimed")
             self.check_claimable(job, queue, attempt, failures, crashes)
             job.phase, job.claim_id, job.worker = "held", claim_id, worker
+            own = crashes >= SUSPECT or kind in apart
+            shared += not own
+            job.own_claim, job.place, job.alone = (claim_id if own else 0, 0 if own else shared, False)
+            soon = n < starts and crashes < SUSPECT if starts is not None and own else False
+            job.begun = starts is None or soon or (not own and shared <= starts)
             job.claimed_at = answer.done_at
             self._enter(job, "running")
 
-    def check_claimable(
-        self, job: Job, queue: str, attempt: int, failures: int, crashes: int
-    ) -> None:
+    def began(self, tokens: list[Token], refused: set[int], *, alone: bool) -> None:
+        """A worker said what it is about to start; what stands before it has begun, too."""
+        for token in tokens:
+            if token.job_id in refused:
+                continue
+            job = self.job(token.job_id, "only held jobs begin")
+            if not job.is_held_as(token):
+                raise Broken("only held jobs begin", f"{token} of {job}")
+            for other in self.jobs.values():
+                same = other.phase == "held" and other.current_claim == job.current_claim
+                if same and other.place <= job.place:
+                    other.begun = True
+            job.alone = alone and job.own_claim > 0
+
+    def split(self, claims: Iterable[Row]) -> None:
+        """Jobs may have got a claim of their own: `own_claims` tells which."""
+        for job_id, attempt, claim_id, split_from in claims:
+            job = self.job(job_id, "only held jobs are split")
+            if not job.is_held_as(Token(job_id, attempt, split_from)):
+                raise Broken("only held jobs are split", f"attempt {attempt} of {job}")
+            if not job.own_claim:
+                job.own_claim, job.place, job.begun = claim_id, 0, True
+
+    def check_claimable(self, job: Job, queue: str, attempt: int, failures: int, crashes: int) -> None:
         if job.phase != "waiting" or job.spec.queue != queue:
             raise Broken("a job is held by one worker at most", f"{job} was claimed from {queue}")
         if job.due > self.latest + MICROSECOND:
@@ -242,9 +282,7 @@ class Model:
             job.cancel = 0
 
     def check_state(self, job: Job, state: str | None) -> None:
-        phase = {"ready": "waiting", "scheduled": "waiting", "running": "held"}.get(
-            state or "gone", state
-        )
+        phase = {"ready": "waiting", "scheduled": "waiting", "running": "held"}.get(state or "gone", state)
         if phase != job.phase:
             raise Broken("the state of a job is told right", f"{job} is said to be {state}")
 
@@ -278,9 +316,7 @@ class Model:
         key = (job.spec.tenant, job.spec.unique_key or "")
         if job.spec.unique_key is not None and self.keys.get(key, (0,))[0] != job.id:
             if key in self.keys:
-                raise Broken(
-                    "one live job per unique key", f"{job} came back beside {self.keys[key]}"
-                )
+                raise Broken("one live job per unique key", f"{job} came back beside {self.keys[key]}")
             self.keys[key] = (job.id, job.spec.states)
         job.phase, job.attempt = "waiting", max(job.outcomes) + 1
         job.failures = job.crashes = 0
@@ -313,11 +349,24 @@ class Model:
             count += 1
         return count
 
+    def given_back(self, held: set[tuple[int, int]]) -> int:
+        """What had not begun goes back as it was; `held` is what workers still hold."""
+        back = [
+            job
+            for job in self.jobs.values()
+            if job.phase == "held" and not job.begun and (job.id, job.attempt) not in held
+        ]
+        for job in back:
+            worker = self.workers[job.worker]
+            if worker.registered:
+                self._check_dead(worker, f"{job} was taken")
+            self._wait_again(job, job.due)
+        return len(back)
+
     def may_lose_workers(self) -> bool:
         """Whether some worker is silent for so long that a poll may remove it."""
         return any(
-            worker.registered and abs(self.now - worker.beat_at) > worker.expiry
-            for worker in self.workers.values()
+            worker.registered and abs(self.now - worker.beat_at) > worker.expiry for worker in self.workers.values()
         )
 
     def saw_workers(self, ids: set[str]) -> None:
@@ -340,11 +389,12 @@ class Model:
             raise Broken("only held jobs are rescued", f"{job}, attempt {attempt}")
         if worker.registered:
             self._check_dead(worker, f"{job} was taken")
-        crashes = job.crashes + 1
-        expected = "cancelled" if job.cancel else "dead" if crashes >= self.max_crashes else "lost"
-        if outcome != expected:
+        crashes = job.crashes + 1 if job.alone else max(job.crashes, min(job.crashes + 1, SUSPECT))
+        buried = job.alone and crashes >= SUSPECT + self.max_crashes
+        expected = "cancelled" if job.cancel else "dead" if buried else "lost"
+        if outcome != expected or not (job.begun or job.cancel):
             got = f"{job} with {crashes} crashes became {outcome}, expected {expected}"
-            raise Broken("crashes lead to worker_lost at max_crashes only", got)
+            raise Broken("only a job that killed processes alone is buried", got)
         if outcome == "cancelled":
             job.cancel = 0
         if outcome == "lost":

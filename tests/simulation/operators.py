@@ -5,18 +5,7 @@ from collections.abc import Callable
 from tests.simulation.calls import claim_call
 from tests.simulation.config import Limits
 from tests.simulation.model import Job, Token
-from tests.simulation.steps import (
-    BEGIN,
-    COMMIT,
-    ROLLBACK,
-    Answer,
-    Broken,
-    Call,
-    Failed,
-    Process,
-    Sleep,
-    shorten,
-)
+from tests.simulation.steps import BEGIN, COMMIT, ROLLBACK, Answer, Broken, Call, Failed, Process, Sleep, shorten
 from tests.simulation.verbs import FUNCTIONS, settle_call
 from tests.simulation.world import Task, World
 
@@ -39,10 +28,7 @@ class Operator:
         while True:
             yield Sleep(round(self.rng.uniform(0, 1.5), 3))
             try:
-                if (
-                    self.choose is not upkeep
-                    and self.rng.random() < self.world.config.in_transaction
-                ):
+                if self.choose is not upkeep and self.rng.random() < self.world.config.in_transaction:
                     yield from self._transaction()
                 elif (call := self.choose(self)) is not None:
                     yield call
@@ -100,11 +86,7 @@ def retry(me: Operator) -> Call | None:
     job_id = me.some_job("dead", "cancelled")
     if job_id is None:
         return None
-    return Call(
-        "retry_job",
-        {"job_id": job_id},
-        commit=lambda answer: me.model.retried(job_id, answer.value, answer),
-    )
+    return Call("retry_job", {"job_id": job_id}, commit=lambda answer: me.model.retried(job_id, answer.value, answer))
 
 
 def redrive(me: Operator) -> Call:
@@ -118,9 +100,7 @@ def redrive(me: Operator) -> Call:
     def commit(answer: Answer) -> None:
         matching, redriven, _ = answer.rows[0]
         left = {row[0] for row in me.world.arena.look("dead_letters")}
-        gone = [
-            job.id for job in me.model.jobs.values() if job.phase == "dead" and job.id not in left
-        ]
+        gone = [job.id for job in me.model.jobs.values() if job.phase == "dead" and job.id not in left]
         most = 0 if params["preview"] else params["most"] or matching
         wrong = [
             job_id
@@ -188,10 +168,7 @@ def swapped(me: Operator, jobs: list[Job]) -> Call | None:
     one, other = jobs
     if one.claim_id == other.claim_id:
         return None
-    tokens = [
-        Token(one.id, one.attempt, other.claim_id),
-        Token(other.id, other.attempt, one.claim_id),
-    ]
+    tokens = [Token(one.id, one.attempt, other.claim_id), Token(other.id, other.attempt, one.claim_id)]
     return settle_call(me.model, me.rng.choice(list(FUNCTIONS)), tokens, [1.0, 1.0])
 
 

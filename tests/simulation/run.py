@@ -45,27 +45,22 @@ class Run:
         return "\n".join(lines)
 
 
-def run(
-    arena: Arena,
-    seed: int,
-    *,
-    on_line: Callable[[str], None] | None = None,
-    look_always: bool = False,
-) -> Run:
+def run(arena: Arena, seed: int, *, on_line: Callable[[str], None] | None = None, look_always: bool = False) -> Run:
     """Play a seed. With `look_always` the tables are compared with the model after every step."""
     config = Config.of(seed)
     world = World(arena, config)
     world.on_line, world.look_always = on_line, look_always
     broken: Broken | None = None
     try:
-        _play(world)
+        play(world)
     except Broken as found:
         broken = found
         world.log("broken", str(found))
     return Run(seed, config, len(world.trace), world.digest.hexdigest(), world.trace, broken)
 
 
-def _play(world: World) -> None:
+def play(world: World) -> None:
+    """The game of a world, and the quiet after it."""
     config = world.config
     _set_limits(world)
     for _ in range(config.workers):

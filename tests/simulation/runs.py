@@ -11,18 +11,7 @@ from typing import Any
 
 from tests.simulation.clients import enqueue_one, random_spec
 from tests.simulation.model import Token
-from tests.simulation.steps import (
-    BEGIN,
-    COMMIT,
-    ROLLBACK,
-    Broken,
-    Call,
-    Failed,
-    Plain,
-    Process,
-    Sleep,
-    Step,
-)
+from tests.simulation.steps import BEGIN, COMMIT, ROLLBACK, Broken, Call, Failed, Plain, Process, Sleep, Step
 from tests.simulation.verbs import settle_call
 from tests.simulation.world import Crew, Task, World
 
@@ -64,15 +53,15 @@ class Runs:
         count = self.rng.randint(1, len(self.held)) if many else 1
         tokens = self.rng.sample(list(self.held.values()), count)
         if verb == "done":
-            yield from self._in_transaction(self._complete(tokens[0]), tokens)
+            yield from self.in_transaction(self._complete(tokens[0]), tokens)
         elif verb == "fence":
-            yield from self._in_transaction(self._write_guarded(tokens[0]), [])
+            yield from self.in_transaction(self._write_guarded(tokens[0]), [])
         else:
             delays = [round(self.rng.uniform(0, 20), 1) for _ in tokens]
             call = settle_call(self.model, verb, tokens, delays)
             ended = tokens if verb != "progress" else []
             if self.rng.random() < self.config.in_transaction:
-                yield from self._in_transaction(_alone(call), ended)
+                yield from self.in_transaction(only(call), ended)
             else:
                 yield call
                 self._forget(ended)
@@ -98,7 +87,7 @@ class Runs:
         write = self.model.guarded_write
         yield Plain("note_guarded", token[:2], commit=lambda _: write(token))
 
-    def _in_transaction(self, steps: Steps, tokens: list[Token]) -> Steps:
+    def in_transaction(self, steps: Steps, tokens: list[Token]) -> Steps:
         """Some steps, then commit; forget the tokens when they are settled or lost."""
         yield BEGIN
         try:
@@ -124,5 +113,6 @@ class Runs:
                 del self.held[token.job_id]
 
 
-def _alone(step: Step) -> Steps:
+def only(step: Step) -> Steps:
+    """One step, as steps."""
     yield step

@@ -13,7 +13,7 @@ from functools import lru_cache
 from psycopg import pq
 from psycopg.pq import DiagnosticField, ExecStatus, TransactionStatus
 
-from ostinato._core.db.call import text_of
+from tests import schemas
 from tests.simulation.steps import Failed, Row
 
 
@@ -83,7 +83,7 @@ class Session:
 @lru_cache(maxsize=256)
 def call_text(function: str, names: tuple[str, ...]) -> bytes:
     """The text of a call, with the parameters numbered as libpq wants them."""
-    text = text_of(function, names)
+    text = schemas.call_text(function, names)
     for number, name in enumerate(names, 1):
         text = text.replace(b"%%(%s)s" % name.encode(), b"$%d" % number)
     return text

@@ -338,9 +338,7 @@ class Stage(ABC):
             self.waiting = None
             self._finish(task)
 
-    def _resume(
-        self, task: Task, answer: Answer | None = None, error: Failed | None = None
-    ) -> None:
+    def _resume(self, task: Task, answer: Answer | None = None, error: Failed | None = None) -> None:
         try:
             if error is not None:
                 task.next = task.process.throw(error)

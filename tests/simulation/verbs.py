@@ -35,20 +35,14 @@ def settle_call(model: Model, verb: str, tokens: list[Token], delays: list[float
                 model.noted(token)
             else:
                 name = "done" if verb == "done_many" else verb
-                model.settled(
-                    name, token, answer, delays[n] if verb in ("fail", "snooze") else None
-                )
+                model.settled(name, token, answer, delays[n] if verb in ("fail", "snooze") else None)
 
     return Call(FUNCTIONS[verb], _params(verb, tokens, delays), check=check, commit=commit)
 
 
 def _params(verb: str, tokens: list[Token], delays: list[float]) -> dict[str, object]:
     job_ids, attempts, claim_ids = (list(column) for column in zip(*tokens, strict=True))
-    params: dict[str, object] = {
-        "claim_ids": claim_ids,
-        "job_ids": job_ids,
-        "attempts": attempts,
-    }
+    params: dict[str, object] = {"claim_ids": claim_ids, "job_ids": job_ids, "attempts": attempts}
     each = [None] * len(tokens)
     match verb:
         case "done_many":

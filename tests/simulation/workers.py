@@ -7,22 +7,11 @@ stop in the middle, and go on with stale tokens after a freeze.
 from collections.abc import Callable
 from functools import partial
 
-from tests.simulation.calls import claim_call, poll_call, reconcile_call
-from tests.simulation.checks import SUSPECT
+from tests.simulation.calls import begin_call, claim_call, poll_call, reconcile_call, split_call
 from tests.simulation.clients import enqueue_one, random_spec
-from tests.simulation.model import Model, Token, WorkerModel
-from tests.simulation.runs import Runs, Steps, understand
-from tests.simulation.steps import (
-    BEGIN,
-    COMMIT,
-    ROLLBACK,
-    Answer,
-    Broken,
-    Call,
-    Failed,
-    Process,
-    Sleep,
-)
+from tests.simulation.model import SUSPECT, Model, Token, WorkerModel
+from tests.simulation.runs import Runs, Steps, only, understand
+from tests.simulation.steps import BEGIN, COMMIT, ROLLBACK, Answer, Broken, Call, Failed, Process, Sleep
 from tests.simulation.verbs import settle_call
 from tests.simulation.world import Crew, Task, World
 
@@ -79,6 +68,8 @@ class Hands:
             yield from self._stop()
         elif self.rng.random() < 0.1:
             yield reconcile_call(self.world, self.crew.worker_id, self.runs.held)
+        elif self.runs.held and self.rng.random() < 0.2:
+            yield from self._mark()
         elif len(self.runs.held) < self.config.batch and self.rng.random() < 0.6:
             yield from self._claim()
         elif len(self.crew.tasks) < 3 + self.config.runs and self.rng.random() < 0.5:
@@ -156,9 +147,7 @@ class Hands:
 
     def _claim(self) -> Steps:
         queue = self.rng.choice(self.config.queues)
-        call = claim_call(
-            self.world, self.task, self.crew.worker_id, queue, self._claim_params(queue)
-        )
+        call = claim_call(self.world, self.task, self.crew.worker_id, queue, self._claim_params(queue))
         if self.rng.random() < self.config.in_transaction:
             yield BEGIN
             try:
@@ -184,6 +173,18 @@ class Hands:
             if crashes >= SUSPECT:
                 self.suspects.add(job_id)
 
+    def _mark(self) -> Steps:
+        """Says what begins, and whether alone, or sets jobs apart."""
+        tokens = list(self.runs.held.values())
+        some = self.rng.sample(tokens, self.rng.randint(1, len(tokens)))
+        alone = self.rng.random() < 0.5
+        split = self.rng.random() < 0.5
+        call = split_call(self.world, some) if split else begin_call(self.world, some, alone=alone)
+        if self.rng.random() < self.config.in_transaction:
+            yield from self.runs.in_transaction(only(call), [])
+        else:
+            yield call
+
     def _claim_params(self, queue: str) -> dict[str, object]:
         some = self.rng.random() < 0.2
         return {
@@ -191,4 +192,6 @@ class Hands:
             "kinds": [self.rng.choice(self.config.kinds)] if some else None,
             "cursor": self.cursors.get(queue) if self.rng.random() < 0.7 else None,
             "suspects": not (self.suspects & set(self.runs.held)),
+            "starts": self.rng.choice((None, 0, 1, self.config.batch)),
+            "apart": self.rng.choice((None, list(self.config.kinds[:1]))),
         }

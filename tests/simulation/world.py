@@ -65,11 +65,13 @@ class World(Stage):
             return
         if statement.function in ("heartbeat_worker", "poll_jobs"):
             raise Broken("beats and polls wait for nobody", f"{task.name}: {statement}")
+        if statement.function == "split_claims":
+            raise Broken("a split waits for nobody", f"{task.name}: {statement}")
         if statement.function == "claim_jobs":
             queue = self.model.queues[str(statement.params["queue"])]
             if not queue.limits.any:
                 raise Broken("claims wait for nobody", f"{task.name}: {statement}")
 
-    def claimed(self, worker_id: str, queue: str, answer: Answer) -> None:
-        self.model.claimed(worker_id, queue, answer)
+    def claimed(self, worker_id: str, queue: str, answer: Answer, params: dict[str, Any]) -> None:
+        self.model.claimed(worker_id, queue, answer, params)
         self.tokens.extend(Token(row[0], row[1], row[4]) for row in answer.rows)

@@ -51,9 +51,7 @@ def urls(shared_server: Server) -> Iterator[Urls]:
         for table in ("job_default", "outcome_default", "step_default"):
             # Vacuum at the wrong moment has a lock that upkeep then says it could not get.
             conn.execute(
-                sql.SQL("alter table ostinato_data.{} set (autovacuum_enabled = off)").format(
-                    sql.Identifier(table)
-                )
+                sql.SQL("alter table ostinato_data.{} set (autovacuum_enabled = off)").format(sql.Identifier(table))
             )
     yield found
     asyncio.run(_note_called_functions(found.admin))

@@ -14,8 +14,8 @@ import pytest
 from psycopg.rows import dict_row
 from psycopg.types.json import Json
 
-from ostinato._core.db.call import text_of
 from ostinato._core.db.embedded import Urls
+from tests.schemas import call_text
 
 Row = dict[str, Any]
 Value = Any  # what SQL takes and returns is known to the test, not to the type checker
@@ -63,9 +63,9 @@ class Session:
         return value
 
     def call(self, function: str, /, **params: Value) -> list[Row]:
-        """The rows of `ostinato.<function>`, parameters by name."""
+        """The rows of a verb, or of a helper; parameters by name."""
         bound = {n: Json(v) if isinstance(v, dict) else v for n, v in params.items()}
-        return self.conn.execute(text_of(function, tuple(bound)), bound).fetchall()
+        return self.conn.execute(call_text(function, tuple(bound)), bound).fetchall()
 
     def get(self, function: str, /, **params: Value) -> Value:
         """The one value of `ostinato.<function>`."""
@@ -94,14 +94,10 @@ class Session:
         kinds: Sequence[str] = ("app.task",),
         **params: Value,
     ) -> UUID:
-        found = self.get(
-            "register_worker", name=name, queues=list(queues), kinds=list(kinds), **params
-        )
+        found = self.get("register_worker", name=name, queues=list(queues), kinds=list(kinds), **params)
         return UUID(str(found))
 
-    def claim(
-        self, worker: UUID, wanted: int = 100, queue: str = "default", **params: Value
-    ) -> list[Held]:
+    def claim(self, worker: UUID, wanted: int = 100, queue: str = "default", **params: Value) -> list[Held]:
         rows = self.call("claim_jobs", worker_id=worker, queue=queue, wanted=wanted, **params)
         return [Held(row["job_id"], row["attempt"], row["claim_id"], row) for row in rows]
 
@@ -214,9 +210,7 @@ def refused(sqlstate: str, *words: str) -> Iterator[None]:
         assert error.diag.message_hint
 
 
-def until_blocked(
-    watcher: Session, waiting: Session, by: Session, unless: Callable[[], bool] = lambda: False
-) -> None:
+def until_blocked(watcher: Session, waiting: Session, by: Session, unless: Callable[[], bool] = lambda: False) -> None:
     """Return as soon as one session waits for a lock that the other one holds."""
     pids = waiting.conn.info.backend_pid, by.conn.info.backend_pid
     blocked = "select %s = any (pg_blocking_pids(%s))"

@@ -24,9 +24,7 @@ class Table:
     def add(self, session: Session | None = None, tenant: str = "default") -> str:
         """A row in the initial state; its id as text."""
         return str(
-            (session or self.admin).value(
-                "insert into billing.invoice (tenant_id) values (%s) returning id", tenant
-            )
+            (session or self.admin).value("insert into billing.invoice (tenant_id) values (%s) returning id", tenant)
         )
 
     def state(self, row_id: str) -> str:
@@ -39,26 +37,12 @@ class Table:
 
     def happen(self, session: Session, row_id: str, event: str, **params: Value) -> str:
         return str(
-            session.get(
-                "transition",
-                machine=self.machine.name,
-                entity=self.entity,
-                id=row_id,
-                event=event,
-                **params,
-            )
+            session.get("transition", machine=self.machine.name, entity=self.entity, id=row_id, event=event, **params)
         )
 
-    def happen_all(
-        self, session: Session, ids: list[str], event: str, **params: Value
-    ) -> list[Row]:
+    def happen_all(self, session: Session, ids: list[str], event: str, **params: Value) -> list[Row]:
         return session.call(
-            "transition_all",
-            machine=self.machine.name,
-            entity=self.entity,
-            ids=ids,
-            event=event,
-            **params,
+            "transition_all", machine=self.machine.name, entity=self.entity, ids=ids, event=event, **params
         )
 
 
@@ -72,9 +56,7 @@ def table_of(
     admin: Session, machine: Machine = EXAMPLE, *, state_type: str = "text", attach: bool = True
 ) -> Iterator[Table]:
     """A table with row-level security, owned by the engine's owner as those of applications are."""
-    columns = sql.SQL("").join(
-        sql.SQL(", {} text").format(sql.Identifier(name)) for name in columns_of(machine)
-    )
+    columns = sql.SQL("").join(sql.SQL(", {} text").format(sql.Identifier(name)) for name in columns_of(machine))
     for name in ("machine", "machine_transition", "machine_table", "transition"):
         admin.rows(f"delete from ostinato_data.{name}")  # noqa: S608 # of the table before, whose ids come again
     admin.rows("create schema billing authorization ostinato_owner")
@@ -98,10 +80,7 @@ def table_of(
             )
             admin.rows("create policy engine on billing.invoice to ostinato_worker using (true)")
             admin.rows("grant usage on schema billing to ostinato_worker, ostinato_tenant")
-            admin.rows(
-                "grant select, insert, update, delete on billing.invoice"
-                " to ostinato_worker, ostinato_tenant"
-            )
+            admin.rows("grant select, insert, update, delete on billing.invoice to ostinato_worker, ostinato_tenant")
             if attach:
                 admin.get("install_machine", definition=machine.definition())
                 attach_to(admin, machine)
@@ -111,9 +90,4 @@ def table_of(
 
 
 def attach_to(session: Session, machine: Machine, **params: Value) -> None:
-    session.call(
-        "attach_machine",
-        machine=machine.name,
-        entity=ENTITY,
-        **({"tenant_column": "tenant_id"} | params),
-    )
+    session.call("attach_machine", machine=machine.name, entity=ENTITY, **({"tenant_column": "tenant_id"} | params))

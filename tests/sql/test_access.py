@@ -38,9 +38,7 @@ def test_a_tenant_cannot_add_for_another(sessions: Sessions) -> None:
         mine.call("enqueue_jobs", kinds=["app.task"], args=["{}"], tenant_ids=["t2"])
 
 
-def test_a_session_without_a_tenant_sees_nothing_and_adds_nothing(
-    db: Session, sessions: Sessions
-) -> None:
+def test_a_session_without_a_tenant_sees_nothing_and_adds_nothing(db: Session, sessions: Sessions) -> None:
     db.enqueue()
     db.enqueue(tenant_id="t1")
     nobody = sessions.open("tenant")
@@ -70,11 +68,9 @@ def test_the_tenant_of_a_call_is_given_or_set_or_default(db: Session) -> None:
         "select ostinato.restart_job(1)",
         "select * from ostinato.engine_stats()",
         "select ostinato.upkeep_partitions(14)",
-        "select * from ostinato.find_jobs('ready', null, null, 't2', 1, 1)",
         "select * from ostinato_data.claim",
         "delete from ostinato_data.outcome",
-        "select * from ostinato_data.delivery",
-        "select * from ostinato.list_leases()",
+        "select * from ostinato_data.subscription",
         "update ostinato_data.worker set draining = true",
         "delete from ostinato_data.cancel_request",
         "select * from ostinato_data.rate_use",
@@ -91,6 +87,14 @@ def test_the_tenant_of_a_call_is_given_or_set_or_default(db: Session) -> None:
 def test_a_tenant_may_do_nothing_else(sessions: Sessions, statement: str) -> None:
     with refused("42501"):
         sessions.tenant("t1").rows(statement)
+
+
+def test_a_helper_shows_a_tenant_no_job_of_another(sessions: Sessions) -> None:
+    sessions.tenant("t2").enqueue()
+
+    for_t1 = sessions.tenant("t1").rows("select * from ostinato_internal.find_jobs('ready', null, null, 't2', 9, 9)")
+
+    assert for_t1 == []
 
 
 @pytest.mark.parametrize(
@@ -123,9 +127,7 @@ def test_no_role_is_a_superuser_or_bypasses_the_policies(admin: Session) -> None
     }
 
 
-def test_every_table_has_forced_row_level_security_and_a_policy(
-    db: Session, admin: Session
-) -> None:
+def test_every_table_has_forced_row_level_security_and_a_policy(db: Session, admin: Session) -> None:
     db.call("upkeep_partitions", retention_days=14)  # its partitions too
 
     open_tables = admin.rows(
@@ -141,16 +143,15 @@ def test_every_table_has_forced_row_level_security_and_a_policy(
 # What needs rights that no worker has: to make and drop partitions, to guard an application's
 # table, and to write the passes without which no state changes. And the few that give a tenant its
 # part of what policies cannot divide, or change its jobs for it: they begin with own_.
-DEFINERS = {"upkeep_partitions", "upkeep_logs", "make_guard", "open_pass", "close_pass"} | {
-    "check_open_kind"
-}
+DEFINERS = {"upkeep_partitions", "upkeep_logs", "make_guard", "open_pass", "close_pass"} | {"check_open_kind"}
 
 
 def test_few_functions_run_with_the_rights_of_their_owner(admin: Session) -> None:
     found = admin.rows(
         "select p.proname, r.rolname, p.proconfig::text like '%%search_path=%%pg_temp%%' as pinned"
         " from pg_proc p join pg_roles r on r.oid = p.proowner"
-        " where p.pronamespace = 'ostinato'::regnamespace and p.prosecdef"
+        " where p.pronamespace in ('ostinato'::regnamespace, 'ostinato_internal'::regnamespace)"
+        " and p.prosecdef"
     )
 
     assert {row["proname"] for row in found if not row["proname"].startswith("own_")} == DEFINERS
@@ -160,7 +161,8 @@ def test_few_functions_run_with_the_rights_of_their_owner(admin: Session) -> Non
 
 def test_no_function_is_open_to_everybody(admin: Session) -> None:
     found = admin.rows(
-        "select p.proname from pg_proc p where p.pronamespace = 'ostinato'::regnamespace"
+        "select p.proname from pg_proc p where p.pronamespace in ('ostinato'::regnamespace,"
+        " 'ostinato_internal'::regnamespace)"
         " and (p.proacl is null or exists"
         "      (select from aclexplode(p.proacl) a where a.grantee = 0))"
     )
@@ -170,7 +172,8 @@ def test_no_function_is_open_to_everybody(admin: Session) -> None:
 
 def test_every_function_that_reads_tables_pins_its_path(admin: Session) -> None:
     found = admin.rows(
-        "select p.proname from pg_proc p where p.pronamespace = 'ostinato'::regnamespace"
+        "select p.proname from pg_proc p where p.pronamespace in ('ostinato'::regnamespace,"
+        " 'ostinato_internal'::regnamespace)"
         r" and p.prosrc ~ '(from|join|into|update) (job|ready|claim|outcome|worker|tick)\y'"
         " and p.proconfig::text !~ 'search_path=.*ostinato_data, pg_catalog, pg_temp'"
     )

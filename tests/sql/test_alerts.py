@@ -83,9 +83,7 @@ def told(db: Session) -> list[tuple[str, Row]]:
     return [(each["type"], each["payload"]) for each in rows]
 
 
-def test_a_value_beyond_the_threshold_fires_and_one_at_it_does_not(
-    db: Session, admin: Session
-) -> None:
+def test_a_value_beyond_the_threshold_fires_and_one_at_it_does_not(db: Session, admin: Session) -> None:
     declare(db, row())
     assert state(db) == "new"
     say(admin, mail=10, post=11)
@@ -100,9 +98,7 @@ def test_a_value_beyond_the_threshold_fires_and_one_at_it_does_not(
     assert state(db) == "firing"
 
 
-def test_what_fires_is_told_once_and_again_when_it_is_over(
-    db: Session, admin: Session, clock: Clock
-) -> None:
+def test_what_fires_is_told_once_and_again_when_it_is_over(db: Session, admin: Session, clock: Clock) -> None:
     declare(db, row())
     say(admin, post=11)
     evaluate(db)
@@ -125,9 +121,7 @@ def test_what_fires_is_told_once_and_again_when_it_is_over(
     assert state(db) == "ok"
 
 
-def test_both_events_are_the_tenants_in_order_and_have_one_correlation_id(
-    db: Session, admin: Session
-) -> None:
+def test_both_events_are_the_tenants_in_order_and_have_one_correlation_id(db: Session, admin: Session) -> None:
     declare(db, row())
     say(admin, post=11)
     evaluate(db)
@@ -140,9 +134,7 @@ def test_both_events_are_the_tenants_in_order_and_have_one_correlation_id(
     assert (rows[0]["tenant_id"], rows[0]["ordering_key"]) == ("ops", "alert:shop.slow:post")
 
 
-def test_it_fires_when_it_was_bad_for_its_time_and_not_before(
-    db: Session, admin: Session, clock: Clock
-) -> None:
+def test_it_fires_when_it_was_bad_for_its_time_and_not_before(db: Session, admin: Session, clock: Clock) -> None:
     declare(db, row(for_seconds=60))
     say(admin, post=11)
     assert evaluate(db) == []
@@ -175,9 +167,7 @@ def test_what_was_good_in_between_starts_anew(db: Session, admin: Session, clock
     assert [each["state"] for each in firing(db, open=True)] == ["pending"]
 
 
-def test_a_value_that_wavers_about_the_threshold_is_told_of_once(
-    db: Session, admin: Session
-) -> None:
+def test_a_value_that_wavers_about_the_threshold_is_told_of_once(db: Session, admin: Session) -> None:
     declare(db, row(clears_at=5))
     for value in (11, 9, 11, 6, 12):
         say(admin, post=value)
@@ -189,9 +179,7 @@ def test_a_value_that_wavers_about_the_threshold_is_told_of_once(
     assert evaluate(db) == ["shop.slow post resolved"]
 
 
-def test_it_is_over_when_it_was_good_for_its_time(
-    db: Session, admin: Session, clock: Clock
-) -> None:
+def test_it_is_over_when_it_was_good_for_its_time(db: Session, admin: Session, clock: Clock) -> None:
     declare(db, row(clear_seconds=60))
     say(admin, post=11)
     evaluate(db)
@@ -240,9 +228,7 @@ def test_parameters_are_handed_on_and_labels_are_chosen(db: Session, admin: Sess
     assert firing(db)[0]["message"] == "12 with 2"
 
 
-def test_labels_may_be_tenants_who_are_told_of_their_own(
-    db: Session, admin: Session, sessions: Sessions
-) -> None:
+def test_labels_may_be_tenants_who_are_told_of_their_own(db: Session, admin: Session, sessions: Sessions) -> None:
     declare(db, row(tenant_id=None), row("shop.ours"))
     say(admin, acme=11, zeta=12)
     evaluate(db, names=["shop.slow"])
@@ -272,28 +258,17 @@ def test_a_tenant_may_not_declare_or_evaluate(db: Session) -> None:
             db.rows(f"select ostinato.{call}")
 
 
-def test_a_source_that_fails_blocks_no_other_and_is_itself_an_alert(
-    db: Session, admin: Session
-) -> None:
-    source = row(
-        "ostinato.alert_source", function="ostinato.alert_failures", threshold=0, message="{label}"
-    )
+def test_a_source_that_fails_blocks_no_other_and_is_itself_an_alert(db: Session, admin: Session) -> None:
+    source = row("ostinato.alert_source", function="ostinato.alert_failures", threshold=0, message="{label}")
     declare(db, row("shop.broken", function="shop.gone"), row("shop.ok"), source, owners=())
     say(admin, post=11)
 
-    assert evaluate(db) == [
-        "shop.broken  failed",
-        "shop.ok post fired",
-        "ostinato.alert_source shop.broken fired",
-    ]
+    assert evaluate(db) == ["shop.broken  failed", "shop.ok post fired", "ostinato.alert_source shop.broken fired"]
     (line,) = db.call("list_alerts", name="shop.broken")
     assert (line["state"], line["failures"]) == ("failing", 1)
     assert "shop.gone" in line["error"]
 
-    admin.rows(
-        "create function shop.gone() returns table (l text, v numeric) language sql as"
-        " $$ select 'x', 1.0 $$"
-    )
+    admin.rows("create function shop.gone() returns table (l text, v numeric) language sql as $$ select 'x', 1.0 $$")
     assert evaluate(db) == ["ostinato.alert_source shop.broken resolved"]
     assert state(db, "shop.broken") == "ok"
 
@@ -327,9 +302,7 @@ def test_a_source_that_fails_leaves_what_it_had_found(db: Session, admin: Sessio
     db.call("fail_alerts", names=["shop.slow"], every=NOW, error="no answer")
     (line,) = db.call("list_alerts", name="shop.slow")
     assert (line["failures"], line["error"]) == (2, "no answer")
-    assert [dict(each) for each in db.call("alert_failures")] == [
-        {"label": "shop.slow", "value": 2}
-    ]
+    assert [dict(each) for each in db.call("alert_failures")] == [{"label": "shop.slow", "value": 2}]
 
 
 def test_an_event_that_cannot_be_told_leaves_nothing_half_done(db: Session, admin: Session) -> None:
@@ -340,9 +313,7 @@ def test_an_event_that_cannot_be_told_leaves_nothing_half_done(db: Session, admi
     assert firing(db, open=True) == []
 
 
-def test_two_evaluators_at_once_fire_once(
-    db: Session, other: Session, sessions: Sessions, admin: Session
-) -> None:
+def test_two_evaluators_at_once_fire_once(db: Session, other: Session, sessions: Sessions, admin: Session) -> None:
     declare(db, row(), row("shop.other"))
     say(admin, post=11)
 
@@ -367,9 +338,7 @@ def test_the_index_lets_nobody_fire_twice(db: Session, admin: Session) -> None:
         )
 
 
-def test_what_was_evaluated_just_now_is_left_alone(
-    db: Session, admin: Session, clock: Clock
-) -> None:
+def test_what_was_evaluated_just_now_is_left_alone(db: Session, admin: Session, clock: Clock) -> None:
     declare(db, row())
     evaluate(db, every="10 seconds")
     say(admin, post=11)
@@ -397,11 +366,7 @@ def test_due_alerts_come_in_groups_and_the_one_on_failures_last(db: Session) -> 
 
     groups = [(each["names"], each["is_foreign"]) for each in db.call("due_alerts")]
 
-    assert groups == [
-        (["shop.b"], True),
-        (["shop.c", "shop.d"], False),
-        (["shop.a_source"], False),
-    ]
+    assert groups == [(["shop.b"], True), (["shop.c", "shop.d"], False), (["shop.a_source"], False)]
 
 
 def test_a_figure_of_the_engine_is_measured(db: Session) -> None:
@@ -420,14 +385,7 @@ def test_the_engines_own_alerts_see_what_they_are_for(db: Session, clock: Clock)
     db.enqueue()
     db.fail(*db.claim(worker))
     db.enqueue(queue="mail")
-    db.call(
-        "emit_event",
-        type="x",
-        tenant_id="a",
-        correlation_id="c",
-        producer="p",
-        occurred_at=START,
-    )
+    db.call("emit_event", type="x", tenant_id="a", correlation_id="c", producer="p", occurred_at=START)
     db.call("sequence_events")
     assert evaluate(db) == ["ostinato.dead_letters default fired"]
     clock.advance(seconds=1000)  # nobody beats, claims or delivers
@@ -448,11 +406,7 @@ def test_a_firing_alert_is_a_figure(db: Session, admin: Session) -> None:
     say(admin, post=11, mail=12)
     evaluate(db)
 
-    figures = {
-        each["label"]: each["value"]
-        for each in db.call("observe")
-        if each["name"] == "alerts_firing"
-    }
+    figures = {each["label"]: each["value"] for each in db.call("observe") if each["name"] == "alerts_firing"}
 
     assert figures == {"shop.slow": 2, "shop.calm": 0}
     assert len(db.call("count_firing")) == 2
@@ -469,17 +423,12 @@ def test_what_is_no_longer_declared_is_resolved_and_forgotten(db: Session, admin
     names = {each["name"] for each in db.call("list_alerts")}
     assert names == {"shop.new", "other.one"}
     over = firing(db, name="shop.slow")[0]
-    assert (over["state"], json.loads(over["details"])["reason"]) == (
-        "resolved",
-        "no longer declared",
-    )
+    assert (over["state"], json.loads(over["details"])["reason"]) == ("resolved", "no longer declared")
     assert firing(db, name="shop.waits", open=True) == []
     assert told(db)[-1][0] == "alert.resolved"
 
 
-def test_a_declaration_that_changed_keeps_what_fires_and_is_looked_at_soon(
-    db: Session, admin: Session
-) -> None:
+def test_a_declaration_that_changed_keeps_what_fires_and_is_looked_at_soon(db: Session, admin: Session) -> None:
     declare(db, row())
     say(admin, post=11)
     evaluate(db)
@@ -492,9 +441,7 @@ def test_a_declaration_that_changed_keeps_what_fires_and_is_looked_at_soon(
     assert evaluate(db, every="1 hour") == ["shop.slow post resolved"]
 
 
-def test_a_worker_that_says_what_is_known_waits_for_nobody(
-    db: Session, other: Session, admin: Session
-) -> None:
+def test_a_worker_that_says_what_is_known_waits_for_nobody(db: Session, other: Session, admin: Session) -> None:
     declare(db, row())
     with db.transaction():
         evaluate(db)
@@ -509,10 +456,7 @@ def test_measuring_shows_what_would_fire_and_changes_nothing(db: Session, admin:
 
     found = db.call("measure_alert", name="shop.slow")
 
-    assert [(each["label"], each["value"], each["bad"]) for each in found] == [
-        ("mail", 1, False),
-        ("post", 11, True),
-    ]
+    assert [(each["label"], each["value"], each["bad"]) for each in found] == [("mail", 1, False), ("post", 11, True)]
     assert found[1]["message"] == "post is at 11, above 10"
     assert [each["value"] for each in db.call("measure_alert", name="shop.workers")] == [0]
     assert (firing(db, open=True), told(db), state(db)) == ([], [], "new")
@@ -532,9 +476,7 @@ def test_a_rehearsal_tells_both_events_and_says_that_it_is_one(db: Session) -> N
     assert firing(db, open=True) == []
 
 
-def test_history_goes_with_its_time_and_what_fires_stays(
-    db: Session, admin: Session, clock: Clock
-) -> None:
+def test_history_goes_with_its_time_and_what_fires_stays(db: Session, admin: Session, clock: Clock) -> None:
     declare(db, row())
     say(admin, post=11, mail=11)
     evaluate(db)
@@ -560,8 +502,7 @@ def test_a_page_of_firings_goes_on_where_the_last_ended(db: Session, admin: Sess
 
 
 @pytest.mark.parametrize(
-    ("value", "text"),
-    [(1.0, "1"), (0.12345, "0.123"), (1e6, "1000000"), (float("inf"), "Infinity")],
+    ("value", "text"), [(1.0, "1"), (0.12345, "0.123"), (1e6, "1000000"), (float("inf"), "Infinity")]
 )
 def test_numbers_are_written_for_people(db: Session, value: float, text: str) -> None:
     assert db.get("plain_number", value=value) == text
@@ -582,23 +523,23 @@ def test_an_evaluation_step_by_step(db: Session, admin: Session) -> None:
     declare(db, row())
     say(admin, post=11)
 
-    (found,) = db.rows("select ostinato.alert_readings(a, '[]') as seen from ostinato_data.alert a")
+    (found,) = db.rows("select ostinato_internal.alert_readings(a, '[]') as seen from ostinato_data.alert a")
     assert found == {"seen": {"post": "11"}}
     (noted,) = db.rows(
         "select n.* from ostinato_data.alert a,"
-        " ostinato.note_readings(a, ostinato.alert_readings(a, '[]'), %s) n",
+        " ostinato_internal.note_readings(a, ostinato_internal.alert_readings(a, '[]'), %s) n",
         START,
     )
     assert (noted["change"], noted["message"]) == ("fired", "post is at 11, above 10")
     (again,) = db.rows(
-        "select n.*, ostinato.alert_message(a, 'x', 1) as other from ostinato_data.alert a,"
-        " ostinato_data.alert_firing f, ostinato.fire_alert(a, f, %s, 12) n",
+        "select n.*, ostinato_internal.alert_message(a, 'x', 1) as other from ostinato_data.alert a,"
+        " ostinato_data.alert_firing f, ostinato_internal.fire_alert(a, f, %s, 12) n",
         START,
     )
     assert (again["message"], again["other"]) == ("post is at 12, above 10", "x is at 1, above 10")
     (over,) = db.rows(
-        "select n.*, ostinato.tell_alert('alert.resolved', f, %s) as event"
-        " from ostinato_data.alert_firing f, ostinato.resolve_firing(f, %s, 3, '{}') n",
+        "select n.*, ostinato_internal.tell_alert('alert.resolved', f, %s) as event"
+        " from ostinato_data.alert_firing f, ostinato_internal.resolve_firing(f, %s, 3, '{}') n",
         START,
         START,
     )

@@ -64,9 +64,7 @@ def test_only_the_worker_that_holds_a_job_is_told(db: Session) -> None:
         ("rescue", "cancelled"),
     ],
 )
-def test_a_job_that_is_to_be_cancelled_ends_with_its_run(
-    db: Session, verb: str, state: str
-) -> None:
+def test_a_job_that_is_to_be_cancelled_ends_with_its_run(db: Session, verb: str, state: str) -> None:
     worker = db.worker()
     job = db.enqueue(unique_key="k")
     held = db.claim_one(worker)
@@ -92,9 +90,7 @@ def end(db: Session, held: Held, verb: str) -> None:
 
 
 @pytest.mark.parametrize("verb", ["fail", "retry", "snooze", "release", "rescue"])
-def test_a_request_that_comes_while_the_run_ends_is_not_lost(
-    db: Session, other: Session, verb: str
-) -> None:
+def test_a_request_that_comes_while_the_run_ends_is_not_lost(db: Session, other: Session, verb: str) -> None:
     worker = db.worker()
     job = db.enqueue(unique_key="k")
     held = db.claim_one(worker)
@@ -109,9 +105,7 @@ def test_a_request_that_comes_while_the_run_ends_is_not_lost(
     assert db.value("select count(*) from ostinato_data.cancel_request") == 0
 
 
-def test_a_request_that_comes_while_the_job_completes_is_dropped(
-    db: Session, other: Session
-) -> None:
+def test_a_request_that_comes_while_the_job_completes_is_dropped(db: Session, other: Session) -> None:
     job = db.enqueue()
     held = db.claim_one(db.worker())
 
@@ -160,9 +154,7 @@ def test_there_is_nothing_to_cancel_for_an_unknown_id(db: Session) -> None:
         db.call("cancel_job", job_id=7)
 
 
-def test_a_cancel_that_meets_a_claim_asks_the_new_holder(
-    db: Session, other: Session, admin: Session
-) -> None:
+def test_a_cancel_that_meets_a_claim_asks_the_new_holder(db: Session, other: Session, admin: Session) -> None:
     worker = db.worker()
     job = db.enqueue()
     with db.transaction():

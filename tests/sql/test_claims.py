@@ -9,9 +9,7 @@ import pytest
 from tests.sql.engine import START, Clock, Session
 
 
-def test_a_claimed_job_is_running_and_carries_what_the_handler_needs(
-    db: Session, clock: Clock
-) -> None:
+def test_a_claimed_job_is_running_and_carries_what_the_handler_needs(db: Session, clock: Clock) -> None:
     job = db.enqueue(args='{"x": 1}', correlation_id="c", tenant_id="t", max_attempts=5)
     clock.advance(seconds=90)
 
@@ -192,12 +190,15 @@ def test_a_suspect_runs_alone_and_only_where_suspects_are_wanted(db: Session) ->
     assert (one.row["crashes"], one.attempt) == (2, 3)
 
 
-def test_a_job_without_a_worker_row_can_still_be_claimed(db: Session) -> None:
-    """A claim does not look its worker up: the fence and the rescue make that safe."""
+def test_a_worker_that_was_declared_dead_claims_nothing(db: Session) -> None:
+    """What it took would be rescued at once, and start a second time while its handler runs."""
+    worker = db.worker()
     job = db.enqueue()
+    db.call("unregister_worker", worker_id=worker)
 
-    assert db.claimed_ids(uuid4()) == [job]
-    assert db.get("rescue_jobs") == 1
+    assert db.claimed_ids(worker) == []
+    assert db.claimed_ids(uuid4()) == []
+    assert db.claimed_ids(db.worker()) == [job]
 
 
 def test_a_job_for_later_is_not_claimed_before_it_is_promoted(db: Session, clock: Clock) -> None:
@@ -230,14 +231,14 @@ def test_the_parts_of_a_claim_fit_together(db: Session) -> None:
     empty = "('{}', '{}', '{}', '{}', '{}', null, false, null)::ostinato_data.batch"
 
     turn = db.row(
-        f"select (t.batch).job_ids from ostinato.take_turns('default', 1, null, {empty},"  # noqa: S608
-        " ostinato.look_up_lanes('default', null), 1) t"
+        f"select (t.batch).job_ids from ostinato_internal.take_turns('default', 1, null, {empty},"  # noqa: S608
+        " ostinato_internal.look_up_lanes('default', null), 1) t"
     )
-    lanes = db.row("select job_ids from ostinato.take_lanes('default', 1, null, null, true, false)")
-    rest = db.row("select job_ids from ostinato.take_all('default', 9, null)")
-    suspect = db.row(f"select job_ids from ostinato.take_suspect('default', null, {empty})")  # noqa: S608
+    lanes = db.row("select job_ids from ostinato_internal.take_lanes('default', 1, null, null, true, false)")
+    rest = db.row("select job_ids from ostinato_internal.take_all('default', 9, null)")
+    suspect = db.row(f"select job_ids from ostinato_internal.take_suspect('default', null, {empty})")  # noqa: S608
     both = db.row(
-        f"select job_ids from ostinato.add_batch({empty},"  # noqa: S608
+        f"select job_ids from ostinato_internal.add_batch({empty},"  # noqa: S608
         " row('{1}', '{1}', '{1}', '{0}', '{0}', null, true, null)::ostinato_data.batch)"
     )
 
@@ -247,8 +248,7 @@ def test_the_parts_of_a_claim_fit_together(db: Session) -> None:
     assert suspect["job_ids"] == []
     assert both["job_ids"] == [1]
     served = db.row(
-        "select tenants, positions"
-        " from ostinato.served_lanes('{a,b,c}', '{a,a,b}', '{1,2,3}', 2, false)"
+        "select tenants, positions from ostinato_internal.served_lanes('{a,b,c}', '{a,a,b}', '{1,2,3}', 2, false)"
     )
     assert served == {"tenants": ["a"], "positions": [2]}
 
@@ -285,15 +285,13 @@ def test_of_few_jobs_the_one_that_crashed_processes_goes_alone(db: Session) -> N
 
 def test_a_small_claim_starts_from_the_lanes_that_a_large_one_handed_on(db: Session) -> None:
     jobs = [db.enqueue() for _ in range(50)]
-    assert db.value("select ostinato.handed_on('default', null)") is None
+    assert db.value("select ostinato_internal.handed_on('default', null)") is None
     db.claimed_ids(db.worker(), 40)
 
-    lanes = db.row(
-        "select (ostinato.handed_on('default', null)::ostinato_data.lanes).positions as positions"
-    )
+    lanes = db.row("select (ostinato_internal.handed_on('default', null)::ostinato_data.lanes).positions as positions")
 
     assert lanes["positions"] == [jobs[39]]
-    assert db.value("select ostinato.handed_on('default', '{app.other}')") is None
+    assert db.value("select ostinato_internal.handed_on('default', '{app.other}')") is None
     assert db.claimed_ids(db.worker("w2"), 5) == jobs[40:45]
 
 
@@ -303,22 +301,20 @@ def test_lanes_that_were_handed_on_long_ago_are_not_trusted(db: Session, clock: 
     clock.advance(seconds=1)
     db.release(held[0])
 
-    assert db.value("select ostinato.handed_on('default', null)") is None
+    assert db.value("select ostinato_internal.handed_on('default', null)") is None
     assert db.claimed_ids(db.worker("w2"), 5) == [jobs[0], *jobs[40:44]]
 
 
-def test_however_much_lanes_cost_they_are_trusted_for_seconds_only(
-    db: Session, admin: Session, clock: Clock
-) -> None:
+def test_however_much_lanes_cost_they_are_trusted_for_seconds_only(db: Session, admin: Session, clock: Clock) -> None:
     for _ in range(50):
         db.enqueue()
     db.claim(db.worker(), 40)
     admin.rows("update ostinato_data.claim_hint set lanes.cost = '1 hour' returning 1")
 
     clock.advance(seconds=5)
-    assert db.value("select ostinato.handed_on('default', null)") is not None
+    assert db.value("select ostinato_internal.handed_on('default', null)") is not None
     clock.advance(seconds=0.1)
-    assert db.value("select ostinato.handed_on('default', null)") is None
+    assert db.value("select ostinato_internal.handed_on('default', null)") is None
 
 
 def test_a_claim_with_patience_waits_for_the_first_job(db: Session, other: Session) -> None:

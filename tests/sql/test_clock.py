@@ -28,6 +28,18 @@ def test_the_time_in_the_table_can_be_moved(db: Session, clock: Clock) -> None:
     assert db.get("now") == START + timedelta(days=3)
 
 
+def test_the_time_goes_on_within_a_transaction(db: Session, clock: Clock) -> None:
+    """A claim that waited for a lock must not count by the time at which it began."""
+    with db.transaction():
+        began = db.value("select ostinato.now()")
+        clock.advance(seconds=5)
+
+        assert db.value("select ostinato.now()") == began + timedelta(seconds=5)
+
+        db.rows("set local ostinato.clock = ''")
+        assert db.value("select ostinato.now() > transaction_timestamp()")
+
+
 def test_a_shifted_clock_goes_on(db: Session, admin: Session) -> None:
     admin.rows("update ostinato_data.test_clock set frozen = null, shift = '1 day'")
 
@@ -36,9 +48,7 @@ def test_a_shifted_clock_goes_on(db: Session, admin: Session) -> None:
     assert timedelta(hours=23) < off < timedelta(hours=25)
 
 
-def test_tests_of_users_move_the_clock_by_functions(
-    db: Session, admin: Session, sessions: Sessions
-) -> None:
+def test_tests_of_users_move_the_clock_by_functions(db: Session, admin: Session, sessions: Sessions) -> None:
     admin.call("use_test_clock")  # as this database does already
     db.call("set_test_clock", frozen=START, shift=timedelta(0))
 

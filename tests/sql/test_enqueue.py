@@ -146,8 +146,7 @@ def test_a_correlation_id_that_no_index_can_hold_is_refused(db: Session) -> None
 
 
 @pytest.mark.parametrize(
-    ("field", "value"),
-    [("priority", 40_000), ("priority", -40_000), ("max_attempts", 0), ("max_attempts", 40_000)],
+    ("field", "value"), [("priority", 40_000), ("priority", -40_000), ("max_attempts", 0), ("max_attempts", 40_000)]
 )
 def test_numbers_out_of_range_are_refused(db: Session, field: str, value: int) -> None:
     plural = {"priority": "priorities", "max_attempts": "max_attempts"}[field]
@@ -161,9 +160,7 @@ def test_numbers_out_of_range_are_refused(db: Session, field: str, value: int) -
 def test_checks_let_pass_what_is_not_given(db: Session) -> None:
     db.call("check_options")
     db.call("check_options", priority=-32_768, max_attempts=32_767, run_at=START, limit_key="k")
-    nothing = dict.fromkeys(
-        ["queues", "priorities", "run_ats", "tenant_ids", "correlation_ids", "limit_keys"]
-    )
+    nothing = dict.fromkeys(["queues", "priorities", "run_ats", "tenant_ids", "correlation_ids", "limit_keys"])
     db.call("check_sets", kinds=["app.task"], args=["{}"], max_attempts=None, **nothing)
 
 
@@ -193,9 +190,7 @@ def test_many_jobs_get_ids_in_the_order_given(db: Session) -> None:
     assert [row["state"] for row in shown] == ["ready", "scheduled", "ready"]
     assert [row["tenant_id"] for row in shown] == ["t1", "t2", "default"]
     assert [row["limit_key"] for row in shown] == ["k1", None, "k3"]
-    assert {(row["queue"], row["correlation_id"], row["max_attempts"]) for row in shown} == {
-        ("q", "c", 9)
-    }
+    assert {(row["queue"], row["correlation_id"], row["max_attempts"]) for row in shown} == {("q", "c", 9)}
 
 
 def test_many_jobs_take_the_queue_of_their_kind(db: Session) -> None:
@@ -224,14 +219,12 @@ def test_arrays_that_do_not_fit_together_are_refused(db: Session) -> None:
     with refused("OS400", "lengths"):
         db.call("enqueue_jobs", kinds=["a"], args=None)
     with refused("OS400", "lengths"):
-        db.rows("select ostinato.check_lengths(3, 1, 2)")
-    db.rows("select ostinato.check_lengths(3, 1, 3, null)")
+        db.rows("select ostinato_internal.check_lengths(3, 1, 2)")
+    db.rows("select ostinato_internal.check_lengths(3, 1, 3, null)")
 
 
 def test_many_jobs_with_unique_keys_return_the_holders(db: Session) -> None:
-    found = db.call(
-        "enqueue_jobs", kinds=["app.task"], args=["{}", "{}", "{}"], unique_keys=["a", "a", None]
-    )
+    found = db.call("enqueue_jobs", kinds=["app.task"], args=["{}", "{}", "{}"], unique_keys=["a", "a", None])
 
     first, again, without = (row["enqueue_jobs"] for row in found)
     assert first == again != without
@@ -245,10 +238,19 @@ def test_one_bad_job_refuses_all_of_a_set(db: Session) -> None:
     assert db.call("list_jobs") == []
 
 
+def test_jobs_with_unique_keys_go_one_by_one(db: Session) -> None:
+    first, second = db.rows(
+        "select ostinato_internal.enqueue_each('{k}', '{\"{}\",\"{}\"}', null, null, null, null,"
+        " null, null, '{same}', null) as id"
+    )
+
+    assert first == second
+
+
 def test_pick_takes_the_one_for_all_or_the_one_for_each(db: Session) -> None:
     picked = db.row(
-        "select ostinato.pick(array[7], 3) as one, ostinato.pick(array[7, 8, 9], 3) as each,"
-        " ostinato.pick(null::integer[], 3) as none"
+        "select ostinato_internal.pick(array[7], 3) as one, ostinato_internal.pick(array[7, 8, 9], 3) as each,"
+        " ostinato_internal.pick(null::integer[], 3) as none"
     )
 
     assert picked == {"one": 7, "each": 9, "none": None}

@@ -19,12 +19,7 @@ def tell(session: Session, tenant: str) -> None:
 
 def test_an_event_is_there_at_once_and_has_its_position_later(db: Session) -> None:
     tell(db, "acme")
-    envelope = {
-        "type": "invoice.paid",
-        "tenant_id": "acme",
-        "producer": "billing",
-        "payload": {"invoice": 7},
-    }
+    envelope = {"type": "invoice.paid", "tenant_id": "acme", "producer": "billing", "payload": {"invoice": 7}}
     assert db.rows(LOOK) == [{"position": None, **envelope}]
 
     db.call("sequence_events")

@@ -24,13 +24,7 @@ def stale(db: Session) -> Held:
 def note(db: Session, *jobs: Held, done: float = 1) -> list[int]:
     count = len(jobs)
     return ids(
-        db.call(
-            "note_progress",
-            **arrays(jobs),
-            done=[done] * count,
-            totals=[10.0] * count,
-            notes=["half way"] * count,
-        )
+        db.call("note_progress", **arrays(jobs), done=[done] * count, totals=[10.0] * count, notes=["half way"] * count)
     )
 
 
@@ -40,16 +34,7 @@ def cancel(db: Session, *jobs: Held) -> list[int]:
 
 def everything(admin: Session) -> dict[str, object]:
     """All rows of all tables that a verb could change."""
-    tables = [
-        "ready",
-        "scheduled",
-        "claim",
-        "outcome",
-        "dead_letter",
-        "job_unique",
-        "cancel_request",
-        "job_progress",
-    ]
+    tables = ["ready", "scheduled", "claim", "outcome", "dead_letter", "job_unique", "cancel_request", "job_progress"]
     return {
         name: admin.rows(f"select * from ostinato_data.{name} t order by t::text")  # noqa: S608
         for name in tables
@@ -68,9 +53,7 @@ BATCH_VERBS: dict[str, Callable[..., list[int]]] = {
 
 
 @pytest.mark.parametrize("verb", BATCH_VERBS)
-def test_a_stale_attempt_is_refused_and_nothing_changes(
-    db: Session, admin: Session, verb: str
-) -> None:
+def test_a_stale_attempt_is_refused_and_nothing_changes(db: Session, admin: Session, verb: str) -> None:
     lost = stale(db)
     before = everything(admin)
 
@@ -118,9 +101,7 @@ def test_the_held_ones_of_a_set_go_through_beside_stale_ones(db: Session, verb: 
 
 
 @pytest.mark.parametrize("verb", [verb for verb in BATCH_VERBS if verb != "progress"])
-def test_a_verb_sent_twice_is_refused_the_second_time(
-    db: Session, admin: Session, verb: str
-) -> None:
+def test_a_verb_sent_twice_is_refused_the_second_time(db: Session, admin: Session, verb: str) -> None:
     db.enqueue()
     held = db.claim_one(db.worker())
     assert BATCH_VERBS[verb](db, held) == []
@@ -158,9 +139,7 @@ def test_a_wrong_claim_or_attempt_is_refused(db: Session) -> None:
     assert db.state(held.id) == "running"
 
 
-def test_completing_writes_the_outcome_and_leaves_the_rest_of_the_claim(
-    db: Session, clock: Clock
-) -> None:
+def test_completing_writes_the_outcome_and_leaves_the_rest_of_the_claim(db: Session, clock: Clock) -> None:
     worker = db.worker()
     for _ in range(3):
         db.enqueue()
@@ -171,11 +150,7 @@ def test_completing_writes_the_outcome_and_leaves_the_rest_of_the_claim(
 
     assert [db.state(held.id) for held in (one, two, three)] == ["done", "running", "done"]
     (attempt,) = db.call("job_attempts", job_id=one.id)
-    assert (attempt["outcome"], attempt["duration_ms"], attempt["result"]) == (
-        "done",
-        1500,
-        {"n": 1},
-    )
+    assert (attempt["outcome"], attempt["duration_ms"], attempt["result"]) == ("done", 1500, {"n": 1})
     assert attempt["finished_at"] == clock.now
     assert (attempt["worker_id"], attempt["worker_name"]) == (worker, "w1")
     assert db.get("claim_of", job_id=two.id, attempt=1) == two.claim_id
@@ -184,9 +159,7 @@ def test_completing_writes_the_outcome_and_leaves_the_rest_of_the_claim(
     assert db.value("select count(*) from ostinato_data.claim") == 0
 
 
-def test_one_job_is_completed_with_the_writes_of_its_transaction(
-    db: Session, other: Session
-) -> None:
+def test_one_job_is_completed_with_the_writes_of_its_transaction(db: Session, other: Session) -> None:
     db.enqueue()
     db.enqueue()
     one, two = db.claim(db.worker())
@@ -246,11 +219,7 @@ def test_failing_one_with_a_delay_and_a_reason(db: Session) -> None:
     assert refused_ids == []
     assert db.state(one) == "scheduled"
     shown = db.call("show_job", job_id=two)[0]
-    assert (shown["state"], shown["reason"], shown["duration_ms"]) == (
-        "dead",
-        "attempts_used_up",
-        12,
-    )
+    assert (shown["state"], shown["reason"], shown["duration_ms"]) == ("dead", "attempts_used_up", 12)
 
 
 def test_snoozing_waits_without_a_failure(db: Session, clock: Clock) -> None:
@@ -314,11 +283,7 @@ def test_the_last_of_two_notes_in_one_call_counts(db: Session) -> None:
     held = db.claim_one(db.worker())
 
     refused_ids = db.call(
-        "note_progress",
-        **arrays([held, held]),
-        done=[1.0, 2.0],
-        totals=[None, None],
-        notes=[None, None],
+        "note_progress", **arrays([held, held]), done=[1.0, 2.0], totals=[None, None], notes=[None, None]
     )
 
     assert refused_ids == []
@@ -343,9 +308,7 @@ def test_a_fence_holds_a_job_until_the_transaction_ends(
         db.call("fence_job", job_id=held.id, attempt=1)
 
 
-def test_a_fence_that_waited_for_the_end_of_the_job_is_refused(
-    db: Session, other: Session, admin: Session
-) -> None:
+def test_a_fence_that_waited_for_the_end_of_the_job_is_refused(db: Session, other: Session, admin: Session) -> None:
     db.enqueue()
     db.enqueue()
     one, _ = db.claim(db.worker())
@@ -359,9 +322,7 @@ def test_a_fence_that_waited_for_the_end_of_the_job_is_refused(
         waits.result()
 
 
-def test_of_two_completions_at_once_one_is_refused(
-    db: Session, other: Session, admin: Session
-) -> None:
+def test_of_two_completions_at_once_one_is_refused(db: Session, other: Session, admin: Session) -> None:
     db.enqueue()
     held = db.claim_one(db.worker())
 
@@ -405,3 +366,30 @@ def test_an_error_that_is_no_object_is_kept(db: Session) -> None:
 
     assert db.call("list_dead_letters")[0]["error"] == "plain words"
     assert db.call("list_dead_letters")[0]["signature"] == "failed"
+
+
+@pytest.mark.parametrize("verb", ["complete_jobs", "rescue_jobs"])
+def test_what_the_end_of_a_job_costs_does_not_grow_with_its_claim(db: Session, verb: str) -> None:
+    """An array of a claim that is looked at once per job is unpacked once per job."""
+    few, many = (blocks_per_job(db, verb, count) for count in (1_000, 16_000))
+
+    assert many < 1.2 * few
+
+
+def blocks_per_job(db: Session, verb: str, count: int) -> float:
+    """How many blocks of tables a verb reads for each of the jobs of one claim."""
+    db.rows("select count(ostinato.enqueue_job('app.task')) from generate_series(1, %s)", count)
+    worker = db.worker()
+    taken = db.claim(worker, count)
+    assert len({held.claim_id for held in taken}) == 1
+    if verb == "complete_jobs":
+        held = arrays(taken)
+        values = [held["claim_ids"], held["job_ids"], held["attempts"], [1] * count]
+        statement = "select count(*) from ostinato.complete_jobs(%s, %s, %s, %s)"
+    else:
+        db.call("unregister_worker", worker_id=worker)
+        values, statement = [], "select ostinato.rescue_jobs()"
+    with db.transaction():
+        (row,) = db.rows(f"explain (analyze, buffers, format json) {statement}", *values)
+    plan = row["QUERY PLAN"][0]["Plan"]
+    return float(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]) / count

@@ -89,11 +89,7 @@ def test_ready_jobs_that_moved_are_listed_by_their_id(db: Session) -> None:
     first, second = db.call("list_jobs", state="ready")
 
     assert [first["id"], second["id"]] == [new, old]
-    assert (second["attempt"], second["failures"], second["error"]) == (
-        2,
-        1,
-        "ValueError: it broke",
-    )
+    assert (second["attempt"], second["failures"], second["error"]) == (2, 1, "ValueError: it broke")
     assert [row["id"] for row in db.call("list_jobs", state="ready", before=new)] == [old]
 
 
@@ -336,9 +332,7 @@ def test_dead_letters_are_listed_and_grouped_by_what_killed_them(db: Session, cl
         ({}, [3, 2, 1, 0]),
     ],
 )
-def test_dead_letters_can_be_filtered(
-    db: Session, given: dict[str, object], expected: list[int]
-) -> None:
+def test_dead_letters_can_be_filtered(db: Session, given: dict[str, object], expected: list[int]) -> None:
     worker = db.worker()
     letters = []
     for kind, queue, tenant, type_ in [
@@ -371,9 +365,7 @@ def test_the_engine_in_numbers(db: Session, clock: Clock) -> None:
     assert stats["default_bytes"] > 0
 
 
-def test_a_snapshot_held_open_elsewhere_shows_in_the_numbers(
-    db: Session, sessions: Sessions
-) -> None:
+def test_a_snapshot_held_open_elsewhere_shows_in_the_numbers(db: Session, sessions: Sessions) -> None:
     tenant = sessions.open("tenant")
     tenant.rows("begin isolation level repeatable read")
     tenant.rows("select 1")
@@ -411,19 +403,11 @@ def test_what_the_numbers_are_made_of(db: Session, clock: Clock) -> None:
     assert db.get("estimate_rows", name="ostinato_data.ready") >= 0
     for name in ("find_ready", "find_ended"):
         ended = {"in_state": "done"} if name == "find_ended" else {}
-        page = db.call(
-            name, **ended, in_queue="b", of_kind=None, of_tenant=None, before=job + 1, most=1
-        )
+        page = db.call(name, **ended, in_queue="b", of_kind=None, of_tenant=None, before=job + 1, most=1)
         assert page == ([] if ended else [{name: job}])
     assert db.get("was_last", job_id=job, attempt=1) is False
     (found,) = db.call(
-        "find_jobs",
-        in_state="ready",
-        in_queue="b",
-        of_kind=None,
-        of_tenant=None,
-        before=job + 1,
-        most=1,
+        "find_jobs", in_state="ready", in_queue="b", of_kind=None, of_tenant=None, before=job + 1, most=1
     )
     assert found == {"find_jobs": job}
     assert [row["id"] for row in db.call("job_summaries", ids=[job, 1])] == [job]

@@ -46,9 +46,7 @@ def test_every_way_a_run_ends_frees_its_slot(db: Session, how: str) -> None:
     assert len(db.claim(db.worker("w2"), 1)) == 1
 
 
-def test_the_last_slot_goes_to_one_of_two_workers(
-    db: Session, other: Session, admin: Session
-) -> None:
+def test_the_last_slot_goes_to_one_of_two_workers(db: Session, other: Session, admin: Session) -> None:
     db.call("configure_queue", name="default", concurrency=3)
     fill(db)
     mine, theirs = db.worker(), db.worker("w2")
@@ -62,9 +60,7 @@ def test_the_last_slot_goes_to_one_of_two_workers(
     assert len(waits.result()) == 1
 
 
-@pytest.mark.parametrize(
-    "limits", [{"concurrency": 2}, {"rate_count": 2, "rate_seconds": 60.0}, {"paused": True}]
-)
+@pytest.mark.parametrize("limits", [{"concurrency": 2}, {"rate_count": 2, "rate_seconds": 60.0}, {"paused": True}])
 def test_a_claim_that_waited_for_new_limits_keeps_them(
     db: Session, other: Session, admin: Session, limits: dict[str, object]
 ) -> None:
@@ -100,9 +96,7 @@ def test_each_key_runs_no_more_than_its_concurrency(db: Session) -> None:
     assert len(db.claim(worker)) == 1
 
 
-def test_the_slots_of_a_key_are_exact_for_two_workers_at_once(
-    db: Session, other: Session, admin: Session
-) -> None:
+def test_the_slots_of_a_key_are_exact_for_two_workers_at_once(db: Session, other: Session, admin: Session) -> None:
     db.call("configure_queue", name="default", key_concurrency=3)
     fill(db, limit_keys="a")
     mine, theirs = db.worker(), db.worker("w2")
@@ -189,9 +183,7 @@ def test_each_key_starts_no_more_than_its_rate(db: Session, clock: Clock) -> Non
     assert len(db.claim(worker)) == 3
 
 
-def test_the_rate_is_exact_for_two_workers_at_once(
-    db: Session, other: Session, admin: Session
-) -> None:
+def test_the_rate_is_exact_for_two_workers_at_once(db: Session, other: Session, admin: Session) -> None:
     db.call("configure_queue", name="default", rate_count=3, rate_seconds=60.0)
     fill(db)
     mine, theirs = db.worker(), db.worker("w2")
@@ -317,14 +309,7 @@ def test_suspects_of_a_limited_queue_run_one_at_a_time(db: Session) -> None:
 def test_what_limits_count(db: Session, clock: Clock) -> None:
     """The helpers, called one by one."""
     worker = db.worker()
-    db.call(
-        "configure_queue",
-        name="default",
-        concurrency=5,
-        rate_count=9,
-        rate_seconds=60.0,
-        key_concurrency=2,
-    )
+    db.call("configure_queue", name="default", concurrency=5, rate_count=9, rate_seconds=60.0, key_concurrency=2)
     fill(db, 3, limit_keys=["a", "a", "b"])
     db.claim(worker, 2)
 
@@ -332,20 +317,18 @@ def test_what_limits_count(db: Session, clock: Clock) -> None:
     assert db.get("recent_starts", queue="default", limit_key="", seconds=60.0) == 2
     clock.advance(seconds=60)
     assert db.get("recent_starts", queue="default", limit_key="", seconds=60.0) == 0
-    assert db.value(f"select ostinato.queue_allowance({queue}, 100)") == 3
+    assert db.value(f"select ostinato_internal.queue_allowance({queue}, 100)") == 3
     (waiting,) = db.call("ready_keys", queue="default", after="")
-    free = db.rows(f"select * from ostinato.free_keys({queue}, array['b'])")  # noqa: S608
+    free = db.rows(f"select * from ostinato_internal.free_keys({queue}, array['b'])")  # noqa: S608
     assert [row["limit_key"] for row in free] == list(waiting.values())
-    taken = db.row(f"select job_ids from ostinato.take_limited({queue}, 9, null, true)")  # noqa: S608
+    taken = db.row(f"select job_ids from ostinato_internal.take_limited({queue}, 9, null, true)")  # noqa: S608
     assert len(taken["job_ids"]) == 1
     hint = "row('default', '{}', null, null, null, null, null)::ostinato_data.claim_hint"
-    db.rows(f"select ostinato.go_on_from({hint}, '{{}}', 3::smallint, 'b', 'k')")
-    kept = db.row(
-        "select (lanes).last_tenant, last_priority, seen_key from ostinato_data.claim_hint"
-    )
+    db.rows(f"select ostinato_internal.go_on_from({hint}, '{{}}', 3::smallint, 'b', 'k')")
+    kept = db.row("select (lanes).last_tenant, last_priority, seen_key from ostinato_data.claim_hint")
     assert kept == {"last_tenant": "b", "last_priority": 3, "seen_key": "k"}
-    assert db.rows(f"select * from ostinato.limited_lanes({hint})") == []  # noqa: S608
+    assert db.rows(f"select * from ostinato_internal.limited_lanes({hint})") == []  # noqa: S608
     at = clock.now - timedelta(seconds=1)
     batch = "row('{1}', '{1}', '{1}', '{0}', '{0}', null, false, null)::ostinato_data.batch"
-    db.rows(f"select ostinato.note_starts({queue}, {batch}, %s)", at)
+    db.rows(f"select ostinato_internal.note_starts({queue}, {batch}, %s)", at)
     assert db.get("recent_starts", queue="default", limit_key="", seconds=60.0) == 1

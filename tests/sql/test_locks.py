@@ -10,9 +10,7 @@ import pytest
 from tests.sql.engine import START, Clock, Held, Row, Session, Sessions, arrays, ids, until_blocked
 
 
-def test_cancel_and_complete_in_opposite_order_do_not_deadlock(
-    db: Session, other: Session, admin: Session
-) -> None:
+def test_cancel_and_complete_in_opposite_order_do_not_deadlock(db: Session, other: Session, admin: Session) -> None:
     """A cancel takes no lock on a claim, so it does not matter which claim is the older one."""
     worker = db.worker()
     db.enqueue()
@@ -78,8 +76,7 @@ def test_all_verbs_at_once_never_deadlock_and_keep_every_job_in_one_place(
 ) -> None:
     jobs = [
         db.enqueue(
-            unique_key=f"k{n}" if n % 3 == 0 else None,
-            run_at=START + timedelta(seconds=1) if n % 5 == 0 else None,
+            unique_key=f"k{n}" if n % 3 == 0 else None, run_at=START + timedelta(seconds=1) if n % 5 == 0 else None
         )
         for n in range(60)
     ]
@@ -87,10 +84,7 @@ def test_all_verbs_at_once_never_deadlock_and_keep_every_job_in_one_place(
     actors = [sessions.open() for _ in range(5)]
 
     with ThreadPoolExecutor(len(actors)) as threads:
-        runs = [
-            threads.submit(play, actor, jobs, Random(f"{seed}/{n}"))
-            for n, actor in enumerate(actors)
-        ]
+        runs = [threads.submit(play, actor, jobs, Random(f"{seed}/{n}")) for n, actor in enumerate(actors)]
     results: list[Future[list[str]]] = runs
 
     assert [error for run in results for error in run.result()] == []
@@ -111,16 +105,12 @@ def play(actor: Session, jobs: list[int], random: Random) -> list[str]:
     return errors
 
 
-def act(
-    actor: Session, *, worker_id: object, held: list[Held], jobs: list[int], random: Random
-) -> None:
+def act(actor: Session, *, worker_id: object, held: list[Held], jobs: list[int], random: Random) -> None:
     taken = random.sample(held, k=min(len(held), random.randint(1, 4)))
     left = [job for job in held if job not in taken]
     match random.randrange(11):
         case 0 | 1 | 2:
-            found = actor.call(
-                "claim_jobs", worker_id=worker_id, queue="default", wanted=random.randint(1, 8)
-            )
+            found = actor.call("claim_jobs", worker_id=worker_id, queue="default", wanted=random.randint(1, 8))
             held += [Held(r["job_id"], r["attempt"], r["claim_id"], r) for r in found]
             return
         case 3:
@@ -139,10 +129,7 @@ def act(
             return
         case 9:
             jobs.append(
-                actor.enqueue(
-                    unique_key=f"k{random.randrange(20)}",
-                    unique_policy=random.choice(["return", "replace"]),
-                )
+                actor.enqueue(unique_key=f"k{random.randrange(20)}", unique_policy=random.choice(["return", "replace"]))
             )
             return
         case _:

@@ -17,19 +17,14 @@ def upkeep(db: Session, **params: Value) -> list[tuple[Any, ...]]:
 
 
 def home(admin: Session) -> set[str]:
-    rows = admin.rows(
-        "select distinct tableoid::regclass::text as name from ostinato_data.metric_sample"
-    )
+    rows = admin.rows("select distinct tableoid::regclass::text as name from ostinato_data.metric_sample")
     return {row["name"].removeprefix("ostinato_data.") for row in rows}
 
 
 def test_this_week_and_the_weeks_ahead_are_made_once(db: Session) -> None:
     made = upkeep(db, weeks_ahead=1)
 
-    assert [row[:3] for row in made] == [
-        ("created", THIS_WEEK, "new"),
-        ("created", "metric_sample_20260305", "new"),
-    ]
+    assert [row[:3] for row in made] == [("created", THIS_WEEK, "new"), ("created", "metric_sample_20260305", "new")]
     assert upkeep(db, weeks_ahead=1) == []
     assert [row["log_weeks"] for row in db.call("log_weeks", parent=NAME)] == [8, 9]
 
@@ -40,18 +35,11 @@ def test_what_came_before_its_partition_is_moved_into_it(db: Session, admin: Ses
 
     (created, *_) = upkeep(db, weeks_ahead=0)
 
-    assert created == (
-        "created",
-        THIS_WEEK,
-        "its rows were moved from the default partition",
-        noted,
-    )
+    assert created == ("created", THIS_WEEK, "its rows were moved from the default partition", noted)
     assert home(admin) == {THIS_WEEK}
 
 
-def test_a_week_past_retention_is_dropped_as_a_whole(
-    db: Session, admin: Session, clock: Clock
-) -> None:
+def test_a_week_past_retention_is_dropped_as_a_whole(db: Session, admin: Session, clock: Clock) -> None:
     upkeep(db, weeks_ahead=0)
     db.get("sample_metrics")
     clock.advance(days=14 + 2)  # its last day is not past retention yet
@@ -70,9 +58,7 @@ def test_a_week_that_is_still_needed_is_kept(db: Session, admin: Session, clock:
     clock.advance(days=30)
 
     kept = admin.rows(
-        "select * from ostinato.upkeep_log(%s, 'id', ostinato.now() - interval '14 days', %s, 0)",
-        NAME,
-        first,
+        "select * from ostinato_internal.upkeep_log(%s, 'id', ostinato.now() - interval '14 days', %s, 0)", NAME, first
     )
 
     assert ("kept", THIS_WEEK) in [(row["action"], row["name"]) for row in kept]
@@ -123,8 +109,8 @@ def test_absurd_times_are_refused(db: Session, params: dict[str, Value]) -> None
 
 
 def test_a_week_can_be_made_and_dropped_by_hand(db: Session, admin: Session) -> None:
-    made = admin.rows("select action, name from ostinato.add_log_week(%s, 'id', 20)", NAME)
-    gone = admin.rows("select action, name from ostinato.drop_log_week(%s, 20)", NAME)
+    made = admin.rows("select action, name from ostinato_internal.add_log_week(%s, 'id', 20)", NAME)
+    gone = admin.rows("select action, name from ostinato_internal.drop_log_week(%s, 20)", NAME)
 
     name = "metric_sample_20260521"
     assert made == [{"action": "created", "name": name}]

@@ -21,8 +21,7 @@ EVENTS = ("go", "stop", "turn")
 WALKED = [
     machine
     for machine in declared()
-    if {check.operator for rule in machine.invariants for check in rule.checks}
-    <= {"filled", "empty"}
+    if {check.operator for rule in machine.invariants for check in rule.checks} <= {"filled", "empty"}
 ]
 """Those that compare values are walked with the tables of their application."""
 
@@ -75,9 +74,7 @@ def walk(table: Table, session: Session, row: str, events: list[str]) -> list[tu
 
 
 @pytest.mark.parametrize("machine", WALKED, ids=lambda machine: machine.name)
-def test_every_pair_that_is_not_listed_is_refused(
-    machine: Machine, admin: Session, db: Session
-) -> None:
+def test_every_pair_that_is_not_listed_is_refused(machine: Machine, admin: Session, db: Session) -> None:
     with table_of(admin, machine) as table:
         for state in machine.states:
             row = table.add()
@@ -106,15 +103,11 @@ def write(session: Session, machine: Machine, row: str, state: str) -> None:
 def insert(session: Session, machine: Machine, state: str) -> None:
     columns = fitting(machine, state) | {"state": state, "tenant_id": "t1"}
     marks = ", ".join("%s" for _ in columns)
-    session.rows(
-        f"insert into billing.invoice ({', '.join(columns)}) values ({marks})", *columns.values()
-    )
+    session.rows(f"insert into billing.invoice ({', '.join(columns)}) values ({marks})", *columns.values())
 
 
 @pytest.mark.parametrize("machine", WALKED, ids=lambda machine: machine.name)
-def test_what_holds_in_each_state_cannot_be_taken_away(
-    machine: Machine, admin: Session, db: Session
-) -> None:
+def test_what_holds_in_each_state_cannot_be_taken_away(machine: Machine, admin: Session, db: Session) -> None:
     with table_of(admin, machine) as table:
         for rule in machine.invariants:
             for state in rule.named:
@@ -123,19 +116,13 @@ def test_what_holds_in_each_state_cannot_be_taken_away(
                 for check in rule.checks:
                     worse = None if check.operator == "filled" else "x"
                     with refused("OS425", f"in state {state} needs: {rule}"):
-                        db.rows(
-                            f"update billing.invoice set {check.column} = %s where id = %s",
-                            worse,
-                            row,
-                        )
+                        db.rows(f"update billing.invoice set {check.column} = %s where id = %s", worse, row)
 
 
 @pytest.mark.parametrize("machine", WALKED, ids=lambda machine: machine.name)
 @quick
 @given(data=st.data())
-def test_the_log_of_any_walk_is_its_history(
-    machine: Machine, admin: Session, data: st.DataObject
-) -> None:
+def test_the_log_of_any_walk_is_its_history(machine: Machine, admin: Session, data: st.DataObject) -> None:
     events = data.draw(st.lists(st.sampled_from([*machine.events, "nonsense"]), max_size=8))
     with table_of(admin, machine) as table:
         row, bystander = table.add(), table.add()
@@ -157,10 +144,7 @@ def machines(draw: st.DrawFn) -> Machine:
         if free:
             chosen[source, draw(st.sampled_from(free))] = state
     for source, event, target in draw(
-        st.lists(
-            st.tuples(st.sampled_from(states), st.sampled_from(EVENTS), st.sampled_from(states)),
-            max_size=6,
-        )
+        st.lists(st.tuples(st.sampled_from(states), st.sampled_from(EVENTS), st.sampled_from(states)), max_size=6)
     ):
         chosen.setdefault((source, event), target)
     reached, new = {states[0]}, {states[0]}
@@ -187,9 +171,7 @@ def machines(draw: st.DrawFn) -> Machine:
 
 @settings(quick, max_examples=25)
 @given(machine=machines(), data=st.data())
-def test_any_machine_that_can_be_declared_is_held(
-    machine: Machine, admin: Session, data: st.DataObject
-) -> None:
+def test_any_machine_that_can_be_declared_is_held(machine: Machine, admin: Session, data: st.DataObject) -> None:
     events = data.draw(st.lists(st.sampled_from(EVENTS), max_size=12))
     with table_of(admin, machine) as table:
         row = table.add()

@@ -26,14 +26,10 @@ def table(admin: Session, sessions: Sessions) -> Iterator[Table]:
 # What transitions do.
 
 
-def test_an_event_leads_to_the_state_that_is_listed_and_is_logged(
-    db: Session, table: Table
-) -> None:
+def test_an_event_leads_to_the_state_that_is_listed_and_is_logged(db: Session, table: Table) -> None:
     row = table.add(tenant="t1")
 
-    state = table.happen(
-        db, row, "send", by="ana", why="it is due", correlation_id="req-1", changes=SENT
-    )
+    state = table.happen(db, row, "send", by="ana", why="it is due", correlation_id="req-1", changes=SENT)
 
     assert state == table.state(row) == "sent"
     (line,) = db.call("list_transitions", entity=ENTITY, entity_id=row)
@@ -55,9 +51,7 @@ def test_an_event_leads_to_the_state_that_is_listed_and_is_logged(
     }
 
 
-def test_an_event_that_is_not_listed_is_refused_and_says_what_would_be_possible(
-    db: Session, table: Table
-) -> None:
+def test_an_event_that_is_not_listed_is_refused_and_says_what_would_be_possible(db: Session, table: Table) -> None:
     row = table.add()
 
     with refused("OS424", f"{ENTITY} {row} is draft: pay is not possible", "send to sent"):
@@ -82,9 +76,7 @@ def test_who_and_what_for_default_to_the_session(db: Session, table: Table) -> N
     assert (line["actor"], line["correlation_id"]) == ("ostinato_worker", "req-7")
 
 
-def test_a_transition_to_the_same_state_is_logged_and_a_write_of_it_is_not(
-    db: Session, table: Table
-) -> None:
+def test_a_transition_to_the_same_state_is_logged_and_a_write_of_it_is_not(db: Session, table: Table) -> None:
     row = table.add()
     table.happen(db, row, "send", changes=SENT)
 
@@ -110,9 +102,7 @@ def test_a_transition_takes_effect_with_its_transaction(db: Session, table: Tabl
     assert table.log(row) == [("draft", "send", "sent"), ("sent", "cancel", "void")]
 
 
-def test_rows_that_are_not_there_and_machines_that_are_not_attached(
-    db: Session, table: Table
-) -> None:
+def test_rows_that_are_not_there_and_machines_that_are_not_attached(db: Session, table: Table) -> None:
     for missing in ("404", "-1"):
         with refused("OS404", f"there is no {ENTITY} {missing}"):
             table.happen(db, missing, "send")
@@ -121,6 +111,8 @@ def test_rows_that_are_not_there_and_machines_that_are_not_attached(
     for machine, entity in (("order", ENTITY), ("invoice", "billing.bill"), ("invoice", "invoice")):
         with refused("OS404", "does not obey a machine"):
             db.call("transition", machine=machine, entity=entity, id="1", event="send")
+        with refused("OS404", "does not obey a machine"):
+            db.call("find_machine_table", machine=machine, entity=entity, tenant_id=None)
 
 
 @pytest.mark.parametrize(
@@ -136,9 +128,7 @@ def test_rows_that_are_not_there_and_machines_that_are_not_attached(
         ({"changes": json.dumps([1])}, "must be a JSON object, got array"),
     ],
 )
-def test_odd_parameters_are_refused(
-    db: Session, table: Table, params: dict[str, object], words: str
-) -> None:
+def test_odd_parameters_are_refused(db: Session, table: Table, params: dict[str, object], words: str) -> None:
     with refused("OS400", words):
         table.happen(db, table.add(), "cancel", **params)
 
@@ -181,8 +171,7 @@ def test_a_thousand_rows_go_in_one_call(db: Session, table: Table) -> None:
     ids = [
         str(row["id"])
         for row in db.rows(
-            "insert into billing.invoice (tenant_id) select 't1' from generate_series(1, 1000)"
-            " returning id"
+            "insert into billing.invoice (tenant_id) select 't1' from generate_series(1, 1000) returning id"
         )
     ]
 
@@ -221,9 +210,7 @@ def test_a_direct_write_of_the_state_is_refused_to_everybody(
     assert table.state(row) == "draft"
 
 
-def test_no_setting_and_no_transition_before_it_lets_a_direct_write_through(
-    db: Session, table: Table
-) -> None:
+def test_no_setting_and_no_transition_before_it_lets_a_direct_write_through(db: Session, table: Table) -> None:
     row, other = table.add(), table.add()
 
     with db.transaction():
@@ -267,22 +254,16 @@ def test_a_trigger_of_the_application_cannot_change_the_state_on_the_side(
         " $$ begin new.state := 'paid'; return new; end $$"
     )
     admin.rows(
-        "create trigger cheat before update of amount on billing.invoice"
-        " for each row execute function billing.cheat()"
+        "create trigger cheat before update of amount on billing.invoice for each row execute function billing.cheat()"
     )
 
     with refused("OS424", "draft to paid"):
         db.rows("update billing.invoice set amount = 1 where id = %s", row)
 
 
-def test_a_pass_opened_by_hand_lets_only_listed_changes_through_and_logs_them(
-    db: Session, table: Table
-) -> None:
+def test_a_pass_opened_by_hand_lets_only_listed_changes_through_and_logs_them(db: Session, table: Table) -> None:
     row = table.add()
-    call = (
-        "select ostinato.open_pass('invoice', 'billing.invoice', 'cancel', 'eve', null, null,"
-        " null, null)"
-    )
+    call = "select ostinato.open_pass('invoice', 'billing.invoice', 'cancel', 'eve', null, null, null, null)"
 
     with db.transaction():
         opened = db.value(call)
@@ -301,10 +282,7 @@ def test_a_pass_opened_by_hand_lets_only_listed_changes_through_and_logs_them(
 
 def test_passes_that_were_left_open_are_pruned(admin: Session, db: Session, table: Table) -> None:
     with db.transaction():
-        db.value(
-            "select ostinato.open_pass('invoice', 'billing.invoice', 'cancel', 'eve', null, null,"
-            " null, null)"
-        )
+        db.value("select ostinato.open_pass('invoice', 'billing.invoice', 'cancel', 'eve', null, null, null, null)")
     assert admin.value("select count(*) from ostinato_data.transition_pass") == 1
 
     db.call("upkeep_logs", retention_days=14)
@@ -313,9 +291,7 @@ def test_passes_that_were_left_open_are_pruned(admin: Session, db: Session, tabl
     assert admin.value("select count(*) from ostinato_data.transition_pass") == 0
 
 
-def test_the_trigger_function_is_of_no_use_on_another_table(
-    admin: Session, sessions: Sessions, table: Table
-) -> None:
+def test_the_trigger_function_is_of_no_use_on_another_table(admin: Session, sessions: Sessions, table: Table) -> None:
     owner = sessions.open("owner")
     guard = admin.value(
         "select p.proname from pg_trigger t join pg_proc p on p.oid = t.tgfoid"
@@ -324,8 +300,7 @@ def test_the_trigger_function_is_of_no_use_on_another_table(
     owner.rows("create table billing.fake (like billing.invoice)")
     owner.conn.execute(
         sql.SQL(
-            "create trigger fake after update on billing.fake for each row"
-            " execute function ostinato_data.{}()"
+            "create trigger fake after update on billing.fake for each row execute function ostinato_data.{}()"
         ).format(sql.Identifier(guard))
     )
     owner.rows("insert into billing.fake values (1, 't1', 'draft')")
@@ -350,11 +325,11 @@ def test_the_trigger_function_is_of_no_use_on_another_table(
 @pytest.mark.parametrize(
     "statement",
     [
-        "select ostinato.note_transition('invoice', 'billing.invoice', 0, '1', 't1', 'a', 'b')",
+        "select ostinato_internal.note_transition('invoice', 'billing.invoice', 0, '1', 't1', 'a', 'b')",
         "select ostinato.install_machine('{}')",
         "select ostinato.attach_machine('invoice', 'billing.invoice')",
-        "select ostinato.make_guard('invoice', 'billing.invoice', 'id', 'state', null, 'postgres')",
-        "select ostinato.drop_triggers('invoice', 'billing.invoice')",
+        "select ostinato_internal.make_guard('invoice', 'billing.invoice', 'id', 'state', null, 'postgres')",
+        "select ostinato_internal.drop_triggers('invoice', 'billing.invoice')",
         "insert into ostinato_data.transition_pass select * from ostinato_data.transition_pass",
         "select * from ostinato_data.transition_pass",
         "insert into ostinato_data.transition select * from ostinato_data.transition",
@@ -380,18 +355,12 @@ def test_nobody_who_works_writes_the_log_the_passes_or_the_machines(
 def test_not_even_the_owner_changes_the_log(sessions: Sessions, table: Table) -> None:
     owner = sessions.open("owner")
 
-    for statement in (
-        "update ostinato_data.transition set why = ''",
-        "delete from %s",
-        "truncate %s",
-    ):
+    for statement in ("update ostinato_data.transition set why = ''", "delete from %s", "truncate %s"):
         with refused("42501"):
             owner.rows(statement.replace("%s", "ostinato_data.transition"))
 
 
-def test_a_transition_inside_a_transition_is_logged_for_itself(
-    admin: Session, db: Session, table: Table
-) -> None:
+def test_a_transition_inside_a_transition_is_logged_for_itself(admin: Session, db: Session, table: Table) -> None:
     parent, child = table.add(), table.add()
     admin.rows(
         "create function billing.follow() returns trigger language plpgsql as $$ begin"
@@ -406,10 +375,7 @@ def test_a_transition_inside_a_transition_is_logged_for_itself(
 
     table.happen(db, parent, "cancel", by="ana")
 
-    assert (table.log(parent), table.log(child)) == (
-        [("draft", "cancel", "void")],
-        [("draft", "send", "sent")],
-    )
+    assert (table.log(parent), table.log(child)) == ([("draft", "cancel", "void")], [("draft", "send", "sent")])
     actors = db.rows("select actor from ostinato_data.transition order by entity_id")
     assert [row["actor"] for row in actors] == ["ana", "follow"]
 
@@ -418,13 +384,9 @@ def test_an_update_that_something_swallows_is_an_error_and_no_line_in_the_log(
     admin: Session, db: Session, table: Table
 ) -> None:
     row = table.add()
+    admin.rows("create function billing.swallow() returns trigger language plpgsql as $$ begin return null; end $$")
     admin.rows(
-        "create function billing.swallow() returns trigger language plpgsql as"
-        " $$ begin return null; end $$"
-    )
-    admin.rows(
-        "create trigger swallow before update on billing.invoice"
-        " for each row execute function billing.swallow()"
+        "create trigger swallow before update on billing.invoice for each row execute function billing.swallow()"
     )
 
     with refused("OS409", "1 of 1 rows of billing.invoice were not changed"):
@@ -443,9 +405,7 @@ def test_the_second_of_two_at_once_finds_what_the_first_left(
 
     with db.transaction():
         table.happen(db, row, "cancel", by="first")
-        waiting = other.later(
-            "transition", machine="invoice", entity=ENTITY, id=row, event="send", by="second"
-        )
+        waiting = other.later("transition", machine="invoice", entity=ENTITY, id=row, event="send", by="second")
         until_blocked(admin, other, db)
 
     with refused("OS424", "is void: send is not possible"):
@@ -453,9 +413,7 @@ def test_the_second_of_two_at_once_finds_what_the_first_left(
     assert table.log(row) == [("draft", "cancel", "void")]
 
 
-def test_a_worker_that_lost_its_job_cannot_transition(
-    db: Session, clock: Clock, table: Table
-) -> None:
+def test_a_worker_that_lost_its_job_cannot_transition(db: Session, clock: Clock, table: Table) -> None:
     row = table.add()
     worker = db.worker()
     db.enqueue()
@@ -482,9 +440,7 @@ def test_a_job_cannot_be_lost_between_the_fence_and_the_commit(
 
     with db.transaction():
         table.happen(db, row, "cancel", job_id=held.id, attempt=held.attempt)
-        releasing = other.later(
-            "release_jobs", claim_ids=[held.claim_id], job_ids=[held.id], attempts=[held.attempt]
-        )
+        releasing = other.later("release_jobs", claim_ids=[held.claim_id], job_ids=[held.id], attempts=[held.attempt])
         until_blocked(admin, other, db)
 
     assert releasing.result() == []
@@ -506,9 +462,7 @@ def test_who_lost_the_lease_cannot_transition(db: Session, clock: Clock, table: 
 # Invariants.
 
 
-def test_what_holds_in_a_state_is_asked_of_the_transition_and_of_every_write_after(
-    db: Session, table: Table
-) -> None:
+def test_what_holds_in_a_state_is_asked_of_the_transition_and_of_every_write_after(db: Session, table: Table) -> None:
     row = table.add()
 
     with refused("OS425", f"{ENTITY} {row} in state sent needs: sent_at is filled"):
@@ -580,9 +534,7 @@ def test_numbers_and_choices_are_compared_as_their_columns_are(
 # Tenants.
 
 
-def test_a_tenant_moves_its_own_rows_and_reads_its_own_log(
-    db: Session, sessions: Sessions, table: Table
-) -> None:
+def test_a_tenant_moves_its_own_rows_and_reads_its_own_log(db: Session, sessions: Sessions, table: Table) -> None:
     mine, theirs = sessions.tenant("t1"), sessions.tenant("t2")
     own, foreign = table.add(tenant="t1"), table.add(tenant="t2")
 
@@ -605,10 +557,7 @@ def test_two_tenants_may_have_the_same_id(admin: Session, db: Session, table: Ta
     admin.rows("alter table billing.invoice drop constraint invoice_pkey")
     admin.rows("alter table billing.invoice add primary key (tenant_id, id)")
     for tenant in ("t1", "t2"):
-        db.rows(
-            "insert into billing.invoice (id, tenant_id) overriding system value values (7, %s)",
-            tenant,
-        )
+        db.rows("insert into billing.invoice (id, tenant_id) overriding system value values (7, %s)", tenant)
 
     with refused("OS409", "say whose"):
         table.happen(db, "7", "cancel")
@@ -656,9 +605,7 @@ def test_a_machine_that_changed_is_installed_again_and_its_tables_follow(
         db.rows("update billing.invoice set state = 'sent'")
 
 
-def test_a_machine_cannot_lose_a_state_that_rows_are_in(
-    admin: Session, db: Session, table: Table
-) -> None:
+def test_a_machine_cannot_lose_a_state_that_rows_are_in(admin: Session, db: Session, table: Table) -> None:
     row = table.add()
     table.happen(db, row, "cancel")
     smaller = Machine(
@@ -701,9 +648,7 @@ def test_attaching_names_a_table_and_columns_that_exist(admin: Session, table: T
     assert admin.get("column_type", entity=ENTITY, name="id") == "bigint"
 
 
-def test_a_definition_that_makes_no_sense_is_refused_whoever_sends_it(
-    admin: Session, db: Session
-) -> None:
+def test_a_definition_that_makes_no_sense_is_refused_whoever_sends_it(admin: Session, db: Session) -> None:
     given = json.loads(EXAMPLE.definition())
     for changes, fault in (
         ({"name": "No"}, "its name must be"),
@@ -724,8 +669,7 @@ def test_a_definition_that_makes_no_sense_is_refused_whoever_sends_it(
         with refused("OS400", fault):
             admin.get("install_machine", definition=json.dumps(given | changes))
         assert fault in " ".join(
-            row["machine_faults"]
-            for row in admin.call("machine_faults", definition=json.dumps(given | changes))
+            row["machine_faults"] for row in admin.call("machine_faults", definition=json.dumps(given | changes))
         )
     assert admin.value("select count(*) from ostinato_data.machine") == 0
 
@@ -741,17 +685,14 @@ def test_states_may_be_an_enumeration(admin: Session, db: Session) -> None:
         assert table.log(row) == [("draft", "send", "sent")]
 
 
-def test_ids_may_be_anything_and_tables_may_be_partitioned_and_oddly_named(
-    admin: Session, db: Session
-) -> None:
+def test_ids_may_be_anything_and_tables_may_be_partitioned_and_oddly_named(admin: Session, db: Session) -> None:
     with table_of(admin, attach=False):
         admin.rows(
             'create table billing."Odd; ""table" ("the id" uuid primary key, "the state" text)'
             ' partition by hash ("the id")'
         )
         admin.rows(
-            'create table billing.odd_0 partition of billing."Odd; ""table"'
-            " for values with (modulus 1, remainder 0)"
+            'create table billing.odd_0 partition of billing."Odd; ""table" for values with (modulus 1, remainder 0)'
         )
         admin.rows('grant select, insert, update on billing."Odd; ""table" to ostinato_worker')
         admin.get("install_machine", definition=replace(EXAMPLE, invariants=()).definition())
@@ -767,12 +708,7 @@ def test_ids_may_be_anything_and_tables_may_be_partitioned_and_oddly_named(
         db.rows('insert into billing."Odd; ""table" values (%s, %s)', row, "draft")
 
         for id_ in (row, row.lower()):
-            assert (
-                db.get(
-                    "transition", machine="invoice", entity=named["entity"], id=id_, event="send"
-                )
-                == "sent"
-            )
+            assert db.get("transition", machine="invoice", entity=named["entity"], id=id_, event="send") == "sent"
 
         for target in ('billing."Odd; ""table"', "billing.odd_0"):
             with refused("OS424"):
@@ -797,9 +733,7 @@ def test_an_id_of_fixed_length_is_not_cut(admin: Session, db: Session) -> None:
         assert table.happen(db, "552032534", "cancel") == "void"
 
 
-def test_two_machines_may_hold_two_columns_of_one_table(
-    admin: Session, db: Session, table: Table
-) -> None:
+def test_two_machines_may_hold_two_columns_of_one_table(admin: Session, db: Session, table: Table) -> None:
     flag = Machine(
         "flag",
         states=("up", "down"),
@@ -842,7 +776,7 @@ def test_the_log_outlives_jobs_and_is_dropped_week_by_week(
     db.call("upkeep_logs", retention_days=14)
     table.happen(db, row, "cancel")
     with refused("42501"):
-        week = admin.value("select ostinato.week_name('transition', ostinato.week_of(%s))", START)
+        week = admin.value("select ostinato_internal.week_name('transition', ostinato.week_of(%s))", START)
         db.rows(f"delete from ostinato_data.{week}")  # noqa: S608
 
     clock.set(START + timedelta(days=300))
@@ -856,10 +790,7 @@ def test_the_log_outlives_jobs_and_is_dropped_week_by_week(
 
 
 def test_what_may_follow_is_told(db: Session, table: Table) -> None:
-    assert db.get("allowed_events", machine="invoice", state="draft") == {
-        "cancel": "void",
-        "send": "sent",
-    }
+    assert db.get("allowed_events", machine="invoice", state="draft") == {"cancel": "void", "send": "sent"}
     assert db.get("allowed_words", machine="invoice", state="void") == "Nothing leads out of void."
 
 
@@ -882,19 +813,9 @@ def test_a_table_that_stopped_obeying_is_found(admin: Session, db: Session, tabl
 
 def test_the_parts_do_what_they_say(admin: Session, db: Session, table: Table) -> None:
     assert db.get("relation_of", entity=ENTITY) == db.value("select %s::regclass::oid", ENTITY)
-    assert [
-        db.get("relation_of", entity=name) for name in ("invoice", "billing.bill", "a.b.c")
-    ] == [
-        None,
-        None,
-        None,
-    ]
-    columns = (
-        "select ostinato.changed_columns(t, '{\"amount\": 1}') from ostinato_data.machine_table t"
-    )
-    assert db.value(columns) == (
-        ", amount = (json_populate_record(null::billing.invoice, $3)).amount"
-    )
+    assert [db.get("relation_of", entity=name) for name in ("invoice", "billing.bill", "a.b.c")] == [None, None, None]
+    columns = "select ostinato_internal.changed_columns(t, '{\"amount\": 1}') from ostinato_data.machine_table t"
+    assert db.value(columns) == (", amount = (json_populate_record(null::billing.invoice, $3)).amount")
     rule = {"states": ["sent"], "checks": [{"column": "amount", "is": ">", "value": "0'"}]}
     condition = db.get("rule_condition", rule=rule, row_name="t", state_column="state")
     assert condition == "(t.state::text <> all ('{sent}'::text[]) or ((t.amount > '0''')) is true)"
@@ -902,10 +823,10 @@ def test_the_parts_do_what_they_say(admin: Session, db: Session, table: Table) -
         table.add()
         db.call("check_rows", entity=ENTITY, condition="t.amount > 0", rule="amount is filled")
     missing = (
-        "select ostinato.check_transitions(t, '{7,8}', 'send', false, '{7}', '{draft}', '{sent}')"
+        "select ostinato_internal.check_transitions(t, '{7,8}', 'send', false, '{7}', '{draft}', '{sent}')"
         " from ostinato_data.machine_table t"
     )
     with refused("OS404", "there is no billing.invoice 8"):
         db.rows(missing)
     with refused("0A000", "can only be called as trigger"):
-        admin.rows("select ostinato.refuse_row()")
+        admin.rows("select ostinato_internal.refuse_row()")

@@ -44,19 +44,11 @@ def test_an_event_happens_in_the_flow_of_the_code(db: Session, table: Table, ask
 
     async def send(conn: Connection) -> str:
         with flow(correlation="req-1"):
-            return await machines.transition(
-                conn, EXAMPLE, ENTITY, row, "send", by="ana", why="due", changes=SENT
-            )
+            return await machines.transition(conn, EXAMPLE, ENTITY, row, "send", by="ana", why="due", changes=SENT)
 
     assert ask(send) == "sent"
     (line,) = ask(lambda conn: machines.history(conn, ENTITY, int(row)))
-    assert (line.from_state, line.event, line.to_state, line.actor, line.why) == (
-        "draft",
-        "send",
-        "sent",
-        "ana",
-        "due",
-    )
+    assert (line.from_state, line.event, line.to_state, line.actor, line.why) == ("draft", "send", "sent", "ana", "due")
     assert (line.correlation_id, line.tenant_id, line.at) == ("req-1", "t1", START)
 
 
@@ -100,9 +92,7 @@ def test_many_at_once(db: Session, table: Table, ask: Ask) -> None:
     rows = [table.add(), table.add()]
 
     moved = ask(
-        lambda conn: machines.transition_all(
-            conn, EXAMPLE, ENTITY, [*rows, "404"], "cancel", by="sweep", skip=True
-        )
+        lambda conn: machines.transition_all(conn, EXAMPLE, ENTITY, [*rows, "404"], "cancel", by="sweep", skip=True)
     )
 
     assert moved == [Moved(row, "draft", "void") for row in rows]

@@ -18,7 +18,7 @@ VERBS: dict[str, dict[str, Any]] = {
 def test_a_verb_that_waited_for_a_partition_refuses_to_go_on_without_the_job(
     db: Session, other: Session, admin: Session, clock: Clock, verb: str
 ) -> None:
-    """`ostinato.refuse_moved(job)`; without it the job would leave its claim and be nowhere."""
+    """`ostinato_internal.refuse_moved(job)`; without it the job would leave its claim and be nowhere."""
     job = db.enqueue()
     held = db.claim_one(db.worker())
 
@@ -43,11 +43,11 @@ def test_a_rescue_that_waited_for_a_partition_leaves_the_claim_for_the_next_roun
 
     with other.transaction():
         other.call("upkeep_partitions", retention_days=14)
-        waiting = db.later("rescue_claim", claim_id=claim, max_crashes=3)
+        waiting = db.later("rescue_claims", claim_ids=[claim], max_crashes=3)
         until_blocked(admin, db, other)
     with pytest.raises(psycopg.errors.SerializationFailure):
         waiting.result()
 
     assert db.state(job) == "running"
-    assert db.get("rescue_claim", claim_id=claim, max_crashes=3) == 1
+    assert db.get("rescue_claims", claim_ids=[claim], max_crashes=3) == 1
     assert db.state(job) == "ready"

@@ -36,6 +36,7 @@ def test_the_figures_of_a_queue(db: Session, clock: Clock) -> None:
 
 def test_every_figure_is_declared_and_every_declared_one_is_told(db: Session) -> None:
     db.enqueue()
+    db.get("heartbeat_worker", worker_id=db.worker(), blocked_by="shop.count")
     db.call("subscribe", name="receipts")
     db.call("declare_alerts", owners=["shop"], alerts=json.dumps([as_row(SLOW)]))
     told = {row["name"] for row in db.call("observe")}
@@ -46,12 +47,7 @@ def test_every_figure_is_declared_and_every_declared_one_is_told(db: Session) ->
 def test_a_subscription_that_is_behind_shows(db: Session, clock: Clock) -> None:
     db.call("subscribe", name="receipts")
     db.call(
-        "emit_event",
-        type="invoice.paid",
-        tenant_id="acme",
-        correlation_id="c1",
-        producer="billing",
-        occurred_at=START,
+        "emit_event", type="invoice.paid", tenant_id="acme", correlation_id="c1", producer="billing", occurred_at=START
     )
     assert figure(db, "unsequenced_events") == 1
     db.call("sequence_events")

@@ -12,11 +12,7 @@ from tests.sql.engine import START, Clock, Held, Row, Session, Sessions, Value, 
 
 MAX = 9223372036854775807
 SHORT = 16_384  # what the HTTP API shows of a result among many
-OWN_VERBS: dict[str, dict[str, str]] = {
-    "own_limits": {},
-    "own_retry_job": {},
-    "own_cancel_job": {"reason": "x"},
-}
+OWN_VERBS: dict[str, dict[str, str]] = {"own_limits": {}, "own_retry_job": {}, "own_cancel_job": {"reason": "x"}}
 
 
 @pytest.fixture
@@ -54,9 +50,7 @@ def test_a_page_holds_own_jobs_only_newest_first(db: Session, acme: Session) -> 
     assert [row["id"] for row in acme.call("list_jobs")] == mine[::-1]
     assert [row["id"] for row in acme.call("list_jobs", before=mine[2], most=1)] == [mine[1]]
     assert [row["id"] for row in acme.call("list_jobs", correlation_id="c-1")] == [mine[1]]
-    assert [row["id"] for row in acme.call("list_jobs", state="ready", queue="default")] == mine[
-        ::-1
-    ]
+    assert [row["id"] for row in acme.call("list_jobs", state="ready", queue="default")] == mine[::-1]
     assert acme.call("list_jobs", state="done") == []
     assert acme.call("list_jobs", kind="app.other") == []
     assert [row["id"] for row in acme.call("list_jobs", tenant_id="acme")] == mine[::-1]
@@ -109,9 +103,7 @@ def test_an_own_job_is_shown_with_attempts_and_steps(db: Session, acme: Session)
     assert (step["name"], step["result"], step["bytes"]) == ("charge", {"a": 1}, 8)
 
 
-def test_of_many_attempts_and_steps_the_last_are_shown_and_none_is_long(
-    db: Session, acme: Session
-) -> None:
+def test_of_many_attempts_and_steps_the_last_are_shown_and_none_is_long(db: Session, acme: Session) -> None:
     long = '{"type": "E", "message": "' + "x" * 20_000 + '"}'
     held = running(db, "acme")
     names = ["a", "b", "c"]
@@ -157,15 +149,12 @@ def told(session: Session, name: str, job: int) -> dict[str, str | None]:
         for part in ("sqlstate", "message_primary", "message_detail", "message_hint", "context")
     }
     return {
-        part: text and text.replace(f"job {job}", "job N").replace(f": {job}}}", ": N}")
-        for part, text in parts.items()
+        part: text and text.replace(f"job {job}", "job N").replace(f": {job}}}", ": N}") for part, text in parts.items()
     }
 
 
 @pytest.mark.parametrize("name", OF_A_JOB)
-def test_another_tenants_job_is_exactly_like_none(
-    db: Session, acme: Session, nobody: Session, name: str
-) -> None:
+def test_another_tenants_job_is_exactly_like_none(db: Session, acme: Session, nobody: Session, name: str) -> None:
     theirs = dead(db, "other")
 
     refusal = told(acme, name, theirs)
@@ -180,9 +169,7 @@ def test_another_tenants_job_is_exactly_like_none(
     assert db.state(theirs) == "dead"
 
 
-def test_without_a_tenant_there_is_nothing_and_nothing_changes(
-    db: Session, nobody: Session
-) -> None:
+def test_without_a_tenant_there_is_nothing_and_nothing_changes(db: Session, nobody: Session) -> None:
     db.call("configure_queue", name="mail", concurrency=1)
     buried = dead(db, "acme")
     running(db, "acme")
@@ -190,13 +177,7 @@ def test_without_a_tenant_there_is_nothing_and_nothing_changes(
     for setting in (None, ""):
         if setting is not None:
             nobody.rows("select set_config('app.tenant_id', '', false)")
-        for function in (
-            "list_jobs",
-            "list_dead_letters",
-            "dead_letter_groups",
-            "list_queues",
-            "list_workers",
-        ):
+        for function in ("list_jobs", "list_dead_letters", "dead_letter_groups", "list_queues", "list_workers"):
             assert nobody.call(function) == [], function
         (nothing,) = nobody.call("redrive_jobs", preview=False)
         assert nothing == {"matching": 0, "redriven": 0, "conflicts": 0}
@@ -204,9 +185,7 @@ def test_without_a_tenant_there_is_nothing_and_nothing_changes(
     assert db.get("own_tenant") == ""
 
 
-def test_what_runs_as_the_owner_tells_a_tenant_of_its_own_only(
-    db: Session, acme: Session, nobody: Session
-) -> None:
+def test_what_runs_as_the_owner_tells_a_tenant_of_its_own_only(db: Session, acme: Session, nobody: Session) -> None:
     """Called past the verbs, and with the ids of others."""
     db.call("configure_queue", name="default", concurrency=2)
     mine, theirs = running(db, "acme"), running(db, "other")
@@ -315,10 +294,7 @@ def test_dead_letters_are_own_ones(db: Session, acme: Session) -> None:
     assert [row["job_id"] for row in acme.call("list_dead_letters", kind="app.other")] == [second]
     assert acme.call("list_dead_letters", signature="none") == []
     groups = acme.call("dead_letter_groups")
-    assert {(row["signature"], row["count"]) for row in groups} == {
-        ("app.taskError", 1),
-        ("app.otherError", 1),
-    }
+    assert {(row["signature"], row["count"]) for row in groups} == {("app.taskError", 1), ("app.otherError", 1)}
     assert {row["example_job_id"] for row in groups} == {first, second}
     assert len(acme.call("dead_letter_groups", most=1)) == 1
 
@@ -328,26 +304,13 @@ def test_a_redrive_counts_first_and_moves_own_jobs_only(db: Session, acme: Sessi
     odd = dead(db, "acme", "app.other")
     theirs = dead(db, "other")
 
-    assert acme.call("redrive_jobs", kind="app.task", preview=True) == [
-        {"matching": 3, "redriven": 0, "conflicts": 0}
-    ]
+    assert acme.call("redrive_jobs", kind="app.task", preview=True) == [{"matching": 3, "redriven": 0, "conflicts": 0}]
     assert acme.call("redrive_jobs", tenant_id="other")[0]["matching"] == 0
     assert acme.call("redrive_jobs", kind="app.task", preview=False, most=2) == [
         {"matching": 3, "redriven": 2, "conflicts": 0}
     ]
-    assert [db.state(job) for job in (*mine, odd, theirs)] == [
-        "ready",
-        "ready",
-        "dead",
-        "dead",
-        "dead",
-    ]
-    assert (
-        acme.call("redrive_jobs", signature="app.taskError", queue="graves", preview=False)[0][
-            "redriven"
-        ]
-        == 1
-    )
+    assert [db.state(job) for job in (*mine, odd, theirs)] == ["ready", "ready", "dead", "dead", "dead"]
+    assert acme.call("redrive_jobs", signature="app.taskError", queue="graves", preview=False)[0]["redriven"] == 1
     assert acme.call("redrive_jobs", preview=False)[0]["redriven"] == 1
     assert db.state(theirs) == "dead"
 
@@ -356,14 +319,12 @@ def test_a_redrive_leaves_a_job_whose_key_is_taken(db: Session, acme: Session) -
     dead(db, "acme", unique_key="k")
     db.enqueue(tenant_id="acme", unique_key="k")
 
-    assert acme.call("redrive_jobs", preview=False) == [
-        {"matching": 1, "redriven": 0, "conflicts": 1}
-    ]
+    assert acme.call("redrive_jobs", preview=False) == [{"matching": 1, "redriven": 0, "conflicts": 1}]
 
 
 def test_jobs_that_the_engine_makes_cannot_be_made(db: Session, acme: Session) -> None:
-    """Their args name deliveries, of whatever tenant."""
-    db.call("subscribe", name="audit", mode="job", kind="app.audit")
+    """Their args hold events, of whatever tenant."""
+    db.call("subscribe", name="audit", kind="app.audit")
 
     for kind in ("webhooks.deliver", "app.audit"):
         with refused("OS400", "made by the engine"):
@@ -374,9 +335,7 @@ def test_jobs_that_the_engine_makes_cannot_be_made(db: Session, acme: Session) -
 # The installation, without the others.
 
 
-def test_queues_count_own_jobs_and_hide_those_of_others(
-    db: Session, acme: Session, clock: Clock
-) -> None:
+def test_queues_count_own_jobs_and_hide_those_of_others(db: Session, acme: Session, clock: Clock) -> None:
     db.call("configure_queue", name="mail", concurrency=3)
     db.enqueue(tenant_id="acme", queue="default")
     clock.advance(seconds=30)
@@ -408,9 +367,7 @@ def test_queues_count_own_jobs_and_hide_those_of_others(
 
 
 def test_a_count_that_is_a_lower_bound_says_so(db: Session, acme: Session) -> None:
-    db.call(
-        "enqueue_jobs", kinds=["app.task"], args=["{}"] * 10_001, tenant_ids=["acme"], queues=["q"]
-    )
+    db.call("enqueue_jobs", kinds=["app.task"], args=["{}"] * 10_001, tenant_ids=["acme"], queues=["q"])
 
     (row,) = [row for row in acme.call("list_queues") if row["name"] == "q"]
 
@@ -508,17 +465,8 @@ def test_a_suspect_is_told_without_those_ahead(db: Session, acme: Session, admin
 def test_trail_events_and_schedules_are_own_ones(db: Session, acme: Session) -> None:
     for tenant in ("acme", "other"):
         db.enqueue(tenant_id=tenant, correlation_id="same")
-        db.call(
-            "emit_event",
-            type="paid",
-            correlation_id="same",
-            tenant_id=tenant,
-            occurred_at=START,
-            producer="shop",
-        )
-        db.call(
-            "upsert_schedule", name=f"of-{tenant}", kind="x", cron="0 8 * * *", tenant_id=tenant
-        )
+        db.call("emit_event", type="paid", correlation_id="same", tenant_id=tenant, occurred_at=START, producer="shop")
+        db.call("upsert_schedule", name=f"of-{tenant}", kind="x", cron="0 8 * * *", tenant_id=tenant)
     (theirs,) = db.call("list_events", tenant_id="other")
 
     assert {row["tenant_id"] for row in acme.call("trail", correlation_id="same")} == {"acme"}

@@ -68,11 +68,13 @@ class Worker(Meter):
         numbers = {"positions": [1] * FEW, "names": ["s"] * FEW}
         measure("save steps", lambda: db.call("save_steps", **arrays(held), **numbers))
         measure("load steps", lambda: db.call("load_steps", job_ids=[job.id for job in held]))
+        measure("begin", lambda: db.call("begin_jobs", **arrays(held)))
+        measure("split", lambda: db.call("split_claims", **arrays(held)))
         sleep = {"positions": [2] * FEW, "seconds": [0.0] * FEW}
         measure("sleep", lambda: db.call("sleep_jobs", **arrays(held), **sleep))
         lost = db.claim(db.worker("lost"), FEW)
-        rescue = {"claim_id": lost[0].claim_id, "max_crashes": 3}
-        measure("rescue", lambda: db.call("rescue_claim", **rescue))
+        rescue = {"claim_ids": [lost[0].claim_id], "max_crashes": 3}
+        measure("rescue", lambda: db.call("rescue_claims", **rescue))
 
     def of_people(self) -> None:
         db, measure = self.db, self.measure

@@ -5,9 +5,8 @@ from uuid import UUID
 
 import pytest
 
-from tests.sql.engine import START, Session
+from tests.sql.engine import START, Held, Session
 from tests.sql.price import BACKLOG, OFTEN, Meter, Place
-from tests.sql.test_subscriptions import Given, settle
 
 NAME = "receipts"
 FEW = 10
@@ -50,12 +49,14 @@ class Relay(Meter):
     def looks(self) -> None:
         self.measure("chores", lambda: self.db.call("chores"))
         self.measure("sequence", lambda: self.db.call("sequence_events"))
-        self.measure("take", self.taken)
-        self.measure("free", lambda: self.db.call("free_deliveries"))
+        self.measure("dispatch", self.dispatched)
+        self.measure("claim", self.taken)
 
-    def taken(self) -> list[Given]:
-        rows = self.db.call("take_deliveries", subscription=NAME, worker_id=self.id, most=FEW)
-        return [Given(row["position"], row["attempt"], row) for row in rows]
+    def dispatched(self) -> None:
+        self.db.call("dispatch_deliveries", subscription=NAME, most=FEW)
+
+    def taken(self) -> list[Held]:
+        return self.db.claim(self.id, FEW, kinds=[NAME])
 
     def everything(self) -> None:
         """Each verb, with a few. The first look steps over what was sequenced just now, once."""
@@ -71,12 +72,15 @@ class Relay(Meter):
         event = db.get("emit_event", **told, ordering_key="k1", correlation_id="c")
         measure("emit", lambda: db.get("emit_event", **told, correlation_id="c"))
         measure("sequence one", lambda: db.call("sequence_events"))
+        self.dispatched()
         given = self.taken()
-        measure("settle", lambda: settle(db, given))
+        measure("complete", lambda: db.complete(*given))
+        back = self.taken()
+        measure("release", lambda: db.release(*back))
         failed = self.taken()
-        measure("fail", lambda: settle(db, failed, "failed", 60.0))
+        measure("fail", lambda: db.fail(*failed, delay=60.0))
         buried = self.taken()
-        measure("bury", lambda: settle(db, buried, "failed"))
+        measure("bury", lambda: db.fail(*buried))
         measure("show", lambda: db.call("show_event", event_id=event))
         measure("list", lambda: db.call("list_events", most=FEW))
 
@@ -89,10 +93,7 @@ class Relay(Meter):
         measure("release", lambda: db.call("release_lease", name="l", token=token))
         key = {"scope": "s", "key": f"key {self.number} {len(self.read)}"}
         begun = db.call("begin_idempotent", **key, fingerprint=FINGERPRINT)[0]
-        measure(
-            "replay",
-            lambda: db.call("begin_idempotent", **key, fingerprint=FINGERPRINT, wait=False),
-        )
+        measure("replay", lambda: db.call("begin_idempotent", **key, fingerprint=FINGERPRINT, wait=False))
         measure("finish", lambda: db.call("finish_idempotent", **key, token=begun["token"]))
 
 

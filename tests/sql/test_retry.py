@@ -283,9 +283,7 @@ def test_of_two_jobs_with_one_key_the_older_is_redriven(db: Session) -> None:
     assert (db.state(first), db.state(second)) == ("ready", "dead")
 
 
-def test_two_redrives_at_once_run_each_job_once(
-    db: Session, other: Session, admin: Session
-) -> None:
+def test_two_redrives_at_once_run_each_job_once(db: Session, other: Session, admin: Session) -> None:
     jobs = bury(db, 3)
 
     with db.transaction():
@@ -297,9 +295,7 @@ def test_two_redrives_at_once_run_each_job_once(
     assert db.claimed_ids(db.worker()) == jobs
 
 
-def test_a_redrive_that_meets_a_retry_leaves_the_job_to_it(
-    db: Session, other: Session, admin: Session
-) -> None:
+def test_a_redrive_that_meets_a_retry_leaves_the_job_to_it(db: Session, other: Session, admin: Session) -> None:
     job = db.enqueue(unique_key="k")
     db.fail(db.claim_one(db.worker()))
 
@@ -312,9 +308,7 @@ def test_a_redrive_that_meets_a_retry_leaves_the_job_to_it(
     assert db.state(job) == "ready"
 
 
-def test_a_retry_that_meets_a_redrive_leaves_the_job_to_it(
-    db: Session, other: Session, admin: Session
-) -> None:
+def test_a_retry_that_meets_a_redrive_leaves_the_job_to_it(db: Session, other: Session, admin: Session) -> None:
     (job,) = bury(db)
 
     with db.transaction():
@@ -339,9 +333,7 @@ def test_one_session_retries_jobs_in_all_states(db: Session) -> None:
     assert db.claimed_ids(db.worker()) == [dead, waiting, cancelled]
 
 
-def test_a_retry_that_meets_a_promotion_runs_once(
-    db: Session, other: Session, admin: Session, clock: Clock
-) -> None:
+def test_a_retry_that_meets_a_promotion_runs_once(db: Session, other: Session, admin: Session, clock: Clock) -> None:
     job = db.enqueue(run_at=START + timedelta(seconds=1))
     clock.advance(seconds=1)
 

@@ -6,18 +6,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.sql.engine import (
-    START,
-    Clock,
-    Held,
-    Session,
-    Sessions,
-    Value,
-    arrays,
-    ids,
-    refused,
-    until_blocked,
-)
+from tests.sql.engine import START, Clock, Held, Session, Sessions, Value, arrays, ids, refused, until_blocked
 
 
 def save(db: Session, *jobs: Held, position: int = 1, **params: Value) -> list[int]:
@@ -35,9 +24,7 @@ def sleep(db: Session, job: Held, seconds: float = 60, position: int = 1) -> lis
     return ids(db.call("sleep_jobs", **arrays([job]), positions=[position], seconds=[seconds]))
 
 
-def wait(
-    db: Session, *jobs: Held, timeout: float | None = None, position: int = 1, key: str = "7"
-) -> list[int]:
+def wait(db: Session, *jobs: Held, timeout: float | None = None, position: int = 1, key: str = "7") -> list[int]:
     return ids(
         db.call(
             "wait_jobs",
@@ -68,7 +55,7 @@ def test_a_step_is_there_for_the_next_attempt(db: Session) -> None:
     job = db.enqueue()
 
     assert save(db, db.claim_one(worker)) == []
-    db.call("rescue_claim", claim_id=db.value("select id from ostinato_data.claim"), max_crashes=3)
+    db.call("rescue_claims", claim_ids=[db.value("select id from ostinato_data.claim")], max_crashes=3)
 
     assert db.claim_one(worker).attempt == 2
     assert load(db, job) == [(1, "call", "charge", '{"n": 1}')]
@@ -135,12 +122,10 @@ def test_a_step_of_a_wrong_claim_or_attempt_is_refused(db: Session) -> None:
     assert db.value("select count(*) from ostinato_data.step") == 0
 
 
-def test_a_step_that_meets_the_rescue_of_its_job_is_refused(
-    db: Session, other: Session, admin: Session
-) -> None:
+def test_a_step_that_meets_the_rescue_of_its_job_is_refused(db: Session, other: Session, admin: Session) -> None:
     job = running(db)
     with db.transaction():
-        db.call("rescue_claim", claim_id=job.claim_id, max_crashes=3)
+        db.call("rescue_claims", claim_ids=[job.claim_id], max_crashes=3)
         late = other.later("save_steps", **arrays([job]), positions=[1], names=["charge"])
         until_blocked(admin, other, by=db)
 
@@ -148,9 +133,7 @@ def test_a_step_that_meets_the_rescue_of_its_job_is_refused(
     assert load(db, job.id) == []
 
 
-def test_who_takes_a_job_waits_for_its_step_under_way(
-    db: Session, other: Session, admin: Session
-) -> None:
+def test_who_takes_a_job_waits_for_its_step_under_way(db: Session, other: Session, admin: Session) -> None:
     """So the next holder, who loads after the claim, sees it."""
     job = running(db)
     with db.transaction():
@@ -162,9 +145,7 @@ def test_who_takes_a_job_waits_for_its_step_under_way(
     assert len(load(db, job.id)) == 1
 
 
-def test_a_rescue_leaves_a_job_whose_step_is_being_saved_to_the_next_round(
-    db: Session, other: Session
-) -> None:
+def test_a_rescue_leaves_a_job_whose_step_is_being_saved_to_the_next_round(db: Session, other: Session) -> None:
     job = running(db)
     db.call("unregister_worker", worker_id=db.value("select id from ostinato_data.worker"))
     with db.transaction():
@@ -241,9 +222,7 @@ def test_steps_move_with_their_week_and_a_load_that_waits_for_that_sees_them(
     assert homes == [{"name": "ostinato_data.step_20260226"}]
 
 
-def test_steps_leave_with_their_job_and_stay_with_one_that_is_needed(
-    db: Session, admin: Session, clock: Clock
-) -> None:
+def test_steps_leave_with_their_job_and_stay_with_one_that_is_needed(db: Session, admin: Session, clock: Clock) -> None:
     db.call("upkeep_partitions", retention_days=14)
     worker = db.worker()
     done, dead = db.enqueue("app.done"), db.enqueue("app.dead")
@@ -269,9 +248,7 @@ def test_steps_leave_with_their_job_and_stay_with_one_that_is_needed(
 # Sleeping
 
 
-def test_a_job_that_sleeps_leaves_its_worker_and_is_ready_after_the_time(
-    db: Session, clock: Clock
-) -> None:
+def test_a_job_that_sleeps_leaves_its_worker_and_is_ready_after_the_time(db: Session, clock: Clock) -> None:
     worker = db.worker()
     job = db.enqueue()
 
@@ -343,9 +320,7 @@ def finished_with_three_steps(db: Session, end: str = "done") -> int:
 
 
 @pytest.mark.parametrize("end", ["done", "dead", "scheduled", "cancelled"])
-@pytest.mark.parametrize(
-    ("step", "left"), [("charge", ["fetch"]), ("3", ["fetch", "charge"]), (None, [])]
-)
+@pytest.mark.parametrize(("step", "left"), [("charge", ["fetch"]), ("3", ["fetch", "charge"]), (None, [])])
 def test_a_restart_forgets_the_steps_from_one_on_and_runs_the_job_again(
     db: Session, end: str, step: str | None, left: list[str]
 ) -> None:
@@ -388,9 +363,7 @@ def test_a_job_that_runs_or_is_ready_cannot_be_restarted(db: Session) -> None:
     assert len(load(db, job.id)) == 1
 
 
-def test_of_two_restarts_at_once_one_is_refused(
-    db: Session, other: Session, admin: Session
-) -> None:
+def test_of_two_restarts_at_once_one_is_refused(db: Session, other: Session, admin: Session) -> None:
     job = finished_with_three_steps(db)
     with db.transaction():
         db.call("restart_job", job_id=job, from_step="ship")
@@ -445,16 +418,16 @@ def test_the_steps_of_a_job_say_when_how_long_and_how_large(db: Session, clock: 
 @pytest.mark.parametrize(
     "call",
     [
-        "save_steps(null, null, null, null, null)",
-        "load_steps(null)",
-        "restart_job(1)",
-        "signal_job(1)",
-        "resolve_waits(null)",
+        "ostinato.save_steps(null, null, null, null, null)",
+        "ostinato.load_steps(null)",
+        "ostinato.restart_job(1)",
+        "ostinato.signal_job(1)",
+        "ostinato_internal.resolve_waits('{1}')",
     ],
 )
 def test_the_verbs_of_steps_are_closed_to_tenants(sessions: Sessions, call: str) -> None:
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
-        sessions.tenant("t1").rows(f"select ostinato.{call}")
+        sessions.tenant("t1").rows(f"select {call}")
 
 
 def test_a_week_is_filled_with_the_steps_that_belong_to_it(db: Session, admin: Session) -> None:

@@ -1,104 +1,58 @@
-"""Subscriptions: who gets which events, one key at a time, and what becomes of those that fail."""
+"""Subscriptions: every event is a job, and of a key one at a time."""
 
-import json
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 import pytest
 
-from tests.sql.engine import START, Clock, Row, Session, refused, until_blocked
+from tests.sql.deliveries import NAME, at, event_of, lanes_are_right, subscribe, take, take_heads, tell
+from tests.sql.engine import START, Clock, Session, arrays, refused, until_blocked
 from tests.sql.test_outbox import emit, sequence, upkeep
-
-NAME = "receipts"
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """An event in a worker's hands."""
-
-    position: int
-    attempt: int
-    row: Row
-
-
-def tell(db: Session, *keys: str | None, **params: Any) -> list[int]:  # noqa: ANN401
-    told = [emit(db, key=key, **params) for key in keys]
-    sequence(db)
-    return told
-
-
-def subscribe(db: Session, name: str = NAME, **params: Any) -> None:  # noqa: ANN401
-    db.call("subscribe", name=name, **params)
-
-
-def take(db: Session, worker: UUID, most: int = 100, name: str = NAME) -> list[Given]:
-    rows = db.call("take_deliveries", subscription=name, worker_id=worker, most=most)
-    return [Given(row["position"], row["attempt"], row) for row in rows]
-
-
-def settle(
-    db: Session,
-    given: Sequence[Given],
-    outcome: str = "done",
-    delay: float | None = None,
-    name: str = NAME,
-) -> list[int]:
-    rows = db.call(
-        "settle_deliveries",
-        subscription=name,
-        positions=[one.position for one in given],
-        attempts=[one.attempt for one in given],
-        outcomes=[outcome for _ in given],
-        delays=[delay for _ in given],
-        errors=[json.dumps({"type": "ValueError", "message": "it broke"}) for _ in given],
-        signatures=["ValueError" for _ in given],
-        reasons=["attempts_used_up" if delay is None else None for _ in given],
-    )
-    return [row["settle_deliveries"] for row in rows]
-
-
-def at(given: Sequence[Given]) -> list[int]:
-    return [one.position for one in given]
-
-
-def lanes_are_right(admin: Session) -> None:
-    """A lane that has something to deliver is in hands, has one turn, or is blocked."""
-    odd = admin.rows(
-        "select d.subscription, d.lane from ostinato_data.delivery d"
-        " join ostinato_data.subscription s on s.name = d.subscription"
-        " where d.lane is not null and d.state <> 'buried' group by s.on_poison, 1, 2 having case"
-        "  when count(*) filter (where d.state in ('held', 'done')) > 0"
-        "  then count(*) filter (where d.state = 'waiting' and d.due_at < 'infinity') > 0"
-        "  when s.on_poison = 'block' and exists (select from ostinato_data.delivery b"
-        "   where b.subscription = d.subscription and b.lane = d.lane and b.state = 'buried')"
-        "  then count(*) filter (where d.state = 'waiting' and d.due_at < 'infinity') > 1"
-        "  else count(*) filter (where d.state = 'waiting' and d.due_at < 'infinity') <> 1 end"
-    )
-    assert odd == []
 
 
 @pytest.fixture
 def worker(db: Session) -> UUID:
-    return db.worker()
+    return db.worker(kinds=[NAME])
 
 
-def test_events_come_in_order_with_everything_they_carry(db: Session, worker: UUID) -> None:
+def test_an_event_is_a_job_with_everything_that_the_event_carries(db: Session, admin: Session, worker: UUID) -> None:
     subscribe(db)
     told = tell(db, "a", "b", "a", None, payload={"n": 1})
+    lanes_are_right(admin)
 
-    given = take(db, worker)
+    jobs = take(db, worker)
 
-    assert at(given) == [1, 2, 3, 4]
-    assert [one.row["event_id"] for one in given] == told
-    assert {one.attempt for one in given} == {1}
-    assert given[0].row["payload"] == '{"n": 1}'
-    assert given[0].row["tenant_id"] == "acme"
-    assert given[3].row["ordering_key"] is None
-    assert take(db, worker) == []
-    assert settle(db, given) == []
+    assert sorted(at(jobs)) == [1, 2, 3, 4]
+    first = event_of(jobs[0])
+    assert (first["event_id"], first["type"], first["version"]) == (told[0], "invoice.paid", 1)
+    assert (first["subscription"], first["ordering_key"]) == (NAME, "a")
+    assert first["payload"] == {"n": 1}
+    assert {job.row["kind"] for job in jobs} == {NAME}
+    assert {job.row["tenant_id"] for job in jobs} == {"acme"}
+    assert {job.row["correlation_id"] for job in jobs} == {"request-1"}
+    assert db.complete(*jobs) == []
+    assert db.value("select count(*) from ostinato_data.delivery") == 0
     assert db.call("list_subscriptions")[0]["behind"] == 0
+
+
+def test_the_jobs_of_a_subscription_go_to_the_queue_of_its_kind(db: Session, worker: UUID) -> None:
+    db.call(
+        "register_kinds",
+        names=["app.task"],
+        queues=["mail"],
+        priorities=[7],
+        timeouts=[None],
+        retries=["{}"],
+        schemas=["{}"],
+    )
+    subscribe(db, kind="app.task")
+    emit(db, key="a")
+    emit(db, key="a")
+    sequence(db)
+
+    assert db.call("dispatch_events") == [{"queue": "mail", "jobs": 2}]
+    assert at(db.claim(worker, queue="mail")) == [1, 2]
+    assert db.call("dispatch_events") == []
 
 
 def test_a_subscription_gets_its_types_and_its_tenant_only(db: Session, worker: UUID) -> None:
@@ -127,7 +81,9 @@ def test_most_of_the_log_may_be_for_others(db: Session, worker: UUID) -> None:
         emit(db, None, type="rare")
     sequence(db)
 
-    assert at(take(db, worker, most=2)) == [901, 1802]
+    assert db.get("dispatch_deliveries", subscription=NAME, most=2) == 2
+    assert at(take(db, worker)) == [901, 1802]
+    assert db.get("dispatch_deliveries", subscription=NAME, most=2) == 1
     assert at(take(db, worker)) == [2703]
     assert db.call("list_subscriptions")[0]["behind"] == 0
 
@@ -144,7 +100,7 @@ def test_most_of_the_log_may_be_for_others(db: Session, worker: UUID) -> None:
     ],
 )
 def test_a_subscription_starts_where_it_is_told_to(
-    db: Session, clock: Clock, worker: UUID, given: dict[str, Any], first: int
+    db: Session, clock: Clock, given: dict[str, Any], first: int
 ) -> None:
     for _ in range(3):
         tell(db, None)
@@ -152,41 +108,30 @@ def test_a_subscription_starts_where_it_is_told_to(
     subscribe(db, **given)
     tell(db, None)
 
-    assert at(take(db, worker)) == list(range(first, 5))
+    assert at(take(db, db.worker())) == list(range(first, 5))
 
 
-def test_declaring_again_changes_what_is_new_and_keeps_the_position(
-    db: Session, worker: UUID
-) -> None:
+def test_declaring_again_changes_what_is_new_and_keeps_the_position(db: Session, worker: UUID) -> None:
     subscribe(db, types=["a"])
-    tell(db, None)
+    emit(db)
+    sequence(db)
     subscribe(db, types=["invoice.paid"], on_poison="block", start="beginning")
     (row,) = db.call("list_subscriptions")
 
     assert (row["types"], row["on_poison"], row["position"]) == (["invoice.paid"], "block", 0)
+    db.call("dispatch_events")
     assert at(take(db, worker)) == [1]
 
 
 @pytest.mark.parametrize(
-    "given",
-    [
-        {"name": ""},
-        {"mode": "magic"},
-        {"mode": "job"},
-        {"kind": "app.task"},
-        {"on_poison": "explode"},
-        {"start": "yesterday"},
-        {"types": ["a", None]},
-    ],
+    "given", [{"name": ""}, {"kind": ""}, {"on_poison": "explode"}, {"start": "yesterday"}, {"types": ["a", None]}]
 )
 def test_a_subscription_that_makes_no_sense_is_refused(db: Session, given: dict[str, Any]) -> None:
     with refused("OS400"):
         subscribe(db, **({"name": NAME} | given))
 
 
-def test_there_is_no_subscription_that_nobody_declared(db: Session, worker: UUID) -> None:
-    with refused("OS404", "'nothing'"):
-        take(db, worker, name="nothing")
+def test_there_is_no_subscription_that_nobody_declared(db: Session) -> None:
     for verb in ("pause_subscription", "resume_subscription", "drop_subscription"):
         with refused("OS404", "'nothing'"):
             db.call(verb, name="nothing")
@@ -194,22 +139,101 @@ def test_there_is_no_subscription_that_nobody_declared(db: Session, worker: UUID
         db.call("lock_subscription", name="nothing")
 
 
+def test_the_first_of_a_key_is_ready_and_the_others_wait_behind_it(db: Session, admin: Session, worker: UUID) -> None:
+    subscribe(db)
+    tell(db, "a", "b", "a", None)
+    first, behind = admin.rows("select job_id from ostinato_data.delivery where lane like '%%a' order by position")
+
+    assert db.state(first["job_id"]) == "ready"
+    shown = db.call("show_job", job_id=behind["job_id"])[0]
+    assert (shown["state"], shown["reason"], shown["run_at"]) == ("scheduled", "behind", None)
+    why = db.why(behind["job_id"])["behind"]
+    assert why["detail"]["behind"] == first["job_id"]
+    assert f"behind job {first['job_id']}" in why["message"]
+    assert db.call("poll_jobs", worker_id=worker, queues=["default"])[0]["next_due"] is None
+    db.call("promote_jobs")
+    lanes_are_right(admin)
+
+
 def test_a_key_is_in_one_pair_of_hands_at_a_time(db: Session, admin: Session, worker: UUID) -> None:
     subscribe(db)
     tell(db, "a", "b", "a")
-    first = take(db, worker, most=1)
-    second = take(db, db.worker("w2"))
+    (first,) = take(db, worker, most=1)
+    second = take_heads(db, db.worker("w2"))
 
-    assert at(first) == [1]
-    assert at(second) == [2]
+    assert (at([first]), at(second)) == ([1], [2])
     lanes_are_right(admin)
     tell(db, "a", "b", "c")
     assert at(take(db, worker)) == [6]
-    settle(db, first)
+    db.complete(first)
     lanes_are_right(admin)
     assert at(take(db, worker)) == [3, 4]  # together, in order
-    settle(db, second)
+    db.complete(*second)
     assert at(take(db, worker)) == [5]
+    lanes_are_right(admin)
+
+
+def test_a_claim_with_room_takes_along_those_behind_in_order(db: Session, admin: Session, worker: UUID) -> None:
+    subscribe(db)
+    tell(db, *"abaab", None)
+
+    jobs = take(db, worker, most=5)
+
+    assert sorted(at(jobs)) == [1, 2, 3, 5, 6]
+    by_id = {job.id: at([job])[0] for job in jobs}
+    behind = {at([job])[0]: by_id.get(job.row["behind"]) for job in jobs}
+    assert behind == {1: None, 2: None, 6: None, 3: 1, 5: 2}
+    lanes_are_right(admin)
+    assert take(db, db.worker("w2")) == []  # the rest of the key waits for what is held
+    db.complete(*jobs)
+    lanes_are_right(admin)
+    assert at(take(db, worker)) == [4]
+
+
+def test_followers_that_are_given_back_wait_behind_the_first_again(
+    db: Session, admin: Session, clock: Clock, worker: UUID
+) -> None:
+    subscribe(db)
+    tell(db, "a", "a", "a")
+    first, *others = take(db, worker)
+    db.fail(first, delay=60)
+    db.release(*others)
+    lanes_are_right(admin)
+
+    assert take(db, worker) == []
+    clock.advance(seconds=60)
+    db.call("promote_jobs")
+    again = take(db, worker)
+    assert at(again) == [1, 2, 3]
+    assert [job.row["failures"] for job in again] == [1, 0, 0]
+    lanes_are_right(admin)
+
+
+def test_a_first_that_comes_back_takes_no_others_while_its_followers_are_held_elsewhere(
+    db: Session, admin: Session, worker: UUID
+) -> None:
+    subscribe(db)
+    tell(db, "a", "a", "a")
+    first, second = take(db, worker, most=2)
+    db.fail(first, delay=0)
+    db.call("promote_jobs")
+
+    other = db.worker("w2")
+    (again,) = take(db, other)
+    assert at([again]) == [1]
+    db.complete(again)
+    assert take(db, other) == []
+    db.release(second)
+    lanes_are_right(admin)
+    assert at(take(db, other)) == [2, 3]
+
+
+def test_a_queue_with_limits_takes_no_followers(db: Session, admin: Session, worker: UUID) -> None:
+    db.call("configure_queue", name="default", concurrency=5)
+    subscribe(db)
+    tell(db, "a", "a")
+
+    assert at(take(db, worker)) == [1]
     lanes_are_right(admin)
 
 
@@ -218,52 +242,45 @@ def test_a_failing_event_waits_for_its_retry_and_blocks_its_own_key_only(
 ) -> None:
     subscribe(db)
     tell(db, "a", "a", "b")
-    given = take(db, worker)
-    settle(db, given[:1], "failed", delay=60)
-    settle(db, given[1:2], "released")
-    settle(db, given[2:])
+    first, other = take_heads(db, worker)
+    db.fail(first, delay=60)
+    db.complete(other)
     lanes_are_right(admin)
     tell(db, "a", "b")
 
     assert at(take(db, worker)) == [5]
     clock.advance(seconds=59)
+    db.call("promote_jobs")
     assert take(db, worker) == []
     clock.advance(seconds=1)
-    again = take(db, worker)
-    assert at(again) == [1, 2, 4]
-    assert [one.attempt for one in again] == [2, 2, 1]
-    assert [one.row["failures"] for one in again] == [1, 0, 0]
+    db.call("promote_jobs")
+    assert at(take(db, worker)) == [1, 2, 4]
     lanes_are_right(admin)
 
 
-def test_a_poison_event_is_buried_with_its_reason_and_its_key_goes_on(
-    db: Session, admin: Session, worker: UUID
-) -> None:
+def test_a_poison_event_is_a_dead_letter_and_its_key_goes_on(db: Session, admin: Session, worker: UUID) -> None:
     subscribe(db)
     told = tell(db, "a", "a")
-    given = take(db, worker)
-    settle(db, given[:1], "failed")
-    settle(db, given[1:], "released")
+    (first,) = take_heads(db, worker)
+    db.fail(first)
     lanes_are_right(admin)
 
     (buried,) = db.call("list_buried", subscription=NAME)
     assert (buried["position"], buried["event_id"]) == (1, told[0])
-    assert (buried["reason"], buried["signature"]) == ("attempts_used_up", "ValueError")
+    assert (buried["job_id"], buried["ordering_key"]) == (first.id, "a")
     assert buried["error"]["message"] == "it broke"
+    assert [row["job_id"] for row in db.call("list_dead_letters", kind=NAME)] == [first.id]
     assert at(take(db, worker)) == [2]
-    (state,) = db.call("event_deliveries", event_id=told[0])
-    assert (state["subscription"], state["state"]) == (NAME, "buried")
+    (line,) = db.call("event_deliveries", event_id=told[0])
+    assert (line["subscription"], line["state"]) == (NAME, "dead")
 
 
-def test_a_poison_event_blocks_its_key_when_the_subscription_says_so(
-    db: Session, admin: Session, worker: UUID
-) -> None:
+def test_a_poison_event_blocks_its_key_when_the_subscription_says_so(db: Session, admin: Session, worker: UUID) -> None:
     subscribe(db, on_poison="block")
     tell(db, "a", "a", "b")
-    given = take(db, worker)
-    settle(db, given[:1], "failed")
-    settle(db, given[1:2], "released")
-    settle(db, given[2:])
+    first, other = take_heads(db, worker)
+    db.fail(first)
+    db.complete(other)
     tell(db, "a", "b")
     lanes_are_right(admin)
 
@@ -273,16 +290,25 @@ def test_a_poison_event_blocks_its_key_when_the_subscription_says_so(
     assert db.get("redeliver", subscription=NAME, positions=[1]) == 1
     again = take(db, worker)
     assert at(again) == [1, 2, 4]
-    assert [one.row["failures"] for one in again] == [0, 0, 0]
+    assert [job.row["failures"] for job in again] == [0, 0, 0]
+    lanes_are_right(admin)
+
+
+def test_a_block_that_is_lifted_lets_its_keys_go_on(db: Session, admin: Session, worker: UUID) -> None:
+    subscribe(db, on_poison="block")
+    tell(db, "a", "a")
+    db.fail(*take_heads(db, worker))
+    subscribe(db, on_poison="skip")
+
+    assert db.get("heal_lanes") == 1
+    assert at(take(db, worker)) == [2]
     lanes_are_right(admin)
 
 
 def test_a_discarded_event_lets_its_key_go_on(db: Session, admin: Session, worker: UUID) -> None:
     subscribe(db, on_poison="block")
     tell(db, "a", "a")
-    given = take(db, worker)
-    settle(db, given[1:], "released")
-    settle(db, given[:1], "failed")
+    db.fail(*take_heads(db, worker))
     assert take(db, worker) == []
 
     assert db.get("discard", subscription=NAME, positions=[1, 2, 99]) == 1
@@ -291,292 +317,263 @@ def test_a_discarded_event_lets_its_key_go_on(db: Session, admin: Session, worke
     lanes_are_right(admin)
 
 
-def test_a_redelivered_event_waits_until_its_key_is_free(
-    db: Session, admin: Session, worker: UUID
+@pytest.mark.parametrize("verb", ["redeliver", "retry", "redrive"])
+def test_an_event_that_comes_back_waits_until_its_key_is_free(
+    db: Session, admin: Session, worker: UUID, verb: str
 ) -> None:
     subscribe(db)
-    tell(db, "a", "a")
-    given = take(db, worker)
-    settle(db, given[:1], "failed")
-    db.call("redeliver", subscription=NAME)
+    tell(db, "a", "a", "a")
+    (first,) = take_heads(db, worker)
+    db.fail(first)
+    (second,) = take_heads(db, worker)
+    match verb:
+        case "redeliver":
+            assert db.get("redeliver", subscription=NAME) == 1
+        case "retry":
+            assert db.get("retry_job", job_id=first.id) == "dead"
+        case _:
+            assert db.call("redrive_jobs", kind=NAME)[0]["redriven"] == 1
     lanes_are_right(admin)
 
     assert take(db, worker) == []
-    settle(db, given[1:])
-    assert at(take(db, worker)) == [1]
+    db.complete(second)
+    assert at(take(db, worker)) == [1, 3]
     lanes_are_right(admin)
 
 
-def test_a_late_holder_is_refused_and_changes_nothing(
+def test_a_cancelled_event_lets_its_key_go_on_and_comes_back_in_its_turn(
     db: Session, admin: Session, worker: UUID
 ) -> None:
-    """The zombie: its worker was declared dead, another one has the events."""
     subscribe(db)
-    tell(db, "a", "b")
-    old = take(db, worker)
-    db.call("unregister_worker", worker_id=worker)
-    assert db.get("free_deliveries") == 2
-    new = take(db, db.worker("w2"))
+    tell(db, "a", "a", "a")
+    (first,) = take_heads(db, worker)
+    (behind,) = admin.rows("select job_id from ostinato_data.delivery where position = 2")
+    assert db.get("cancel_job", job_id=behind["job_id"]) == "scheduled"
+    lanes_are_right(admin)
+    assert db.get("retry_job", job_id=behind["job_id"]) == "cancelled"
+    lanes_are_right(admin)
 
-    assert at(new) == [1, 2]
-    for outcome in ("done", "failed", "released"):
-        assert sorted(settle(db, old, outcome)) == [1, 2]
-    for verb in ("finish_delivery", "fence_delivery"):
-        with refused("OS410", NAME):
-            db.call(verb, subscription=NAME, position=1, attempt=old[0].attempt)
-    with refused("OS410"):
-        take(db, worker)
-    with refused("OS410"):
-        db.call("refuse_delivery", subscription=NAME, position=1, attempt=1)
-    assert settle(db, new) == []
-    assert settle(db, new) == [1, 2]  # twice is once
+    db.call("cancel_job", job_id=first.id)
+    assert db.release(first) == []
+    lanes_are_right(admin)
+    assert at(take(db, worker)) == [2, 3]
+
+
+def test_an_event_behind_another_cannot_be_pulled_out_of_its_turn(db: Session, admin: Session) -> None:
+    subscribe(db)
+    tell(db, "a", "a")
+    (behind,) = admin.rows("select job_id from ostinato_data.delivery where not open")
+
+    with refused("OS412", "behind another of its key"):
+        db.call("retry_job", job_id=behind["job_id"])
+    assert db.call("hasten_jobs", job_ids=[behind["job_id"]]) == []
     lanes_are_right(admin)
 
 
-def test_a_silent_worker_keeps_its_events_until_it_counts_as_dead(
-    db: Session, clock: Clock, worker: UUID
-) -> None:
-    """With the grace that an outage gives: the same rule as for jobs."""
+def test_a_late_holder_is_refused_and_changes_nothing(db: Session, admin: Session, worker: UUID) -> None:
     subscribe(db)
-    tell(db, "a")
-    take(db, worker)
+    tell(db, "a", "a")
+    held = take(db, worker)
+    db.call("unregister_worker", worker_id=worker)
+    assert db.get("rescue_jobs") == 1
+    lanes_are_right(admin)
+    again = take(db, db.worker("w2"))
 
-    clock.advance(seconds=3600)  # nobody ticked: the database was away
-    db.call("rescue_jobs")
-    assert db.get("free_deliveries") == 0
-    other = db.worker("w2")
-    clock.beat(60, other)
-    db.call("rescue_jobs")
-    assert db.call("lost_holders") == [{"lost_holders": worker}]
-    assert db.get("free_deliveries") == 1
-    assert at(take(db, other)) == [1]
+    assert at(again) == [1, 2]
+    assert sorted(db.complete(*held)) == sorted(job.id for job in held)
+    lanes_are_right(admin)
+    assert db.complete(*again) == []
+    lanes_are_right(admin)
 
 
-def test_an_event_that_kills_its_worker_three_times_is_buried_and_its_neighbours_are_not(
+def test_an_event_that_kills_its_worker_is_buried_and_those_behind_it_are_not_blamed(
     db: Session, admin: Session
 ) -> None:
     subscribe(db)
-    tell(db, "a", "a", "b")
-    for crashes in range(3):
+    tell(db, "a", "a", "a")
+    for _ in range(2 + 3):  # a suspect after two, and three times alone
         worker = db.worker()
-        given = take(db, worker)
-        if crashes == 0:
-            assert at(given) == [1, 2, 3]
-            settle(db, given[2:])
-        elif crashes == 2:
-            assert at(given) == [1]  # a suspect goes alone
+        jobs = take(db, worker)
+        assert at(jobs)[0] == 1
+        db.call("begin_jobs", **arrays(jobs[:1]), alone=True)
         db.call("unregister_worker", worker_id=worker)
-        db.call("free_deliveries")
+        db.call("rescue_jobs")
         lanes_are_right(admin)
 
     (buried,) = db.call("list_buried")
-    assert (buried["position"], buried["reason"], buried["crashes"]) == (1, "worker_lost", 3)
-    assert at(take(db, db.worker())) == [2]
+    assert (buried["position"], buried["reason"]) == (1, "worker_lost")
+    again = take(db, db.worker())
+    assert at(again) == [2, 3]
+    assert [job.row["crashes"] for job in again] == [0, 0]
 
 
-def test_a_delivery_ends_with_the_writes_of_its_handler(
+def test_a_job_that_ends_in_its_handlers_transaction_holds_up_nobody(
     db: Session, other: Session, admin: Session, worker: UUID
 ) -> None:
     subscribe(db)
-    tell(db, "a", "a")
-    (one, two) = take(db, worker)
-
-    db.rows("begin")
-    db.call("finish_delivery", subscription=NAME, position=1, attempt=1)
-    db.rows("rollback")
+    tell(db, "a", "a", "b")
+    (first,) = take(db, worker, most=1)
+    (second,) = take(db, worker, most=1)
     with db.transaction():
-        db.call("fence_delivery", subscription=NAME, position=1, attempt=1)
-        db.call("finish_delivery", subscription=NAME, position=1, attempt=1)
-        assert take(other, worker) == []  # nobody waits for a handler's transaction
+        db.call("complete_job", job_id=first.id, attempt=first.attempt)
+        assert other.complete(second) == []  # of the same subscription, and at once
+        other.call("leave_lanes", job_ids=[first.id])  # too early: it is not over
+    assert take(db, worker) == []
 
-    assert settle(db, [one], "failed") == []  # done is done
-    assert db.call("list_buried") == []
-    assert settle(db, [two]) == []
-    assert db.value("select count(*) from ostinato_data.delivery") == 0
-
-
-def test_what_a_dead_worker_had_done_is_not_delivered_again(db: Session, worker: UUID) -> None:
-    subscribe(db)
-    tell(db, "a", "a")
-    take(db, worker)
-    db.call("finish_delivery", subscription=NAME, position=1, attempt=1)
-    db.call("unregister_worker", worker_id=worker)
-
-    assert db.get("free_deliveries") == 2
-    assert at(take(db, db.worker())) == [2]
-
-
-def test_freeing_leaves_what_a_transaction_ends_just_now(
-    db: Session, other: Session, worker: UUID
-) -> None:
-    subscribe(db)
-    tell(db, "a", "b")
-    take(db, worker)
-    with db.transaction():
-        db.call("finish_delivery", subscription=NAME, position=1, attempt=1)
-        other.call("unregister_worker", worker_id=worker)
-        assert other.get("free_deliveries") == 1
-
-    assert other.get("free_deliveries") == 1
-    assert at(take(other, other.worker())) == [2]
-
-
-def test_a_worker_that_stops_gives_back_without_a_crash(db: Session, worker: UUID) -> None:
-    subscribe(db)
-    tell(db, "a", None)
-    take(db, worker)
-
-    assert db.get("release_deliveries", worker_id=worker) == 2
-    again = take(db, worker)
-    assert [(one.attempt, one.row["crashes"]) for one in again] == [(2, 0), (2, 0)]
-
-
-def test_what_a_worker_never_heard_of_is_given_back(
-    db: Session, clock: Clock, worker: UUID
-) -> None:
-    subscribe(db)
-    tell(db, "a", "b")
-    take(db, worker)
-
-    def reconcile() -> int:
-        found: int = db.get(
-            "reconcile_deliveries", worker_id=worker, subscription=NAME, held=[1], seconds=60.0
-        )
-        return found
-
-    assert reconcile() == 0
-    clock.advance(seconds=61)
-    assert reconcile() == 1
+    db.call("leave_lanes", job_ids=[first.id])
+    db.call("leave_lanes", job_ids=[first.id])
+    lanes_are_right(admin)
     assert at(take(db, worker)) == [2]
 
 
-def test_take_and_settle_of_the_same_key_never_leave_it_behind(
+def test_what_died_between_a_handlers_commit_and_the_next_of_its_key_is_healed(
+    db: Session, admin: Session, worker: UUID
+) -> None:
+    subscribe(db)
+    tell(db, "a", "a")
+    assert db.get("heal_lanes") == 0  # ready
+    (first,) = take_heads(db, worker)
+    assert db.get("heal_lanes") == 0  # running
+    db.call("complete_job", job_id=first.id, attempt=first.attempt)
+
+    assert db.get("heal_lanes") == 1
+    lanes_are_right(admin)
+    assert at(take(db, worker)) == [2]
+
+
+def test_a_lane_in_which_nobody_has_the_turn_is_healed(db: Session, admin: Session, worker: UUID) -> None:
+    subscribe(db)
+    tell(db, "a", "a")
+    (first,) = take_heads(db, worker)
+    admin.rows("delete from ostinato_data.delivery where open")
+    db.complete(first)
+    assert take(db, worker) == []
+
+    assert db.get("heal_lanes") == 0
+    assert at(take(db, worker)) == [2]
+    lanes_are_right(admin)
+
+
+def test_dispatch_and_complete_of_the_same_key_never_leave_it_behind(
     db: Session, other: Session, admin: Session, worker: UUID
 ) -> None:
-    """The event that arrives while the one before it is being settled."""
     subscribe(db)
     tell(db, "a")
-    given = take(db, worker)
-    tell(db, "a")
+    (first,) = take(db, worker)
+    emit(db, key="a")
+    sequence(db)
     with db.transaction():
-        settle(db, given)
-        waits = other.later("take_deliveries", subscription=NAME, worker_id=worker, most=10)
+        assert db.complete(first) == []
+        waits = other.later("dispatch_deliveries", subscription=NAME)
         until_blocked(admin, other, by=db)
+    assert waits.result(10) == [{"dispatch_deliveries": 1}]
 
-    assert [row["position"] for row in waits.result()] == [2]
+    lanes_are_right(admin)
+    assert at(take(db, worker)) == [2]
+
+
+def test_a_claim_does_not_wait_for_a_subscription_that_is_locked(
+    db: Session, other: Session, admin: Session, worker: UUID
+) -> None:
+    subscribe(db)
+    tell(db, "a", "a")
+    with other.transaction():
+        other.call("lock_subscription", name=NAME)
+        assert at(take(db, worker)) == [1]
     lanes_are_right(admin)
 
 
 def test_a_paused_subscription_gives_nothing_and_goes_on_where_it_was(
-    db: Session, worker: UUID
+    db: Session, admin: Session, worker: UUID
 ) -> None:
     subscribe(db)
-    tell(db, "a")
+    tell(db, "a", "a", None)
     db.call("pause_subscription", name=NAME)
+    emit(db, key="b")
+    sequence(db)
+
+    assert db.call("dispatch_events") == []
+    assert take(db, worker) == []
+    assert db.call("event_chores") == []
+    lanes_are_right(admin)
+    (behind, *_) = admin.rows("select job_id from ostinato_data.delivery")
+    assert "paused" in db.why(behind["job_id"])["behind"]["message"]
+    db.call("resume_subscription", name=NAME)
+    db.call("dispatch_events")
+    lanes_are_right(admin)
+    assert sorted(at(take(db, worker))) == [1, 2, 3, 4]
+
+
+def test_what_runs_while_its_subscription_is_paused_ends_and_the_next_one_waits(
+    db: Session, admin: Session, worker: UUID
+) -> None:
+    subscribe(db)
+    tell(db, "a", "a")
+    (first,) = take_heads(db, worker)
+    db.call("pause_subscription", name=NAME)
+    assert db.complete(first) == []
 
     assert take(db, worker) == []
-    assert [row["name"] for row in db.call("event_chores")] == []
     db.call("resume_subscription", name=NAME)
-    assert at(take(db, worker)) == [1]
+    assert at(take(db, worker)) == [2]
+    lanes_are_right(admin)
 
 
-def test_a_dropped_subscription_is_gone_with_what_it_had(db: Session, worker: UUID) -> None:
+def test_a_dropped_subscription_is_gone_and_what_has_not_begun_is_cancelled(
+    db: Session, admin: Session, worker: UUID
+) -> None:
     subscribe(db)
-    tell(db, "a")
-    given = take(db, worker)
+    tell(db, "a", "a", "b")
+    (first,) = take(db, worker, most=1)
+    waiting = [row["job_id"] for row in admin.rows("select job_id from ostinato_data.delivery")]
+    waiting.remove(first.id)
     db.call("drop_subscription", name=NAME)
 
-    with refused("OS404"):
-        settle(db, given)
+    assert {db.state(job) for job in waiting} == {"cancelled"}
     assert db.value("select count(*) from ostinato_data.delivery") == 0
+    assert db.complete(first) == []
 
 
-def test_replay_counts_first_and_then_delivers_everything_again(
-    db: Session, admin: Session, clock: Clock, worker: UUID
-) -> None:
+def test_replay_counts_first_and_then_delivers_everything_again(db: Session, admin: Session, clock: Clock) -> None:
     subscribe(db, types=["invoice.paid"])
     for n in range(6):
         tell(db, f"k{n % 2}", type="invoice.paid" if n % 3 else "other")
         clock.advance(minutes=1)
-    given = take(db, worker)
-    assert at(given) == [2, 3, 5, 6]
-    settle(db, given[:3])
-    settle(db, given[3:], "failed")
+    worker = db.worker(kinds=[NAME])
+    jobs = {at([job])[0]: job for job in take(db, worker)}
+    assert sorted(jobs) == [2, 3, 5, 6]
+    db.complete(jobs[2], jobs[3], jobs[5])
+    db.fail(jobs[6])
 
     assert db.get("replay", subscription=NAME, from_position=3, preview=True) == 3
+    db.call("dispatch_events")
     assert take(db, worker) == []
     since = START.replace(minute=4)
     assert db.get("replay", subscription=NAME, from_time=since, preview=True) == 2
     assert db.get("replay", subscription=NAME, from_position=3) == 3
     assert db.call("list_buried") == []
-    assert at(take(db, worker)) == [3, 5, 6]
+    assert db.state(jobs[6].id) == "cancelled"
+    db.call("dispatch_events")
+    assert sorted(at(take(db, worker))) == [3, 5, 6]
     lanes_are_right(admin)
 
 
-def test_replay_while_the_key_is_in_hands_waits_for_it(
-    db: Session, admin: Session, worker: UUID
-) -> None:
-    subscribe(db)
-    tell(db, "a", "a", "a")
-    settle(db, take(db, worker, most=2))
-    held = take(db, worker)
-    assert at(held) == [3]
-
-    db.call("replay", subscription=NAME, from_position=1)
-    assert take(db, worker) == []
-    lanes_are_right(admin)
-    settle(db, held)
-    assert at(take(db, worker)) == [1, 2, 3]
-    lanes_are_right(admin)
-
-
-def test_what_waits_at_a_replay_comes_in_its_turn(
-    db: Session, admin: Session, worker: UUID
-) -> None:
+def test_what_runs_at_a_replay_stays_and_comes_once_more_in_its_turn(db: Session, admin: Session, worker: UUID) -> None:
     """Whoever rebuilds a state from the events must end with the last of them."""
     subscribe(db)
     tell(db, "a", "a", "a", "a")
-    given = take(db, worker)
-    settle(db, given[:3])
-    settle(db, given[3:], "failed", delay=60)
+    held = take(db, worker, most=2)
+    assert at(held) == [1, 2]
 
     db.call("replay", subscription=NAME, from_position=1)
-
+    db.call("dispatch_events")
+    lanes_are_right(admin)
+    assert take(db, worker) == []
+    db.complete(held[0])
+    assert take(db, worker) == []
+    db.complete(held[1])
+    lanes_are_right(admin)
     assert at(take(db, worker)) == [1, 2, 3, 4]
-    lanes_are_right(admin)
-
-
-def test_what_is_held_at_a_replay_and_settled_before_its_turn_is_noted_anew(
-    db: Session, admin: Session, worker: UUID
-) -> None:
-    subscribe(db)
-    tell(db, "a", "a")
-    held = take(db, worker)
-
-    db.call("replay", subscription=NAME, from_position=1)
-    assert settle(db, held) == []
-
-    assert at(take(db, worker)) == [1, 2]
-    lanes_are_right(admin)
-
-
-def test_a_holder_of_before_a_replay_does_not_pass_for_one_of_after(
-    db: Session, admin: Session, clock: Clock, worker: UUID
-) -> None:
-    subscribe(db)
-    tell(db, "a")
-    (late,) = take(db, worker)
-    clock.advance(seconds=60)
-    db.call("reconcile_deliveries", worker_id=worker, subscription=NAME, held=[], seconds=1)
-    (once,) = take(db, db.worker("w2"))
-    settle(db, [once])
-    db.call("replay", subscription=NAME, from_position=1)
-    (again,) = take(db, db.worker("w3"))
-
-    assert again.attempt not in (late.attempt, once.attempt)
-    assert settle(db, [late]) == [1]
-    assert settle(db, [once]) == [1]
-    assert settle(db, [again]) == []
     lanes_are_right(admin)
 
 
@@ -588,140 +585,57 @@ def test_a_replay_needs_one_place_to_start(db: Session, given: dict[str, Any]) -
         db.call("replay", subscription=NAME, **given)
 
 
-def test_the_lag_is_told_in_events_and_seconds(db: Session, clock: Clock, worker: UUID) -> None:
+def test_the_lag_is_told_in_events_and_seconds(db: Session, clock: Clock) -> None:
     subscribe(db)
-    tell(db, "a", "b")
+    emit(db, key="a")
+    emit(db, key="b")
     clock.advance(seconds=30)
-    tell(db, "b")
+    emit(db, key="b")
+    sequence(db)
     (row,) = db.call("list_subscriptions")
     assert (row["behind"], row["lag_seconds"]) == (3, 30)
 
-    given = take(db, worker)
+    db.call("dispatch_events")
     (row,) = db.call("list_subscriptions")
-    assert (row["behind"], row["held"], row["lag_seconds"]) == (0, 3, 30)
-    settle(db, given)
+    assert (row["behind"], row["held"], row["waiting"]) == (0, 2, 1)
+    assert row["lag_seconds"] == 30
+    db.complete(*take(db, db.worker()))
     assert db.call("list_subscriptions")[0]["lag_seconds"] == 0
 
 
-def test_chores_name_who_has_something_to_do(db: Session, clock: Clock, worker: UUID) -> None:
+def test_chores_say_whether_the_relay_has_something_to_do(db: Session) -> None:
     def chores() -> dict[str, float]:
         return {row["name"]: row["due"] for row in db.call("event_chores")}
 
     subscribe(db)
-    subscribe(db, "as_jobs", mode="job", kind="app.task")
     assert chores() == {}
     emit(db)
     assert chores() == {"relay": 0}
     sequence(db)
-    assert chores() == {"relay": 0, f"deliver:{NAME}": 0}
-    db.call("dispatch_events")
-    given = take(db, worker)
-    assert chores() == {}
-    settle(db, given, "failed", delay=60)
-    assert chores() == {f"deliver:{NAME}": 60}
-    assert ("relay", 0) not in {(row["name"], row["due"]) for row in db.call("chores")}
-    clock.advance(seconds=60)
-    take(db, worker)
-    db.call("unregister_worker", worker_id=worker)
     assert chores() == {"relay": 0}
-
-
-def test_in_mode_job_the_first_event_of_each_key_becomes_a_job(
-    db: Session, admin: Session, worker: UUID
-) -> None:
-    db.call(
-        "register_kinds",
-        names=["app.task"],
-        queues=["mail"],
-        priorities=[0],
-        timeouts=[None],
-        retries=["{}"],
-        schemas=["{}"],
-    )
-    subscribe(db, mode="job", kind="app.task")
-    tell(db, "a", "a", "b", None, None)
-
-    assert db.call("dispatch_events") == [{"queue": "mail", "jobs": 4}]
-    lanes_are_right(admin)
-    jobs = db.claim(worker, queue="mail")
-    args = [json.loads(job.row["args"]) for job in jobs]
-    assert [(one["position"], one["delivery"]) for one in args] == [(1, 1), (3, 1), (4, 1), (5, 1)]
-    assert {job.row["tenant_id"] for job in jobs} == {"acme"}
-    assert {job.row["correlation_id"] for job in jobs} == {"request-1"}
-    assert take(db, worker) == []  # its events are for jobs
-    (loaded,) = db.call("load_delivery", subscription=NAME, position=1, attempt=1)
-    assert loaded["type"] == "invoice.paid"
-    assert db.call("load_delivery", subscription=NAME, position=1, attempt=2) == []
-
-    settle(db, [Given(1, 1, loaded)])
-    assert db.get("dispatch_deliveries", subscription=NAME) == 1
-    assert db.get("dispatch_deliveries", subscription=NAME) == 0
-    lanes_are_right(admin)
-
-
-@pytest.mark.parametrize("end", ["cancelled", "worker_lost"])
-def test_an_event_whose_job_ended_without_it_is_buried(
-    db: Session, admin: Session, worker: UUID, end: str
-) -> None:
-    subscribe(db, mode="job", kind="app.task")
-    told = tell(db, "a", "a")
     db.call("dispatch_events")
-    assert db.get("heal_deliveries") == 0  # ready
-    job = db.claim_one(worker)
-    assert db.get("heal_deliveries") == 0  # running
-    if end == "cancelled":
-        db.release(job)
-        db.call("cancel_job", job_id=job.id)
-    else:
-        db.call("unregister_worker", worker_id=worker)
-        db.call("rescue_jobs", max_crashes=1)
-
-    assert db.get("heal_deliveries") == 1
-    (buried,) = db.call("list_buried")
-    assert (buried["event_id"], buried["reason"]) == (told[0], end)
-    assert db.get("dispatch_deliveries", subscription=NAME) == 1
-    lanes_are_right(admin)
+    assert chores() == {}
 
 
-def test_an_event_whose_job_is_done_is_cleared_away_by_the_janitor(
-    db: Session, worker: UUID
-) -> None:
-    subscribe(db, mode="job", kind="app.task")
-    tell(db, "a", "a")
-    db.call("dispatch_events")
-    with db.transaction():
-        db.call("finish_delivery", subscription=NAME, position=1, attempt=1)
-        db.complete(db.claim_one(worker))
-
-    assert db.get("heal_deliveries") == 1
-    assert db.get("dispatch_deliveries", subscription=NAME) == 1
-
-
-def test_a_week_is_kept_until_every_active_subscription_has_settled_it(
-    db: Session, admin: Session, clock: Clock
-) -> None:
+def test_a_week_is_kept_until_every_active_subscription_was_given_it(db: Session, clock: Clock) -> None:
     upkeep(db, clock.now)
     subscribe(db)
-    tell(db, "a")
+    emit(db, key="a")
+    sequence(db)
     clock.advance(days=30)
-    worker = db.worker()
 
     assert ("kept", "event_20260226") in upkeep(db, clock.now)
-    given = take(db, worker)
-    assert ("kept", "event_20260226") in upkeep(db, clock.now)
-    settle(db, given)
+    db.call("dispatch_events")
     assert ("dropped", "event_20260226") in upkeep(db, clock.now)
+    (job,) = take(db, db.worker())
+    assert event_of(job)["ordering_key"] == "a"  # the job holds its event itself
 
 
-def test_a_paused_subscription_keeps_no_week_and_goes_on_behind_it(
-    db: Session, clock: Clock
-) -> None:
+def test_a_paused_subscription_keeps_no_week_and_goes_on_behind_it(db: Session, clock: Clock) -> None:
     upkeep(db, clock.now)
     subscribe(db)
-    tell(db, "a", "b", "b")
-    worker = db.worker()
-    settle(db, take(db, worker, most=2), "failed", delay=0)
     db.call("pause_subscription", name=NAME)
+    tell(db, "a", "b", "b")
     clock.advance(days=30)
 
     assert ("dropped", "event_20260226") in upkeep(db, clock.now)
@@ -734,30 +648,26 @@ def test_a_buried_event_outlives_its_week(db: Session, clock: Clock) -> None:
     upkeep(db, clock.now)
     subscribe(db)
     tell(db, "a")
-    settle(db, take(db, db.worker()), "failed")
+    db.fail(*take(db, db.worker()))
     clock.advance(days=30)
 
     assert ("dropped", "event_20260226") in upkeep(db, clock.now)
     assert len(db.call("list_buried")) == 1
-    db.call("redeliver", subscription=NAME)
-    given = take(db, db.worker())
-    assert given[0].row["ordering_key"] == "a"
-    settle(db, given)
-    upkeep(db, clock.now)
-    assert db.value("select count(*) from ostinato_data.event_kept") == 0
+    assert db.get("redeliver", subscription=NAME) == 1
+    (again,) = take(db, db.worker())
+    assert event_of(again)["ordering_key"] == "a"
 
 
-def test_where_to_look_from_rises_with_what_is_settled_and_falls_with_what_comes_back(
+def test_where_to_look_from_rises_with_what_is_over_and_falls_with_what_comes_back(
     db: Session, admin: Session, worker: UUID
 ) -> None:
     def low() -> int:
         found: int = admin.value("select low from ostinato_data.subscription")
         return found
 
-    subscribe(db, on_poison="block")
-    tell(db, "a", "slow")
-    first, slow = take(db, worker)
-    settle(db, [first], "failed")
+    subscribe(db)
+    tell(db, "a")
+    db.fail(*take(db, worker))
     for _ in range(4):
         db.call(
             "emit_events",
@@ -770,44 +680,35 @@ def test_where_to_look_from_rises_with_what_is_settled_and_falls_with_what_comes
             producers=["p"],
         )
     sequence(db)
-    for _ in range(3):
-        settle(db, take(db, worker, most=500))
-    assert low() == 0  # the slow one is below
-    settle(db, [slow])
-    settle(db, take(db, worker, most=500))
-    settle(db, take(db, worker, most=500))
-    db.rows("select ostinato.raise_low(s) from ostinato_data.subscription s")
+    while db.call("dispatch_events"):
+        pass
+    while jobs := take(db, worker, most=500):
+        db.complete(*jobs)
     assert low() > 1000
-    tell(db, "a", "a")
-    assert take(db, worker) == []
-    db.call("redeliver", subscription=NAME)
-    assert low() == 1
-    again = take(db, worker)
-    assert at(again) == [1, 2003, 2004]
-    settle(db, again)
-    db.call("replay", subscription=NAME, from_position=2002)
-    assert at(take(db, worker)) == [2002, 2003, 2004]
     lanes_are_right(admin)
 
+    db.call("redeliver", subscription=NAME)
+    assert low() == 1
+    lanes_are_right(admin)
+    assert at(take(db, worker)) == [1]
 
-def test_outcomes_that_are_none_are_refused(db: Session, worker: UUID) -> None:
+
+def test_parts_can_be_called_by_themselves(db: Session, admin: Session, worker: UUID) -> None:
     subscribe(db)
-    tell(db, "a")
-
-    with refused("OS400", "outcomes"):
-        settle(db, take(db, worker), "maybe")
-
-
-def test_parts_can_be_called_by_themselves(db: Session, worker: UUID) -> None:
-    subscribe(db)
-    tell(db, "a", "a")
-    given = take(db, worker, most=1)
-
-    assert db.get("give_back", subscription=NAME, positions=[1]) == 1
+    (told,) = tell(db, "a")
     row = "(select s from ostinato_data.subscription s)"
-    assert db.value(f"select ostinato.due_deliveries({row}, 10)") == [1]
-    assert db.value(f"select ostinato.read_log({row}, 10, null)") == []
-    db.rows(f"select ostinato.open_lanes({row}, array['nothing'])")
-    db.call("keep_events", event_ids=[given[0].row["event_id"]])
-    db.rows("select ostinato.put_back(%s, '{}', '{}', '{}', '{}', '{}', '{}', '{}')", NAME)
-    assert at(take(db, worker)) == [1, 2]
+
+    db.rows(f"select ostinato_internal.open_lanes({row}, array['nothing'])")
+    db.call("put_behind", job_ids=[])
+    db.call("open_deliveries", job_ids=[])
+    db.call("keep_order", job_ids=None)
+    db.call("end_deliveries", over=None)
+    db.call("release_followers", claim_ids=[0])
+    db.call("rejoin_lanes", job_ids=[])
+    db.call("lock_lanes", job_ids=[])
+    with refused("OS412"):
+        db.call("refuse_behind", job_id=1)
+    args = db.value("select ostinato_internal.event_args('x', 1, e) from ostinato_data.event e where e.id = %s", told)
+    assert args["event_id"] == told
+    assert at(take(db, worker)) == [1]
+    lanes_are_right(admin)

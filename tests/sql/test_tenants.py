@@ -11,7 +11,6 @@ CLOSED = {
     "alert": "declared by applications; tenant_id says who is told, own_alerts shows it to them",
     "alert_firing": "what fired, of all tenants; own_firings shows each its own",
     "api_key": "what keys are known by: looked up before anybody is a tenant",
-    "event_kept": "copies of buried events, for whoever redelivers them",
     "subscription": "belongs to an application; tenant_id says whose events it wants",
     "webhook_receipt": "what came in, checked by the engine for the application",
 }
@@ -58,8 +57,7 @@ def tables(admin: Session, condition: str) -> list[str]:
 
 
 HAS_TENANT = (
-    "exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'tenant_id'"
-    " and not a.attisdropped)"
+    "exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'tenant_id' and not a.attisdropped)"
 )
 TENANT_POLICY = (
     "exists (select from pg_policy p where p.polrelid = c.oid"
@@ -82,8 +80,7 @@ def test_every_table_with_tenants_shows_each_its_own_rows_or_is_closed(admin: Se
     assert set(without) == set(CLOSED)
     for name in without:
         assert not admin.value(
-            "select has_any_column_privilege('ostinato_tenant', %s, 'select, insert, update')",
-            f"ostinato_data.{name}",
+            "select has_any_column_privilege('ostinato_tenant', %s, 'select, insert, update')", f"ostinato_data.{name}"
         ), f"{name} is open to tenants and shows them everything"
 
 
@@ -91,6 +88,8 @@ def test_what_tenants_may_touch_is_theirs_or_common_knowledge(admin: Session) ->
     """What tenants have any right to has the policy of tenants, or holds facts of the house."""
     common = {
         "cancel_request": "by the policy of job",
+        "deferral": "by the policy of job",
+        "delivery": "by the policy of job",
         "event_type": "which events there are",
         "job_progress": "by the policy of job",
         "kind": "which kinds of jobs there are",
@@ -98,6 +97,7 @@ def test_what_tenants_may_touch_is_theirs_or_common_knowledge(admin: Session) ->
         "machine_table": "which tables obey a machine",
         "machine_transition": "what leads from one state to the next",
         "outcome": "by the policy of job",
+        "quarantine": "by the policy of job",
         "queue": "which queues are configured, with their limits",
         "step": "by the policy of job",
         "test_clock": "the time",
@@ -106,17 +106,14 @@ def test_what_tenants_may_touch_is_theirs_or_common_knowledge(admin: Session) ->
     }
     rights = "'select, insert, update, delete, truncate, references, trigger'"
 
-    touched = tables(
-        admin, f"has_table_privilege('ostinato_tenant', c.oid, {rights}) and not {TENANT_POLICY}"
-    )
+    touched = tables(admin, f"has_table_privilege('ostinato_tenant', c.oid, {rights}) and not {TENANT_POLICY}")
 
     assert set(touched) <= set(common), touched
     writable = [
         name
         for name in touched
         if admin.value(
-            "select has_table_privilege('ostinato_tenant', %s, 'insert, update, delete')",
-            f"ostinato_data.{name}",
+            "select has_table_privilege('ostinato_tenant', %s, 'insert, update, delete')", f"ostinato_data.{name}"
         )
     ]
     assert writable == []
@@ -135,9 +132,7 @@ def test_no_unique_key_tells_a_tenant_what_another_has(admin: Session) -> None:
     loose = [
         key
         for key in keys
-        if key["first"] != "tenant_id"
-        and key["first"] not in ENGINE_KEYS
-        and key["name"] not in ENTITY_KEYS
+        if key["first"] != "tenant_id" and key["first"] not in ENGINE_KEYS and key["name"] not in ENTITY_KEYS
     ]
 
     assert keys
@@ -162,13 +157,12 @@ def test_functions_that_run_as_the_owner_are_few_and_pinned(admin: Session) -> N
     found = admin.rows(
         "select p.proname, r.rolname, r.rolsuper, array_to_string(p.proconfig, ';') as settings"
         " from pg_proc p join pg_roles r on r.oid = p.proowner"
-        " where p.pronamespace in ('ostinato'::regnamespace, 'ostinato_data'::regnamespace)"
+        " where p.pronamespace in ('ostinato'::regnamespace, 'ostinato_internal'::regnamespace,"
+        " 'ostinato_data'::regnamespace)"
         " and p.prosecdef"
     )
 
-    assert {row["proname"] for row in found if not row["proname"].startswith("guard_")} == set(
-        DEFINERS
-    )
+    assert {row["proname"] for row in found if not row["proname"].startswith("guard_")} == set(DEFINERS)
     for row in found:
         assert (row["rolname"], row["rolsuper"]) == ("ostinato_owner", False)
         assert "search_path=ostinato_data, pg_catalog, pg_temp" in row["settings"], row
@@ -177,7 +171,8 @@ def test_functions_that_run_as_the_owner_are_few_and_pinned(admin: Session) -> N
 def test_no_function_is_open_to_everybody(admin: Session) -> None:
     found = admin.rows(
         "select p.oid::regprocedure::text from pg_proc p"
-        " where p.pronamespace in ('ostinato'::regnamespace, 'ostinato_data'::regnamespace)"
+        " where p.pronamespace in ('ostinato'::regnamespace, 'ostinato_internal'::regnamespace,"
+        " 'ostinato_data'::regnamespace)"
         " and (p.proacl is null or exists"
         "      (select from aclexplode(p.proacl) a where a.grantee = 0))"
     )
@@ -232,9 +227,7 @@ def test_a_transaction_becomes_a_tenants_and_no_longer_than_it_lasts(db: Session
 
     assert db.value("select current_user") == "ostinato_worker"
     assert db.value("select count(*) from ostinato_data.job") == 3
-    assert db.row(
-        "select tenant_id, correlation_id from ostinato_data.job where id = %s", added
-    ) == {
+    assert db.row("select tenant_id, correlation_id from ostinato_data.job where id = %s", added) == {
         "tenant_id": "t1",
         "correlation_id": "req-1",
     }
@@ -269,21 +262,15 @@ def test_a_tenant_has_a_name(db: Session, tenant: str | None) -> None:
         db.call("enter_tenant", tenant_id=tenant)
 
 
-def test_a_session_without_a_tenant_sees_nothing_in_any_table(
-    db: Session, sessions: Sessions, admin: Session
-) -> None:
+def test_a_session_without_a_tenant_sees_nothing_in_any_table(db: Session, sessions: Sessions, admin: Session) -> None:
     db.enqueue(tenant_id="t1", unique_key="k")
     nobody = sessions.open("tenant")
 
-    for name in tables(
-        admin, f"{HAS_TENANT} and has_table_privilege('ostinato_tenant', c.oid, 'select')"
-    ):
+    for name in tables(admin, f"{HAS_TENANT} and has_table_privilege('ostinato_tenant', c.oid, 'select')"):
         assert nobody.rows(f"select from ostinato_data.{name}") == [], name
 
 
-def test_a_table_of_an_application_is_closed_in_the_same_way(
-    sessions: Sessions, admin: Session
-) -> None:
+def test_a_table_of_an_application_is_closed_in_the_same_way(sessions: Sessions, admin: Session) -> None:
     owner = sessions.open("owner")
     admin.rows("create schema shop authorization ostinato_owner")
     try:

@@ -45,9 +45,7 @@ LIVES: dict[str, Callable[[Session], None]] = {
 @pytest.mark.parametrize(
     "states", [["scheduled", "ready", "running"], ["ready"], ["ready", "running", "done"], ["dead"]]
 )
-def test_a_key_is_held_exactly_in_the_chosen_states(
-    db: Session, state: str, states: list[str]
-) -> None:
+def test_a_key_is_held_exactly_in_the_chosen_states(db: Session, state: str, states: list[str]) -> None:
     first = db.enqueue(unique_key="k", unique_states=[*states, "ready"])
     LIVES[state](db)
     assert db.state(first) == state
@@ -55,9 +53,7 @@ def test_a_key_is_held_exactly_in_the_chosen_states(
     second = db.enqueue(unique_key="k", unique_states=states)
 
     # A key that was given up on the way is not taken again: `running` lies before the end.
-    passed = {"ready": ["ready"], "running": ["running"], "cancelled": ["cancelled"]}.get(
-        state, ["running", state]
-    )
+    passed = {"ready": ["ready"], "running": ["running"], "cancelled": ["cancelled"]}.get(state, ["running", state])
     held = set(passed) <= {*states, "ready"}
     assert (second == first) is held
 
@@ -78,9 +74,7 @@ def test_policy_refuse_names_the_holder(db: Session) -> None:
 
 @pytest.mark.parametrize("run_at", [None, START + timedelta(hours=1)])
 @pytest.mark.parametrize("states", [["scheduled", "ready", "running"], [*WAITING, "cancelled"]])
-def test_policy_replace_takes_the_place_of_a_waiting_job(
-    db: Session, run_at: object, states: list[str]
-) -> None:
+def test_policy_replace_takes_the_place_of_a_waiting_job(db: Session, run_at: object, states: list[str]) -> None:
     first = db.enqueue(unique_key="k", run_at=run_at, unique_states=states)
 
     second = db.enqueue(unique_key="k", unique_policy="replace", unique_states=states)
@@ -182,9 +176,7 @@ def test_the_second_of_two_at_once_gets_the_key_when_the_first_rolls_back(
     assert db.state(found) == "ready"
 
 
-def test_of_two_replacements_at_once_the_later_one_stays(
-    db: Session, other: Session, admin: Session
-) -> None:
+def test_of_two_replacements_at_once_the_later_one_stays(db: Session, other: Session, admin: Session) -> None:
     old = db.enqueue(unique_key="k")
     with db.transaction():
         first = db.enqueue(unique_key="k", unique_policy="replace")
@@ -227,14 +219,7 @@ def test_an_enqueue_that_meets_the_end_of_the_holder_adds_a_new_job(
 
 def test_keys_can_be_held_and_freed_by_hand(db: Session) -> None:
     job = db.enqueue()
-    held = db.get(
-        "hold_unique_key",
-        tenant_id="default",
-        unique_key="k",
-        job_id=job,
-        policy="return",
-        states=["ready"],
-    )
+    held = db.get("hold_unique_key", tenant_id="default", unique_key="k", job_id=job, policy="return", states=["ready"])
     assert held == job
 
     db.call("free_unique_keys", job_ids=[job], state="ready")

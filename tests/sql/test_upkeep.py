@@ -86,9 +86,7 @@ def test_new_jobs_go_to_their_week(db: Session, admin: Session, clock: Clock) ->
     assert home(admin, second) == ["job_20260305", "outcome_20260305"]
 
 
-def test_what_the_default_partition_holds_of_a_week_moves_there(
-    db: Session, admin: Session
-) -> None:
+def test_what_the_default_partition_holds_of_a_week_moves_there(db: Session, admin: Session) -> None:
     done, waiting = finish(db), db.enqueue()
     assert home(admin, done) == ["job_default", "outcome_default"]
 
@@ -123,9 +121,7 @@ def test_a_partition_is_like_its_parent(db: Session, admin: Session) -> None:
     assert grants == [{"grantee": "ostinato_worker", "may": "DELETE INSERT SELECT UPDATE"}]
 
 
-def test_a_week_past_retention_is_dropped_and_not_before(
-    db: Session, admin: Session, clock: Clock
-) -> None:
+def test_a_week_past_retention_is_dropped_and_not_before(db: Session, admin: Session, clock: Clock) -> None:
     upkeep(db)
     job = finish(db)
     week_ends = datetime(2026, 3, 5, tzinfo=START.tzinfo)
@@ -149,10 +145,7 @@ def test_one_week_is_dropped_a_call_and_none_right_after_weeks_were_made(
     clock.advance(days=60)
 
     made = actions(db, weeks_ahead=0)
-    assert [row for row in made if row[0] == "kept"] == [
-        ("kept", THIS_WEEK),
-        ("kept", "job_20260305"),
-    ]
+    assert [row for row in made if row[0] == "kept"] == [("kept", THIS_WEEK), ("kept", "job_20260305")]
     assert actions(db, weeks_ahead=0) == [
         ("dropped", THIS_WEEK),
         ("dropped", "outcome_20260226"),
@@ -167,8 +160,7 @@ def test_what_is_still_needed_survives_its_week(db: Session, admin: Session, clo
     upkeep(db)
     worker = db.worker()
     ready, moved, running, late, done, cancelled = (
-        db.enqueue(f"app.{state}")
-        for state in ("ready", "moved", "running", "late", "done", "cancelled")
+        db.enqueue(f"app.{state}") for state in ("ready", "moved", "running", "late", "done", "cancelled")
     )
     scheduled = db.enqueue("app.scheduled", run_at=START + timedelta(days=400))
     dead = db.enqueue("app.dead", unique_key="k")
@@ -222,9 +214,7 @@ def test_survivors_leave_the_default_partition_once_they_are_past_retention(
     assert db.state(waiting) == "ready"
 
 
-def test_a_job_that_is_retried_right_now_is_not_pruned(
-    db: Session, other: Session, clock: Clock
-) -> None:
+def test_a_job_that_is_retried_right_now_is_not_pruned(db: Session, other: Session, clock: Clock) -> None:
     job = db.enqueue()
     db.call("cancel_job", job_id=job)
     clock.advance(days=30)
@@ -238,9 +228,7 @@ def test_a_job_that_is_retried_right_now_is_not_pruned(
     assert db.claimed_ids(db.worker()) == [job]
 
 
-def test_a_week_with_too_many_needed_jobs_is_kept(
-    db: Session, admin: Session, clock: Clock
-) -> None:
+def test_a_week_with_too_many_needed_jobs_is_kept(db: Session, admin: Session, clock: Clock) -> None:
     upkeep(db, weeks_ahead=0)
     for _ in range(3):
         db.call("enqueue_jobs", kinds=["app.task"], args=["{}"] * 3334)
@@ -268,9 +256,7 @@ def test_a_default_partition_that_holds_too_much_is_left_alone(db: Session, admi
 
 
 @pytest.mark.parametrize("parent", ["job", "outcome"])
-def test_a_new_week_is_skipped_while_its_locks_are_not_free(
-    db: Session, sessions: Sessions, parent: str
-) -> None:
+def test_a_new_week_is_skipped_while_its_locks_are_not_free(db: Session, sessions: Sessions, parent: str) -> None:
     reader = sessions.open()
     with reader.transaction():
         reader.rows(f"select from ostinato_data.{parent}_default")
@@ -284,9 +270,7 @@ def test_a_new_week_is_skipped_while_its_locks_are_not_free(
     assert db.state(job) == "ready"
 
 
-@pytest.mark.parametrize(
-    "held", ["job", "outcome", "job_20260226", "outcome_20260226", "job_default"]
-)
+@pytest.mark.parametrize("held", ["job", "outcome", "job_20260226", "outcome_20260226", "job_default"])
 def test_an_old_week_is_skipped_while_its_locks_are_not_free(
     db: Session, sessions: Sessions, admin: Session, clock: Clock, held: str
 ) -> None:
@@ -317,10 +301,7 @@ def test_what_nobody_asks_for_again_is_pruned(db: Session, admin: Session, clock
     states = ["scheduled", "ready", "running", "done"]
     db.call("configure_queue", name="default", rate_count=9, rate_seconds=60.0)
     db.call("configure_queue", name="slow", rate_count=9, rate_seconds=86_400.0 * 60)
-    jobs = [
-        db.enqueue(queue=queue, unique_key=queue, unique_states=states)
-        for queue in ("default", "slow")
-    ]
+    jobs = [db.enqueue(queue=queue, unique_key=queue, unique_states=states) for queue in ("default", "slow")]
     for queue in ("default", "slow"):
         db.complete(db.claim_one(worker, queue=queue))
     db.call("ring_doorbell", queue="default")
@@ -357,9 +338,9 @@ def test_numbers_that_make_no_sense_are_refused(db: Session, given: dict[str, An
 
 def test_a_worker_cannot_do_the_steps_by_itself(db: Session, clock: Clock) -> None:
     for statement in (
-        "select ostinato.make_partition('job', 'job_20990101')",
-        "select * from ostinato.add_week(3800, false)",
-        "select * from ostinato.drop_week(8, ostinato.now(), false)",
+        "select ostinato_internal.make_partition('job', 'job_20990101')",
+        "select * from ostinato_internal.add_week(3800, false)",
+        "select * from ostinato_internal.drop_week(8, ostinato.now(), false)",
     ):
         upkeep(db, weeks_ahead=0)
         with refused("42501"):

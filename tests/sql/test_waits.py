@@ -6,18 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from tests.sql.engine import (
-    START,
-    Clock,
-    Held,
-    Session,
-    Sessions,
-    Value,
-    arrays,
-    ids,
-    refused,
-    until_blocked,
-)
+from tests.sql.engine import START, Clock, Held, Session, Sessions, Value, arrays, ids, refused, until_blocked
 
 EVENT = "order.paid"
 
@@ -79,9 +68,7 @@ def test_a_job_waits_outside_of_its_worker_until_its_event_comes(
     assert db.value("select count(*) from ostinato_data.job_wait") == 0
 
 
-def test_an_event_that_came_between_the_creation_and_the_wait_counts(
-    db: Session, job: Held
-) -> None:
+def test_an_event_that_came_between_the_creation_and_the_wait_counts(db: Session, job: Held) -> None:
     emit(db)
     stamp(db)
 
@@ -91,9 +78,7 @@ def test_an_event_that_came_between_the_creation_and_the_wait_counts(
     assert load(db, job.id)[0][1] == "event"
 
 
-def test_an_event_that_is_committed_and_not_stamped_yet_is_found_by_the_sequencer(
-    db: Session, job: Held
-) -> None:
+def test_an_event_that_is_committed_and_not_stamped_yet_is_found_by_the_sequencer(db: Session, job: Held) -> None:
     emit(db)
     wait(db, job)
     assert db.state(job.id) == "scheduled"
@@ -103,9 +88,7 @@ def test_an_event_that_is_committed_and_not_stamped_yet_is_found_by_the_sequence
     assert db.state(job.id) == "ready"
 
 
-def test_an_event_from_before_the_job_does_not_count(
-    db: Session, clock: Clock, worker: UUID
-) -> None:
+def test_an_event_from_before_the_job_does_not_count(db: Session, clock: Clock, worker: UUID) -> None:
     emit(db)
     stamp(db)
     clock.advance(seconds=1)
@@ -117,9 +100,7 @@ def test_an_event_from_before_the_job_does_not_count(
     assert db.state(job.id) == "scheduled"
 
 
-@pytest.mark.parametrize(
-    "other_event", [{"key": "8"}, {"event": "order.lost"}, {"tenant_id": "t2"}, {"key": None}]
-)
+@pytest.mark.parametrize("other_event", [{"key": "8"}, {"event": "order.lost"}, {"tenant_id": "t2"}, {"key": None}])
 def test_another_event_does_not_count(db: Session, job: Held, other_event: dict[str, Any]) -> None:
     emit(db, **other_event)
     stamp(db)
@@ -160,9 +141,7 @@ def test_a_sequencer_under_way_holds_up_a_registration_which_then_sees_its_event
     assert load(db, job.id)[0][1] == "event"
 
 
-def test_a_sequencer_that_is_rolled_back_wakes_nobody(
-    db: Session, other: Session, admin: Session, job: Held
-) -> None:
+def test_a_sequencer_that_is_rolled_back_wakes_nobody(db: Session, other: Session, admin: Session, job: Held) -> None:
     wait(db, job)
     emit(db)
     db.rows("begin")
@@ -217,9 +196,7 @@ def test_one_event_wakes_all_who_wait_for_it(db: Session, worker: UUID) -> None:
     assert len(db.claim(worker)) == 3
 
 
-def test_patience_ends_on_time_and_that_stays_so(
-    db: Session, clock: Clock, worker: UUID, job: Held
-) -> None:
+def test_patience_ends_on_time_and_that_stays_so(db: Session, clock: Clock, worker: UUID, job: Held) -> None:
     wait(db, job, timeout=60)
     clock.advance(seconds=59)
     assert db.get("promote_jobs") == 0
@@ -268,9 +245,7 @@ def test_an_event_and_the_end_of_patience_at_once_have_one_winner(
     assert load(db, job.id)[0][1] == "event"
 
 
-def test_who_runs_early_waits_on_with_the_same_deadline(
-    db: Session, clock: Clock, worker: UUID, job: Held
-) -> None:
+def test_who_runs_early_waits_on_with_the_same_deadline(db: Session, clock: Clock, worker: UUID, job: Held) -> None:
     wait(db, job, timeout=60)
     clock.advance(seconds=20)
     db.call("retry_job", job_id=job.id)
@@ -285,9 +260,7 @@ def test_who_runs_early_waits_on_with_the_same_deadline(
     assert db.state(job.id) == "ready"
 
 
-def test_an_event_that_meets_an_early_run_is_there_when_it_waits_again(
-    db: Session, worker: UUID, job: Held
-) -> None:
+def test_an_event_that_meets_an_early_run_is_there_when_it_waits_again(db: Session, worker: UUID, job: Held) -> None:
     wait(db, job)
     db.call("retry_job", job_id=job.id)
     held = db.claim_one(worker)
@@ -311,9 +284,7 @@ def test_a_late_wait_is_refused_and_registers_nothing(db: Session, job: Held) ->
     assert db.value("select count(*) from ostinato_data.job_wait") == 0
 
 
-def test_a_job_in_other_hands_is_woken_by_the_next_poll(
-    db: Session, other: Session, worker: UUID, job: Held
-) -> None:
+def test_a_job_in_other_hands_is_woken_by_the_next_poll(db: Session, other: Session, worker: UUID, job: Held) -> None:
     """Somebody cancels it, and thinks better of it, while its event comes."""
     wait(db, job)
     emit(db)
@@ -345,9 +316,7 @@ def test_a_cancelled_job_stays_cancelled_and_knows_the_event_when_it_is_retried(
     assert db.state(job.id) == "ready"
 
 
-def test_a_restart_before_the_wait_forgets_it(
-    db: Session, clock: Clock, worker: UUID, job: Held
-) -> None:
+def test_a_restart_before_the_wait_forgets_it(db: Session, clock: Clock, worker: UUID, job: Held) -> None:
     db.call("save_steps", **arrays([job]), positions=[1], names=["a"])
     wait(db, job, timeout=60, position=2)
     clock.advance(seconds=59)
@@ -397,9 +366,7 @@ def test_a_wait_without_a_deadline_has_no_time(db: Session, job: Held) -> None:
     assert db.state(job.id) == "scheduled"
 
 
-@pytest.mark.parametrize(
-    "given", [{"events": [""]}, {"events": [None]}, {"keys": ["k" * 201]}, {"keys": [None]}]
-)
+@pytest.mark.parametrize("given", [{"events": [""]}, {"events": [None]}, {"keys": ["k" * 201]}, {"keys": [None]}])
 def test_what_nothing_can_match_is_refused(db: Session, job: Held, given: dict[str, Any]) -> None:
     with refused("OS400"):
         db.call("wait_jobs", **arrays([job]), **(waiting_for() | given))

@@ -19,7 +19,7 @@ CLOSED = [
     "select * from ostinato_data.webhook_endpoint",
     "select body from ostinato_data.webhook_message",
     "select * from ostinato_data.webhook_receipt",
-    "select ostinato.webhook_secrets(1)",
+    "select ostinato_internal.webhook_secrets(1)",
     "select ostinato.rotate_webhook_secret('orders')",
     "select ostinato.probe_webhook_endpoint('orders')",
     "select * from ostinato.list_webhook_endpoints()",
@@ -64,9 +64,7 @@ def test_every_secret_is_new_and_of_32_bytes(db: Session) -> None:
         assert len(secret) == 6 + 44
 
 
-@pytest.mark.parametrize(
-    "secret", ["", "whsec_", "whsec_hunter2", "A" * 32, "whsec_" + "A" * 28, "whsec_" + "A" * 92]
-)
+@pytest.mark.parametrize("secret", ["", "whsec_", "whsec_hunter2", "A" * 32, "whsec_" + "A" * 28, "whsec_" + "A" * 92])
 def test_a_secret_that_is_none_is_refused_and_not_said(hooks: Hooks, secret: str) -> None:
     with refused("OS400"):
         hooks.endpoint(secret=secret)
@@ -136,9 +134,7 @@ def test_an_endpoint_that_could_not_work_is_refused(hooks: Hooks, bad: dict[str,
         {f"x-{n}": "b" for n in range(21)},
     ],
 )
-def test_headers_that_are_not_the_users_business_are_refused(
-    hooks: Hooks, headers: dict[str, object]
-) -> None:
+def test_headers_that_are_not_the_users_business_are_refused(hooks: Hooks, headers: dict[str, object]) -> None:
     with refused("OS400"):
         hooks.db.call("check_webhook_headers", headers=headers)
     with refused("OS400"):
@@ -172,9 +168,7 @@ def test_a_name_that_is_not_there_is_said(hooks: Hooks, db: Session) -> None:
         db.call("lock_webhook_endpoint", name="orders")
 
 
-def test_a_new_secret_signs_first_and_the_old_one_for_the_overlap(
-    hooks: Hooks, db: Session, clock: Clock
-) -> None:
+def test_a_new_secret_signs_first_and_the_old_one_for_the_overlap(hooks: Hooks, db: Session, clock: Clock) -> None:
     endpoint_id, old = hooks.endpoint()
 
     new = db.get("rotate_webhook_secret", name="orders", overlap_seconds=3600)
@@ -189,23 +183,17 @@ def test_a_new_secret_signs_first_and_the_old_one_for_the_overlap(
     assert db.value("select count(*) from ostinato_data.webhook_secret") == 1
 
 
-def test_an_overlap_is_never_made_longer_and_five_secrets_are_the_most(
-    hooks: Hooks, db: Session, clock: Clock
-) -> None:
+def test_an_overlap_is_never_made_longer_and_five_secrets_are_the_most(hooks: Hooks, db: Session, clock: Clock) -> None:
     endpoint_id, first = hooks.endpoint()
     db.get("rotate_webhook_secret", name="orders", overlap_seconds=60)
-    rotated = [
-        db.get("rotate_webhook_secret", name="orders", overlap_seconds=86_400) for _ in range(2)
-    ]
+    rotated = [db.get("rotate_webhook_secret", name="orders", overlap_seconds=86_400) for _ in range(2)]
 
     assert first in db.get("webhook_secrets", endpoint_id=endpoint_id)
     clock.advance(seconds=60)
     assert first not in db.get("webhook_secrets", endpoint_id=endpoint_id)
     rotated += [db.get("rotate_webhook_secret", name="orders") for _ in range(6)]
     assert db.get("webhook_secrets", endpoint_id=endpoint_id) == rotated[:-6:-1]
-    assert (
-        db.get("rotate_webhook_secret", name="orders", overlap_seconds=0, secret=SECRET) == SECRET
-    )
+    assert db.get("rotate_webhook_secret", name="orders", overlap_seconds=0, secret=SECRET) == SECRET
     assert db.get("webhook_secrets", endpoint_id=endpoint_id) == [SECRET]
     with refused("OS400"):
         db.get("rotate_webhook_secret", name="orders", overlap_seconds=-1)
@@ -224,9 +212,7 @@ def test_an_overlap_is_never_made_longer_and_five_secrets_are_the_most(
         (["ORDER.*"], []),
     ],
 )
-def test_an_endpoint_is_told_of_the_types_that_it_wants(
-    hooks: Hooks, wanted: list[str], told: list[str]
-) -> None:
+def test_an_endpoint_is_told_of_the_types_that_it_wants(hooks: Hooks, wanted: list[str], told: list[str]) -> None:
     hooks.endpoint(event_types=wanted)
     for type_ in ("order.paid", "order.line.added", "user.new"):
         hooks.emit(type_)
@@ -258,7 +244,7 @@ def test_the_message_is_the_cloudevent_with_the_payload_as_it_was_told(hooks: Ho
     hooks.fan_out()
 
     for row in hooks.db.rows(
-        "select m.body, ostinato.cloudevent_of(e, l.position) as again, e.*, l.position"
+        "select m.body, ostinato_internal.cloudevent_of(e, l.position) as again, e.*, l.position"
         " from ostinato_data.webhook_message m"
         " join ostinato_data.event e on e.id::text = m.event_id"
         " join ostinato_data.event_log l on l.event_id = e.id"
@@ -274,9 +260,7 @@ def test_the_message_is_the_cloudevent_with_the_payload_as_it_was_told(hooks: Ho
     assert hooks.db.get("uri_of", text="") == ""
 
 
-def test_a_delivery_is_a_job_with_the_policy_the_limit_key_and_the_correlation_id(
-    hooks: Hooks, db: Session
-) -> None:
+def test_a_delivery_is_a_job_with_the_policy_the_limit_key_and_the_correlation_id(hooks: Hooks, db: Session) -> None:
     endpoint_id, _ = hooks.endpoint(retry={"delays": [1, 2], "max_attempts": 3})
     hooks.told()
 
@@ -345,9 +329,7 @@ def test_a_replay_of_the_log_delivers_nothing_twice(hooks: Hooks, db: Session) -
     assert hooks.deliveries("late") == []
 
 
-def test_of_two_who_fan_out_at_once_one_goes_away(
-    hooks: Hooks, db: Session, other: Session
-) -> None:
+def test_of_two_who_fan_out_at_once_one_goes_away(hooks: Hooks, db: Session, other: Session) -> None:
     hooks.endpoint()
     hooks.emit()
     db.call("sequence_events")
@@ -443,11 +425,7 @@ def test_what_is_sent_is_the_same_at_every_attempt(hooks: Hooks, clock: Clock) -
     second = hooks.start(delivery)
 
     assert (first["verdict"], first["event_id"], first["url"]) == ("send", event_id, URL)
-    assert (first["secrets"], first["headers"], first["timeout_seconds"]) == (
-        [secret],
-        {"x-a": "b"},
-        9,
-    )
+    assert (first["secrets"], first["headers"], first["timeout_seconds"]) == ([secret], {"x-a": "b"}, 9)
     assert second["sent_at"] - first["sent_at"] == timedelta(seconds=5)
     assert first | {"sent_at": None} == second | {"sent_at": None}
 
@@ -540,9 +518,7 @@ def test_a_receiver_that_is_gone_disables_its_endpoint(hooks: Hooks) -> None:
     assert hooks.states() == ["dead", "held", "held"]
 
 
-def test_an_endpoint_that_fails_for_long_is_disabled_with_the_reason(
-    hooks: Hooks, clock: Clock
-) -> None:
+def test_an_endpoint_that_fails_for_long_is_disabled_with_the_reason(hooks: Hooks, clock: Clock) -> None:
     hooks.endpoint(disable_after_seconds=3600)
     hooks.told("a", "b")
     first, second = hooks.deliveries()
@@ -572,7 +548,7 @@ def test_one_delivery_ends_the_count_of_failures(hooks: Hooks, db: Session, cloc
     assert hooks.fail(first) == "retry"
     assert hooks.show()["failing_since"] == clock.now
     healthy = db.row(
-        "select (ostinato.note_webhook_health(e, 'delivered', ostinato.now())).*"
+        "select (ostinato_internal.note_webhook_health(e, 'delivered', ostinato.now())).*"
         " from ostinato_data.webhook_endpoint e"
     )
     assert (healthy["failing_since"], healthy["state"]) == (None, "active")
@@ -632,11 +608,7 @@ def test_a_resume_and_a_start_that_meet_leave_nothing_held(
 
     with db.transaction():
         db.get("resume_webhook_endpoint", name="orders")
-        started = other.later(
-            "start_webhook_delivery",
-            delivery_id=delivery["delivery_id"],
-            job_id=delivery["job_id"],
-        )
+        started = other.later("start_webhook_delivery", delivery_id=delivery["delivery_id"], job_id=delivery["job_id"])
         until_blocked(admin, other, db)
 
     assert started.result()[0]["verdict"] == "send"
@@ -685,9 +657,7 @@ def test_a_dead_one_is_sent_again_and_is_no_dead_letter_any_more(hooks: Hooks, d
     assert db.get("redeliver_webhooks", name="orders", ids=ids) == 0  # under way
 
 
-def test_deliveries_are_found_by_state_time_event_and_id(
-    hooks: Hooks, db: Session, clock: Clock
-) -> None:
+def test_deliveries_are_found_by_state_time_event_and_id(hooks: Hooks, db: Session, clock: Clock) -> None:
     hooks.endpoint()
     (early,) = dead(hooks, None)
     clock.advance(hours=1)
@@ -741,9 +711,7 @@ def test_nobody_sends_another_tenants_deliveries_again(hooks: Hooks, db: Session
 # Mending and forgetting.
 
 
-def test_a_delivery_whose_job_ended_without_it_is_buried_and_its_key_goes_on(
-    hooks: Hooks, db: Session
-) -> None:
+def test_a_delivery_whose_job_ended_without_it_is_buried_and_its_key_goes_on(hooks: Hooks, db: Session) -> None:
     hooks.endpoint()
     hooks.told("a", "a", "b")
     cancelled, _, running = hooks.deliveries()
@@ -757,9 +725,7 @@ def test_a_delivery_whose_job_ended_without_it_is_buried_and_its_key_goes_on(
     assert db.get("mend_webhooks") == 0
 
 
-def test_of_a_long_line_the_dead_letters_are_found_and_of_the_rest_a_part(
-    hooks: Hooks, db: Session
-) -> None:
+def test_of_a_long_line_the_dead_letters_are_found_and_of_the_rest_a_part(hooks: Hooks, db: Session) -> None:
     hooks.endpoint()
     worker = db.worker(queues=["webhooks"], kinds=["webhooks.deliver"])
     hooks.told(*[None] * 20)
@@ -803,9 +769,7 @@ def test_a_key_whose_first_delivery_waits_goes_on(hooks: Hooks, db: Session) -> 
     assert hooks.deliveries() == [first, second]
 
 
-def test_what_was_delivered_long_ago_is_forgotten_and_what_died_is_not(
-    hooks: Hooks, db: Session, clock: Clock
-) -> None:
+def test_what_was_delivered_long_ago_is_forgotten_and_what_died_is_not(hooks: Hooks, db: Session, clock: Clock) -> None:
     hooks.endpoint()
     dead(hooks, None)
     hooks.told(None, None)
@@ -824,9 +788,7 @@ def test_what_was_delivered_long_ago_is_forgotten_and_what_died_is_not(
     assert hooks.start(pending)["body"]
 
 
-def test_what_a_disabled_endpoint_missed_is_kept_for_retention_only(
-    hooks: Hooks, db: Session, clock: Clock
-) -> None:
+def test_what_a_disabled_endpoint_missed_is_kept_for_retention_only(hooks: Hooks, db: Session, clock: Clock) -> None:
     hooks.endpoint()
     hooks.endpoint("paused")
     db.call("pause_webhook_endpoint", name="paused")
@@ -859,9 +821,7 @@ def test_the_log_of_attempts_goes_by_weeks(hooks: Hooks, db: Session, clock: Clo
 # Receiving.
 
 
-def test_a_message_that_came_before_is_not_accepted(
-    db: Session, other: Session, admin: Session, clock: Clock
-) -> None:
+def test_a_message_that_came_before_is_not_accepted(db: Session, other: Session, admin: Session, clock: Clock) -> None:
     def accept(message_id: str = "m1", **params: object) -> bool:
         return bool(db.get("accept_webhook", source="bank", message_id=message_id, **params))
 
@@ -910,9 +870,7 @@ def test_a_tenant_sees_what_became_of_its_own(hooks: Hooks, sessions: Sessions) 
 
 
 @pytest.mark.parametrize("statement", CLOSED)
-def test_a_tenant_sees_no_secret_and_changes_nothing(
-    hooks: Hooks, sessions: Sessions, statement: str
-) -> None:
+def test_a_tenant_sees_no_secret_and_changes_nothing(hooks: Hooks, sessions: Sessions, statement: str) -> None:
     hooks.endpoint(tenant_id="t1", headers={"authorization": "Bearer hunter2"})
 
     with refused("42501"):
@@ -936,4 +894,4 @@ def test_a_probe_is_signed_like_any_message_and_leaves_no_trace(hooks: Hooks, db
 def test_every_check_of_an_endpoint_is_one_function(db: Session, hooks: Hooks) -> None:
     hooks.endpoint()
 
-    db.rows("select ostinato.check_webhook_endpoint(e) from ostinato_data.webhook_endpoint e")
+    db.rows("select ostinato_internal.check_webhook_endpoint(e) from ostinato_data.webhook_endpoint e")

@@ -79,9 +79,11 @@ def test_it_died_of_an_error(db: Session) -> None:
 
 def test_it_died_because_it_kills_its_workers(db: Session) -> None:
     job = db.enqueue()
-    db.claim_one(db.worker("w2"))
-    nobody(db)
-    db.call("rescue_jobs", max_crashes=1)
+    for _ in range(3):
+        held = db.claim_one(db.worker("w2"), starts=1)
+        db.call("begin_jobs", **arrays([held]), alone=True)
+        nobody(db)
+        db.call("rescue_jobs", max_crashes=1)
 
     why = db.why(job)["dead"]
 
@@ -134,6 +136,20 @@ def test_it_is_running_and_asked_to_stop(db: Session) -> None:
 
     assert codes(db, job) == ["cancel_requested", "running"]
     assert db.why(job)["cancel_requested"]["detail"]["reason"] == "too long."
+
+
+def test_the_process_of_its_worker_is_blocked_by_a_handler(db: Session) -> None:
+    worker = db.worker("w3")
+    job = db.enqueue()
+    db.claim_one(worker)
+    db.get("heartbeat_worker", worker_id=worker, blocked_by="billing.count")
+
+    assert codes(db, job) == ["loop_blocked", "running"]
+    why = db.why(job)["loop_blocked"]
+    assert why["message"].startswith("A handler of billing.count blocks the event loop of worker w3")
+    assert "no timeout" in why["message"]
+    db.get("heartbeat_worker", worker_id=worker)
+    assert codes(db, job) == ["running"]
 
 
 def test_its_worker_is_silent(db: Session, clock: Clock) -> None:
@@ -432,13 +448,13 @@ def test_what_the_answers_are_made_of(db: Session, clock: Clock) -> None:
         assert db.call(name, job_id=job) == []
     assert [row["code"] for row in db.call("why_unique", job_id=job)] == ["holds_unique_key"]
     assert [row["code"] for row in db.call("why_ready", job_id=job)] == ["waiting_turn"]
-    turn = db.row(f"select * from ostinato.why_turn({place}, true)")  # noqa: S608
+    turn = db.row(f"select * from ostinato_internal.why_turn({place}, true)")  # noqa: S608
     assert turn["code"] == "waiting_turn"
     assert db.call("why_blocked", queue="default", kind="app.task") == []
     for name in ("why_limited", "reached_limits"):
         assert db.call(name, job_id=job) == []
     assert db.call("slot_holders", queue="default", limit_key=None)[0]["who"] is None
-    suspect = db.row(f"select * from ostinato.why_suspect({place})")  # noqa: S608
+    suspect = db.row(f"select * from ostinato_internal.why_suspect({place})")  # noqa: S608
     assert (suspect["code"], suspect["detail"]) == ("suspect", {"crashes": 0, "ahead": 0})
     cap = db.get("line_cap")
     assert [db.get("say_count", n=n) for n in (7, cap)] == ["7", f"{cap} or more"]
@@ -447,9 +463,7 @@ def test_what_the_answers_are_made_of(db: Session, clock: Clock) -> None:
     worker = db.worker("w2")
     db.claim_one(worker)
     assert [row["code"] for row in db.call("why_running", job_id=job)] == ["running"]
-    silent = db.call(
-        "why_silent", worker_id=worker, worker="w2", beat_at=clock.now, lease_until=clock.now
-    )
+    silent = db.call("why_silent", worker_id=worker, worker="w2", beat_at=clock.now, lease_until=clock.now)
     assert silent[0]["code"] == "worker_silent"
     later = db.enqueue(run_at=START + timedelta(days=3, hours=4))
     (scheduled,) = db.call("why_scheduled", job_id=later)

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from tests.sql.engine import START, Clock, Session, refused
+from tests.sql.engine import START, Clock, Held, Session, arrays, ids, refused
 
 
 def test_a_worker_has_a_new_id_at_every_start(db: Session) -> None:
@@ -50,9 +50,7 @@ def test_a_worker_that_is_not_known_any_more_learns_it_from_its_beat(db: Session
     assert db.get("heartbeat_worker", worker_id=uuid4()) is False
 
 
-@pytest.mark.parametrize(
-    ("age", "expired"), [(0, False), (15, False), (15.001, True), (-15, False), (-15.001, True)]
-)
+@pytest.mark.parametrize(("age", "expired"), [(0, False), (15, False), (15.001, True), (-15, False), (-15.001, True)])
 def test_expired_is_who_is_silent_for_too_long_or_beat_in_the_far_future(
     db: Session, *, age: float, expired: bool
 ) -> None:
@@ -140,43 +138,106 @@ def test_a_claim_that_is_being_finished_is_left_alone(db: Session, other: Sessio
 
 
 def test_a_rescue_takes_a_bounded_number_of_claims(db: Session) -> None:
-    gone = uuid4()
+    gone = db.worker()
     for _ in range(4):
         db.enqueue()
         db.claim_one(gone)
+    db.call("unregister_worker", worker_id=gone)
 
     assert [db.get("rescue_jobs", most=3) for _ in range(3)] == [3, 1, 0]
 
 
-def test_a_job_that_kills_its_process_three_times_becomes_a_dead_letter(db: Session) -> None:
-    poison, neighbour = db.enqueue(unique_key="k"), None
-    for crash in (1, 2, 3):
-        worker = db.worker()
-        taken = db.claim(worker)
-        assert [held.id for held in taken] == [poison]
-        assert taken[0].row["crashes"] == crash - 1
-        db.call("unregister_worker", worker_id=worker)
-        db.call("rescue_jobs")
-        neighbour = neighbour or db.enqueue()
-        if crash < 3:
-            db.call("cancel_job", job_id=neighbour)
-            neighbour = None
+def die(db: Session, *, starts: int | None = None, alone: bool = False) -> list[Held]:
+    """A worker claims what there is, may begin something alone, and dies."""
+    worker = db.worker()
+    taken = db.claim(worker, starts=starts)
+    if alone:
+        assert db.call("begin_jobs", **arrays(taken), alone=True) == []
+    db.call("unregister_worker", worker_id=worker)
+    db.call("rescue_jobs")
+    return taken
+
+
+def crashes(db: Session) -> dict[int, int]:
+    rows = db.rows("select job_id, crashes from ostinato_data.ready order by 1")
+    return {row["job_id"]: row["crashes"] for row in rows}
+
+
+def test_a_job_that_killed_three_processes_that_ran_it_alone_becomes_a_dead_letter(db: Session) -> None:
+    poison = db.enqueue(unique_key="k")
+    die(db)
+    die(db)
+    for counted in (2, 3, 4):
+        (taken,) = die(db, starts=1, alone=True)
+        assert (taken.id, taken.row["crashes"]) == (poison, counted)
 
     assert db.state(poison) == "dead"
-    assert db.outcomes(poison) == ["lost", "lost", "dead"]
+    assert db.outcomes(poison) == ["lost"] * 4 + ["dead"]
     (letter,) = db.call("list_dead_letters")
     assert (letter["reason"], letter["signature"]) == ("worker_lost", "worker_lost")
     assert db.enqueue(unique_key="k") != poison
 
 
-def test_the_number_of_crashes_can_be_chosen(db: Session) -> None:
-    worker = db.worker()
+def test_a_job_that_never_ran_alone_is_never_buried(db: Session) -> None:
     job = db.enqueue()
-    db.claim(worker)
+    for _ in range(10):
+        die(db)
+
+    assert crashes(db) == {job: 2}
+    assert db.outcomes(job) == ["lost"] * 10
+
+
+def test_a_job_that_had_not_begun_is_no_cause_of_a_crash(db: Session) -> None:
+    begun, ahead, last = db.enqueue(), db.enqueue(), db.enqueue()
+
+    die(db, starts=1)
+
+    assert crashes(db) == {begun: 1, ahead: 0, last: 0}
+    assert [db.outcomes(job) for job in (begun, ahead, last)] == [["lost"], [], []]
+    assert db.claimed_ids(db.worker()) == [ahead, last, begun]  # to its old place in line
+
+
+def test_a_job_that_was_marked_before_it_began_is_a_cause(db: Session) -> None:
+    worker = db.worker()
+    jobs = [db.enqueue() for _ in range(4)]
+    held = db.claim(worker, starts=1)
+    db.call("begin_jobs", **arrays(held[1:2]))
+    db.complete(held[0])
+    db.release(held[3])
+    db.call("unregister_worker", worker_id=worker)
+    db.call("rescue_jobs")
+
+    assert crashes(db) == {jobs[1]: 1, jobs[2]: 0, jobs[3]: 0}
+
+
+def test_what_is_not_held_cannot_begin(db: Session) -> None:
+    db.enqueue()
+    held = db.claim_one(db.worker(), starts=0)
+    db.complete(held)
+
+    assert ids(db.call("begin_jobs", **arrays([held]))) == [held.id]
+
+
+def test_the_number_of_crashes_can_be_chosen(db: Session) -> None:
+    job = db.enqueue()
+    die(db)
+    die(db)
+    worker = db.worker()
+    db.call("begin_jobs", **arrays(db.claim(worker, starts=1)), alone=True)
     db.call("unregister_worker", worker_id=worker)
 
     assert db.get("rescue_jobs", max_crashes=1) == 1
     assert db.state(job) == "dead"
+
+
+def test_a_rescue_takes_what_many_claims_hold(db: Session) -> None:
+    worker = db.worker()
+    jobs = [db.enqueue() for _ in range(40)]
+    db.claim(worker, apart=["app.task"])
+    db.call("unregister_worker", worker_id=worker)
+
+    assert db.get("rescue_jobs") == len(jobs)
+    assert db.rows("select * from ostinato_data.claim") == []
 
 
 def test_failures_and_crashes_are_counted_apart(db: Session) -> None:
@@ -213,8 +274,8 @@ def test_one_claim_can_be_rescued_by_hand(db: Session) -> None:
     db.enqueue()
     held = db.claim_one(db.worker())
 
-    assert db.get("rescue_claim", claim_id=held.claim_id, max_crashes=3) == 1
-    assert db.get("rescue_claim", claim_id=held.claim_id, max_crashes=3) == 0
+    assert db.get("rescue_claims", claim_ids=[held.claim_id], max_crashes=3) == 1
+    assert db.get("rescue_claims", claim_ids=[held.claim_id], max_crashes=3) == 0
 
 
 def test_a_worker_gives_back_what_it_never_heard_of(db: Session, clock: Clock) -> None:
@@ -232,11 +293,7 @@ def test_a_worker_gives_back_what_it_never_heard_of(db: Session, clock: Clock) -
     given_back = db.get("reconcile_worker", worker_id=worker, held=[known.id], seconds=10.0)
 
     assert given_back == 1
-    assert [db.state(held.id) for held in (known, lost, on_its_way)] == [
-        "running",
-        "ready",
-        "running",
-    ]
+    assert [db.state(held.id) for held in (known, lost, on_its_way)] == ["running", "ready", "running"]
     assert db.complete(lost) == [lost.id]
 
 
@@ -270,9 +327,7 @@ def test_a_jump_of_the_clock_forward_is_no_death(db: Session, clock: Clock) -> N
     assert db.state(job) == "running"
 
 
-def test_a_jump_of_the_clock_backward_is_no_death_and_no_eternal_life(
-    db: Session, clock: Clock
-) -> None:
+def test_a_jump_of_the_clock_backward_is_no_death_and_no_eternal_life(db: Session, clock: Clock) -> None:
     living, dead = db.worker("living"), db.worker("dead")
     for worker in (living, dead):
         db.enqueue()
@@ -292,9 +347,19 @@ def test_the_grace_is_as_long_as_the_longest_expiry(db: Session, clock: Clock) -
     clock.advance(minutes=5)
     db.call("tick")
 
-    assert db.value("select grace_until from ostinato_data.tick") == clock.now + timedelta(
-        seconds=60
-    )
+    assert db.value("select grace_until from ostinato_data.tick") == clock.now + timedelta(seconds=60)
+
+
+def test_what_was_unregistered_is_rescued_during_the_grace(db: Session, clock: Clock) -> None:
+    gone, silent = db.worker("gone"), db.worker("silent")
+    first, second = db.enqueue(), db.enqueue()
+    db.claim_one(gone)
+    db.claim_one(silent)
+    db.call("unregister_worker", worker_id=gone)
+    clock.advance(seconds=60)
+
+    assert db.get("rescue_jobs") == 1
+    assert [db.get("job_state", job_id=job) for job in (first, second)] == ["ready", "running"]
 
 
 def test_a_regular_tick_gives_no_grace(db: Session, clock: Clock) -> None:
@@ -331,3 +396,9 @@ def test_kinds_are_declared_and_declared_anew(db: Session) -> None:
 
     assert [row["name"] for row in db.call("list_queues")] == ["q3"]
     assert db.value("select count(*) from ostinato_data.kind") == 2
+
+
+def test_the_connections_of_a_server_leave_some_to_superusers(db: Session) -> None:
+    most = int(db.value("show max_connections"))
+
+    assert 0 < db.get("server_connections") < most

@@ -58,19 +58,11 @@ class Hooks:
         return [row["state"] for row in self.deliveries(name)]
 
     def start(self, delivery: Row) -> Row:
-        (row,) = self.db.call(
-            "start_webhook_delivery",
-            delivery_id=delivery["delivery_id"],
-            job_id=delivery["job_id"],
-        )
+        (row,) = self.db.call("start_webhook_delivery", delivery_id=delivery["delivery_id"], job_id=delivery["job_id"])
         return row
 
     def settle(
-        self,
-        delivery: Row,
-        outcome: str = "delivered",
-        status: int | None = 200,
-        retry: float | None = None,
+        self, delivery: Row, outcome: str = "delivered", status: int | None = 200, retry: float | None = None
     ) -> str:
         verdict = self.db.get(
             "settle_webhook_delivery",

@@ -13,7 +13,7 @@ from ostinato._core.base.alerts import ENGINE_ALERTS, SEVERITIES, Alert
 from ostinato._core.base.dashboard import dashboard
 from ostinato._core.base.metrics import METRICS, QUEUE_DEAD, WORKERS, Histogram
 from ostinato._core.runtime.installed import installed_apps
-from ostinato._faces.cli.dev import deploy
+from ostinato._faces.cli.dev import deploy, generated
 from ostinato._faces.cli.operate.alerts import board, declared
 
 ROOT = Path(__file__).parents[2]
@@ -45,10 +45,7 @@ def test_every_alert_is_a_rule_that_prometheus_can_read() -> None:
         assert rule["expr"].count("(") == rule["expr"].count(")")
         assert set(re.findall(r"ostinato_\w+", rule["expr"])) <= NAMES
         assert set(rule["annotations"]) == {"summary", "description"}
-        assert all(
-            "{{" not in re.sub(r"\{\{ \$[\w.| ]+ \}\}", "", text)
-            for text in rule["annotations"].values()
-        )
+        assert all("{{" not in re.sub(r"\{\{ \$[\w.| ]+ \}\}", "", text) for text in rule["annotations"].values())
 
 
 def test_no_two_rules_have_one_name() -> None:
@@ -60,10 +57,7 @@ def test_no_two_rules_have_one_name() -> None:
 def test_a_figure_is_judged_by_prometheus() -> None:
     (rule,) = read(
         alert(
-            for_seconds=90,
-            clear_seconds=0.5,
-            severity="critical",
-            message='{label} has {value} of {threshold}: "no"',
+            for_seconds=90, clear_seconds=0.5, severity="critical", message='{label} has {value} of {threshold}: "no"'
         )
     )
 
@@ -136,14 +130,12 @@ def test_no_panel_lies_on_another() -> None:
 
 
 def test_the_files_of_deploy_say_what_the_code_declares() -> None:
-    assert deploy.stale(ROOT / "deploy") == [], "run `make reference`"
+    assert generated.stale(deploy.files(), ROOT / "deploy") == [], "run `make reference`"
 
 
-def test_files_are_written_and_stale_ones_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_files_are_written_and_stale_ones_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = ["--folder", str(tmp_path)]
-    assert deploy.main([*folder, "--check"]) == 1
+    assert generated.write(deploy.files(), deploy.FOLDER, [*folder, "--check"]) == 1
     assert "is out of date" in capsys.readouterr().out
-    assert deploy.main(folder) == 0
-    assert deploy.main([*folder, "--check"]) == 0
+    assert generated.write(deploy.files(), deploy.FOLDER, folder) == 0
+    assert generated.write(deploy.files(), deploy.FOLDER, [*folder, "--check"]) == 0

@@ -13,12 +13,7 @@ Value = Any  # a declaration that makes no sense has no type either
 
 
 def alert(name: str = "shop.slow", **fields: Value) -> Alert:
-    plain: dict[str, Value] = {
-        "figure": QUEUE_DEAD,
-        "above": 5.0,
-        "message": "{label}: {value}",
-        "remedy": "Look.",
-    }
+    plain: dict[str, Value] = {"figure": QUEUE_DEAD, "above": 5.0, "message": "{label}: {value}", "remedy": "Look."}
     return Alert(name, **(plain | fields))
 
 
@@ -38,9 +33,7 @@ def test_an_alert_may_be_bad_below_a_value() -> None:
 
 def test_a_function_takes_parameters_that_the_message_may_name() -> None:
     given = {"window": "1 hour"}
-    made = alert(
-        figure=None, function="shop.rates", parameters=given, message="{value} in {window}"
-    )
+    made = alert(figure=None, function="shop.rates", parameters=given, message="{value} in {window}")
     given["window"] = "changed"
 
     assert made.parameters == {"window": "1 hour"}
@@ -100,6 +93,8 @@ def test_the_engine_watches_what_an_operator_must_know() -> None:
         "ostinato.dead_letters",
         "ostinato.no_workers",
         "ostinato.silent_workers",
+        "ostinato.quarantine",
+        "ostinato.faults",
         "ostinato.queue_age",
         "ostinato.outbox_lag",
         "ostinato.alert_source",

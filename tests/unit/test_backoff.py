@@ -62,9 +62,7 @@ def test_jitter_comes_from_the_generator_handed_in_and_from_nowhere_else() -> No
 
 
 @given(policies, st.integers(1, 10_000), st.integers())
-def test_a_delay_stays_within_its_jitter_and_ends_with_the_attempts(
-    policy: Retry, failures: int, seed: int
-) -> None:
+def test_a_delay_stays_within_its_jitter_and_ends_with_the_attempts(policy: Retry, failures: int, seed: int) -> None:
     delay = next_delay(policy, failures, random.Random(seed))
 
     if failures >= policy.max_attempts:
@@ -129,9 +127,7 @@ def test_other_errors_are_not_permanent() -> None:
         ({"permanent": ("not a name",)}, "got 'not a name'"),
     ],
 )
-def test_a_policy_that_makes_no_sense_is_refused_with_the_value(
-    fields: dict[str, object], sentence: str
-) -> None:
+def test_a_policy_that_makes_no_sense_is_refused_with_the_value(fields: dict[str, object], sentence: str) -> None:
     with pytest.raises(InvalidInput, match=sentence.replace("(", r"\(")):
         Retry(**fields)  # type: ignore[arg-type]
 

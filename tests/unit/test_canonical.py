@@ -104,9 +104,7 @@ def test_unicode_is_not_normalised() -> None:
         ({"a": {1, 2}}, "$.a", "set"),
     ],
 )
-def test_what_others_would_read_otherwise_is_refused_with_its_place(
-    value: object, place: str, said: str
-) -> None:
+def test_what_others_would_read_otherwise_is_refused_with_its_place(value: object, place: str, said: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         canonical(value)
 
@@ -244,9 +242,7 @@ def test_a_declaration_is_recognised_by_what_it_says() -> None:
     assert one.fingerprint({"a": 1}).declaration == one.hash
 
 
-@pytest.mark.parametrize(
-    "bad", [{"include": "ab"}, {"include": (1,)}, {"include": ()}, {"exclude": ["a"]}]
-)
+@pytest.mark.parametrize("bad", [{"include": "ab"}, {"include": (1,)}, {"include": ()}, {"exclude": ["a"]}])
 def test_a_declaration_that_makes_no_sense_is_refused(bad: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput):
         Declaration(**bad)

@@ -43,8 +43,4 @@ def test_what_an_application_lacks_is_a_warning_and_no_failure() -> None:
     (lacking,) = checks.application("till", [Trouble("there is no till", "Buy one.")])
 
     assert (fine.check, fine.level) == ("till", "ok")
-    assert (lacking.level, lacking.message, lacking.hint) == (
-        "warn",
-        "there is no till",
-        "Buy one.",
-    )
+    assert (lacking.level, lacking.message, lacking.hint) == ("warn", "there is no till", "Buy one.")

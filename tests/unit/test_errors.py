@@ -58,9 +58,7 @@ def test_every_class_declares_itself_completely(cls: type[OstinatoError]) -> Non
 
 
 def test_the_tree_in_the_docstring_is_the_tree_of_the_code() -> None:
-    drawn = re.findall(
-        r"^    (?:[│├└─ ]+)?(\w+)(?: +(OS\d{3}))?", errors.__doc__ or "", re.MULTILINE
-    )
+    drawn = re.findall(r"^    (?:[│├└─ ]+)?(\w+)(?: +(OS\d{3}))?", errors.__doc__ or "", re.MULTILINE)
 
     own = [cls for cls in tree() if cls.__module__ == "ostinato.errors"]  # not of an application
     assert drawn == [(cls.__name__, cls.__dict__.get("sqlstate") or "") for cls in own]

@@ -37,12 +37,7 @@ def test_an_extra_that_is_all_there_misses_nothing(install: Install) -> None:
 
 def test_extras_may_name_each_other_and_those_of_others(install: Install) -> None:
     install("soap", 'scent; extra == "rose"')
-    install(
-        "wash",
-        'soap[rose]; extra == "clean"',
-        "wash[clean]; extra == 'all'",
-        'starch; extra == "all"',
-    )
+    install("wash", 'soap[rose]; extra == "clean"', "wash[clean]; extra == 'all'", 'starch; extra == "all"')
 
     assert extras.missing("all", "wash") == ["scent", "starch"]
 

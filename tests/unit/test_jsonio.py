@@ -20,14 +20,11 @@ scalars = (
     | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
 )
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
-documents = st.recursive(
-    scalars, lambda inner: st.lists(inner) | st.dictionaries(texts, inner), max_leaves=20
-)
+documents = st.recursive(scalars, lambda inner: st.lists(inner) | st.dictionaries(texts, inner), max_leaves=20)
 wild = st.recursive(
     scalars | st.floats() | st.text(st.characters(exclude_categories=())) | st.binary(),
     lambda inner: (
-        st.lists(inner)
-        | st.dictionaries(st.text(st.characters(exclude_categories=())) | st.integers(), inner)
+        st.lists(inner) | st.dictionaries(st.text(st.characters(exclude_categories=())) | st.integers(), inner)
     ),
     max_leaves=10,
 )
@@ -68,9 +65,7 @@ def test_any_value_is_either_stored_unchanged_or_refused_with_a_place(value: obj
         ({"b": b"raw"}, "$.b", "is b'raw' of type bytes"),
     ],
 )
-def test_a_value_that_cannot_be_stored_is_refused_by_its_place(
-    value: object, path: str, what: str
-) -> None:
+def test_a_value_that_cannot_be_stored_is_refused_by_its_place(value: object, path: str, what: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         dump_args(value, LIMIT)
 

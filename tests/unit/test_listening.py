@@ -1,8 +1,156 @@
-"""The socket that a server listens on."""
+"""The socket that a server listens on, and what it takes of a request that never becomes whole."""
 
+import asyncio
 import socket
+import ssl
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
 
-from ostinato._faces.cli.serve.listening import listen
+import httpx
+import pytest
+import uvicorn
+
+from ostinato._core.base.errors import NotConfigured
+from ostinato._faces.cli.serve.listening import checked_tls, config_of, listen, url_of
+from ostinato._faces.cli.serve.listening_limits import HalfOpen
+from tests.waiting import until
+
+HEAD = b"POST / HTTP/1.1\r\nhost: a\r\n"
+
+
+async def echo(scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401 - as ASGI has it
+    """An application that reads a body, and answers how long it was."""
+    size, more = 0, True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return
+        size, more = size + len(message["body"]), message.get("more_body", False)
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": str(size).encode()})
+
+
+@contextmanager
+def serving(limits: HalfOpen, tls: tuple[Path, Path] | None = None) -> Iterator[socket.socket]:
+    """The socket of a running server."""
+    config = config_of(echo, 1.0, tls=tls, limits=limits)  # type: ignore[arg-type]
+    server = uvicorn.Server(config)
+    with listen("127.0.0.1", 0) as sock:
+        thread = threading.Thread(target=lambda: asyncio.run(server.serve([sock])))
+        thread.start()
+        try:
+            until(lambda: server.started)
+            yield sock
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+def everything(connection: socket.socket) -> bytes:
+    """What comes until the other side closes."""
+    connection.settimeout(60)
+    found = b""
+    try:
+        while data := connection.recv(65_536):
+            found += data
+    except ConnectionResetError:
+        pass
+    return found
+
+
+@pytest.mark.parametrize("sent", [b"", b"POST", HEAD, HEAD + b"content-length: 9\r\n\r\nhalf"], ids=len)
+def test_a_request_that_never_becomes_whole_is_closed(sent: bytes) -> None:
+    limits = HalfOpen(head_seconds=0.2, body_seconds=0.2)
+    with serving(limits) as sock, socket.create_connection(sock.getsockname()) as caller:
+        caller.sendall(sent)
+
+        assert everything(caller)[:12] in (b"HTTP/1.1 408", b"")
+
+
+def test_a_head_without_an_end_is_refused_by_its_size() -> None:
+    with serving(HalfOpen()) as sock, socket.create_connection(sock.getsockname()) as caller:
+        caller.sendall(HEAD + b"x-long: ")
+        try:
+            for _ in range(1_000):  # 69 MB were taken
+                caller.sendall(b"a" * 69_000)
+        except (BrokenPipeError, ConnectionResetError):
+            return
+        pytest.fail("it took all of it")
+
+
+def test_a_long_body_in_one_piece_with_its_head_is_no_long_head() -> None:
+    with serving(HalfOpen(head_bytes=1_000)) as sock:
+        answer = httpx.post(url_of(sock), content=b"x" * 100_000, trust_env=False, timeout=60)
+
+    assert answer.text == "100000"
+
+
+def test_half_requests_of_one_address_are_closed_from_the_oldest_on() -> None:
+    limits = HalfOpen(most_of_address=3, young_seconds=0.0)
+    with serving(limits) as sock, ExitStack() as stack:
+        callers = []
+        for _ in range(8):
+            callers.append(stack.enter_context(socket.create_connection(sock.getsockname())))
+            callers[-1].sendall(HEAD)
+
+        for caller in callers[:5]:
+            everything(caller)
+        answer = httpx.post(url_of(sock), content=b"whole", trust_env=False, timeout=60)
+        assert answer.text == "5"
+
+
+def test_callers_that_come_all_at_once_are_served() -> None:
+    limits = HalfOpen(most_of_address=2, young_seconds=60.0)
+    with serving(limits) as sock, ExitStack() as stack:
+        callers = [stack.enter_context(socket.create_connection(sock.getsockname())) for _ in range(8)]
+        for caller in callers:
+            caller.sendall(HEAD + b"connection: close\r\ncontent-length: 2\r\n\r\nok")
+
+        assert all(everything(caller).strip().endswith(b"2\r\n0") for caller in callers)
+
+
+def test_requests_on_a_connection_that_is_kept_are_counted_one_by_one() -> None:
+    limits = HalfOpen(head_bytes=1_000, most_of_address=1, young_seconds=0.0)
+    with serving(limits) as sock, httpx.Client(trust_env=False, timeout=60) as client:
+        for _ in range(20):
+            answer = client.post(url_of(sock), content=b"x", headers={"x-some": "a" * 200})
+            assert answer.text == "1"
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("tls")
+    cert, key = folder / "cert.pem", folder / "key.pem"
+    made = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost"
+    made += f" -addext subjectAltName=IP:127.0.0.1 -keyout {key} -out {cert}"
+    subprocess.run(made.split(), check=True, capture_output=True)
+    return cert, key
+
+
+def test_the_api_speaks_tls_by_itself(certificate: tuple[Path, Path]) -> None:
+    tls = checked_tls(*certificate)
+    with serving(HalfOpen(), tls) as sock:
+        url = url_of(sock, scheme="https")
+        trusted = ssl.create_default_context(cafile=certificate[0])
+        answer = httpx.post(url, content=b"12", verify=trusted, trust_env=False, timeout=60)
+
+        assert answer.text == "2"
+        with pytest.raises(httpx.TransportError):
+            httpx.post(url_of(sock), content=b"12", trust_env=False, timeout=60)
+
+
+def test_a_certificate_and_a_key_that_do_not_fit_are_refused(certificate: tuple[Path, Path], tmp_path: Path) -> None:
+    cert, _ = certificate
+    (tmp_path / "key.pem").write_text("no key")
+
+    for key in (None, tmp_path / "none.pem", tmp_path / "key.pem"):
+        with pytest.raises(NotConfigured):
+            checked_tls(cert, key)
+    assert checked_tls(None, None) is None
 
 
 def test_an_answer_is_not_held_back_until_the_last_one_was_acknowledged() -> None:

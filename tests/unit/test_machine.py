@@ -6,16 +6,7 @@ import json
 import pytest
 
 from ostinato._core.base.errors import IllegalTransition, InvalidInput
-from ostinato._core.base.machine import (
-    Check,
-    Invariant,
-    Machine,
-    Transition,
-    above,
-    empty,
-    equals,
-    filled,
-)
+from ostinato._core.base.machine import Check, Invariant, Machine, Transition, above, empty, equals, filled
 from ostinato._faces.cli.dev import machines
 
 DOOR = Machine(
@@ -72,10 +63,7 @@ def test_what_is_not_listed_is_refused_with_what_would_be_possible() -> None:
         ({"terminal": ("gone", "burnt")}, "terminal names 'burnt'"),
         ({"terminal": ()}, "nothing leads out of state 'gone', and it is not terminal"),
         ({"terminal": ("gone", "shut")}, "state 'shut' is terminal, but a transition leads out"),
-        (
-            {"transitions": (*DOOR.transitions, Transition("open", "burn", "burnt"))},
-            "a transition names 'burnt'",
-        ),
+        ({"transitions": (*DOOR.transitions, Transition("open", "burn", "burnt"))}, "a transition names 'burnt'"),
         (
             {"transitions": (*DOOR.transitions, Transition("open", "remove", "shut"))},
             "event 'remove' is listed twice for state 'open'",
@@ -96,9 +84,7 @@ def test_what_is_not_listed_is_refused_with_what_would_be_possible() -> None:
         ({"invariants": (Invariant("gone", (Check("x", "filled", 1),)),)}, "an invariant on 'x'"),
     ],
 )
-def test_a_declaration_that_makes_no_sense_is_refused(
-    fields: dict[str, object], fault: str
-) -> None:
+def test_a_declaration_that_makes_no_sense_is_refused(fields: dict[str, object], fault: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         changed(**fields)
 
@@ -130,10 +116,7 @@ def test_the_definition_lists_every_pair_by_itself() -> None:
         "any": True,
         "why": "",
         "text": "hinges > 0 or painted = false",
-        "checks": [
-            {"column": "hinges", "is": ">", "value": 0},
-            {"column": "painted", "is": "=", "value": False},
-        ],
+        "checks": [{"column": "hinges", "is": ">", "value": 0}, {"column": "painted", "is": "=", "value": False}],
     }
 
 

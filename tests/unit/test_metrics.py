@@ -23,9 +23,7 @@ from ostinato._core.base.prometheus import Collector, render
 def samples(*recorders: Recorder) -> dict[tuple[str, tuple[str, ...]], float]:
     families = text_string_to_metric_families(render(recorders).decode())
     return {
-        (sample.name, tuple(sample.labels.values())): sample.value
-        for family in families
-        for sample in family.samples
+        (sample.name, tuple(sample.labels.values())): sample.value for family in families for sample in family.samples
     }
 
 
@@ -54,10 +52,7 @@ def test_a_gauge_shows_the_last_value() -> None:
 def test_a_histogram_counts_each_value_in_every_bucket_that_holds_it(values: list[float]) -> None:
     recorder = Recorder()
     reference = prometheus_client.Histogram(
-        "reference",
-        "The same by prometheus_client.",
-        buckets=JOB_RUN_SECONDS.buckets,
-        registry=None,
+        "reference", "The same by prometheus_client.", buckets=JOB_RUN_SECONDS.buckets, registry=None
     )
 
     for value in values:
@@ -72,9 +67,7 @@ def test_a_histogram_counts_each_value_in_every_bucket_that_holds_it(values: lis
     }
     if values:
         assert counted == {
-            float(sample.labels["le"]): sample.value
-            for sample in expected.samples
-            if sample.name == "reference_bucket"
+            float(sample.labels["le"]): sample.value for sample in expected.samples if sample.name == "reference_bucket"
         }
     assert recorder.value(JOB_RUN_SECONDS, "k") == len(values)
 

@@ -10,12 +10,10 @@ from ostinato._core.base.redact import redact, redact_value
         ("postgresql://bo:p@ss@db/app", "postgresql://bo:***@db/app"),
         ("postgresql://bo:pw@a:1,b:2/app", "postgresql://bo:***@a:1,b:2/app"),
         ("redis://:pw@cache", "redis://:***@cache"),
-        (
-            "postgresql://db/app?user=bo&password=pw&x=1",
-            "postgresql://db/app?user=bo&password=***&x=1",
-        ),
+        ("postgresql://db/app?user=bo&password=pw&x=1", "postgresql://db/app?user=bo&password=***&x=1"),
         ("host=db password=pw user=bo", "host=db password=*** user=bo"),
         ("host=db password='p w' user=bo", "host=db password=*** user=bo"),
+        ("password='p w, and cut off", "password=***"),
         ('{"api_key": "abc", "n": 1}', '{"api_key": ***, "n": 1}'),
         ("Authorization: Bearer eyJhbGciOi.J9.x-y_z", "Authorization: Bearer ***"),
         ("key sk_live_4eC39HqLyjWDarjtT1zdp7dc used", "key sk_live_*** used"),
@@ -70,9 +68,7 @@ def test_personal_data_in_text_is_masked(text: str, shown: str) -> None:
     assert redact(text) == shown
 
 
-@pytest.mark.parametrize(
-    "name", ["email", "user_email", "phone", "nom", "prenoms", "dateDeNaissance", "last_name"]
-)
+@pytest.mark.parametrize("name", ["email", "user_email", "phone", "nom", "prenoms", "dateDeNaissance", "last_name"])
 def test_personal_data_is_masked_by_its_name(name: str) -> None:
     assert redact_value(name, "Dupont") == "***"
 

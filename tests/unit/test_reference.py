@@ -6,7 +6,7 @@ import pytest
 from ostinato._core.base import errortree, metrics
 from ostinato._core.runtime.installed import installed_apps
 from ostinato._core.runtime.observe import figures
-from ostinato._faces.cli.dev import python, reference, surface
+from ostinato._faces.cli.dev import generated, python, reference, surface
 
 
 def test_a_function_is_listed_with_its_signature_and_the_comment_above_it() -> None:
@@ -61,18 +61,16 @@ def test_a_function_is_shown_as_it_is_written_and_entered() -> None:
 
 
 def test_pages_that_were_just_written_are_up_to_date(tmp_path: Path) -> None:
-    assert reference.main(["--folder", str(tmp_path)]) == 0
+    assert generated.write(reference.pages(), reference.FOLDER, ["--folder", str(tmp_path)]) == 0
 
-    assert reference.stale(tmp_path) == []
-    assert reference.main(["--check", "--folder", str(tmp_path)]) == 0
+    assert generated.stale(reference.pages(), tmp_path) == []
+    assert generated.write(reference.pages(), reference.FOLDER, ["--check", "--folder", str(tmp_path)]) == 0
 
 
-def test_a_stale_page_is_named_and_left_alone_by_the_check(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    reference.main(["--folder", str(tmp_path)])
+def test_a_stale_page_is_named_and_left_alone_by_the_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    generated.write(reference.pages(), reference.FOLDER, ["--folder", str(tmp_path)])
     (tmp_path / "errors.md").write_text("old", encoding="utf-8")
 
-    assert reference.main(["--check", "--folder", str(tmp_path)]) == 1
+    assert generated.write(reference.pages(), reference.FOLDER, ["--check", "--folder", str(tmp_path)]) == 1
     assert "errors.md is out of date: run `make reference`" in capsys.readouterr().out
     assert (tmp_path / "errors.md").read_text(encoding="utf-8") == "old"

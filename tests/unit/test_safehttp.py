@@ -10,27 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from ostinato._core.base.errors import (
-    InvalidInput,
-    NoAnswer,
-    OstinatoError,
-    SettingsError,
-    UnsafeAddress,
-)
+from ostinato._core.base.errors import InvalidInput, NoAnswer, OstinatoError, SettingsError, UnsafeAddress
 from ostinato._core.base.safeurl import Allowed, check_address, is_public, parse, parse_allowed
 from ostinato._core.base.settings import Settings
 from ostinato._core.runtime.services.safehttp import Answer, Resolver, post
-from tests.runtime.receiver import (
-    Receiver,
-    Reply,
-    bomb,
-    dribble,
-    flood,
-    nonsense,
-    pair,
-    reset,
-    silence,
-)
+from tests.runtime.receiver import Receiver, Reply, bomb, dribble, flood, nonsense, pair, reset, silence
 
 # Hosts that lead inside, or may do so for somebody; each is tried where something listens.
 INNER_HOSTS = Path(__file__).with_name("inner_hosts.txt").read_text(encoding="utf-8").split()
@@ -129,9 +113,7 @@ async def test_no_url_of_the_corpus_leads_to_a_connection(receiver: Receiver) ->
         "168.63.129.16",
     ],
 )
-async def test_a_name_with_an_inner_address_leads_to_no_connection(
-    receiver: Receiver, address: str
-) -> None:
+async def test_a_name_with_an_inner_address_leads_to_no_connection(receiver: Receiver, address: str) -> None:
     url = f"http://hooks.example.com:{receiver.port}/"
     anywhere = parse_allowed(f"*:{receiver.port}")
 
@@ -209,9 +191,7 @@ async def test_an_address_that_does_not_answer_gives_way_to_the_next(receiver: R
     url = f"http://two.example.com:{receiver.port}/"
     rules = parse_allowed(f"two.example.com:{receiver.port}")
 
-    answer = await post(
-        url, b"{}", {}, allowed=rules, seconds=20, resolver=answers("::1", "127.0.0.1")
-    )
+    answer = await post(url, b"{}", {}, allowed=rules, seconds=20, resolver=answers("::1", "127.0.0.1"))
 
     assert answer.status == 200
 
@@ -257,8 +237,7 @@ async def test_packed_answers_are_unpacked_up_to_the_limit(receiver: Receiver) -
 
 
 @pytest.mark.parametrize(
-    ("fault", "outcome"),
-    [(silence, "timeout"), (dribble, "timeout"), (reset, "reset"), (nonsense, "protocol")],
+    ("fault", "outcome"), [(silence, "timeout"), (dribble, "timeout"), (reset, "reset"), (nonsense, "protocol")]
 )
 async def test_what_is_no_answer_is_named(receiver: Receiver, fault: object, outcome: str) -> None:
     receiver.script.append(Reply(fault=fault))  # type: ignore[arg-type]
@@ -343,9 +322,7 @@ def test_a_plain_url_is_read_in_its_one_way(url: str, read: str) -> None:
     assert parse(url).url == read
 
 
-@pytest.mark.parametrize(
-    "address", ["8.8.8.8", "93.184.216.34", "1.1.1.1", "2606:4700::1111", "::ffff:8.8.8.8"]
-)
+@pytest.mark.parametrize("address", ["8.8.8.8", "93.184.216.34", "1.1.1.1", "2606:4700::1111", "::ffff:8.8.8.8"])
 def test_a_public_address_is_public(address: str) -> None:
     assert is_public(ip_address(address))
 
@@ -392,9 +369,7 @@ def test_a_list_allows_what_it_says_and_no_more() -> None:
             parse(url, rules)
 
 
-@pytest.mark.parametrize(
-    "entry", ["*", "10.0.0.0/33", "http://x", "a b:c", "1.2.3", "[::1", "x:y", "-"]
-)
+@pytest.mark.parametrize("entry", ["*", "10.0.0.0/33", "http://x", "a b:c", "1.2.3", "[::1", "x:y", "-"])
 def test_a_list_that_cannot_be_read_stops_the_start(entry: str) -> None:
     with pytest.raises(InvalidInput):
         parse_allowed(entry)

@@ -108,9 +108,7 @@ def test_a_misspelt_application_is_refused_with_the_nearest() -> None:
         load(environ={"OSTINATO_BILING_MOST": "4"})
 
 
-def test_a_variable_of_an_application_with_a_longer_name_is_left_to_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_variable_of_an_application_with_a_longer_name_is_left_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sections, "app_names", lambda: {"billing", "billing_eu"})
 
     assert Sample.load(environ={"OSTINATO_BILLING_EU_URL": "x"}) == Sample()

@@ -40,9 +40,7 @@ def test_an_empty_variable_is_an_unset_one() -> None:
     assert load(environ={"OSTINATO_DATABASE_URL": "", "OSTINATO_POOLED": ""}) == Settings()
 
 
-def test_the_file_of_the_working_directory_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_file_of_the_working_directory_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written(tmp_path, 'log_level = "debug"')
     monkeypatch.chdir(tmp_path)
 
@@ -66,9 +64,7 @@ def test_the_environment_of_the_process_is_read(monkeypatch: pytest.MonkeyPatch)
         ("OSTINATO_DATA_DIR", "/var/lib/ostinato", "/var/lib/ostinato"),
     ],
 )
-def test_text_from_the_environment_becomes_the_type_of_its_setting(
-    variable: str, text: str, value: object
-) -> None:
+def test_text_from_the_environment_becomes_the_type_of_its_setting(variable: str, text: str, value: object) -> None:
     settings = load({"database_url": "postgresql://db/app"}, environ={variable: text})
 
     read = getattr(settings, variable.removeprefix("OSTINATO_").lower())
@@ -101,10 +97,7 @@ def test_switches_of_the_tests_and_of_other_programs_are_left_alone() -> None:
 @pytest.mark.parametrize(
     ("environ", "sentence"),
     [
-        (
-            {"OSTINATO_CONCURRENCY": "many"},
-            "OSTINATO_CONCURRENCY must be a whole number, got 'many'",
-        ),
+        ({"OSTINATO_CONCURRENCY": "many"}, "OSTINATO_CONCURRENCY must be a whole number, got 'many'"),
         ({"OSTINATO_CONCURRENCY": "0"}, "must be from 1 to 100,000, got 0"),
         ({"OSTINATO_CONCURRENCY": "1.5"}, "must be a whole number, got '1.5'"),
         ({"OSTINATO_BEAT_SECONDS": "nan"}, "must be from 0.01 to 86,400, got nan"),
@@ -112,9 +105,7 @@ def test_switches_of_the_tests_and_of_other_programs_are_left_alone() -> None:
         ({"OSTINATO_LOG_FORMAT": "xml"}, "must be one of auto, json, console, got 'xml'"),
     ],
 )
-def test_a_bad_value_is_refused_with_its_source_and_its_rule(
-    environ: dict[str, str], sentence: str
-) -> None:
+def test_a_bad_value_is_refused_with_its_source_and_its_rule(environ: dict[str, str], sentence: str) -> None:
     with pytest.raises(SettingsError) as caught:
         load(environ=environ)
 

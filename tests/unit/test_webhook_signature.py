@@ -18,14 +18,7 @@ from ostinato._core.base.errors import (
     TimestampRefused,
 )
 from ostinato._core.base.redact import redact
-from ostinato._core.base.webhooks import (
-    Verified,
-    hint_of,
-    make_secret,
-    sign,
-    signed_headers,
-    verify,
-)
+from ostinato._core.base.webhooks import Verified, hint_of, make_secret, sign, signed_headers, verify
 
 # The example that the libraries of the standard share.
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -68,9 +61,7 @@ def test_another_implementation_makes_the_same_signature(
 ) -> None:
     secret = make_secret(key)
 
-    assert sign(secret, message_id, timestamp, body) == independent(
-        secret, message_id, timestamp, body
-    )
+    assert sign(secret, message_id, timestamp, body) == independent(secret, message_id, timestamp, body)
     headers = signed_headers(message_id, timestamp, body, [secret])
     assert verify(headers, body, [secret], now=timestamp).id == message_id
 
@@ -166,9 +157,7 @@ def test_the_border_between_id_time_and_body_cannot_be_moved() -> None:
     headers = signed_headers("a", AT, b"7.{}", [SECRET])
 
     with pytest.raises(SignatureRefused):
-        verify(
-            headers | {"webhook-id": f"a.{AT}", "webhook-timestamp": "7"}, b"{}", [SECRET], now=7
-        )
+        verify(headers | {"webhook-id": f"a.{AT}", "webhook-timestamp": "7"}, b"{}", [SECRET], now=7)
     with pytest.raises(InvalidInput):
         sign(SECRET, "a.b", AT, b"{}")
 
@@ -192,21 +181,10 @@ def test_a_timestamp_that_is_none_is_refused(stamp: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "secret",
-    [
-        "",
-        "whsec_",
-        "whsec_" + "A" * 28,
-        "whsec_" + "A" * 88,
-        "whsec_not base64!",
-        "whsk_" + "A" * 32,
-    ],
+    "secret", ["", "whsec_", "whsec_" + "A" * 28, "whsec_" + "A" * 88, "whsec_not base64!", "whsk_" + "A" * 32]
 )
 def test_a_secret_that_is_none_is_refused_and_not_shown(secret: str) -> None:
-    for attempt in (
-        lambda: sign(secret, ID, AT, BODY),
-        lambda: verify(sent(), BODY, [secret], now=AT),
-    ):
+    for attempt in (lambda: sign(secret, ID, AT, BODY), lambda: verify(sent(), BODY, [secret], now=AT)):
         with pytest.raises(InvalidInput) as caught:
             attempt()
         shown = secret.removeprefix("whsec_")[:6]
@@ -246,6 +224,4 @@ def test_refusals_are_401() -> None:
 
 
 def test_time_tells_nothing_because_the_comparison_takes_the_same_for_all() -> None:
-    assert "hmac.compare_digest(ours, theirs)" in Path(webhooks.__file__).read_text(
-        encoding="utf-8"
-    )
+    assert "hmac.compare_digest(ours, theirs)" in Path(webhooks.__file__).read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""How the lab comes into the command line: its commands, and what `ostinato up --demo` needs of it.
+"""Registers the commands of the lab, and gives `ostinato up --demo` what it needs.
 
 `_faces/cli/serve/lab.py` says what is asked for here; the entry point of `ostinato.lab` names it.
 """
@@ -14,8 +14,6 @@ from ostinato._core.runtime.database import Database
 from ostinato._core.runtime.handlers.app import App
 from ostinato._faces.cli.frame.command import command
 from ostinato._faces.cli.serve.lab import DemoKey
-
-__all__ = ["EXAMPLE", "TOUR", "forget", "outside_world", "prepare", "register", "remember"]
 
 TOUR = "ostinato.lab.tour:app"
 EXAMPLE = "tour.greet name=Ada"

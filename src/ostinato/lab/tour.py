@@ -1,4 +1,4 @@
-"""The built-in app: a few kinds of jobs to play with before you write your own.
+"""Declares the built-in app: a few kinds of jobs to try before you write your own.
 
 ostinato up
 ostinato enqueue tour.greet name=Ada
@@ -11,8 +11,6 @@ from ostinato._core.base.backoff import Retry
 from ostinato._core.runtime.handlers.app import App
 from ostinato._core.runtime.handlers.context import Context
 from ostinato._core.runtime.handlers.outcomes import Cancel
-
-__all__ = ["app"]
 
 app: Final = App("tour")
 
@@ -55,9 +53,7 @@ async def slow(ctx: Context, seconds: float = 30) -> Cancel | None:
 
 
 @app.job(retry=Retry(permanent=(ValueError,)))
-async def poison(
-    ctx: Context, reason: str = "no retry can mend this", cured_by: int = 0
-) -> str | None:
+async def poison(ctx: Context, reason: str = "no retry can fix this", cured_by: int = 0) -> str | None:
     """Fail for good: see it with `ostinato jobs dead`. With cured_by=2 a redrive succeeds."""
     if 0 < cured_by <= ctx.job.attempt:
         return f"cured by attempt {ctx.job.attempt}"

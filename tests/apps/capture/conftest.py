@@ -64,9 +64,7 @@ def migrated(shared_server: Server) -> Database:
     with psycopg.connect(urls.admin, autocommit=True) as conn:
         conn.execute("select ostinato.upkeep_partitions(14), ostinato.upkeep_logs(14)")
         conn.execute("select ostinato.use_test_clock()")
-    return Database(
-        url=urls.worker, admin_url=urls.admin, listen_url=urls.worker, server=shared_server
-    )
+    return Database(url=urls.worker, admin_url=urls.admin, listen_url=urls.worker, server=shared_server)
 
 
 @pytest.fixture

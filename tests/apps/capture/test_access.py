@@ -25,9 +25,7 @@ async def seen(conn: Connection, table: str = "capture_events") -> int:
 
 
 async def test_the_migration_installs_the_machine_that_is_declared(vault: Vault) -> None:
-    stored = await vault.value(
-        "select definition::text from ostinato_data.machine where name = 'capture'"
-    )
+    stored = await vault.value("select definition::text from ostinato_data.machine where name = 'capture'")
     assert json.loads(stored) == json.loads(CAPTURE.definition())
     assert len(CAPTURE.states) == 8
     assert await machines.gaps(vault.admin) == []
@@ -201,9 +199,7 @@ async def test_nothing_of_the_schema_is_open_to_everybody(vault: Vault) -> None:
     assert found == []
 
 
-async def test_a_capture_that_is_not_written_as_it_must_be_is_refused_by_the_table(
-    vault: Vault,
-) -> None:
+async def test_a_capture_that_is_not_written_as_it_must_be_is_refused_by_the_table(vault: Vault) -> None:
     for name, value in (("capture_id", "no-uuid"), ("content_hash", "xyz"), ("size_bytes", -1)):
         with pytest.raises(Exception, match="constraint"):
             await vault.receive(changed(SEED, **{name: value}))

@@ -70,14 +70,7 @@ async def test_every_decision_is_audited_also_the_one_that_rolls_back(vault: Vau
         (2, "CAPTURE_REPLAYED", 200, SEED.capture_id),
         (3, "CAPTURE_CONFLICT", 409, SEED.capture_id),
     ]
-    assert set(rows[2][4]) == {
-        "capture_id",
-        "http_status",
-        "received",
-        "source_ip",
-        "stored",
-        "tenant_id",
-    }
+    assert set(rows[2][4]) == {"capture_id", "http_status", "received", "source_ip", "stored", "tenant_id"}
     report = await vault.verified()
     assert (report.chains, report.entries, report.breaks) == (1, 3, ())
 
@@ -147,14 +140,12 @@ async def test_a_signed_head_anchors_what_it_covers(vault: Vault, store: Path) -
     assert (await vault.state(second))[0] != "ANCHORED"
     assert (head.seq, anchored, head.is_signed()) == (3, 1, True)
     status = await vault.value(
-        "select signature_status from vault_secure.capture_events where id = %s::uuid",
-        first.capture_event_id,
+        "select signature_status from vault_secure.capture_events where id = %s::uuid", first.capture_event_id
     )
     assert status == "SIGNED"
     assert (await vault.audited())[-1] == "CAPTURE_ANCHORED"
     told = await vault.rows(
-        "select ordering_key, payload ->> 'state' from ostinato_data.event"
-        " where type = 'capture.anchored'"
+        "select ordering_key, payload ->> 'state' from ostinato_data.event where type = 'capture.anchored'"
     )
     assert told == [(first.capture_event_id, "ANCHORED")]
     report = await vault.verified()
@@ -225,9 +216,7 @@ async def signed_heads(vault: Vault, folder: Path) -> int:
     return len(read_heads(folder))
 
 
-async def test_heads_are_signed_by_schedule_exported_and_anchor(
-    vault: Vault, store: Path, signing_key: Path
-) -> None:
+async def test_heads_are_signed_by_schedule_exported_and_anchor(vault: Vault, store: Path, signing_key: Path) -> None:
     assert "capture.sign_heads" in {each.kind for each in APP.schedules}
     await vault.engine.clock.freeze()  # its own hour does not come
     taken = [*await sealed(vault, store, 2), *await sealed(vault, store, 1, "ben")]
@@ -248,9 +237,7 @@ async def test_without_a_key_nothing_is_signed(vault: Vault) -> None:
     assert await vault.value("select count(*) from vault_secure.capture_audit_head") == 0
 
 
-async def test_a_head_that_was_kept_elsewhere_finds_a_log_that_was_written_anew(
-    vault: Vault,
-) -> None:
+async def test_a_head_that_was_kept_elsewhere_finds_a_log_that_was_written_anew(vault: Vault) -> None:
     await three_entries(vault)
     head, _ = await signed(vault)
     await rewrite(
@@ -282,11 +269,7 @@ async def test_the_end_of_a_chain_cannot_be_cut_off_behind_a_signed_head(vault: 
 async def test_a_head_whose_signature_is_not_valid_is_named(vault: Vault) -> None:
     await three_entries(vault)
     head, _ = await signed(vault)
-    for forged in (
-        replace(head, seq=2),
-        replace(head, signature="AAAA"),
-        replace(head, public_key=""),
-    ):
+    for forged in (replace(head, seq=2), replace(head, signature="AAAA"), replace(head, public_key="")):
         (found,) = (await vault.verified(kept=[forged])).breaks
         assert "signature" in found.problem
 
@@ -295,9 +278,7 @@ async def test_a_head_that_is_not_valid_hides_no_break_before_it(vault: Vault) -
     await three_entries(vault)
     head, _ = await signed(vault)
     forged = replace(head, signature="AAAA")
-    await rewrite(
-        vault, "update vault_secure.capture_audit_log set event_type = 'OTHER' where seq = 2"
-    )
+    await rewrite(vault, "update vault_secure.capture_audit_log set event_type = 'OTHER' where seq = 2")
     (found,) = (await vault.verified(kept=[forged])).breaks
     assert (found.seq, "columns" in found.problem) == (2, True)
 

@@ -16,11 +16,7 @@ from hypothesis import strategies as st
 from ostinato._core.base.errors import IdempotencyConflict, InvalidInput
 from ostinato.apps.capture.http import CaptureRequest
 from ostinato.apps.capture.model import CanonicalPayloadFields, Existing, Idempotent
-from ostinato.apps.capture.rules import (
-    build_canonical_json,
-    compute_canonical_fingerprint,
-    decide,
-)
+from ostinato.apps.capture.rules import build_canonical_json, compute_canonical_fingerprint, decide
 from tests.apps.capture.vault import SEED
 
 GOLDEN = (
@@ -97,9 +93,7 @@ def test_the_size_is_a_number() -> None:
 
 def test_id_and_hash_are_in_lower_case() -> None:
     """TC-INV-06 D, at the fingerprint; INV-103-31."""
-    upper = replace(
-        SEED, capture_id=SEED.capture_id.upper(), content_hash=SEED.content_hash.upper()
-    )
+    upper = replace(SEED, capture_id=SEED.capture_id.upper(), content_hash=SEED.content_hash.upper())
     assert build_canonical_json(upper) == GOLDEN
 
 
@@ -146,11 +140,7 @@ def test_no_letter_case_of_id_and_hash_matters(first: int, second: int) -> None:
     def cased(text: str, upper: int) -> str:
         return "".join(c.upper() if upper >> place & 1 else c for place, c in enumerate(text))
 
-    other = replace(
-        SEED,
-        capture_id=cased(SEED.capture_id, first),
-        content_hash=cased(SEED.content_hash, second),
-    )
+    other = replace(SEED, capture_id=cased(SEED.capture_id, first), content_hash=cased(SEED.content_hash, second))
     assert build_canonical_json(other) == GOLDEN
 
 

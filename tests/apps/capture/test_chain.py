@@ -6,14 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from ostinato._core.base.canonical import sha256
-from ostinato.apps.capture.chain import (
-    GENESIS,
-    Entry,
-    Follower,
-    canonical_entry,
-    chain_of,
-    moment,
-)
+from ostinato.apps.capture.chain import GENESIS, Entry, Follower, canonical_entry, chain_of, moment
 
 USER = "11111111-1111-4111-8111-111111111111"
 CHAIN = f"capture:{USER}"
@@ -44,9 +37,7 @@ def chain(count: int = 5) -> list[Entry]:
         payload = {"capture_id": f"c{seq}", "tenant_id": "acme"}
         text = canonical_entry(chain_of("ana"), "SAID", moment(at), payload, prev, seq)
         digest = sha256(text.encode())
-        made.append(
-            Entry("acme", "ana", chain_of("ana"), seq, prev, digest, at, "SAID", payload, text)
-        )
+        made.append(Entry("acme", "ana", chain_of("ana"), seq, prev, digest, at, "SAID", payload, text))
         prev = digest
     return made
 

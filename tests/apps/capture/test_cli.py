@@ -68,9 +68,7 @@ def test_the_first_break_is_named_and_the_command_fails(shell: Shell) -> None:
     shell.receive(*(changed(SEED, capture_id=SEED.capture_id[:-1] + str(n)) for n in range(4)))
     with psycopg.connect(shell.database.admin_url, autocommit=True) as admin:
         admin.execute("set session_replication_role = replica")
-        admin.execute(
-            "update vault_secure.capture_audit_log set event_type = 'OTHER' where seq in (2, 4)"
-        )
+        admin.execute("update vault_secure.capture_audit_log set event_type = 'OTHER' where seq in (2, 4)")
 
     told = shell.json("verify-audit", "--tenant", TENANT, code=1)
     assert [each["seq"] for each in told["breaks"]] == [2]
@@ -122,9 +120,7 @@ def test_the_heads_of_all_chains_are_signed_at_once(shell: Shell, tmp_path: Path
     shell.run(*signing, "--user", "ben", code=1)
 
 
-def test_a_key_is_put_into_the_keyring(
-    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_key_is_put_into_the_keyring(shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "ring" / "keys.json"
     monkeypatch.setenv("OSTINATO_CAPTURE_KEYRING_FILE", str(path))
     said = shell.run("new-kek", "kek-1")

@@ -11,9 +11,7 @@ from tests.apps.capture.vault import TENANT, USER
 
 
 @pytest.mark.timeout(600)
-def test_no_request_that_can_be_made_breaks_the_document(
-    database: Database, tmp_path: Path
-) -> None:
+def test_no_request_that_can_be_made_breaks_the_document(database: Database, tmp_path: Path) -> None:
     cases = fuzz(
         database,
         APP,

@@ -8,12 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostinato.apps.capture.fields import base64_fault
-from ostinato.apps.capture.rules import (
-    is_too_skewed,
-    object_key_fault,
-    skew_ms_of,
-    trouble_delay,
-)
+from ostinato.apps.capture.rules import is_too_skewed, object_key_fault, skew_ms_of, trouble_delay
 
 NOW = datetime(2026, 4, 3, 10, tzinfo=UTC)
 
@@ -60,8 +55,7 @@ def test_plain_keys_are_taken(key: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "key",
-    ["", "/etc/passwd", "a/../b", "./a", "a//b", "a/", "..", "a\\b", "a\nb", "a\x7f", "é" * 513],
+    "key", ["", "/etc/passwd", "a/../b", "./a", "a//b", "a/", "..", "a\\b", "a\nb", "a\x7f", "é" * 513]
 )
 def test_keys_that_lead_elsewhere_are_refused(key: str) -> None:
     assert object_key_fault(key) is not None

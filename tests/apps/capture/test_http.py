@@ -35,27 +35,19 @@ async def test_a_new_capture_is_202(api: Api, vault: Vault) -> None:
 
     assert answer.status_code == 202
     told = answer.json()
-    assert (told["capture_id"], told["state"], told["replayed"]) == (
-        SEED.capture_id,
-        "RECEIVED",
-        False,
-    )
+    assert (told["capture_id"], told["state"], told["replayed"]) == (SEED.capture_id, "RECEIVED", False)
 
 
 async def test_a_replay_is_200_with_the_existing_id_and_state(api: Api, vault: Vault) -> None:
     first = (await api.call("POST", PATH, json=await body(vault))).json()
-    upper = await body(
-        vault, capture_id=SEED.capture_id.upper(), hash_sha3_256=SEED.content_hash.upper()
-    )
+    upper = await body(vault, capture_id=SEED.capture_id.upper(), hash_sha3_256=SEED.content_hash.upper())
     again = await api.call("POST", PATH, json=upper)
 
     assert again.status_code == 200
     assert again.json() == first | {"replayed": True}
 
 
-async def test_a_different_payload_is_409_with_the_body_of_the_contract(
-    api: Api, vault: Vault
-) -> None:
+async def test_a_different_payload_is_409_with_the_body_of_the_contract(api: Api, vault: Vault) -> None:
     """TC-ERR-13, ER-103-13."""
     await api.call("POST", PATH, json=await body(vault))
     answer = await api.call("POST", PATH, json=await body(vault, size_bytes=999999))
@@ -64,9 +56,7 @@ async def test_a_different_payload_is_409_with_the_body_of_the_contract(
     assert await vault.audited() == ["CAPTURE_ACCEPTED", "CAPTURE_CONFLICT"]
 
 
-async def test_a_replay_that_differs_in_ocr_only_is_a_replay_and_the_first_ocr_stays(
-    api: Api, vault: Vault
-) -> None:
+async def test_a_replay_that_differs_in_ocr_only_is_a_replay_and_the_first_ocr_stays(api: Api, vault: Vault) -> None:
     first = await body(vault, ocr_text="premier", ocr_confidence=0.5, ocr_language="fr")
     await api.call("POST", PATH, json=first)
     other = await body(vault, ocr_text="second", ocr_confidence=1, ocr_language="en")
@@ -74,11 +64,7 @@ async def test_a_replay_that_differs_in_ocr_only_is_a_replay_and_the_first_ocr_s
     shown = (await api.call("GET", f"{PATH}/{SEED.capture_id}")).json()
 
     assert again.status_code == 200
-    assert (shown["ocr_text"], shown["ocr_confidence"], shown["ocr_language"]) == (
-        "premier",
-        0.5,
-        "fr",
-    )
+    assert (shown["ocr_text"], shown["ocr_confidence"], shown["ocr_language"]) == ("premier", 0.5, "fr")
 
 
 async def test_the_canonical_name_of_the_hash_is_taken_too(api: Api, vault: Vault) -> None:
@@ -149,9 +135,7 @@ async def test_a_missing_field_is_422(api: Api, vault: Vault) -> None:
 
 async def test_a_body_that_is_not_plain_json_is_400(api: Api) -> None:
     for text in (b"{", b'{"a": NaN}', b'{"a": 1, "a": 2}', b'{"a": 9007199254740993}'):
-        answer = await api.call(
-            "POST", PATH, content=text, headers={"Content-Type": "application/json"}
-        )
+        answer = await api.call("POST", PATH, content=text, headers={"Content-Type": "application/json"})
         assert answer.status_code == 400, text
 
 
@@ -268,9 +252,7 @@ async def test_who_asks_too_often_is_429(api: Api, vault: Vault) -> None:
 async def test_a_capture_that_stays_locked_is_503_and_may_be_tried_again(vault: Vault) -> None:
     options = quote("-c lock_timeout=200ms")
     sign = "&" if "?" in vault.database.url else "?"
-    impatient = dataclasses.replace(
-        vault.database, url=f"{vault.database.url}{sign}options={options}"
-    )
+    impatient = dataclasses.replace(vault.database, url=f"{vault.database.url}{sign}options={options}")
     parts = Parts(impatient, Settings(), apps=(APP,))
     app = build(parts)
     async with (

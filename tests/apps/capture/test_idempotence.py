@@ -14,13 +14,7 @@ from ostinato._core.db.pool import connect, transaction
 from ostinato._core.db.sqlstate import sqlstate_of
 from ostinato._core.engine import tenants
 from ostinato.apps.capture import acquire_lock_and_check_idempotence, service
-from ostinato.apps.capture.model import (
-    CanonicalPayloadFields,
-    Create,
-    Decision,
-    Idempotent,
-    Ocr,
-)
+from ostinato.apps.capture.model import CanonicalPayloadFields, Create, Decision, Idempotent, Ocr
 from ostinato.apps.capture.queries import Connection
 from ostinato.apps.capture.rules import compute_canonical_fingerprint
 from ostinato.apps.capture.service import Taken
@@ -73,16 +67,12 @@ async def test_tc_inv_06_b_a_divergent_payload_is_a_conflict(vault: Vault) -> No
             await decided(vault, changed(SEED, **{name: other}))
 
 
-async def test_tc_inv_06_c_only_another_ocr_is_idempotent_and_the_first_stays(
-    vault: Vault,
-) -> None:
+async def test_tc_inv_06_c_only_another_ocr_is_idempotent_and_the_first_stays(vault: Vault) -> None:
     await vault.receive(ocr=Ocr("first", 0.9, "fr"))
     again = await vault.receive(ocr=Ocr("second", 0.1, "en"))
 
     assert again.replayed
-    stored = await vault.rows(
-        "select ocr_text, ocr_confidence, ocr_language from vault_secure.capture_events"
-    )
+    stored = await vault.rows("select ocr_text, ocr_confidence, ocr_language from vault_secure.capture_events")
     assert stored == [("first", 0.9, "fr")]
 
 
@@ -106,8 +96,7 @@ async def test_tc_err_13_a_conflict_is_raised_with_the_seeds_message(vault: Vaul
 async def test_a_replay_tells_the_state_of_now(vault: Vault) -> None:
     first = await vault.receive()
     await vault.admin.execute(
-        "select ostinato.transition('capture', 'vault_secure.capture_events', %s, 'await_upload',"
-        " by => 'test')",
+        "select ostinato.transition('capture', 'vault_secure.capture_events', %s, 'await_upload', by => 'test')",
         (first.capture_event_id,),
     )
 
@@ -132,9 +121,7 @@ async def test_64_threads_with_one_capture_make_one_row_and_63_replays(vault: Va
     assert (report.entries, report.breaks) == (64, ())
 
 
-async def test_64_threads_with_divergent_payloads_make_one_row_and_63_conflicts(
-    vault: Vault,
-) -> None:
+async def test_64_threads_with_divergent_payloads_make_one_row_and_63_conflicts(vault: Vault) -> None:
     wanted = await vault.wanted()
 
     async def send(conn: Connection, number: int) -> Taken:
@@ -148,13 +135,9 @@ async def test_64_threads_with_divergent_payloads_make_one_row_and_63_conflicts(
     assert await count(vault) == 1
 
 
-async def test_64_threads_that_send_as_the_api_does_leave_63_audited_conflicts(
-    vault: Vault,
-) -> None:
+async def test_64_threads_that_send_as_the_api_does_leave_63_audited_conflicts(vault: Vault) -> None:
     captures = [changed(SEED, size_bytes=number) for number in range(64)]
-    results = await asyncio.gather(
-        *(vault.receive(each) for each in captures), return_exceptions=True
-    )
+    results = await asyncio.gather(*(vault.receive(each) for each in captures), return_exceptions=True)
 
     assert counted(results, IdempotencyConflict) == 63
     told = await vault.audited()
@@ -162,9 +145,7 @@ async def test_64_threads_that_send_as_the_api_does_leave_63_audited_conflicts(
 
 
 async def test_two_users_may_have_the_same_capture_id(vault: Vault) -> None:
-    ana, ben = await asyncio.gather(
-        vault.receive(user="ana"), vault.receive(changed(SEED, size_bytes=1), user="ben")
-    )
+    ana, ben = await asyncio.gather(vault.receive(user="ana"), vault.receive(changed(SEED, size_bytes=1), user="ben"))
 
     assert not ana.replayed
     assert not ben.replayed
@@ -209,9 +190,7 @@ async def test_the_lock_has_a_namespaced_key_of_64_bits_for_the_transaction(vaul
 
 
 @pytest.mark.parametrize("level", ["repeatable read", "serializable"])
-async def test_callers_of_other_isolation_levels_never_make_a_second_row(
-    vault: Vault, level: str
-) -> None:
+async def test_callers_of_other_isolation_levels_never_make_a_second_row(vault: Vault, level: str) -> None:
     wanted = await vault.wanted()
     async with await connect(vault.database.url) as conn:
 
@@ -271,9 +250,7 @@ async def test_a_missed_lock_cannot_make_a_second_row(vault: Vault, size: int) -
     await vault.admin.execute("set session_replication_role = origin")
     try:
         async with await psycopg.AsyncConnection.connect(vault.database.admin_url) as careless:
-            await careless.execute(
-                "insert into vault_secure.capture_events select * from public.written"
-            )
+            await careless.execute("insert into vault_secure.capture_events select * from public.written")
             sending = asyncio.create_task(vault.receive(changed(SEED, size_bytes=size)))
 
             async def waits() -> bool:
@@ -303,9 +280,7 @@ async def test_the_constraint_refuses_a_second_row_even_from_psql(vault: Vault) 
         )
 
 
-async def test_a_crash_between_lock_and_insert_leaves_the_capture_to_the_next(
-    vault: Vault,
-) -> None:
+async def test_a_crash_between_lock_and_insert_leaves_the_capture_to_the_next(vault: Vault) -> None:
     async with await connect(vault.database.url, autocommit=False) as dying:
         await tenants.enter(dying, TENANT, user_id=USER)
         assert isinstance(await acquire_lock_and_check_idempotence(dying, USER, SEED), Create)
@@ -373,7 +348,7 @@ async def test_a_user_may_be_named_by_a_uuid(vault: Vault) -> None:
         again = await acquire_lock_and_check_idempotence(conn, user, SEED)
         shown = await service.show(conn, user, SEED.capture_id)
     assert again == Idempotent(taken.capture_event_id, "RECEIVED")
-    assert shown.capture_event_id == taken.capture_event_id
+    assert shown["capture_event_id"] == taken.capture_event_id
     assert (await vault.verified(user_id=str(user))).entries == 1
 
 

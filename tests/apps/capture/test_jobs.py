@@ -37,9 +37,7 @@ async def states(vault: Vault, capture_event_id: str) -> list[str]:
 
 
 async def told(vault: Vault) -> list[tuple[str, str | None]]:
-    rows = await vault.rows(
-        "select type, payload ->> 'reason' from ostinato_data.event order by id"
-    )
+    rows = await vault.rows("select type, payload ->> 'reason' from ostinato_data.event order by id")
     return [(row[0], row[1]) for row in rows]
 
 
@@ -50,12 +48,7 @@ async def test_a_capture_goes_all_the_way_to_its_seal(vault: Vault, store: Path)
     await vault.run()
 
     assert await vault.state(taken) == ("SEALED", None)
-    assert await states(vault, taken.capture_event_id) == [
-        "UPLOADING",
-        "UPLOADED",
-        "VERIFYING",
-        "SEALED",
-    ]
+    assert await states(vault, taken.capture_event_id) == ["UPLOADING", "UPLOADED", "VERIFYING", "SEALED"]
     assert await vault.audited() == ["CAPTURE_ACCEPTED", "CAPTURE_SEALED"]
     assert await told(vault) == [("capture.received", None), ("capture.sealed", None)]
     sealed_seq = await vault.value("select sealed_seq from vault_secure.capture_events")
@@ -76,9 +69,7 @@ async def test_a_tampered_object_is_rejected_with_the_reason(vault: Vault, store
     assert await vault.value("select count(*) from ostinato_data.dead_letter") == 0
 
 
-async def test_the_seeds_own_vector_is_taken_in_and_rejected_behind(
-    vault: Vault, store: Path
-) -> None:
+async def test_the_seeds_own_vector_is_taken_in_and_rejected_behind(vault: Vault, store: Path) -> None:
     """Its wrapped key has 13 bytes: the intake takes it as it is, the check cannot unwrap it."""
     place = store / SEED.upload_object_key
     place.parent.mkdir(parents=True)
@@ -158,18 +149,14 @@ async def on_device(vault: Vault, world: Running) -> CanonicalPayloadFields:
     return CanonicalPayloadFields(**named, content_hash=body["hash_sha3_256"])
 
 
-async def test_a_store_that_comes_back_is_tried_again(
-    vault: Vault, world: Running, logs: list[EventDict]
-) -> None:
+async def test_a_store_that_comes_back_is_tried_again(vault: Vault, world: Running, logs: list[EventDict]) -> None:
     sent = await on_device(vault, world)
     world.order("/s3/*", "503*4")
     taken = await vault.receive(sent)
     await vault.run()
     assert await vault.state(taken) == ("UPLOADING", None)
     waits = [line for line in logs if line["event"] == "capture_waits"]
-    assert [(line["reason"], line["capture_id"]) for line in waits] == [
-        ("UNAVAILABLE", sent.capture_id)
-    ]
+    assert [(line["reason"], line["capture_id"]) for line in waits] == [("UNAVAILABLE", sent.capture_id)]
 
     await vault.run(move_clock=True)
     assert await vault.state(taken) == ("SEALED", None)
@@ -234,12 +221,7 @@ async def test_what_was_done_before_a_crash_is_not_done_again(
     await vault.run(move_clock=True)
     assert await vault.state(taken) == ("SEALED", None)
     assert len(looked) == 2, "only the check looks again"
-    assert await states(vault, taken.capture_event_id) == [
-        "UPLOADING",
-        "UPLOADED",
-        "VERIFYING",
-        "SEALED",
-    ]
+    assert await states(vault, taken.capture_event_id) == ["UPLOADING", "UPLOADED", "VERIFYING", "SEALED"]
 
 
 async def test_a_verdict_stands_when_the_seal_breaks(vault: Vault, store: Path) -> None:
@@ -248,9 +230,7 @@ async def test_a_verdict_stands_when_the_seal_breaks(vault: Vault, store: Path) 
     put(store, prepared)
     taken = await vault.receive(prepared.fields)
     table = b"alter table vault_secure.capture_audit_log"
-    await vault.admin.execute(
-        table + b" add constraint no_seal check (event_type <> 'CAPTURE_SEALED')"
-    )
+    await vault.admin.execute(table + b" add constraint no_seal check (event_type <> 'CAPTURE_SEALED')")
     try:
         await vault.run()
     finally:
@@ -303,17 +283,11 @@ async def test_a_capture_that_waits_is_left_alone(vault: Vault, store: Path) -> 
     await vault.receive(captured(CONTENT).fields)
     await vault.run()
     await vault.engine.clock.move(timedelta(minutes=31))
-    before = await vault.value(
-        "select count(*) from ostinato_data.job where kind = 'capture.verify'"
-    )
+    before = await vault.value("select count(*) from ostinato_data.job where kind = 'capture.verify'")
     await reconcile(vault)
-    rows = await vault.rows(
-        "select state, reconciliation_attempts from vault_secure.capture_events"
-    )
+    rows = await vault.rows("select state, reconciliation_attempts from vault_secure.capture_events")
     assert rows == [("UPLOADING", 0)]
-    after = await vault.value(
-        "select count(*) from ostinato_data.job where kind = 'capture.verify'"
-    )
+    after = await vault.value("select count(*) from ostinato_data.job where kind = 'capture.verify'")
     assert (before, after) == (1, 1)
 
 
@@ -328,8 +302,7 @@ async def test_one_that_is_stuck_is_found_behind_many_that_wait(
     await reconcile(vault)
 
     rows = await vault.rows(
-        "select state, id::text = %s, reconciliation_attempts from vault_secure.capture_events"
-        " order by received_at",
+        "select state, id::text = %s, reconciliation_attempts from vault_secure.capture_events order by received_at",
         stuck,
     )
     assert rows == [("UPLOADING", False, 0)] * 3 + [("SEALED", True, 1)]
@@ -362,11 +335,7 @@ async def everything(vault: Vault) -> bytes:
 
 @pytest.mark.parametrize("outcome", ["SEALED", "TAG_MISMATCH", "HASH_MISMATCH", "broken"])
 async def test_keys_and_content_reach_no_table_log_or_error(
-    vault: Vault,
-    store: Path,
-    logs: list[EventDict],
-    monkeypatch: pytest.MonkeyPatch,
-    outcome: str,
+    vault: Vault, store: Path, logs: list[EventDict], monkeypatch: pytest.MonkeyPatch, outcome: str
 ) -> None:
     chance = iter([b"\x11" * 16, b"\x77" * 32, b"\x22" * 12, b"\x33" * 12])
     prepared = captured(CONTENT, chance=lambda _: next(chance))
@@ -376,13 +345,7 @@ async def test_keys_and_content_reach_no_table_log_or_error(
         blob = b"\0" + blob[1:]
     if outcome == "HASH_MISMATCH":
         prepared = Prepared(
-            type(SEED)(
-                **(
-                    {n: getattr(prepared.fields, n) for n in SEED.__slots__}
-                    | {"content_hash": "0" * 64}
-                )
-            ),
-            blob,
+            type(SEED)(**({n: getattr(prepared.fields, n) for n in SEED.__slots__} | {"content_hash": "0" * 64})), blob
         )
     if outcome == "broken":
         monkeypatch.setenv("OSTINATO_CAPTURE_KEYRING", TROUBLED)
@@ -394,26 +357,18 @@ async def test_keys_and_content_reach_no_table_log_or_error(
     seen = await everything(vault) + repr(logs).encode()
     assert (b"ConnectionResetError" if outcome == "broken" else outcome.encode()) in seen
     for secret in (dek, KEK.key, CONTENT[:39]):
-        for form in (
-            secret,
-            base64.b64encode(secret)[:-4],
-            secret.hex().encode(),
-            repr(secret)[2:-1].encode(),
-        ):
+        for form in (secret, base64.b64encode(secret)[:-4], secret.hex().encode(), repr(secret)[2:-1].encode()):
             assert form not in seen
 
 
-async def test_a_real_worker_takes_captures_from_their_queue(
-    vault: Vault, store: Path, api: Api
-) -> None:
+async def test_a_real_worker_takes_captures_from_their_queue(vault: Vault, store: Path, api: Api) -> None:
     prepared = captured(CONTENT)
     put(store, prepared)
     async with Lab(vault.engine, APP).worker(APP):
         taken = await vault.receive(prepared.fields)
         lab = Lab(vault.engine, APP)
         await lab.until(
-            "select state = 'SEALED' from vault_secure.capture_events where id = %s::uuid",
-            taken.capture_event_id,
+            "select state = 'SEALED' from vault_secure.capture_events where id = %s::uuid", taken.capture_event_id
         )
 
 
@@ -423,10 +378,7 @@ async def test_the_demo_proves_what_it_says(vault: Vault, api: Api, world: Runni
     await api.call("GET", f"/documents/capture/{SEED.capture_id}", user="demo", role="admin")
     bearer = {"Authorization": f"Bearer {api._keys[TENANT, 'demo', 'admin']}"}
     api.http.headers.update(bearer)
-    async with (
-        Lab(vault.engine, APP).worker(APP),
-        httpx.AsyncClient(base_url=world.url) as sandbox,
-    ):
+    async with Lab(vault.engine, APP).worker(APP), httpx.AsyncClient(base_url=world.url) as sandbox:
         system = System(api.http, TENANT, sandbox=sandbox, database=vault.client)
         await SCENARIO.run(system)
     assert len(system.proofs) == 6

@@ -41,9 +41,7 @@ def put(folder: Path, key: str, blob: bytes) -> None:
     place.write_bytes(blob)
 
 
-async def verdict(
-    prepared: Prepared, store: Path, blob: bytes | None = None, user: str = USER
-) -> Reason | None:
+async def verdict(prepared: Prepared, store: Path, blob: bytes | None = None, user: str = USER) -> Reason | None:
     put(store, prepared.fields.upload_object_key, prepared.blob if blob is None else blob)
     ring = FileKeyring(store.parent / "keyring.json")
     found = await sealing.examine(material(prepared.fields, user), ring, Folder(store))
@@ -90,8 +88,7 @@ async def test_content_that_is_not_what_its_hash_says_is_refused(store: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("name", "value"),
-    [("mime_type", "image/jpeg"), ("capture_id", "b" * 8 + "-aaaa-4aaa-8aaa-" + "b" * 12)],
+    ("name", "value"), [("mime_type", "image/jpeg"), ("capture_id", "b" * 8 + "-aaaa-4aaa-8aaa-" + "b" * 12)]
 )
 async def test_content_is_bound_to_its_capture(store: Path, name: str, value: str) -> None:
     prepared = captured(CONTENT)
@@ -127,9 +124,7 @@ async def test_a_wrapped_key_of_no_known_length_is_refused(store: Path, size: in
 def test_aes_kw_is_that_of_rfc_3394() -> None:
     kek = bytes(range(32))
     dek = bytes.fromhex("00112233445566778899AABBCCDDEEFF000102030405060708090A0B0C0D0E0F")
-    wrapped = bytes.fromhex(
-        "28c9f404c4b810f4cbccb35cfb87f8263f5786e2d80ed326cbc7f0e71a99f43bfb988b9b7a02dd21"
-    )
+    wrapped = bytes.fromhex("28c9f404c4b810f4cbccb35cfb87f8263f5786e2d80ed326cbc7f0e71a99f43bfb988b9b7a02dd21")
     found = keyring.unwrap_with(kek, wrapped)
     assert isinstance(found, Unwrapped)
     assert found.key == dek
@@ -302,9 +297,7 @@ async def test_s3_is_spoken_over_http(world: Running) -> None:
             await read(store, f"{key}.other")
 
 
-async def test_s3_refuses_who_has_another_secret(
-    world: Running, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_s3_refuses_who_has_another_secret(world: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = CaptureSettings.load()
     for other in (
         replace(settings, s3_secret_access_key="planted-secret"),

@@ -67,9 +67,7 @@ class Vault:
         return value
 
     @asynccontextmanager
-    async def transaction(
-        self, user: str = USER, tenant: str = TENANT
-    ) -> AsyncIterator[Connection]:
+    async def transaction(self, user: str = USER, tenant: str = TENANT) -> AsyncIterator[Connection]:
         """A transaction as a user, as the API opens it."""
         async with self.client.for_tenant(tenant, user).transaction() as conn:
             yield conn
@@ -82,12 +80,7 @@ class Vault:
         return Wanted(fields, Device(await self.now()), ocr or Ocr(), "192.0.2.7")
 
     async def receive(
-        self,
-        fields: CanonicalPayloadFields = SEED,
-        *,
-        user: str = USER,
-        tenant: str = TENANT,
-        ocr: Ocr | None = None,
+        self, fields: CanonicalPayloadFields = SEED, *, user: str = USER, tenant: str = TENANT, ocr: Ocr | None = None
     ) -> Taken:
         """Send a capture, as the API does."""
         wanted = await self.wanted(fields, ocr)
@@ -96,16 +89,14 @@ class Vault:
     async def state(self, taken: Taken) -> tuple[str, str | None]:
         """The state of a capture, and the reason."""
         (row,) = await self.rows(
-            "select state, reason from vault_secure.capture_events where id = %s::uuid",
-            taken.capture_event_id,
+            "select state, reason from vault_secure.capture_events where id = %s::uuid", taken.capture_event_id
         )
         return row[0], row[1]
 
     async def audited(self, user: str = USER) -> list[str]:
         """The events of the audit log of a user, in order."""
         rows = await self.rows(
-            "select event_type from vault_secure.capture_audit_log where user_id = %s order by seq",
-            user,
+            "select event_type from vault_secure.capture_audit_log where user_id = %s order by seq", user
         )
         return [row[0] for row in rows]
 

@@ -71,14 +71,10 @@ def sources(registers: Running, monkeypatch: pytest.MonkeyPatch) -> Running:
 
 
 @pytest.fixture
-async def place(
-    shared_server: Server, enrichment_urls: Urls, sources: Running
-) -> AsyncIterator[Place]:
+async def place(shared_server: Server, enrichment_urls: Urls, sources: Running) -> AsyncIterator[Place]:
     """Everything but a worker, which a test starts when it wants one."""
     urls = enrichment_urls
-    database = Database(
-        url=urls.worker, admin_url=urls.admin, listen_url=urls.worker, server=shared_server
-    )
+    database = Database(url=urls.worker, admin_url=urls.admin, listen_url=urls.worker, server=shared_server)
     # 500 requests at once share 20 connections: on a slow machine the last one waits for long. Of
     # each test its own, because a process reads the settings of its applications once.
     settings = Settings(api_rate_per_minute=1_000_000, call_timeout_seconds=60)

@@ -44,17 +44,10 @@ class Place:
     ) -> httpx.Response:
         """Ask for a company."""
         given = ({} if siren is None else {"siren": siren}) | body
-        return await self.api.call(
-            "POST", "/v1/requests", tenant=tenant, roles=roles, headers=headers, json=given
-        )
+        return await self.api.call("POST", "/v1/requests", tenant=tenant, roles=roles, headers=headers, json=given)
 
     async def get(
-        self,
-        request_id: str,
-        *,
-        tenant: str = "acme",
-        roles: tuple[str, ...] = ("agency_user",),
-        query: str = "",
+        self, request_id: str, *, tenant: str = "acme", roles: tuple[str, ...] = ("agency_user",), query: str = ""
     ) -> httpx.Response:
         """Open a request."""
         path = f"/v1/requests/{request_id}{query}"
@@ -87,9 +80,7 @@ class Place:
 
     async def ended(self, siren: str = ALL_FINE) -> str:
         """Wait until nobody is at a company; its state."""
-        await self.lab.until(
-            "select job_id is null from enrichment.company where siren = %s", siren
-        )
+        await self.lab.until("select job_id is null from enrichment.company where siren = %s", siren)
         return await self.status(siren)
 
     async def enriched(self, siren: str = ALL_FINE, *, tenant: str = "acme") -> str:
@@ -104,9 +95,7 @@ class Place:
         """While the block runs, no run gets its turn at a source: it stops right before that."""
         url = self.lab.engine.database.admin_url
         async with await psycopg.AsyncConnection.connect(url) as conn:
-            await conn.execute(
-                "select from enrichment.source where source_api = %s for update", [source]
-            )
+            await conn.execute("select from enrichment.source where source_api = %s for update", [source])
             yield
 
     @asynccontextmanager
@@ -127,9 +116,7 @@ class Place:
         )
         try:
             yield
-            await self.lab.until(
-                "select exists (select from ostinato_data.outcome where outcome = %s)", "failed"
-            )
+            await self.lab.until("select exists (select from ostinato_data.outcome where outcome = %s)", "failed")
             await self.lab.engine.clock.move(timedelta(seconds=5))  # past the delay
         finally:
             await self.lab.rows("drop function public.fail_once() cascade")
@@ -137,14 +124,10 @@ class Place:
 
     async def running(self, siren: str = ALL_FINE) -> None:
         """Wait until a company runs."""
-        await self.lab.until(
-            "select enrichment_status = 'RUNNING' from enrichment.company where siren = %s", siren
-        )
+        await self.lab.until("select enrichment_status = 'RUNNING' from enrichment.company where siren = %s", siren)
 
     async def status(self, siren: str = ALL_FINE) -> str:
-        found: str = await self.lab.value(
-            "select enrichment_status from enrichment.company where siren = %s", siren
-        )
+        found: str = await self.lab.value("select enrichment_status from enrichment.company where siren = %s", siren)
         return found
 
     async def company(self, siren: str = ALL_FINE) -> dict[str, Any]:
@@ -167,9 +150,7 @@ class Place:
         return [row[0].removeprefix("CompanyEnrichment") for row in await self.events(siren=siren)]
 
     async def jobs(self) -> int:
-        found: int = await self.lab.value(
-            "select count(*) from ostinato_data.job where kind = 'enrichment.enrich'"
-        )
+        found: int = await self.lab.value("select count(*) from ostinato_data.job where kind = 'enrichment.enrich'")
         return found
 
     async def pass_days(self, days: float) -> None:
@@ -193,9 +174,7 @@ class Place:
 
     async def last_job(self) -> int:
         """The id of the newest run."""
-        found: int = await self.lab.value(
-            "select max(id) from ostinato_data.job where kind = 'enrichment.enrich'"
-        )
+        found: int = await self.lab.value("select max(id) from ostinato_data.job where kind = 'enrichment.enrich'")
         return found
 
     def calls(self, pattern: str = "") -> list[str]:

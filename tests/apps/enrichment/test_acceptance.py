@@ -17,15 +17,7 @@ async def test_s01_no_identifier_is_refused(place: Place) -> None:
     assert answer.status_code == 400
     told = answer.json()
     assert (told["error"], told["code"]) == ("validation_error", "MISSING_COMPANY_IDENTIFIER")
-    assert set(told) == {
-        "error",
-        "code",
-        "message",
-        "details",
-        "correlation_id",
-        "request_id",
-        "timestamp",
-    }
+    assert set(told) == {"error", "code", "message", "details", "correlation_id", "request_id", "timestamp"}
 
 
 async def test_s02_a_siren_of_five_digits_is_refused(place: Place) -> None:
@@ -105,8 +97,7 @@ async def test_s08_three_failures_lead_to_failed(place: Place) -> None:
         told = (await place.get(request_id)).json()
         assert told["request"]["enrichment_status"] == "FAILED"
         assert told["request"]["enrichment_error"] == (
-            "API_RECHERCHE_ENTREPRISES:500:UPSTREAM_5XX|INPI_RNE:500:UPSTREAM_5XX"
-            "|API_ENTREPRISE_RCS:500:UPSTREAM_5XX"
+            "API_RECHERCHE_ENTREPRISES:500:UPSTREAM_5XX|INPI_RNE:500:UPSTREAM_5XX|API_ENTREPRISE_RCS:500:UPSTREAM_5XX"
         )
         assert told["company"] is None
         assert told["enrichment_running"] is False
@@ -172,9 +163,7 @@ async def test_s11_a_refresh_while_one_runs_joins_it(place: Place) -> None:
     assert await place.jobs() == 2
 
 
-async def test_s12_a_timeout_is_logged_with_its_fields(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_s12_a_timeout_is_logged_with_its_fields(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OSTINATO_ENRICHMENT_TIMEOUT_MS", "300")
     out = io.StringIO()
     log.configure("json", "info", stream=out)

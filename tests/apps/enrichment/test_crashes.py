@@ -48,19 +48,13 @@ async def finished(place: Place) -> None:
         await place.ended()
 
 
-async def check(
-    place: Place, *, again: str | None = None, attempts: tuple[int, ...] = (1, 2)
-) -> None:
+async def check(place: Place, *, again: str | None = None, attempts: tuple[int, ...] = (1, 2)) -> None:
     """Everything happened once; a call that was not committed may have been made again."""
     assert await place.status() == "SUCCESS"
     told = Counter(await place.types())
     told.pop("Started")
     assert told == ONCE
-    started = [
-        payload["attempt"]
-        for kind, payload in await place.events()
-        if kind == "CompanyEnrichmentStarted"
-    ]
+    started = [payload["attempt"] for kind, payload in await place.events() if kind == "CompanyEnrichmentStarted"]
     assert started == list(attempts)
     for part in SOURCES:
         assert len(place.calls(part)) == (2 if part == again else 1), part
@@ -81,12 +75,8 @@ async def held_up(place: Place, statement: str) -> AsyncIterator[None]:
         yield
 
 
-@pytest.mark.parametrize(
-    ("path", "part"), [(SEARCH, "/search"), (INPI, "/companies/"), (RCS, "/extrait_kbis")]
-)
-async def test_a_crash_during_each_call_costs_that_call_only(
-    place: Place, crew: Crew, path: str, part: str
-) -> None:
+@pytest.mark.parametrize(("path", "part"), [(SEARCH, "/search"), (INPI, "/companies/"), (RCS, "/extrait_kbis")])
+async def test_a_crash_during_each_call_costs_that_call_only(place: Place, crew: Crew, path: str, part: str) -> None:
     """After the lock, after the search, after INPI."""
     place.sources.order(path, "stall")
     hand = crew.start()
@@ -99,16 +89,13 @@ async def test_a_crash_during_each_call_costs_that_call_only(
     await check(place, again=part)
 
 
-async def test_a_crash_between_a_call_and_what_is_kept_of_it_calls_nobody_again(
-    place: Place, crew: Crew
-) -> None:
+async def test_a_crash_between_a_call_and_what_is_kept_of_it_calls_nobody_again(place: Place, crew: Crew) -> None:
     """The call is committed, its document and its event are not: why these are two steps."""
     async with held_up(place, AT_A_DOCUMENT):
         hand = crew.start()
         await place.made()
         await place.lab.until(
-            "select exists (select from ostinato_data.step where name = %s)",
-            "call API_RECHERCHE_ENTREPRISES",
+            "select exists (select from ostinato_data.step where name = %s)", "call API_RECHERCHE_ENTREPRISES"
         )
         hand.kill()
     await finished(place)
@@ -121,8 +108,7 @@ async def test_a_crash_between_the_lock_and_started_begins_anew(place: Place, cr
     async with held_up(place, AT_THE_COMPANY):
         hand = crew.start()
         await place.lab.until(
-            "select exists (select from ostinato_data.lease where name = %s)",
-            f"company_enrichment:{ALL_FINE}",
+            "select exists (select from ostinato_data.lease where name = %s)", f"company_enrichment:{ALL_FINE}"
         )
         hand.kill()
     await finished(place)
@@ -171,16 +157,10 @@ async def test_a_worker_that_wakes_up_late_writes_nothing(place: Place, crew: Cr
     await check(place, again="/companies/")
 
 
-async def test_an_expired_lock_is_taken_over_with_the_next_attempt_and_a_new_token(
-    place: Place,
-) -> None:
+async def test_an_expired_lock_is_taken_over_with_the_next_attempt_and_a_new_token(place: Place) -> None:
     async with place.lab.client.connection() as conn:
         zombie = await leases.acquire(
-            conn,
-            f"company_enrichment:{ALL_FINE}",
-            holder="a worker that is gone",
-            ttl=0.05,
-            tenant=LOCK_TENANT,
+            conn, f"company_enrichment:{ALL_FINE}", holder="a worker that is gone", ttl=0.05, tenant=LOCK_TENANT
         )
 
     await place.enriched()

@@ -13,13 +13,7 @@ from ostinato.apps.enrichment.lock import LOCK_TENANT
 from ostinato.apps.enrichment.machine import COMPANY, ENTITY
 from tests.apps.enrichment.place import ALL_FINE, Place
 
-SHOWN = (
-    "request",
-    "company",
-    "company_document",
-    "company_source_retrieval",
-    "company_field_provenance",
-)
+SHOWN = ("request", "company", "company_document", "company_source_retrieval", "company_field_provenance")
 FINE: dict[str, object] = {
     "core_identity_present": True,
     "required_sources_failed_count": 0,
@@ -38,17 +32,13 @@ BAD = FINE | {
 
 async def move(place: Place, event: str, changes: Mapping[str, object] | None = None) -> str:
     async with place.lab.client.transaction() as conn:
-        return await machines.transition(
-            conn, COMPANY, ENTITY, ALL_FINE, event, by="test", changes=changes
-        )
+        return await machines.transition(conn, COMPANY, ENTITY, ALL_FINE, event, by="test", changes=changes)
 
 
 async def lock(place: Place) -> dict[str, object]:
     """The lock of the company, and what a run sets with it."""
     async with place.lab.client.connection() as conn:
-        lease = await leases.acquire(
-            conn, f"company_enrichment:{ALL_FINE}", holder="test", ttl=120, tenant=LOCK_TENANT
-        )
+        lease = await leases.acquire(conn, f"company_enrichment:{ALL_FINE}", holder="test", ttl=120, tenant=LOCK_TENANT)
     return {"lock_token": lease.token, "job_id": 1, "run_trigger": "REQUEST_CREATED"}
 
 
@@ -68,9 +58,7 @@ async def run_to(place: Place, event: str, changes: Mapping[str, object]) -> str
 
 
 async def test_the_database_has_the_machine_that_is_declared(place: Place) -> None:
-    stored = await place.lab.value(
-        "select definition from ostinato_data.machine where name = 'company_enrichment'"
-    )
+    stored = await place.lab.value("select definition from ostinato_data.machine where name = 'company_enrichment'")
 
     assert stored == json.loads(COMPANY.definition())
 
@@ -122,9 +110,7 @@ async def test_invariant_1_running_has_a_live_lock(place: Place) -> None:
         pytest.param("end_partly", PARTLY | {"required_sources_failed_count": 1}, id="4: required"),
         pytest.param("end_partly", PARTLY | {"optional_sources_failed_count": 0}, id="4: optional"),
         pytest.param(
-            "fail",
-            BAD | {"core_identity_present": True, "required_sources_failed_count": 0},
-            id="invariant 5",
+            "fail", BAD | {"core_identity_present": True, "required_sources_failed_count": 0}, id="invariant 5"
         ),
         pytest.param("fail", BAD | {"enrichment_error": ""}, id="invariant 6"),
     ],

@@ -11,15 +11,7 @@ from ostinato.apps import enrichment
 from ostinato.apps.enrichment.extract import directors, extract
 from ostinato.apps.enrichment.identifiers import Refused, fails_luhn, read
 from ostinato.apps.enrichment.merge import FIELDS, MATRIX, Stored, merge
-from ostinato.apps.enrichment.model import (
-    ErrorCode,
-    Fetched,
-    Identifiers,
-    SourceApi,
-    SourceError,
-    Status,
-    Trigger,
-)
+from ostinato.apps.enrichment.model import ErrorCode, Fetched, Identifiers, SourceApi, SourceError, Status, Trigger
 from ostinato.apps.enrichment.rules import (
     MOST_RECEIVED,
     cooldown_left,
@@ -150,9 +142,7 @@ def test_merge_takes_the_first_source_in_the_order_of_each_field() -> None:
 
 
 def test_the_matrix_is_the_contracts() -> None:
-    orders = {
-        field: "".join({A: "A", INPI: "I", R: "R"}[s] for s in o) for field, o in MATRIX.items()
-    }
+    orders = {field: "".join({A: "A", INPI: "I", R: "R"}[s] for s in o) for field, o in MATRIX.items()}
 
     assert orders == {
         "legal_name": "AIR",
@@ -247,11 +237,7 @@ def test_the_three_shapes_are_read() -> None:
     of_i = extract(INPI, record(company)).values
     of_r = extract(R, rcs(company)).values
 
-    assert (of_a["naf_code"], of_a["headcount_range"], of_a["country_code"]) == (
-        "62.01Z",
-        "12",
-        "FR",
-    )
+    assert (of_a["naf_code"], of_a["headcount_range"], of_a["country_code"]) == ("62.01Z", "12", "FR")
     assert "naf_label" not in of_a
     assert (of_i["naf_code"], of_i["country_code"]) == ("62.01Z", "FR")
     assert (of_i["creation_date"], of_i["address_line1"]) == ("2014-04-18", "12 B RUE DES EXEMPLES")
@@ -474,9 +460,7 @@ def test_the_defaults_are_the_contracts() -> None:
     assert (usual.rcs_recipient, usual.search_directors) == ("", False)
 
 
-@pytest.mark.parametrize(
-    ("name", "value"), [("rcs_recipient", "1300252650001"), ("rcs_object", "x" * 50)]
-)
+@pytest.mark.parametrize(("name", "value"), [("rcs_recipient", "1300252650001"), ("rcs_object", "x" * 50)])
 def test_settings_that_api_entreprise_would_refuse_are_refused(name: str, value: str) -> None:
     with pytest.raises(SettingsError, match=name):
         EnrichmentSettings(**{name: value})  # type: ignore[arg-type]
@@ -493,9 +477,7 @@ def test_a_step_keeps_how_a_call_went_and_reads_those_of_earlier_releases() -> N
     del earlier["configured"]
 
     assert Fetched.from_json(kept) == Fetched(A, 200, 7, None, {}, (), None, "sum")
-    assert Fetched.from_json(earlier) == Fetched(
-        A, 200, 7, None, {"city": "LYON"}, ("legal_name",), [1], "sum"
-    )
+    assert Fetched.from_json(earlier) == Fetched(A, 200, 7, None, {"city": "LYON"}, ("legal_name",), [1], "sum")
 
 
 @pytest.mark.parametrize(

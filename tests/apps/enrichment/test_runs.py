@@ -27,9 +27,7 @@ async def test_the_events_come_in_order_with_exactly_their_payloads(place: Place
         answer = await place.post(ALL_FINE, siret="99900000300015")
         await place.ended()
     request_id = answer.json()["request"]["id"]
-    job_id = await place.lab.value(
-        "select max(id) from ostinato_data.job where kind like %s", "%.enrich"
-    )
+    job_id = await place.lab.value("select max(id) from ostinato_data.job where kind like %s", "%.enrich")
 
     told = await place.events()
     for _, payload in told:
@@ -58,10 +56,7 @@ async def test_the_events_come_in_order_with_exactly_their_payloads(place: Place
                 "trigger": "REQUEST_CREATED",
             },
         ),
-        (
-            "CompanyEnrichmentStarted",
-            {"job_id": job_id, "company_siren": ALL_FINE, "attempt": 1},
-        ),
+        ("CompanyEnrichmentStarted", {"job_id": job_id, "company_siren": ALL_FINE, "attempt": 1}),
         *fetched,
         (
             "CompanyEnrichmentCompleted",
@@ -123,17 +118,13 @@ async def test_the_lines_of_the_schedules_have_the_thirteen_fields_too(place: Pl
         log.be_quiet()
 
     lines = [json.loads(line) for line in out.getvalue().splitlines()]
-    ours = {
-        line["event_type"]: line for line in lines if line.get("source", "")[:11] == "enrichment."
-    }
+    ours = {line["event_type"]: line for line in lines if line.get("source", "")[:11] == "enrichment."}
     assert set(ours) == {"abandoned_runs_ended", "stale_companies_asked_again"}
     for line in ours.values():
         assert set(line) >= FIELDS
 
 
-async def test_a_run_that_ends_within_1200_ms_is_201(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_run_that_ends_within_1200_ms_is_201(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OSTINATO_ENRICHMENT_SYNC_MS", "10000")
     async with place.worker():
         quick = await place.post(ALL_FINE)
@@ -142,9 +133,7 @@ async def test_a_run_that_ends_within_1200_ms_is_201(
     assert quick.json()["company"]["legal_name"] == "COMPAGNIE DES ESSAIS"
 
 
-async def test_a_longer_run_is_202_and_a_known_company_201(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_longer_run_is_202_and_a_known_company_201(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OSTINATO_ENRICHMENT_SYNC_MS", "50")
     async with place.worker():
         async with place.gate():
@@ -196,9 +185,7 @@ async def test_a_failed_company_is_not_asked_for_again_and_again(place: Place) -
     assert await place.jobs() == 2
 
 
-async def test_a_failed_company_is_asked_for_again_by_opening_it_the_next_day(
-    place: Place,
-) -> None:
+async def test_a_failed_company_is_asked_for_again_by_opening_it_the_next_day(place: Place) -> None:
     place.sources.order("/registers/search", "404*")
     request_id = await place.enriched()
     same_day = (await place.get(request_id)).json()
@@ -233,9 +220,7 @@ async def test_the_night_catches_up_with_what_is_stale(place: Place) -> None:
     async with place.worker():
         kind = place.lab.app.kinds["enrichment.catch_up"]
         await place.lab.becomes(await kind.enqueue(place.lab.client), "done")
-        await place.lab.until(
-            "select updated_at > ostinato.now() - interval '1 day' from enrichment.company"
-        )
+        await place.lab.until("select updated_at > ostinato.now() - interval '1 day' from enrichment.company")
 
     assert await place.status() == "SUCCESS"
     # The old events may be past their retention by now: only those of tonight count.
@@ -262,9 +247,7 @@ async def test_old_documents_lose_their_content_and_keep_their_checksum(place: P
     assert kept == [(True, 64)] * 3
 
 
-async def test_all_documents_that_are_past_their_time_are_purged(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_all_documents_that_are_past_their_time_are_purged(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many, some in each transaction: three in two, here."""
     monkeypatch.setattr("ostinato.apps.enrichment.jobs.PURGED_AT_ONCE", 2)
     await place.enriched()
@@ -275,12 +258,7 @@ async def test_all_documents_that_are_past_their_time_are_purged(
         kind = place.lab.app.kinds["enrichment.catch_up"]
         await place.lab.becomes(await kind.enqueue(place.lab.client), "done")
 
-    assert (
-        await place.lab.value(
-            "select count(*) from enrichment.company_document where payload_json is null"
-        )
-        == 3
-    )
+    assert await place.lab.value("select count(*) from enrichment.company_document where payload_json is null") == 3
 
 
 def test_the_sweep_does_not_wait_behind_the_backlog() -> None:
@@ -324,11 +302,7 @@ async def test_documents_are_kept_once_and_never_shown(place: Place) -> None:
 
     told = (await place.get(request_id)).json()
     assert len(told["documents"]) == 3
-    assert {one["doc_type"] for one in told["documents"]} == {
-        "ENTERPRISE_SEARCH",
-        "RNE_FORMALITY",
-        "RCS_EXTRACT",
-    }
+    assert {one["doc_type"] for one in told["documents"]} == {"ENTERPRISE_SEARCH", "RNE_FORMALITY", "RCS_EXTRACT"}
     assert "payload" not in str(told)
     assert "CAMILLE" not in json.dumps(told)
 
@@ -339,15 +313,11 @@ async def test_what_a_source_said_is_in_no_step_of_the_job(place: Place) -> None
     async with place.worker():
         async with place.gate("API_ENTREPRISE_RCS"):
             await place.made()
-            await place.lab.until(
-                "select exists (select from ostinato_data.step where name = %s)", "keep INPI_RNE"
-            )
+            await place.lab.until("select exists (select from ostinato_data.step where name = %s)", "keep INPI_RNE")
             job_id = await place.last_job()
             stashed = await place.lab.value("select count(*) from enrichment.fetched")
             shown = await place.api.call("GET", f"/api/v1/engine/jobs/{job_id}", roles=ops)
-            steps = await place.lab.value(
-                "select string_agg(result::text, ' ') from ostinato_data.step"
-            )
+            steps = await place.lab.value("select string_agg(result::text, ' ') from ostinato_data.step")
         await place.ended()
 
     assert stashed == 2
@@ -373,15 +343,7 @@ async def test_directors_are_shown_to_who_may_see_them_if_asked_for(place: Place
 
 async def test_the_roles_are_those_of_the_matrix(place: Place) -> None:
     request_id = await place.made()
-    roles = (
-        "tenant_admin",
-        "agency_user",
-        "consultant",
-        "client_user",
-        "worker",
-        "system",
-        "admin",
-    )
+    roles = ("tenant_admin", "agency_user", "consultant", "client_user", "worker", "system", "admin")
 
     found = {
         role: (
@@ -432,9 +394,7 @@ async def test_a_request_of_another_tenant_is_not_there(place: Place) -> None:
 async def test_two_tenants_who_ask_at_once_share_a_run_and_learn_nothing(place: Place) -> None:
     async with place.worker():
         async with place.gate():
-            ours, theirs = await asyncio.gather(
-                place.made(tenant="acme"), place.made(tenant="globex")
-            )
+            ours, theirs = await asyncio.gather(place.made(tenant="acme"), place.made(tenant="globex"))
         await place.ended()
 
     assert await place.jobs() == 1
@@ -446,9 +406,7 @@ async def test_two_tenants_who_ask_at_once_share_a_run_and_learn_nothing(place: 
         assert opened.json()["request"]["enrichment_status"] == "SUCCESS"
 
 
-async def test_who_joins_a_run_of_another_tenant_knows_it_by_a_number_of_its_own(
-    place: Place,
-) -> None:
+async def test_who_joins_a_run_of_another_tenant_knows_it_by_a_number_of_its_own(place: Place) -> None:
     """M3C-gap-4: no other tenant's ids."""
     await place.made(tenant="acme")
     await place.made(tenant="globex")
@@ -516,8 +474,7 @@ async def test_a_key_that_cannot_be_taken_is_refused_as_the_contract_says(place:
     another = await place.made("999000011")
     others = await place.refresh(another, headers=key)
     await place.lab.rows(
-        "update ostinato_data.idempotency set state = 'in_flight', answer = null,"
-        " finished_at = null where key = 'once'"
+        "update ostinato_data.idempotency set state = 'in_flight', answer = null, finished_at = null where key = 'once'"
     )
     busy = await place.post(ALL_FINE, headers=key, metadata={"a": 1})
 
@@ -562,8 +519,7 @@ async def test_a_call_that_died_before_its_answer_goes_on_with_its_request(place
     key = {"Idempotency-Key": "died"}
     first = await place.post(ALL_FINE, headers=key)
     await place.lab.rows(
-        "update ostinato_data.idempotency set state = 'abandoned', answer = null,"
-        " finished_at = null where key = 'died'"
+        "update ostinato_data.idempotency set state = 'abandoned', answer = null, finished_at = null where key = 'died'"
     )
 
     again = await place.post(ALL_FINE, headers=key)
@@ -578,9 +534,7 @@ async def test_500_requests_for_50_companies_at_once_are_50_jobs(place: Place) -
     for tenant in tenants:
         await place.api.key(tenant, "agency_user")
 
-    await asyncio.gather(
-        *(place.made(sirens[n % 50], tenant=tenants[n % 2 if n < 250 else 0]) for n in range(500))
-    )
+    await asyncio.gather(*(place.made(sirens[n % 50], tenant=tenants[n % 2 if n < 250 else 0]) for n in range(500)))
     async with place.worker():
         for siren in sirens:
             await place.ended(siren)
@@ -589,12 +543,7 @@ async def test_500_requests_for_50_companies_at_once_are_50_jobs(place: Place) -
     called = Counter(call.query for call in place.sources.faults.calls if "search" in call.path)
     assert len(called) == 50
     assert set(called.values()) == {1}
-    assert (
-        await place.lab.value(
-            "select count(*) from enrichment.request where enrichment_status = 'SUCCESS'"
-        )
-        == 500
-    )
+    assert await place.lab.value("select count(*) from enrichment.request where enrichment_status = 'SUCCESS'") == 500
 
 
 async def test_the_overview_counts_and_names_the_sources(place: Place) -> None:
@@ -629,10 +578,7 @@ async def test_the_panel_shows_each_tenant_its_own_requests(place: Place) -> Non
 async def test_the_scenario_of_the_demo_holds(place: Place) -> None:
     bearer = {"Authorization": f"Bearer {await place.api.key('acme', 'admin')}"}
     transport = httpx.ASGITransport(place.api.app, raise_app_exceptions=False)
-    async with (
-        place.worker(),
-        httpx.AsyncClient(transport=transport, base_url="http://demo", headers=bearer) as http,
-    ):
+    async with place.worker(), httpx.AsyncClient(transport=transport, base_url="http://demo", headers=bearer) as http:
         system = System(http, "acme")
         await SCENARIO.run(system)
 

@@ -43,9 +43,7 @@ async def answered(
     return found
 
 
-async def test_errors_of_ours_are_not_tried_again(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_errors_of_ours_are_not_tried_again(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     found = await answered(place, monkeypatch, "400", "401", "403", "404", "422")
 
     assert found == {
@@ -60,9 +58,7 @@ async def test_errors_of_ours_are_not_tried_again(
     }
 
 
-async def test_timeouts_are_tried_three_times(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_timeouts_are_tried_three_times(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OSTINATO_ENRICHMENT_TIMEOUT_MS", "1000")
 
     found = await answered(place, monkeypatch, "stall")
@@ -70,9 +66,7 @@ async def test_timeouts_are_tried_three_times(
     assert found == {"stall": ("PARTIAL", "API_ENTREPRISE_RCS:-:TIMEOUT", 3)}
 
 
-async def test_429_and_5xx_are_tried_three_times(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_429_and_5xx_are_tried_three_times(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     found = await answered(place, monkeypatch, "500", "503", "429:0")
 
     assert found == {
@@ -82,9 +76,7 @@ async def test_429_and_5xx_are_tried_three_times(
     }
 
 
-async def test_a_source_that_speaks_no_sense_is_unavailable(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_source_that_speaks_no_sense_is_unavailable(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     found = await answered(place, monkeypatch, "reset", "close", "garbage", "empty", "truncated")
 
     for status, error, calls in found.values():
@@ -103,9 +95,7 @@ async def test_one_failed_source_does_not_keep_the_next_from_being_called(place:
     assert (await place.company())["rcs_city"] == "LYON"
 
 
-async def test_a_required_source_that_fails_is_failed_and_the_others_are_asked(
-    place: Place,
-) -> None:
+async def test_a_required_source_that_fails_is_failed_and_the_others_are_asked(place: Place) -> None:
     await place.enriched("999000052")
 
     assert await place.status("999000052") == "FAILED"
@@ -133,9 +123,7 @@ async def test_a_cut_connection_fails_at_once(place: Place) -> None:
     assert len(place.calls("/search")) == 1
 
 
-async def test_a_refused_connection_is_unavailable(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_refused_connection_is_unavailable(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OSTINATO_ENRICHMENT_RCS_URL", "http://127.0.0.1:1")
 
     await place.enriched()
@@ -171,9 +159,7 @@ async def test_a_long_retry_after_keeps_everybody_away_from_the_source(place: Pl
     assert await error_of(place) == "API_ENTREPRISE_RCS:-:RATE_LIMIT"
 
 
-async def test_calls_keep_to_the_rate_of_a_source(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_calls_keep_to_the_rate_of_a_source(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nine companies at once against a search that allows seven calls a second."""
     strict = Registers()
     with running(strict) as sandbox:
@@ -224,9 +210,7 @@ async def test_a_wrong_password_is_an_auth_error_and_is_not_tried_again(
     assert len(place.calls("/sso/login")) == 1
 
 
-async def test_a_sixth_login_in_thirty_seconds_is_never_tried(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_sixth_login_in_thirty_seconds_is_never_tried(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OSTINATO_ENRICHMENT_INPI_PASSWORD", "wrong")
     async with place.worker():
         for number in range(6):
@@ -250,9 +234,7 @@ async def test_a_source_without_credentials_is_not_part_of_the_pipeline(
     assert await place.status() == "SUCCESS"
     assert place.calls("/sso/login") == place.calls("/extrait_kbis") == []
     assert (await place.types()).count("SourceFetched") == 1
-    counts = await place.lab.rows(
-        "select sources_success_count, optional_sources_failed_count from enrichment.company"
-    )
+    counts = await place.lab.rows("select sources_success_count, optional_sources_failed_count from enrichment.company")
     assert counts == [(1, 0)]
     overview = await place.api.call("GET", "/v1/enrichment/overview")
     assert {one["source_api"]: one["state"] for one in overview.json()["sources"]} == {
@@ -274,8 +256,7 @@ async def test_a_login_that_is_limited_is_a_ban_for_everybody(place: Place) -> N
     assert await error_of(place, "999000011") == "INPI_RNE:-:RATE_LIMIT"
     assert len(place.calls("/sso/login")) == 1
     paused = await place.lab.value(
-        "select extract(epoch from paused_until - last_error_at) from enrichment.source"
-        " where source_api = 'INPI_RNE'"
+        "select extract(epoch from paused_until - last_error_at) from enrichment.source where source_api = 'INPI_RNE'"
     )
     assert 599 < paused <= 600
 
@@ -286,8 +267,7 @@ async def test_a_short_retry_after_is_kept_by_everybody(place: Place) -> None:
     async with place.worker():
         await place.made()
         await place.lab.until(
-            "select held_until is not null from enrichment.source where source_api = %s",
-            "API_ENTREPRISE_RCS",
+            "select held_until is not null from enrichment.source where source_api = %s", "API_ENTREPRISE_RCS"
         )
         await place.made("999000011")
         await place.ended()
@@ -311,9 +291,7 @@ async def test_an_answer_that_was_under_way_does_not_lift_a_pause(place: Place) 
     held = await place.lab.rows(turn)
     await place.lab.rows("select enrichment.note_fetch('INPI_RNE', true, 'TIMEOUT', null, 1, 10)")
     after_failure = await place.lab.rows(turn)
-    await place.lab.rows(
-        "update enrichment.source set paused_until = ostinato.now() where source_api = 'INPI_RNE'"
-    )
+    await place.lab.rows("update enrichment.source set paused_until = ostinato.now() where source_api = 'INPI_RNE'")
     await place.lab.rows(note.format("null, null"))  # a probe's
 
     assert held == after_failure == [("paused", "RATE_LIMIT")]

@@ -40,9 +40,7 @@ async def test_a_source_that_refuses_our_account_fires_until_it_answers(
     assert await firing(place) == set()
 
 
-async def test_a_source_without_credentials_is_named(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_source_without_credentials_is_named(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as unset:
         unset.delenv("OSTINATO_ENRICHMENT_RCS_TOKEN")
         await place.enriched()

@@ -219,10 +219,7 @@ def sandbox(providers: Providers) -> Iterator[Running]:
 @pytest.fixture(scope="session")
 def outbound_database(shared_server: Server, outbound_urls: Urls) -> Database:
     return Database(
-        url=outbound_urls.worker,
-        admin_url=outbound_urls.admin,
-        listen_url=outbound_urls.worker,
-        server=shared_server,
+        url=outbound_urls.worker, admin_url=outbound_urls.admin, listen_url=outbound_urls.worker, server=shared_server
     )
 
 

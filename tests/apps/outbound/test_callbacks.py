@@ -49,9 +49,7 @@ async def test_a_wrong_or_missing_signature_is_refused_counted_and_alerted(world
     counted = dict(await world.rows("select label, value from outbound.signature_failures(10)"))
     assert counted == {"whatsapp": 2.0, "twilio": 1.0, "smtp": 1.0}
     figures = dict(
-        await world.rows(
-            "select label, value from outbound.observe() where name = 'outbound_signature_failures'"
-        )
+        await world.rows("select label, value from outbound.observe() where name = 'outbound_signature_failures'")
     )
     assert figures["whatsapp"] == 2.0
 
@@ -266,9 +264,9 @@ create trigger refuse_for_test before insert on outbound.inbound for each row
 async def test_one_line_that_cannot_be_stored_takes_no_other_with_it(world: World) -> None:
     made = [await sent(world, f"+3363998{5000 + n}") for n in range(2)]
     first, last = (
-        json.loads(world.cloud.status(PHONE_NUMBER_ID, each, "read").body)["entry"][0]["changes"][
-            0
-        ]["value"]["statuses"][0]
+        json.loads(world.cloud.status(PHONE_NUMBER_ID, each, "read").body)["entry"][0]["changes"][0]["value"][
+            "statuses"
+        ][0]
         for each in world.providers.sent
     )
     who = {"from": "33639985000", "timestamp": "1781086000"}
@@ -501,11 +499,7 @@ async def test_what_whatsapp_says_of_a_template_counts(world: World) -> None:
     at = 1781086000
 
     async def told(event: str, seconds: int) -> dict[str, Any]:
-        value = {
-            "event": event,
-            "message_template_name": "welcome",
-            "message_template_language": "fr",
-        }
+        value = {"event": event, "message_template_name": "welcome", "message_template_language": "fr"}
         change = {"field": "message_template_status_update", "value": value}
         await world.providers.make(world.cloud.of_account([change], time=at + seconds))
         await world.work()
@@ -591,9 +585,7 @@ async def test_audit_timeline_and_figures_tell_the_story(world: World) -> None:
     assert named["sent", "WHATSAPP"] == 3
     assert named["delivered", "WHATSAPP"] == 3
     assert named["dead_letters", ""] == 0
-    told = await world.rows(
-        "select payload ->> 'status' from ostinato.events_outbox where type like 'outbound%'"
-    )
+    told = await world.rows("select payload ->> 'status' from ostinato.events_outbox where type like 'outbound%'")
     assert sorted(told) == [("DELIVERED",)] * 3 + [("QUEUED",)] * 3 + [("SENT",)] * 3
 
 
@@ -626,13 +618,7 @@ async def test_one_correlation_id_leads_from_the_request_to_the_callback(world: 
     await world.consent(TO)
     body = {"channel": "WHATSAPP", "to": TO, "subjectId": "s-1", "templateCode": "welcome"}
     headers = {"X-Correlation-Id": "corr-7", "Idempotency-Key": "k"}
-    made = await world.call(
-        "POST",
-        "/messages",
-        status=201,
-        json=body | {"variables": {"name": "A"}},
-        headers=headers,
-    )
+    made = await world.call("POST", "/messages", status=201, json=body | {"variables": {"name": "A"}}, headers=headers)
     await world.work()
     await world.settled()
     await tell(world, "delivered")

@@ -24,13 +24,7 @@ async def member(world: World, number: int, *, consents: bool = True, **more: An
 
 
 async def contribution(world: World, name: str = "c-1", **more: Any) -> dict[str, Any]:  # noqa: ANN401 - as the API
-    body = {
-        "memberId": "m-1",
-        "planId": "plan-12",
-        "planVersion": 2,
-        "dueDate": "2026-06-15",
-        "amountDue": "1250.00",
-    }
+    body = {"memberId": "m-1", "planId": "plan-12", "planVersion": 2, "dueDate": "2026-06-15", "amountDue": "1250.00"}
     found: dict[str, Any] = await world.call("PUT", f"/coop/contributions/{name}", json=body | more)
     return found
 
@@ -73,13 +67,8 @@ async def test_thirty_days_of_a_contribution_that_nobody_pays(world: World) -> N
     texts = [str(each.document) for each in world.providers.sent]
     assert all("plan-12" in text and "'text': '2'" in text for text in texts)
     assert await world.value("select status from outbound.coop_contribution") == "LATE"
-    overdue = await world.rows(
-        "select type from ostinato.events_outbox where type like 'EVT_COOP%%' order by id"
-    )
-    assert overdue == [
-        ("EVT_COOP_CONTRIBUTION_DUE_CREATED",),
-        ("EVT_COOP_CONTRIBUTION_OVERDUE",),
-    ]
+    overdue = await world.rows("select type from ostinato.events_outbox where type like 'EVT_COOP%%' order by id")
+    assert overdue == [("EVT_COOP_CONTRIBUTION_DUE_CREATED",), ("EVT_COOP_CONTRIBUTION_OVERDUE",)]
     timeline = await world.call("GET", "/timeline", params={"dossierId": "D-9"})
     assert [each["activityCode"] for each in timeline] == ["MESSAGE_LOG"] * len(timeline)
 
@@ -94,10 +83,7 @@ async def test_what_is_paid_is_not_reminded_of(world: World) -> None:
     await contribution(world, status="CONFIRMED", paidDate="2026-06-13")
     await visit(world, "06-14", "06-16", "06-22")
 
-    assert [name for name, _ in await told(world)] == [
-        "CALL:2026-06-15:v2",
-        "REMINDER_J-3:2026-06-15:v2",
-    ]
+    assert [name for name, _ in await told(world)] == ["CALL:2026-06-15:v2", "REMINDER_J-3:2026-06-15:v2"]
 
 
 async def test_another_due_date_cancels_and_replaces(world: World) -> None:
@@ -145,15 +131,11 @@ async def test_a_payment_that_bounced_is_reminded_of_again(world: World) -> None
     await member(world, 1)
     await contribution(world)
     await contribution(world, status="CONFIRMED", paidDate="2026-06-02")
-    assert (
-        await world.value("select count(*) from ostinato_data.schedule where key is not null") == 0
-    )
+    assert await world.value("select count(*) from ostinato_data.schedule where key is not null") == 0
 
     await contribution(world)
 
-    assert (
-        await world.value("select count(*) from ostinato_data.schedule where key is not null") == 4
-    )
+    assert await world.value("select count(*) from ostinato_data.schedule where key is not null") == 4
 
 
 async def test_a_date_that_is_moved_to_and_fro_is_told_again(world: World) -> None:
@@ -165,9 +147,7 @@ async def test_a_date_that_is_moved_to_and_fro_is_told_again(world: World) -> No
 
     await visit(world, "06-02")
 
-    rows = await world.rows(
-        "select logical_event_id, status from outbound.message order by created_at"
-    )
+    rows = await world.rows("select logical_event_id, status from outbound.message order by created_at")
     assert [(name[:15], status in ("SENT", "DELIVERED")) for name, status in rows] == [
         ("CALL:2026-06-15", False),
         ("CALL:2026-06-20", False),
@@ -215,8 +195,7 @@ async def test_late_creation_makes_no_burst(world: World) -> None:
         await contribution(world, f"c-{number}")
 
         rows = await world.rows(
-            "select args ->> 'step' from ostinato_data.schedule where key = %s",
-            f"coop-contribution:c-{number}",
+            "select args ->> 'step' from ostinato_data.schedule where key = %s", f"coop-contribution:c-{number}"
         )
 
         assert sorted(row[0] for row in rows) == sorted(steps)

@@ -25,10 +25,7 @@ def crew(world: World, tmp_path: Path) -> Iterator[Crew]:
         for name, value in os.environ.items()
         if name.startswith("OSTINATO_OUTBOUND_")
     }
-    patient: dict[str, object] = {
-        "outbound_timeout_seconds": 60,
-        "outbound_unknown_hold_seconds": 2,
-    }
+    patient: dict[str, object] = {"outbound_timeout_seconds": 60, "outbound_unknown_hold_seconds": 2}
     quick: dict[str, object] = {"beat_seconds": 0.25, "expiry_seconds": 1.0, "poll_seconds": 0.2}
     url = world.engine.database.url
     with Crew("ostinato.apps.outbound:APP", url, tmp_path, ours | patient | quick) as made:
@@ -49,8 +46,7 @@ async def blocked(world: World) -> None:
 
     async def waits() -> Any:  # noqa: ANN401 - a number
         return await world.value(
-            "select count(*) from pg_stat_activity where wait_event_type = 'Lock'"
-            " and datname = current_database()"
+            "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
         )
 
     await until_async(waits)
@@ -105,9 +101,7 @@ async def test_a_crash_during_the_call_waits_for_a_callback_first(
     assert len(unknown) == (0 if answer == "silent" else 1)
 
 
-async def test_a_crash_between_the_answer_and_its_commit_sends_once(
-    world: World, crew: Crew
-) -> None:
+async def test_a_crash_between_the_answer_and_its_commit_sends_once(world: World, crew: Crew) -> None:
     """The attempt is noted, the provider has it, the worker has the answer and dies with it."""
     world.sandbox.order(PATH, "ok@1")
     await world.consent(TO)

@@ -48,10 +48,7 @@ async def test_consent_is_for_a_channel_a_purpose_and_an_address(world: World) -
 
 async def test_granted_needs_a_proof(world: World) -> None:
     refused = await world.call(
-        "PUT",
-        "/consents",
-        status=422,
-        json={"subjectId": "s", "channel": "SMS", "status": "GRANTED", "address": TO},
+        "PUT", "/consents", status=422, json={"subjectId": "s", "channel": "SMS", "status": "GRANTED", "address": TO}
     )
 
     assert refused["code"] == "consent_proof_required"
@@ -97,15 +94,10 @@ async def test_the_same_key_is_the_same_message(world: World) -> None:
 
     assert again == first
     assert await world.value("select count(*) from outbound.message") == 1
-    assert (
-        await world.value("select count(*) from ostinato_data.ready where kind = 'outbound.send'")
-        == 1
-    )
+    assert await world.value("select count(*) from ostinato_data.ready where kind = 'outbound.send'") == 1
 
 
-async def test_the_same_key_for_something_else_is_a_conflict_that_names_the_fields(
-    world: World,
-) -> None:
+async def test_the_same_key_for_something_else_is_a_conflict_that_names_the_fields(world: World) -> None:
     await world.consent()
     await world.message(key="k")
 
@@ -182,10 +174,7 @@ async def test_many_at_once_with_one_key_make_one_message(world: World) -> None:
                 "templateCode": "welcome",
                 "variables": {"name": "A"},
             },
-            headers={
-                "Authorization": f"Bearer {await world.key('acme', 'admin')}",
-                "Idempotency-Key": "one",
-            },
+            headers={"Authorization": f"Bearer {await world.key('acme', 'admin')}", "Idempotency-Key": "one"},
         )
         assert answer.status_code in (200, 201), answer.text
         return str(answer.json()["id"])
@@ -203,9 +192,7 @@ async def test_the_key_is_required_and_belongs_to_its_organisation(world: World)
     first = await world.message(key="k")
     second = await world.message(key="k", tenant="other")
 
-    await world.call(
-        "POST", "/messages", status=422, json={"channel": "SMS", "to": TO, "subjectId": "s-1"}
-    )
+    await world.call("POST", "/messages", status=422, json={"channel": "SMS", "to": TO, "subjectId": "s-1"})
 
     assert first["id"] != second["id"]
 
@@ -232,9 +219,7 @@ async def test_messages_of_a_dossier_come_in_pages(world: World) -> None:
     made = [(await world.message(dossierId=f"D-{n % 2}"))["id"] for n in range(7)]
 
     first = await world.call("GET", "/messages", params={"dossierId": "D-0", "limit": 3})
-    rest = await world.call(
-        "GET", "/messages", params={"dossierId": "D-0", "limit": 3, "cursor": first["nextCursor"]}
-    )
+    rest = await world.call("GET", "/messages", params={"dossierId": "D-0", "limit": 3, "cursor": first["nextCursor"]})
 
     seen = [each["id"] for each in first["items"] + rest["items"]]
     assert len(first["items"]) == 3
@@ -255,12 +240,7 @@ async def test_only_a_failed_message_can_be_retried_and_only_by_operators(world:
 
 async def test_what_cannot_be_sent_is_refused_before_it_is_stored(world: World) -> None:
     await world.consent()
-    plain = {
-        "category": "UTILITY",
-        "providerName": "p",
-        "body": "{{name}}",
-        "variables": [{"name": "name"}],
-    }
+    plain = {"category": "UTILITY", "providerName": "p", "body": "{{name}}", "variables": [{"name": "name"}]}
     await world.call("PUT", "/templates/plain/fr", json=plain)
     wrong: tuple[dict[str, Any], ...] = (
         {"templateCode": "nothing"},

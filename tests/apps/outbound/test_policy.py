@@ -103,9 +103,7 @@ def test_every_ruling_has_a_class_of_the_metrics() -> None:
         ("whatsapp", "NETWORK", Kind.RETRY),
     ],
 )
-def test_other_providers_and_statuses_have_their_classes(
-    provider: str, code: str, kind: Kind
-) -> None:
+def test_other_providers_and_statuses_have_their_classes(provider: str, code: str, kind: Kind) -> None:
     assert ruling_of(provider, code).kind is kind
 
 
@@ -160,9 +158,7 @@ def test_some_codes_are_tried_less_often() -> None:
 
 
 def test_a_hold_uses_up_no_attempt_however_many_there_were() -> None:
-    assert isinstance(
-        rules.judge(ruling_of("whatsapp", "190"), rules.Budget(4), Random(1)), rules.Hold
-    )
+    assert isinstance(rules.judge(ruling_of("whatsapp", "190"), rules.Budget(4), Random(1)), rules.Hold)
 
 
 def test_a_closed_window_is_a_template_or_the_end() -> None:
@@ -176,9 +172,7 @@ def test_a_closed_window_is_a_template_or_the_end() -> None:
 
 
 def consent(**more: object) -> Consent:
-    plain = Consent(
-        uuid4(), "s", Channel.WHATSAPP, Purpose.TRANSACTIONAL, ConsentStatus.GRANTED, TO
-    )
+    plain = Consent(uuid4(), "s", Channel.WHATSAPP, Purpose.TRANSACTIONAL, ConsentStatus.GRANTED, TO)
     return replace(plain, **more)  # type: ignore[arg-type]
 
 
@@ -265,9 +259,7 @@ UNKNOWN = rules.Attempted(AttemptStatus.FAILED, "UNKNOWN_OUTCOME")
         (Status.CANCELLED, "delivered", FAILED, None),
     ],
 )
-def test_statuses_only_go_up(
-    status: Status, told: lines.Told, attempt: rules.Attempted, event: str | None
-) -> None:
+def test_statuses_only_go_up(status: Status, told: lines.Reported, attempt: rules.Attempted, event: str | None) -> None:
     assert rules.callback_event(status, told, attempt) == event
 
 
@@ -313,9 +305,7 @@ def at(text: str) -> datetime:
         ("2027-03-27T20:00Z", Purpose.MARKETING, "2027-03-30T06:00Z"),  # Easter, and the clock
     ],
 )
-def test_quiet_hours_put_off_to_the_next_opening(
-    now: str, purpose: Purpose, opening: str | None
-) -> None:
+def test_quiet_hours_put_off_to_the_next_opening(now: str, purpose: Purpose, opening: str | None) -> None:
     found = quiet.next_opening(at(now), purpose, PARIS)
 
     assert found == (None if opening is None else at(opening))
@@ -350,10 +340,7 @@ def test_alsace_moselle_has_two_more() -> None:
     [
         *(
             (raw, "FR", "possible", TO)
-            for raw in (
-                *("06 39 98 00 01", "0033639980001", "33639980001", "+330639980001"),
-                "+33 (0)6 39 98 00 01",
-            )
+            for raw in (*("06 39 98 00 01", "0033639980001", "33639980001", "+330639980001"), "+33 (0)6 39 98 00 01")
         ),
         ("06 12 34 56 78;ext=5", "FR", "valid", "+33612345678"),
         ("0692 12 34 56", "RE", "valid", "+262692123456"),
@@ -373,9 +360,7 @@ def test_numbers_become_e164(raw: str, region: str, validation: Validation, numb
         *((raw, "possible") for raw in ("15", "38200", "06399800", "abc", "", "+")),
     ],
 )
-def test_what_is_no_number_to_write_to_is_refused_without_being_repeated(
-    raw: str, validation: Validation
-) -> None:
+def test_what_is_no_number_to_write_to_is_refused_without_being_repeated(raw: str, validation: Validation) -> None:
     with pytest.raises(InvalidInput) as refused:
         normalised(Channel.SMS, raw, validation=validation)
 
@@ -408,14 +393,7 @@ def test_recipients_are_compared_whatever_their_spelling() -> None:
 
 def test_mail_addresses_keep_their_name_and_lose_the_case_of_their_host() -> None:
     assert to_email(" Ana.Roy+x@Example.ORG ") == "Ana.Roy+x@example.org"
-    for wrong in (
-        "a@b",
-        "a b@c.org",
-        "a@@c.org",
-        "a@c..org",
-        f"{'a' * 65}@c.org",
-        "a@c.org\nBcc: x",
-    ):
+    for wrong in ("a@b", "a b@c.org", "a@@c.org", "a@c..org", f"{'a' * 65}@c.org", "a@c.org\nBcc: x"):
         with pytest.raises(InvalidInput):
             to_email(wrong)
 
@@ -457,12 +435,7 @@ def test_a_template_uses_what_it_declares() -> None:
 DOCUMENT = replace(
     TEMPLATE,
     body="Bonjour {{name}}, {{amount}}",
-    variables=(
-        {"name": "file", "kind": "media"},
-        *TEMPLATE.variables,
-        {"name": "plan"},
-        {"name": "code"},
-    ),
+    variables=({"name": "file", "kind": "media"}, *TEMPLATE.variables, {"name": "plan"}, {"name": "code"}),
     components=(
         {"type": "button", "sub_type": "copy_code", "index": 1, "variable": "code"},
         {"type": "button", "sub_type": "url", "index": 0, "variable": "plan"},
@@ -487,12 +460,7 @@ def test_a_template_has_a_header_and_buttons_as_its_documents_say(named: bool) -
     assert made == [
         {"type": "header", "parameters": [{"type": "document", "document": LINK}]},
         {"type": "body", "parameters": [text("name", "Camille"), text("amount", "1 250,00 EUR")]},
-        {
-            "type": "button",
-            "sub_type": "url",
-            "index": "0",
-            "parameters": [{"type": "text", "text": "p-12"}],
-        },
+        {"type": "button", "sub_type": "url", "index": "0", "parameters": [{"type": "text", "text": "p-12"}]},
         {
             "type": "button",
             "sub_type": "copy_code",
@@ -519,10 +487,7 @@ def test_media_is_a_link_that_the_provider_can_follow(value: object) -> None:
     [
         ([{"name": "a", "kind": "media"}], []),
         ([{"name": "a"}], [{"type": "header", "format": "IMAGE", "variable": "a"}]),
-        (
-            [{"name": "a", "kind": "media", "required": False}],
-            [{"type": "header", "format": "IMAGE", "variable": "a"}],
-        ),
+        ([{"name": "a", "kind": "media", "required": False}], [{"type": "header", "format": "IMAGE", "variable": "a"}]),
         ([{"name": "a"}], [{"type": "header", "format": "TEXT", "variable": "a"}] * 2),
         ([{"name": "a"}], [{"type": "button", "index": 0, "variable": "a"}] * 2),
         ([], [{"type": "button", "index": 0, "variable": "a"}]),
@@ -584,9 +549,7 @@ def test_signatures_of_twilio_are_over_address_and_parameters() -> None:
         == "RSOYDt4T1cUTdK1PDd93/VVr8B8="
     )
     assert (
-        twilio.signature(
-            "12345", "https://example.test/api/v1/webhooks/twilio/status?org=7", second.items()
-        )
+        twilio.signature("12345", "https://example.test/api/v1/webhooks/twilio/status?org=7", second.items())
         == "3ylIr8VbBoajPT12tCLkZ+BgMxk="
     )
 
@@ -621,17 +584,9 @@ def test_tokens_name_one_thing_and_are_made_by_nobody_else() -> None:
 
 def test_the_key_of_the_seed_and_the_recipient_in_it() -> None:
     """6.2: the vector of the five parts; with a recipient every member has a key of his own."""
-    parts = (
-        "org-7",
-        "EVT_COOP_PAYMENT_REMINDER",
-        "COOP_CONTRIBUTION",
-        "c-1001",
-        "J-3:2026-06-15:v2",
-    )
+    parts = ("org-7", "EVT_COOP_PAYMENT_REMINDER", "COOP_CONTRIBUTION", "c-1001", "J-3:2026-06-15:v2")
 
-    assert rules.composed_key(*parts) == (
-        "49302d15f767ad0be01b037bc4809dc34ed98c6676541c07ebb86fa99fb8e1b7"
-    )
+    assert rules.composed_key(*parts) == ("49302d15f767ad0be01b037bc4809dc34ed98c6676541c07ebb86fa99fb8e1b7")
     keys = {rules.composed_key(*parts, Channel.WHATSAPP, f"m-{n}") for n in range(40)}
     assert len(keys) == 40
 
@@ -649,8 +604,7 @@ def test_what_is_stored_of_an_answer_has_no_recipient_and_no_text() -> None:
 
 
 @pytest.mark.parametrize(
-    "number",
-    ["33639980001", "06 39 98 00 01", "06.39.98.00.01", "0033639980001", "(336) 399-80001"],
+    "number", ["33639980001", "06 39 98 00 01", "06.39.98.00.01", "0033639980001", "(336) 399-80001"]
 )
 def test_numbers_are_masked_however_they_are_written(number: str) -> None:
     told = sanitised(f"(#131030) {number} not in allowed list, code 131030")
@@ -728,10 +682,7 @@ def test_our_own_reference_is_read_strictly() -> None:
 
 
 def test_one_click_comes_as_a_form_of_either_kind() -> None:
-    multipart = (
-        b'--x\r\nContent-Disposition: form-data; name="List-Unsubscribe"\r\n\r\n'
-        b"One-Click\r\n--x--\r\n"
-    )
+    multipart = b'--x\r\nContent-Disposition: form-data; name="List-Unsubscribe"\r\n\r\nOne-Click\r\n--x--\r\n'
 
     assert is_one_click(b"List-Unsubscribe=One-Click", "application/x-www-form-urlencoded")
     assert is_one_click(multipart, "multipart/form-data; boundary=x")

@@ -53,9 +53,7 @@ async def test_every_code_of_the_policy_table_does_what_its_class_says(world: Wo
     held = dict(await world.rows("select provider_key, held_until from outbound.sender"))
     templates = {
         row[0]: row[1:]
-        for row in await world.rows(
-            "select provider_name, provider_status, held_until from outbound.template"
-        )
+        for row in await world.rows("select provider_name, provider_status, held_until from outbound.template")
     }
     attempts = await world.rows(
         "select m.idempotency_key, a.error_code, a.status from outbound.message m"
@@ -117,9 +115,7 @@ async def test_retries_follow_the_seed_and_end_among_the_dead_letters(world: Wor
     assert audit[0]["details"]["dead_letter"] is True
 
 
-async def test_a_worker_that_dies_after_an_error_does_not_make_the_next_attempt_early(
-    world: World,
-) -> None:
+async def test_a_worker_that_dies_after_an_error_does_not_make_the_next_attempt_early(world: World) -> None:
     """4.2: when it is tried again is written with the error; the job is told after that."""
     world.providers.script(TO, "131016")
     made = await sent(world)
@@ -252,9 +248,7 @@ async def test_faults_of_the_network_and_odd_answers(world: World) -> None:
         await world.rows("update outbound.sender set held_until = null")
 
 
-async def test_a_provider_may_name_the_time_at_which_it_wants_to_be_asked_again(
-    world: World,
-) -> None:
+async def test_a_provider_may_name_the_time_at_which_it_wants_to_be_asked_again(world: World) -> None:
     """4.2: Retry-After as a date."""
     later = NOON + timedelta(hours=2)
     world.providers.script(TO, f"http:503:{format_datetime(later, usegmt=True)}")
@@ -288,10 +282,7 @@ async def test_a_revoked_consent_stops_the_next_attempt(world: World) -> None:
 async def test_a_consent_that_expires_or_moves_stops_it_in_the_worker(world: World) -> None:
     await set_clock(world.engine, datetime(2026, 6, 10, 21, 0, tzinfo=UTC))
     other = "+33639981236"
-    made = {
-        "CONSENT_OTHER_ADDRESS": await sent(world),
-        "CONSENT_EXPIRED": await sent(world, other),
-    }
+    made = {"CONSENT_OTHER_ADDRESS": await sent(world), "CONSENT_EXPIRED": await sent(world, other)}
     await world.work()
     for each in made.values():
         assert (await world.show(each))["waitsFor"] == "QUIET_HOURS"
@@ -493,9 +484,7 @@ async def test_what_nobody_needs_any_more_is_forgotten(world: World) -> None:
     assert await world.value("select count(*) from outbound.suppression") == 1
 
 
-async def test_free_text_goes_within_the_window_and_becomes_a_template_outside(
-    world: World,
-) -> None:
+async def test_free_text_goes_within_the_window_and_becomes_a_template_outside(world: World) -> None:
     now = await world.engine.clock.now()
     await world.rows(
         "insert into outbound.inbound (tenant_id, sender_id, provider, provider_message_id,"
@@ -512,9 +501,7 @@ async def test_free_text_goes_within_the_window_and_becomes_a_template_outside(
     await set_clock(world.engine, now + timedelta(hours=24))
     await world.work()
     magic = await sent(world, "+33639980004", **text, fallbackTemplate=other, urgent=True)
-    await world.rows(
-        "update outbound.inbound set from_address = '+33639980004', received_at = ostinato.now()"
-    )
+    await world.rows("update outbound.inbound set from_address = '+33639980004', received_at = ostinato.now()")
     await world.work()
 
     documents = [each.document for each in world.providers.sent]
@@ -559,10 +546,7 @@ async def test_the_request_to_whatsapp_is_as_its_documents_say(world: World) -> 
             "name": "welcome",
             "language": {"code": "fr"},
             "components": [
-                {
-                    "type": "body",
-                    "parameters": [{"type": "text", "parameter_name": "name", "text": "Camille"}],
-                }
+                {"type": "body", "parameters": [{"type": "text", "parameter_name": "name", "text": "Camille"}]}
             ],
         },
     }
@@ -640,15 +624,7 @@ async def test_mail_goes_by_smtp_with_a_message_id_of_its_own(world: World) -> N
 async def test_mail_is_deferred_refused_bounced_and_complained_about(world: World) -> None:
     made = {}
     world.providers.script("busy@example.test", "421 4.3.2 closing")
-    names = (
-        "defer-451",
-        "reject-511",
-        "bounce-511",
-        "complaint",
-        "complaint2",
-        "bounce-522",
-        "busy",
-    )
+    names = ("defer-451", "reject-511", "bounce-511", "complaint", "complaint2", "bounce-522", "busy")
     for name in names:
         to = f"{name}@example.test"
         await world.consent(to, channel="EMAIL", subjectId=to)
@@ -667,9 +643,7 @@ async def test_mail_is_deferred_refused_bounced_and_complained_about(world: Worl
     assert (deferred["status"], deferred["errorCode"]) == ("QUEUED", "4.3.0")
     shown = {name: await world.show(each) for name, each in made.items()}
     assert shown["defer-451"]["status"] == "SENT"
-    assert [each["status"] for each in shown["defer-451"]["attempts"]] == ["FAILED"] * 2 + [
-        "SUCCESS"
-    ]
+    assert [each["status"] for each in shown["defer-451"]["attempts"]] == ["FAILED"] * 2 + ["SUCCESS"]
     assert (shown["reject-511"]["status"], shown["reject-511"]["errorCode"]) == ("FAILED", "5.1.1")
     assert (shown["bounce-511"]["status"], shown["bounce-511"]["errorCode"]) == ("FAILED", "5.1.1")
     assert {shown[name]["status"] for name in ("bounce-522", "busy")} == {"SENT"}

@@ -60,10 +60,7 @@ async def test_refused_callbacks_held_senders_and_unknown_codes_fire(world: Worl
     await world.message(TO)
     await world.work()
 
-    assert await firing(world) == {
-        ("outbound.signature_failures", "whatsapp"),
-        ("outbound.held_senders", "acme"),
-    }
+    assert await firing(world) == {("outbound.signature_failures", "whatsapp"), ("outbound.held_senders", "acme")}
     await world.rows("update outbound.sender set held_until = null")
     await world.work(move_clock=True)
     assert ("outbound.unknown_codes", "whatsapp 777777") in await firing(world)
@@ -122,9 +119,7 @@ async def test_a_code_that_nobody_knows_fires_when_a_callback_tells_it(world: Wo
     assert ("outbound.unknown_codes", "whatsapp 777778") in await firing(world)
 
 
-async def test_callbacks_that_nobody_works_through_are_told_before_they_are_forgotten(
-    world: World,
-) -> None:
+async def test_callbacks_that_nobody_works_through_are_told_before_they_are_forgotten(world: World) -> None:
     await world.rows(
         "insert into outbound.callback (provider, url, body, received_at)"
         " values ('whatsapp', '/', '', ostinato.now() - interval '13 hours')"
@@ -181,9 +176,7 @@ async def test_every_figure_that_is_measured_is_declared(world: World) -> None:
     )
     measured = set(re.findall(r"select '(?:outbound_)?([a-z_0-9]*[a-z0-9])'", text))
 
-    assert {f"{metrics.PREFIX}{name}" for name in measured} == {
-        metric.name for metric in metrics.FIGURES.metrics
-    }
+    assert {f"{metrics.PREFIX}{name}" for name in measured} == {metric.name for metric in metrics.FIGURES.metrics}
 
 
 def test_the_dashboard_is_what_the_metrics_say() -> None:

@@ -50,10 +50,7 @@ def rounds_urls(shared_server: Server) -> Urls:
 async def town(shared_server: Server, rounds_urls: Urls) -> AsyncIterator[Town]:
     """Groups of a tenant, jobs to run, and a clock."""
     database = Database(
-        url=rounds_urls.worker,
-        admin_url=rounds_urls.admin,
-        listen_url=rounds_urls.worker,
-        server=shared_server,
+        url=rounds_urls.worker, admin_url=rounds_urls.admin, listen_url=rounds_urls.worker, server=shared_server
     )
     async with (
         await psycopg.AsyncConnection.connect(rounds_urls.admin, autocommit=True) as admin,

@@ -135,9 +135,7 @@ async def test_a_round_that_is_due_and_not_open_is_told_of_before_it_opens(town:
     assert await firing(town) == {("rounds.late", "open")}
 
 
-async def test_a_round_that_cannot_be_timed_anew_is_told_of_when_its_old_time_has_passed(
-    town: Town,
-) -> None:
+async def test_a_round_that_cannot_be_timed_anew_is_told_of_when_its_old_time_has_passed(town: Town) -> None:
     group = await town.group()
     await town.create()
     await town.rows("update rounds.group_settings set drop_time = '14:00'")

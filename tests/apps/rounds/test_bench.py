@@ -10,9 +10,7 @@ from ostinato.testing import Engine
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-async def test_the_benchmark_opens_every_group(
-    engine: Engine, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_the_benchmark_opens_every_group(engine: Engine, capsys: pytest.CaptureFixture[str]) -> None:
     rates = await bench.measure(engine, 300, timedelta(seconds=0.3))
 
     assert set(rates) == {"create", "open", "close"}

@@ -34,9 +34,7 @@ def typed(urls: Urls, *args: str, code: int = 0) -> Result:
     return result
 
 
-def test_the_next_fourteen_openings_are_shown_and_moved_clocks_flagged(
-    rounds_urls: Urls, group: int
-) -> None:
+def test_the_next_fourteen_openings_are_shown_and_moved_clocks_flagged(rounds_urls: Urls, group: int) -> None:
     shown = typed(rounds_urls, "Nuit", "--after", "2026-10-20T12:00:00Z").stdout
     assert "Nuit: 02:30 in Europe/Paris." in shown
     assert "02:30:00 +0200   2026-10-25 00:30:00Z   25 h    overlap: 02:30 comes twice" in shown

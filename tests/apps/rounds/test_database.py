@@ -59,19 +59,14 @@ async def test_a_state_cannot_be_written_even_by_a_superuser(town: Town, status:
     await town.at("2026-06-04T12:30:00Z")
     await refused(
         town.engine.admin,
-        "update rounds.daily_rounds set status = %(status)s, opened_at = ostinato.now(),"
-        " closed_at = ostinato.now()",
+        "update rounds.daily_rounds set status = %(status)s, opened_at = ostinato.now(), closed_at = ostinato.now()",
         "OS424",
         status=status,
     )
 
 
-@pytest.mark.parametrize(
-    ("event", "at"), [("close", "2026-06-04T12:30:00Z"), ("open", "2026-06-02T12:29:59Z")]
-)
-async def test_nothing_but_the_sequence_at_its_time_is_possible(
-    town: Town, event: str, at: str
-) -> None:
+@pytest.mark.parametrize(("event", "at"), [("close", "2026-06-04T12:30:00Z"), ("open", "2026-06-02T12:29:59Z")])
+async def test_nothing_but_the_sequence_at_its_time_is_possible(town: Town, event: str, at: str) -> None:
     group = await town.group()
     await town.create()
     round_id = await town.round_id(group, "2026-06-02")
@@ -212,8 +207,7 @@ async def test_a_row_of_another_tenant_cannot_be_pointed_at(town: Town) -> None:
 async def _say(conn: AsyncConnection[Any], who: Person, round_id: int) -> None:
     with translated():
         await conn.execute(
-            "insert into rounds.submissions (tenant_id, round_id, user_id, body)"
-            " values (%s, %s, %s, 'x')",
+            "insert into rounds.submissions (tenant_id, round_id, user_id, body) values (%s, %s, %s, 'x')",
             [who.tenant_id, round_id, who.user_id],
         )
 
@@ -226,9 +220,7 @@ async def test_the_rules_and_the_engine_have_the_same_instants_on_days_with_a_mo
     day, drop = date.fromisoformat(row[0]), time.fromisoformat(row[1])
 
     found = [
-        await town.value(
-            "select ostinato.local_instant(%s, %s)", datetime.combine(each, drop), PARIS
-        )
+        await town.value("select ostinato.local_instant(%s, %s)", datetime.combine(each, drop), PARIS)
         for each in (day, day + timedelta(days=1))
     ]
 

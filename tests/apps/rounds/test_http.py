@@ -32,9 +32,7 @@ async def test_a_group_is_made_changed_and_listed(api: Api) -> None:
 
     shown = await api.call("GET", f"/groups/{group}")
     assert (shown["name"], shown["drop_time"], shown["members"]) == ("Les voisins", "14:30:00", 3)
-    changed = await api.call(
-        "PATCH", f"/groups/{group}/settings", json={"drop_time": None, "zone": "Asia/Tokyo"}
-    )
+    changed = await api.call("PATCH", f"/groups/{group}/settings", json={"drop_time": None, "zone": "Asia/Tokyo"})
     assert (changed["drop_time"], changed["zone"]) == (None, "Asia/Tokyo")
     assert changed["notifications_enabled"]
     assert await api.member("GET", f"/groups/{group}/settings") == {
@@ -73,14 +71,8 @@ async def test_prompts_are_kept_by_organizers(api: Api) -> None:
     group = await a_group(api)
     body = {"type": "vote", "title": "Qui ?", "metadata": {"a": 1}, "tags": ["t"]}
     made = await api.call("POST", f"/groups/{group}/prompts", status=201, json=body)
-    changed = await api.call(
-        "PATCH", f"/groups/{group}/prompts/{made['id']}", json={"is_active": False}
-    )
-    assert (changed["is_active"], changed["title"], changed["metadata"]) == (
-        False,
-        "Qui ?",
-        {"a": 1},
-    )
+    changed = await api.call("PATCH", f"/groups/{group}/prompts/{made['id']}", json={"is_active": False})
+    assert (changed["is_active"], changed["title"], changed["metadata"]) == (False, "Qui ?", {"a": 1})
     assert len(await api.call("GET", f"/groups/{group}/prompts")) == 3
     assert await api.call("GET", f"/groups/{group}/prompts/{made['id']}") == changed
     await api.member("GET", f"/groups/{group}/prompts/{made['id']}", status=403)
@@ -164,9 +156,7 @@ async def test_others_are_seen_after_taking_part_or_after_closing(api: Api) -> N
     await api.member("PUT", f"/rounds/{round_id}/vote", status=204, json=vote, user="ben")
     assert [each["body"] for each in await api.member("GET", place, user="ben")] == ["secret"]
 
-    await api.call(
-        "PUT", f"/groups/{(await api.call('GET', '/groups'))[0]['id']}/members/cleo", json={}
-    )
+    await api.call("PUT", f"/groups/{(await api.call('GET', '/groups'))[0]['id']}/members/cleo", json={})
     assert await api.member("GET", place, user="cleo") == []
     assert len(await api.call("GET", place)) == 1  # who keeps the group sees all
     await api.town.at("2026-06-03T12:30:00Z")
@@ -194,9 +184,7 @@ async def test_another_tenant_finds_nothing(api: Api) -> None:
     group, round_id = await an_open_round(api)
     for path in (f"/groups/{group}", f"/rounds/{round_id}", f"/groups/{group}/members"):
         await api.call("GET", path, status=404, tenant="other")
-    await api.call(
-        "PATCH", f"/groups/{group}/settings", status=404, tenant="other", json={"zone": "UTC"}
-    )
+    await api.call("PATCH", f"/groups/{group}/settings", status=404, tenant="other", json={"zone": "UTC"})
 
 
 async def test_every_route_lets_its_roles_in_and_no_others(api: Api) -> None:

@@ -64,8 +64,7 @@ def test_a_round_opens_and_closes_at_the_instants_of_the_table(
 
 
 @pytest.mark.parametrize(
-    "zone",
-    [PARIS, "America/New_York", "Australia/Lord_Howe", "Africa/Casablanca", "Indian/Reunion"],
+    "zone", [PARIS, "America/New_York", "Australia/Lord_Howe", "Africa/Casablanca", "Indian/Reunion"]
 )
 @pytest.mark.parametrize("drop", ["00:00", "01:45", "02:00", "02:30", "02:59:59", "14:30"])
 def test_a_round_closes_when_the_next_one_opens_over_two_years(zone: str, drop: str) -> None:
@@ -84,9 +83,7 @@ def test_a_round_closes_when_the_next_one_opens_over_two_years(zone: str, drop: 
     st.times().map(lambda at: at.replace(microsecond=0)),
     st.sampled_from([PARIS, "America/Santiago", "Asia/Tehran", "Pacific/Apia", "UTC"]),
 )
-def test_an_instant_shows_its_wall_clock_time_or_lies_in_a_gap(
-    day: date, drop: time, zone: str
-) -> None:
+def test_an_instant_shows_its_wall_clock_time_or_lies_in_a_gap(day: date, drop: time, zone: str) -> None:
     opens, _ = round_instants(day, drop, zone)
     wall = datetime.combine(day, drop)
     shown = opens.astimezone(ZoneInfo(zone)).replace(tzinfo=None)
@@ -98,8 +95,7 @@ def test_an_instant_shows_its_wall_clock_time_or_lies_in_a_gap(
 
 
 @pytest.mark.parametrize(
-    "zone",
-    ["Paris", "", "europe/paris", "../etc/passwd", "Nope/Town", "Factory", "posix/Europe/Paris"],
+    "zone", ["Paris", "", "europe/paris", "../etc/passwd", "Nope/Town", "Factory", "posix/Europe/Paris"]
 )
 def test_what_is_no_zone_is_refused(zone: str) -> None:
     with pytest.raises(InvalidInput, match="time zone"):
@@ -126,9 +122,7 @@ def test_instants_need_no_zone_data_of_the_system() -> None:
         "        print(f'{at:%FT%RZ}')\n"
     )
     env = os.environ | {"PYTHONTZPATH": ""}
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
     rows = [row for row in TABLE if row[:2] in (("2026-03-28", "02:30"), ("2026-10-25", "02:30"))]
     assert done.stdout.split() == [at for row in rows for at in row[2:4]]
 
@@ -139,9 +133,7 @@ def test_without_any_zone_data_the_remedy_is_told(monkeypatch: pytest.MonkeyPatc
         zone_of(PARIS)
 
 
-@pytest.mark.parametrize(
-    "text", ["24:00", "2:30", "14h30", "14:30Z", "14:30+02:00", "", "14", "T1430", "14:30:00.5"]
-)
+@pytest.mark.parametrize("text", ["24:00", "2:30", "14h30", "14:30Z", "14:30+02:00", "", "14", "T1430", "14:30:00.5"])
 def test_what_is_no_drop_time_is_refused(text: str) -> None:
     with pytest.raises(InvalidInput, match="time of the day"):
         parse_drop_time(text)
@@ -150,9 +142,7 @@ def test_what_is_no_drop_time_is_refused(text: str) -> None:
 def test_settings_are_checked_when_they_are_read() -> None:
     with pytest.raises(InvalidInput):
         RoundsSettings.load(environ={"OSTINATO_ROUNDS_ZONE": "Paris"})
-    assert RoundsSettings.load(
-        environ={"OSTINATO_ROUNDS_DROP_TIME": "09:00"}
-    ).default_drop_time == time(9)
+    assert RoundsSettings.load(environ={"OSTINATO_ROUNDS_DROP_TIME": "09:00"}).default_drop_time == time(9)
 
 
 @pytest.mark.parametrize(

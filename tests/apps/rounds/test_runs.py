@@ -39,9 +39,7 @@ async def events_by_round(town: Town) -> list[int]:
 
 
 @pytest.mark.parametrize("zone", ["Atlantis/Town", "europe/paris"])
-async def test_a_zone_that_nobody_knows_is_the_trouble_of_its_own_group(
-    town: Town, zone: str
-) -> None:
+async def test_a_zone_that_nobody_knows_is_the_trouble_of_its_own_group(town: Town, zone: str) -> None:
     good, bad = await town.many(2)
     await town.rows("alter table rounds.group_settings disable trigger known_zone")
     await town.rows("update rounds.group_settings set zone = %s where group_id = %s", zone, bad)
@@ -60,9 +58,7 @@ async def test_a_zone_that_nobody_knows_is_the_trouble_of_its_own_group(
     assert await town.value(mends) == 0
 
 
-async def test_a_round_that_cannot_be_timed_anew_is_the_trouble_of_its_own_group(
-    town: Town,
-) -> None:
+async def test_a_round_that_cannot_be_timed_anew_is_the_trouble_of_its_own_group(town: Town) -> None:
     good, bad = await town.many(2)
     await town.create()
     change = "update rounds.group_settings set zone = %s, drop_time = '09:00' where group_id = %s"
@@ -98,9 +94,7 @@ async def test_what_is_no_groups_fault_fails_the_run_once_and_it_is_tried_again(
     assert len(await town.events()) == len(groups)
 
 
-async def test_what_a_run_did_before_it_failed_counts(
-    town: Town, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_what_a_run_did_before_it_failed_counts(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OSTINATO_ROUNDS_SET_SIZE", "1")
     monkeypatch.setenv("OSTINATO_ROUNDS_SETS_AT_ONCE", "1")
     groups = await due(town, 3, "2026-06-02T12:36:00Z")
@@ -168,10 +162,7 @@ async def test_two_workers_at_once_serve_each_slot_and_round_once(town: Town) ->
     groups = await town.many(40)
     await town.engine.run_until_idle(APP, move_clock=False)  # the schedules are there
     quick: dict[str, Any] = {"poll_seconds": 0.05}
-    for at, wanted in (
-        ("2026-06-01T10:05:00Z", "scheduled"),
-        ("2026-06-02T12:30:00Z", "open"),
-    ):
+    for at, wanted in (("2026-06-01T10:05:00Z", "scheduled"), ("2026-06-02T12:30:00Z", "open")):
         await town.at(at)
         async with AsyncExitStack() as stack:
             workers = [Worker([APP], town.engine.database, Settings(**quick)) for _ in range(2)]
@@ -193,9 +184,7 @@ async def _all_are(town: Town, status: str, count: int) -> bool:
     """Whether the runs have ended, and the rounds of the second of June are in a state."""
     job = "create" if status == "scheduled" else "open"
     found = await town.value(
-        "select count(*) from rounds.daily_rounds"
-        " where status = %s and scheduled_for_local_date = '2026-06-02'",
-        status,
+        "select count(*) from rounds.daily_rounds where status = %s and scheduled_for_local_date = '2026-06-02'", status
     )
     ended = "select coalesce(sum(groups), 0) from rounds.runs where job = %s"
     return bool(found == count and await town.value(ended, job) >= count)

@@ -16,6 +16,7 @@ from ostinato._core.base.settings import Settings
 from ostinato._core.db.embedded import Urls
 from ostinato._core.db.pool import transaction
 from ostinato._core.engine import claims, keys, workers
+from ostinato._core.engine.claims import Job
 from ostinato._core.runtime.handlers.context import Context, Services
 from ostinato._faces.api.parts import Parts
 from ostinato.apps.rounds import APP
@@ -72,13 +73,16 @@ class Lending:
     settings: Settings = field(default_factory=Settings)
 
     @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[AsyncConnection[Any]]:
+    async def transaction(self, _seconds: float | None = None) -> AsyncIterator[AsyncConnection[Any]]:
         if self.conn is not None:
             async with transaction(self.conn) as conn:
                 yield conn
             return
         async with self.engine.client.transaction() as conn:
             yield conn
+
+    async def set_apart(self, job: Job) -> None:
+        """Do nothing: a run is alone here."""
 
 
 class Bare(Lending):
@@ -123,9 +127,7 @@ class Town:
         notifications: bool = True,
     ) -> int:
         """A group with its prompts and members."""
-        return int(
-            await self.value(GROUP, tenant, drop_time, zone, notifications, prompts, list(members))
-        )
+        return int(await self.value(GROUP, tenant, drop_time, zone, notifications, prompts, list(members)))
 
     async def many(self, count: int) -> list[int]:
         """Groups with one prompt each, and nobody in them."""
@@ -152,11 +154,7 @@ class Town:
             )
         )
 
-    async def run(
-        self,
-        *jobs: str,
-        seed: int = 0,
-    ) -> list[Run]:
+    async def run(self, *jobs: str, seed: int = 0) -> list[Run]:
         """Runs of jobs, without the engine around them."""
         runs = []
         for job in jobs:
@@ -186,27 +184,20 @@ class Town:
 
     async def rounds(self, group: int) -> dict[date, str]:
         found = await self.rows(
-            "select scheduled_for_local_date, status from rounds.daily_rounds"
-            " where group_id = %s order by 1",
-            group,
+            "select scheduled_for_local_date, status from rounds.daily_rounds where group_id = %s order by 1", group
         )
         return dict(found)
 
     async def round_id(self, group: int, day: str) -> int:
         return int(
             await self.value(
-                "select id from rounds.daily_rounds"
-                " where group_id = %s and scheduled_for_local_date = %s",
-                group,
-                day,
+                "select id from rounds.daily_rounds where group_id = %s and scheduled_for_local_date = %s", group, day
             )
         )
 
     async def events(self, type_: str = "rounds.opened") -> list[dict[str, Any]]:
         """The payloads of the events of a type, in order."""
-        found = await self.rows(
-            "select payload from ostinato_data.event where type = %s order by id", type_
-        )
+        found = await self.rows("select payload from ostinato_data.event where type = %s order by id", type_)
         return [payload for (payload,) in found]
 
     async def opened_round(self, **options: Any) -> tuple[int, int]:  # noqa: ANN401 - as group

@@ -65,10 +65,7 @@ def watchfolder_urls(shared_server: Server) -> Urls:
 
 @pytest.fixture
 async def office(
-    shared_server: Server,
-    watchfolder_urls: Urls,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    shared_server: Server, watchfolder_urls: Urls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Office]:
     """The API and an empty database; folders are made below a root of the test's own."""
     for name, value in {
@@ -79,9 +76,7 @@ async def office(
     }.items():
         monkeypatch.setenv(f"OSTINATO_WATCHFOLDER_{name}", value)
     urls = watchfolder_urls
-    database = Database(
-        url=urls.worker, admin_url=urls.admin, listen_url=urls.worker, server=shared_server
-    )
+    database = Database(url=urls.worker, admin_url=urls.admin, listen_url=urls.worker, server=shared_server)
     parts = Parts(database, Settings(api_rate_per_minute=1_000_000), apps=(APP,))
     app = build(parts)
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)

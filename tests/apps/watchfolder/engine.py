@@ -51,9 +51,7 @@ class Office:
             return len(found["jobs"]) >= count
 
         await until_async(there)
-        found: list[dict[str, Any]] = (await self.get(f"{name}/jobs", params={"state": state}))[
-            "jobs"
-        ]
+        found: list[dict[str, Any]] = (await self.get(f"{name}/jobs", params={"state": state}))["jobs"]
         return found
 
     async def duplicates(self, name: str, state: str) -> list[dict[str, Any]]:
@@ -70,7 +68,5 @@ class Office:
 
     async def told(self, kind: str) -> list[dict[str, Any]]:
         """The events of a type, in order."""
-        rows = await self.lab.rows(
-            "select payload from ostinato_data.event where type = %s order by id", kind
-        )
+        rows = await self.lab.rows("select payload from ostinato_data.event where type = %s order by id", kind)
         return [row[0] for row in rows]

@@ -1,9 +1,13 @@
 """Work that misbehaves, as the file tells it to: what a sandbox and a service must withstand."""
 
+import contextlib
+import ctypes
 import errno
 import json
 import os
+import signal
 import socket
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -70,6 +74,62 @@ def _write(task: dict[str, Any], order: list[str]) -> None:
     Path(order[1]).write_text("escaped")
 
 
+def _unix(task: dict[str, Any], order: list[str]) -> None:
+    """Reach a socket that has a path, as PostgreSQL's has."""
+    with socket.socket(socket.AF_UNIX) as made:
+        made.connect(order[1])
+
+
+def _uring(task: dict[str, Any], order: list[str]) -> None:
+    """Ask for a ring of the kernel, which opens sockets as well."""
+    refused = ctypes.CDLL(None, use_errno=True).syscall(425, 1, ctypes.create_string_buffer(256))
+    raise OSError(ctypes.get_errno(), "no ring" if refused == -1 else "a ring")
+
+
+def _who(task: dict[str, Any], order: list[str]) -> None:
+    status = Path("/proc/self/status").read_text()
+    (Path(task["folder"]) / "who").write_text(status)
+
+
+def _signal(task: dict[str, Any], order: list[str]) -> None:
+    os.kill(os.getppid(), 0)
+
+
+def _log(task: dict[str, Any], order: list[str]) -> None:
+    """Put links to a file of the service where logs may be, and die without a word."""
+    for name in ("prep.log", "ocr.log"):
+        (Path(task["folder"]) / name).unlink(missing_ok=True)
+        (Path(task["folder"]) / name).symlink_to(order[1])
+    os.write(2, b"WRITTEN BY A CAGED CHILD")
+    os._exit(3)
+
+
+def _fifo(task: dict[str, Any], order: list[str]) -> None:
+    """Put a FIFO where the service looks every second, and stand still."""
+    folder = Path(task["folder"])
+    os.mkfifo(folder / "fifo")
+    (folder / "fifo").rename(folder / "prep.heartbeat")
+    os.mkfifo(folder / outcome_name("prep", int(task["attempt"])))
+    (folder / "placed").touch()
+    os.kill(os.getpid(), signal.SIGSTOP)  # no more heartbeats
+
+
+def _grandchild(task: dict[str, Any], order: list[str]) -> None:
+    """Leave a process behind that has tried to leave the group."""
+    folder = Path(task["folder"])
+    child = "import os, sys, time\ntry:\n os.setsid()\nexcept OSError: pass\n"
+    child += "open('left', 'w').write(str(os.getpid()))\ntime.sleep(3600)"
+    if os.fork() == 0:
+        with contextlib.suppress(OSError):
+            os.setpgid(0, 0)
+        os.chdir(folder)
+        os.execv(sys.executable, [sys.executable, "-c", child])  # noqa: S606 - the point
+    while not (folder / "left").exists():
+        time.sleep(0.02)  # noqa: TID251 - until a file is there
+    if len(order) > 1 and order[1] == "stay":
+        time.sleep(3600)  # noqa: TID251 - it is to be ended
+
+
 TRICKS: dict[str, Callable[[dict[str, Any], list[str]], None]] = {
     "tmp": _tmp,
     "list": _list,
@@ -82,6 +142,13 @@ TRICKS: dict[str, Callable[[dict[str, Any], list[str]], None]] = {
     "connect": _connect,
     "read": _read,
     "write": _write,
+    "unix": _unix,
+    "uring": _uring,
+    "who": _who,
+    "signal": _signal,
+    "log": _log,
+    "fifo": _fifo,
+    "grandchild": _grandchild,
 }
 
 

@@ -96,9 +96,7 @@ def new_place(root: Path) -> Place:
 
 
 def check(place: Place, inputs: dict[str, bytes], out: int) -> None:
-    assert sorted(path.read_bytes() for path in place.folders.archive.rglob("*.pdf")) == sorted(
-        inputs.values()
-    )
+    assert sorted(path.read_bytes() for path in place.folders.archive.rglob("*.pdf")) == sorted(inputs.values())
     for name in ("incoming", "staging", "work", "error"):
         assert place.files(getattr(place.folders, name)) == [], name
     assert len(place.files(place.folders.out)) == out

@@ -108,8 +108,7 @@ def test_a_heartbeat_of_the_future_is_not_stale_by_its_time(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("timeout", "absent", "stale"),
-    [(60, 0, True), (60, 1, False), (60, None, False), (0, None, True), (60, -5, True)],
+    ("timeout", "absent", "stale"), [(60, 0, True), (60, 1, False), (60, None, False), (0, None, True), (60, -5, True)]
 )
 def test_an_absent_heartbeat_is_stale_when_no_grace_is_left(
     tmp_path: Path, timeout: float, absent: float | None, stale: object
@@ -118,13 +117,7 @@ def test_an_absent_heartbeat_is_stale_when_no_grace_is_left(
 
 
 def test_empty_metrics_are_as_specified() -> None:
-    assert make_empty_metrics() == {
-        "done": 0,
-        "error": 0,
-        "running": 0,
-        "queued": 0,
-        "updatedAt": "",
-    }
+    assert make_empty_metrics() == {"done": 0, "error": 0, "running": 0, "queued": 0, "updatedAt": ""}
 
 
 def test_update_metrics_counts_the_right_key() -> None:

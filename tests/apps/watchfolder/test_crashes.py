@@ -177,11 +177,7 @@ def originals(place: Place) -> dict[str, list[bytes]]:
     found: dict[str, list[bytes]] = {}
     for name in KEPT:
         folder: Path = getattr(place.folders, name)
-        found[name] = sorted(
-            path.read_bytes()
-            for path in folder.rglob("*")
-            if path.is_file() and path.name not in OWN
-        )
+        found[name] = sorted(path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.name not in OWN)
     return found
 
 
@@ -246,11 +242,7 @@ def crasher(services: Services, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cra
 @pytest.mark.slow
 @pytest.mark.parametrize("shard", range(SHARDS))
 def test_a_crash_at_any_point_loses_and_strands_nothing(
-    memory_path: Path,
-    services: Services,
-    crasher: Crasher,
-    capsys: pytest.CaptureFixture[str],
-    shard: int,
+    memory_path: Path, services: Services, crasher: Crasher, capsys: pytest.CaptureFixture[str], shard: int
 ) -> None:
     run(memory_path / "place", services, crasher, frozenset())
     points = crasher.points()

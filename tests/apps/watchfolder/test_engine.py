@@ -83,9 +83,7 @@ async def test_another_worker_goes_on_where_one_stopped_and_a_duplicate_is_decid
         first = await office.api.call("POST", path, json=body)
         (applied,) = await office.duplicates("courrier", "APPLIED")
         await office.api.call("POST", f"{PATH}/courrier/pause")
-        (row,) = await office.lab.rows(
-            "select id from ostinato_data.job where kind = 'watchfolder.tend'"
-        )
+        (row,) = await office.lab.rows("select id from ostinato_data.job where kind = 'watchfolder.tend'")
         ended = await office.lab.becomes(row[0], "done")
 
     with folders.locked():  # nobody has it any more
@@ -138,9 +136,7 @@ async def test_every_active_folder_has_one_job_however_often_one_looks(office: O
 
 
 async def test_the_migration_installs_the_machine_that_is_declared(office: Office) -> None:
-    stored = await office.lab.value(
-        "select definition from ostinato_data.machine where name = 'watchfolder_duplicate'"
-    )
+    stored = await office.lab.value("select definition from ostinato_data.machine where name = 'watchfolder_duplicate'")
 
     assert stored == json.loads(DUPLICATE.definition())
 

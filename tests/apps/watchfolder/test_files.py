@@ -26,13 +26,7 @@ from ostinato.apps.watchfolder.names import (
     shown_name,
 )
 from ostinato.apps.watchfolder.tick.arrivals import is_being_written
-from ostinato.apps.watchfolder.utils import (
-    atomic_write_json,
-    copy_to,
-    move_atomic,
-    move_unique,
-    read_json,
-)
+from ostinato.apps.watchfolder.utils import atomic_write_json, copy_to, move_atomic, move_unique, read_json
 from tests.apps.watchfolder.place import Place, Services
 
 LONG = "é" * 124 + ".pdf"  # 252 bytes
@@ -70,9 +64,7 @@ def test_a_move_to_another_disk_is_whole_or_not_there(tmp_path: Path, other_disk
     assert [path.name for path in (other_disk / "deep").iterdir()] == ["a"]
 
 
-def test_without_renameat2_a_move_still_replaces_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_renameat2_a_move_still_replaces_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(utils, "_renameat2", lambda *_: errno.EINVAL)
     (tmp_path / "a").write_text("mine")
     (tmp_path / "b").write_text("theirs")
@@ -83,9 +75,7 @@ def test_without_renameat2_a_move_still_replaces_nothing(
     assert (tmp_path / "c").read_text() == "mine"
 
 
-def test_a_disk_that_is_full_leaves_the_old_text(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_disk_that_is_full_leaves_the_old_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "state.json"
     atomic_write_json(path, {"state": "DONE"})
 
@@ -100,9 +90,7 @@ def test_a_disk_that_is_full_leaves_the_old_text(
     assert [found.name for found in tmp_path.iterdir()] == ["state.json"]
 
 
-def test_a_copy_that_fails_leaves_nothing_behind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_copy_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a").write_text("x")
     monkeypatch.setattr(utils.os, "fsync", _full)  # type: ignore[attr-defined]
 
@@ -116,9 +104,7 @@ def _full(_: int) -> None:
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def test_a_disk_that_is_full_stops_discovery_and_nothing_else(
-    place: Place, services: Services
-) -> None:
+def test_a_disk_that_is_full_stops_discovery_and_nothing_else(place: Place, services: Services) -> None:
     services.judge = lambda service, _: {"state": "RUNNING"} if service == "prep" else None
     place.drop("a.pdf", b"a")
     place.tick()
@@ -158,9 +144,7 @@ def test_an_out_folder_on_a_full_disk_holds_the_job_until_there_is_room(
     assert place.files(place.folders.archive) == ["a.pdf"]
 
 
-def test_folders_on_two_disks_work_all_the_same(
-    tmp_path: Path, other_disk: Path, services: Services
-) -> None:
+def test_folders_on_two_disks_work_all_the_same(tmp_path: Path, other_disk: Path, services: Services) -> None:
     place = Place(tmp_path / "place", services)
     moved = {**vars(place.folders), "out": other_disk / "out", "archive": other_disk / "archive"}
     place.folders = Folders(**moved)
@@ -242,9 +226,7 @@ def test_a_writer_that_comes_while_we_ask_ends_nobody(tmp_path: Path) -> None:
     """The kernel tells whoever holds a lease by a signal, whose default is to end the process."""
     path, stop = tmp_path / "a.pdf", tmp_path / "stop"
     path.write_bytes(b"x")
-    asking = subprocess.Popen(
-        [sys.executable, "-c", ASKING, str(path), str(stop)], stdout=subprocess.PIPE
-    )
+    asking = subprocess.Popen([sys.executable, "-c", ASKING, str(path), str(stop)], stdout=subprocess.PIPE)
     assert asking.stdout is not None
     with asking, asking.stdout as told:
         assert told.readline() == b"asking\n"
@@ -281,9 +263,7 @@ def test_a_share_is_known_from_a_disk_of_this_machine(path: str, local: bool) ->
     assert is_local(Path(path), MOUNTS) is local
 
 
-def test_on_a_share_nobody_is_asked_who_writes(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_on_a_share_nobody_is_asked_who_writes(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """NFS and SMB answer that somebody does, whoever asks, and nothing would ever be taken."""
     monkeypatch.setattr("ostinato.apps.watchfolder.tick.arrivals.is_local", lambda _: False)
     monkeypatch.setattr("ostinato.apps.watchfolder.tick.arrivals.is_being_written", lambda _: True)
@@ -308,9 +288,7 @@ def test_a_file_that_is_never_finished_is_waited_for_and_told_of(place: Place) -
     assert place.files(place.folders.incoming) == ["endless.pdf"]
 
 
-def test_ten_files_that_cannot_be_moved_keep_nobody_waiting(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ten_files_that_cannot_be_moved_keep_nobody_waiting(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     rename = utils._rename
 
     def refusing(source: utils.PathLike, target: utils.PathLike) -> None:
@@ -387,9 +365,7 @@ def test_a_copy_from_a_share_that_cannot_be_removed_there_is_made_once(
     assert place.held() == []
 
 
-def test_a_file_that_is_written_to_after_it_was_taken_goes_back(
-    place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_is_written_to_after_it_was_taken_goes_back(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     writer = place.drop("a.pdf", b"part 1").open("ab")
     monkeypatch.setattr("ostinato.apps.watchfolder.tick.arrivals.is_being_written", lambda _: False)
     original = utils.sha256_file
@@ -590,9 +566,4 @@ def test_a_share_that_is_not_mounted_is_said_and_survived(place: Place) -> None:
 def test_pages_are_sorted_as_people_read_them() -> None:
     names = ["page 10.jpg", "page 2.jpg", "Page 1.jpg", "cover.jpg"]
 
-    assert sorted(names, key=natural_key) == [
-        "cover.jpg",
-        "Page 1.jpg",
-        "page 2.jpg",
-        "page 10.jpg",
-    ]
+    assert sorted(names, key=natural_key) == ["cover.jpg", "Page 1.jpg", "page 2.jpg", "page 10.jpg"]

@@ -22,7 +22,7 @@ from ostinato.apps.watchfolder.ocr.work import text_of
 from ostinato.apps.watchfolder.prep.images import Pages, write_pdf
 from ostinato.apps.watchfolder.prep.limits import PrepLimits
 from ostinato.apps.watchfolder.station.outputs import environment
-from tests.apps.watchfolder.papers import text_pdf
+from tests.apps.watchfolder.papers import armed, arms_of, text_pdf
 from tests.apps.watchfolder.stations import Desk, desk
 
 HAS_TESSERACT = shutil.which("tesseract") is not None
@@ -34,9 +34,7 @@ SCANS: dict[str, dict[str, Any]] = {
     "upside down": {"dpi": 150, "turn": 2},
     "on its side": {"dpi": 150, "turn": 1},
 }
-SLOWLY: dict[str, dict[str, Any]] = {
-    "noisy 150 dpi, upside down": {"dpi": 150, "noise": 0.15, "turn": 2}
-}
+SLOWLY: dict[str, dict[str, Any]] = {"noisy 150 dpi, upside down": {"dpi": 150, "noise": 0.15, "turn": 2}}
 """RapidOCR takes several times as long for a page."""
 LINES = 8  # of each page: reading costs by the line
 
@@ -80,10 +78,7 @@ def test_french_scans_are_read_searched_and_kept_as_pdfa(
     assert ended["state"] == "DONE", ended["error"]
     result = ended["result"]
     found = text_of(Path(result["path"]))
-    rates = {
-        name: scans.error_rate(text, read)
-        for name, text, read in zip(tried, texts, found, strict=True)
-    }
+    rates = {name: scans.error_rate(text, read) for name, text, read in zip(tried, texts, found, strict=True)}
     with capsys.disabled():
         said = ", ".join(f"{name} {rate:.2f} %" for name, rate in rates.items())
         print(f"\n  {result['engine']}, wrong characters: {said}")  # noqa: T201 - asked for
@@ -114,6 +109,17 @@ def test_a_pdf_that_has_its_text_is_not_read_at_all(ocr: Desk) -> None:
 
     assert ended["result"]["engine"] == "none"
     assert [text.strip() for text in text_of(Path(ended["result"]["path"]))] == ["Bonjour", "Adieu"]
+
+
+@pytest.mark.parametrize("ocr", ["tesseract" if HAS_TESSERACT else "rapid"], indirect=True)
+def test_what_acts_by_itself_is_not_in_the_final_pdf_even_if_it_was_in_the_raw_one(ocr: Desk, tmp_path: Path) -> None:
+    scan = raw_pdf(tmp_path / "pages", scans.render("Bonjour à tous.", dpi=150))
+
+    for data in (armed(text_pdf("Bonjour")), armed(scan)):
+        ended = ocr.done(data)
+
+        assert ended["state"] == "DONE", ended["error"]
+        assert arms_of(ended["result"]["path"]) == []
 
 
 def test_a_pdf_that_is_none_is_an_error(ocr: Desk) -> None:
@@ -194,9 +200,7 @@ def test_a_language_that_tesseract_lacks_is_said_or_left_to_the_other() -> None:
 def test_columns_are_read_one_after_the_other_and_tables_row_by_row() -> None:
     columns = [(x, 20.0 * y, x + 190.0, 20.0 * y + 15) for y in range(6) for x in (0.0, 220.0)]
     table = [
-        (x, 20.0 * y, x + width, 20.0 * y + 15)
-        for y in range(6)
-        for x, width in ((0.0, 60.0 + 10 * y), (300.0, 30.0))
+        (x, 20.0 * y, x + width, 20.0 * y + 15) for y in range(6) for x, width in ((0.0, 60.0 + 10 * y), (300.0, 30.0))
     ]
 
     assert [row[0] for row in reading_order(columns)] == [0, 2, 4, 6, 8, 10, 1, 3, 5, 7, 9, 11]

@@ -20,12 +20,10 @@ from ostinato.apps.watchfolder.prep import service, work
 from ostinato.apps.watchfolder.prep.kinds import kind_of
 from ostinato.apps.watchfolder.prep.limits import PrepLimits
 from ostinato.apps.watchfolder.station.sandbox import level
-from tests.apps.watchfolder.papers import text_pdf, zipped
+from tests.apps.watchfolder.papers import ARMS, armed, arms_of, text_pdf, zipped
 from tests.apps.watchfolder.stations import Desk, desk
 
-LIMITS = PrepLimits(
-    pages=20, megapixels=30, members=50, member_bytes=20 << 20, total_bytes=40 << 20
-)
+LIMITS = PrepLimits(pages=20, megapixels=30, members=50, member_bytes=20 << 20, total_bytes=40 << 20)
 
 
 @pytest.fixture(scope="module")
@@ -102,16 +100,6 @@ def wide_pdf() -> bytes:
     made = io.BytesIO()
     with pikepdf.new() as pdf:
         pdf.add_blank_page(page_size=(14_399, 14_399))
-        pdf.save(made)
-    return made.getvalue()
-
-
-def armed_pdf() -> bytes:
-    made = io.BytesIO()
-    with pikepdf.open(io.BytesIO(text_pdf("armed"))) as pdf:
-        script = pikepdf.Dictionary(S=pikepdf.Name.JavaScript, JS="app.alert(1)")
-        pdf.Root.OpenAction = script
-        pdf.attachments["x.txt"] = b"attached"
         pdf.save(made)
     return made.getvalue()
 
@@ -219,12 +207,18 @@ def test_what_cannot_is_an_error_with_a_reason_and_the_service_lives_on(
     assert prep.http.get("/healthz").json()["alive"]
 
 
-def test_scripts_and_attachments_are_left_out(prep: Desk) -> None:
-    ended = prep.done(armed_pdf())
+def test_what_acts_by_itself_is_left_out_of_a_pdf_wherever_it_hangs(prep: Desk, tmp_path: Path) -> None:
+    data = armed(text_pdf("armed"))
+    (tmp_path / "before.pdf").write_bytes(data)
+    assert set(arms_of(str(tmp_path / "before.pdf"))) == set(ARMS)
 
+    ended = prep.done(data)
+
+    assert arms_of(ended["result"]["path"]) == []
+    assert "scripts" in ended["result"]["notes"][0]
     with pikepdf.open(ended["result"]["path"]) as pdf:
-        assert "/OpenAction" not in pdf.Root
-        assert len(pdf.attachments) == 0
+        kept = [each.A.URI for each in pdf.pages[0].obj.Annots if "/A" in each]
+        assert [str(each) for each in kept] == ["https://example.org/stays"]
 
 
 def test_a_file_that_changed_since_it_was_taken_is_refused(prep: Desk) -> None:
@@ -251,13 +245,7 @@ def test_the_same_attempt_is_the_same_job(prep: Desk) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [
-        {"jobKey": "../../etc"},
-        {"inputPath": "/etc/passwd"},
-        {"inputPath": "nowhere"},
-        {"attempt": 0},
-        {"surprise": 1},
-    ],
+    [{"jobKey": "../../etc"}, {"inputPath": "/etc/passwd"}, {"inputPath": "nowhere"}, {"attempt": 0}, {"surprise": 1}],
 )
 def test_a_request_that_leads_elsewhere_is_refused(prep: Desk, change: dict[str, Any]) -> None:
     body = prep.place(picture("JPEG", size=(303, 400)))
@@ -282,9 +270,7 @@ def test_the_service_says_what_it_is_made_of(prep: Desk) -> None:
     assert "watchfolder_prep_accepted_total" in prep.http.get("/metrics").text
 
 
-def test_a_disk_that_is_full_is_not_the_fault_of_the_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_disk_that_is_full_is_not_the_fault_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.png").write_bytes(picture("PNG", "RGBA", color=(0, 0, 0, 0)))
     monkeypatch.setenv("TMPDIR", str(tmp_path / "nowhere"))  # nothing can be written there
     monkeypatch.setattr(Path, "write_bytes", _full)

@@ -5,6 +5,7 @@ import dataclasses
 import errno
 import json
 import os
+import re
 import signal
 import socket
 from collections.abc import Iterator
@@ -12,13 +13,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from structlog.typing import EventDict
 
 from ostinato._core.base.errors import LeaseHeld
-from ostinato.apps.watchfolder import utils
-from ostinato.apps.watchfolder.station import jobs
+from ostinato._core.db.embedded import Server
+from ostinato.apps.watchfolder import checkup, utils
+from ostinato.apps.watchfolder.settings import WatchfolderSettings
+from ostinato.apps.watchfolder.station import jobs, sandbox
 from ostinato.apps.watchfolder.station.jobs import Station
 from ostinato.apps.watchfolder.station.records import Plan
-from ostinato.apps.watchfolder.station.sandbox import Limits, level
+from ostinato.apps.watchfolder.station.sandbox import Limits, level, missing
 from ostinato.apps.watchfolder.station.server import build
 from tests.apps.watchfolder.stations import Desk, desk
 from tests.waiting import until
@@ -158,9 +162,7 @@ def test_a_disk_without_room_is_said_as_such(rogue: Desk) -> None:
     assert (ended["error"]["code"], ended["error"]["retryable"]) == ("DISK_FULL", True)
 
 
-def test_a_job_that_cannot_be_written_down_is_not_taken(
-    rogue: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_job_that_cannot_be_written_down_is_not_taken(rogue: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     body = rogue.place(b"fine 3")
 
     def full(*_: object, **__: object) -> None:
@@ -176,9 +178,7 @@ def test_a_job_that_cannot_be_written_down_is_not_taken(
     assert rogue.ended(body["jobKey"])["state"] == "DONE"
 
 
-def test_a_folder_has_one_service_of_a_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_has_one_service_of_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "PREDECESSOR_SECONDS", 0.0)
 
     async def second() -> None:
@@ -279,13 +279,11 @@ def test_a_process_has_no_network(rogue: Desk) -> None:
         ended = rogue.done(f"connect {listening.getsockname()[1]}".encode())
 
     assert ended["state"] == "ERROR"
-    assert "Network is unreachable" in ended["error"]["message"]
+    assert re.search("Network is unreachable|Operation not permitted", ended["error"]["message"])
 
 
 @pytest.mark.skipif("landlock" not in SANDBOX, reason=f"this kernel has no Landlock: {SANDBOX}")
-def test_a_process_reads_and_writes_nothing_outside_of_its_folder(
-    rogue: Desk, tmp_path: Path
-) -> None:
+def test_a_process_reads_and_writes_nothing_outside_of_its_folder(rogue: Desk, tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("mine")
 
@@ -296,3 +294,118 @@ def test_a_process_reads_and_writes_nothing_outside_of_its_folder(
     assert {each["state"] for each in (reading, system, writing)} == {"ERROR"}
     assert not (tmp_path / "escaped").exists()
     assert "PermissionError" in reading["error"]["message"]
+
+
+no_seccomp = pytest.mark.skipif("seccomp" not in SANDBOX, reason=f"no seccomp: {SANDBOX}")
+
+
+@no_seccomp
+def test_a_process_opens_no_socket_not_even_one_with_a_path(rogue: Desk, shared_server: Server) -> None:
+    """A decoder that was taken over reached PostgreSQL's socket, and became its superuser."""
+    folder = shared_server.cluster.socket_dir()
+
+    ended = rogue.done(f"unix {folder}/.s.PGSQL.5432".encode())
+    ring = rogue.done(b"uring")
+
+    assert "Operation not permitted" in ended["error"]["message"]
+    assert "no ring" in ring["error"]["message"]
+
+
+def test_a_process_gains_no_right_and_is_a_user_of_its_own(rogue: Desk) -> None:
+    ended = rogue.done(b"who")
+
+    text = (rogue.work / ended["jobKey"] / "who").read_text()
+    status = dict(line.split(":\t", 1) for line in text.splitlines())
+    assert status["NoNewPrivs"] == "1"
+    if "user" in SANDBOX:
+        assert "0" not in status["Uid"].split()
+        assert "0" not in status["Gid"].split()
+        assert status["CapPrm"] == f"{1 << 2:016x}"  # to read; Landlock says what
+        assert (rogue.work / ended["jobKey"] / "raw.pdf").stat().st_uid == os.geteuid()
+
+
+def test_what_the_machine_lacks_of_the_sandbox_is_said(logs: list[EventDict], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert missing("landlock+netns+seccomp+user") == []
+    assert any("open local sockets" in each for each in missing("landlock+netns+user"))
+    with monkeypatch.context() as patch:
+        patch.setattr(sandbox, "level", lambda: "rlimit")
+        patch.setattr(checkup, "level", lambda: "rlimit")
+        assert sandbox.told_level("prep") == "rlimit"
+        found = checkup.troubles(WatchfolderSettings())
+    told = [line["missing"] for line in logs if line["event"] == "sandbox_incomplete"]
+    assert told == missing("rlimit") == [each.problem for each in found]
+
+
+@pytest.mark.skipif("landlock" not in SANDBOX, reason=f"this kernel has no Landlock: {SANDBOX}")
+def test_a_process_signals_nobody_outside(rogue: Desk) -> None:
+    ended = rogue.done(b"signal")
+
+    assert "PermissionError" in ended["error"]["message"]
+
+
+def test_a_link_in_the_place_of_a_log_is_neither_written_nor_read(rogue: Desk, tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("TOP-SECRET-LINE")
+    body = rogue.place(f"log {victim}".encode())
+    rogue.submit(body)
+    rogue.ended(body["jobKey"])
+
+    rogue.submit(body | {"attempt": 2})
+    ended = rogue.ended(body["jobKey"])
+
+    assert victim.read_text() == "TOP-SECRET-LINE"
+    assert "WRITTEN BY A CAGED CHILD" in ended["error"]["message"]
+    assert "TOP-SECRET" not in json.dumps(ended)
+
+
+def test_a_fifo_in_the_place_of_a_heartbeat_blocks_nobody(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    station = Station(plan(), work)
+    with desk(build(station, dict), work) as here:
+        body = here.place(b"fifo")
+        here.submit(body)
+        until((work / body["jobKey"] / "placed").exists)
+
+        assert here.done(b"fine")["state"] == "DONE"
+        station.plan = replace(station.plan, page_seconds=0.3)
+        assert here.ended(body["jobKey"])["error"]["code"] == "TIMEOUT"
+
+
+def _left(here: Desk, job_key: str) -> Path:
+    """The process that a worker process started, by its folder in /proc."""
+    path = here.work / job_key / "left"
+    until(lambda: path.exists() and path.read_text() != "")
+    return Path(f"/proc/{path.read_text()}")
+
+
+def _is_gone(process: Path) -> bool:
+    try:
+        return ") Z " in (process / "stat").read_text()
+    except OSError:
+        return True
+
+
+@no_seccomp
+def test_what_a_process_started_ends_with_it(rogue: Desk) -> None:
+    body = rogue.place(b"grandchild")
+    rogue.submit(body)
+
+    assert rogue.ended(body["jobKey"])["state"] == "DONE"
+    until(lambda: _is_gone(_left(rogue, body["jobKey"])))
+
+
+@no_seccomp
+@pytest.mark.parametrize("how", ["close", "kill"])
+def test_what_a_process_started_ends_with_the_service_and_the_fork_server(tmp_path: Path, how: str) -> None:
+    work = tmp_path / "work"
+    with desk(build(Station(plan(), work), dict), work) as here:
+        body = here.place(b"grandchild stay")
+        here.submit(body)
+        left = _left(here, body["jobKey"])
+        if how == "kill":
+            worker = process_of(here, body["jobKey"])
+            stat = Path(f"/proc/{worker}/stat").read_text()
+            os.kill(int(stat.rpartition(")")[2].split()[1]), signal.SIGKILL)
+            until(lambda: _is_gone(left))
+
+    until(lambda: _is_gone(left))

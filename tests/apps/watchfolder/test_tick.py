@@ -59,16 +59,11 @@ def test_every_history_is_a_walk_of_the_machine(place: Place, services: Services
 
     assert histories
     for before, after in itertools.pairwise(histories[0]):
-        assert any(before in t.sources and t.target == after for t in JOB.transitions), (
-            before,
-            after,
-        )
+        assert any(before in t.sources and t.target == after for t in JOB.transitions), (before, after)
 
 
 @pytest.mark.parametrize("service", ["prep", "ocr"])
-def test_three_attempts_then_the_error_folder_with_a_report(
-    place: Place, services: Services, service: str
-) -> None:
+def test_three_attempts_then_the_error_folder_with_a_report(place: Place, services: Services, service: str) -> None:
     services.judge = failing("WORKER_CRASHED", service=service)  # type: ignore[assignment]
     place.drop("a.pdf", b"a")
 
@@ -119,9 +114,7 @@ def test_a_service_that_never_comes_back_ends_the_job(place: Place, services: Se
     assert place.files(place.folders.error)
 
 
-def test_a_service_that_was_restarted_is_asked_anew_without_counting(
-    place: Place, services: Services
-) -> None:
+def test_a_service_that_was_restarted_is_asked_anew_without_counting(place: Place, services: Services) -> None:
     def judge(service: str, body: Document) -> Document | None:
         if service == "ocr" and body["attempt"] <= 2:
             return {"state": "ERROR", "error": {"code": "SERVICE_RESTARTED", "message": "x"}}
@@ -149,9 +142,7 @@ def test_a_service_that_forgot_the_job_is_given_it_again(place: Place, services:
     assert place.index["jobs"][place.only_key()]["attemptPrep"] == 1
 
 
-def test_a_service_that_lies_about_its_output_is_not_believed(
-    place: Place, services: Services
-) -> None:
+def test_a_service_that_lies_about_its_output_is_not_believed(place: Place, services: Services) -> None:
     services.judge = lambda service, _: {"state": "DONE"} if service == "ocr" else None
     place.drop("a.pdf", b"a")
 
@@ -204,9 +195,7 @@ def test_a_disk_that_is_full_when_a_job_is_handed_over_costs_no_attempt(
 
 
 @pytest.mark.parametrize("service", ["prep", "ocr"])
-def test_a_service_without_room_costs_no_attempt(
-    place: Place, services: Services, service: str
-) -> None:
+def test_a_service_without_room_costs_no_attempt(place: Place, services: Services, service: str) -> None:
     full = failing("DISK_FULL", service=service)
     services.judge = full  # type: ignore[assignment]
     place.drop("a.pdf", b"a")
@@ -290,9 +279,7 @@ def test_services_that_are_away_for_long_get_nothing_new(place: Place, services:
     assert profile.get() is not None
 
 
-def test_an_input_that_is_written_to_after_it_was_read_has_no_result(
-    place: Place, services: Services
-) -> None:
+def test_an_input_that_is_written_to_after_it_was_read_has_no_result(place: Place, services: Services) -> None:
     services.judge = lambda service, _: {"state": "RUNNING"} if service == "ocr" else None
     place.drop("a.pdf", b"part 1")
     place.tick(2)
@@ -310,9 +297,7 @@ def test_an_input_that_is_written_to_after_it_was_read_has_no_result(
     assert (place.folders.error / job_key / "a.pdf").read_bytes() == b"part 1 part 2"
 
 
-def test_a_state_that_a_process_wrote_leads_nowhere_else(
-    place: Place, services: Services, tmp_path: Path
-) -> None:
+def test_a_state_that_a_process_wrote_leads_nowhere_else(place: Place, services: Services, tmp_path: Path) -> None:
     """Children can write into the folder of their job; its paths are not believed."""
     secret = tmp_path / "secret.pdf"
     secret.write_text("of another tenant")
@@ -438,11 +423,7 @@ def test_no_more_jobs_than_there_is_room_for(place: Place, services: Services) -
 
     stages = sorted(meta["stage"] for meta in place.in_flight.values())
     assert stages == ["DISCOVERED", "PREP_RUNNING", "PREP_RUNNING"]
-    assert sorted(meta["fileName"] for meta in place.in_flight.values()) == [
-        "0.pdf",
-        "1.pdf",
-        "2.pdf",
-    ]
+    assert sorted(meta["fileName"] for meta in place.in_flight.values()) == ["0.pdf", "1.pdf", "2.pdf"]
     metrics = place.metrics
     assert (metrics["running"], metrics["queued"]) == (2, 1)
 
@@ -588,9 +569,7 @@ def test_a_decision_may_come_from_powershell(place: Place, encoding: str) -> Non
     assert place.held() == []
 
 
-def test_a_file_that_failed_before_is_a_duplicate_of_the_error(
-    place: Place, services: Services
-) -> None:
+def test_a_file_that_failed_before_is_a_duplicate_of_the_error(place: Place, services: Services) -> None:
     services.judge = failing("CORRUPT", retryable=False)  # type: ignore[assignment]
     place.drop("a.pdf", b"a")
     place.tick(2)
@@ -614,18 +593,12 @@ def test_other_tools_make_other_jobs(place: Place) -> None:
 
 
 def test_one_folder_has_one_orchestrator(place: Place) -> None:
-    with (
-        place.folders.locked(),
-        pytest.raises(LeaseHeld, match="watched by process"),
-        place.folders.locked(),
-    ):
+    with place.folders.locked(), pytest.raises(LeaseHeld, match="watched by process"), place.folders.locked():
         pass
 
 
 def test_folders_that_feed_on_themselves_are_refused(place: Place) -> None:
-    inside = place.folders.__class__(
-        **{**vars(place.folders), "out": place.folders.incoming / "out"}
-    )
+    inside = place.folders.__class__(**{**vars(place.folders), "out": place.folders.incoming / "out"})
 
     with pytest.raises(InvalidInput, match="taken for input"):
         inside.make()

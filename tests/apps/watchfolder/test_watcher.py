@@ -156,9 +156,7 @@ async def test_a_watcher_that_is_cancelled_ends_only_when_its_tick_has(
     await asyncio.to_thread(entered.wait, 60)
 
     task.cancel()
-    await asyncio.to_thread(
-        watcher._orchestrator.hooks.halt.wait, 60
-    )  # the tick in hand is asked to end
+    await asyncio.to_thread(watcher._orchestrator.hooks.halt.wait, 60)  # the tick in hand is asked to end
     task.cancel()
     assert not task.done()
     go.set()
@@ -177,9 +175,7 @@ async def test_a_watcher_after_a_crash_comes_back_with_a_verdict(
     assert await watcher.run() == "renew"
 
 
-@pytest.mark.parametrize(
-    "tenant", ["../other", "/etc", "acme/eu", ".", "..", "é", "t-forged", "x" * 150]
-)
+@pytest.mark.parametrize("tenant", ["../other", "/etc", "acme/eu", ".", "..", "é", "t-forged", "x" * 150])
 def test_a_tenant_is_a_folder_below_the_root_whatever_its_id(tmp_path: Path, tenant: str) -> None:
     chosen = WatchfolderSettings(root=str(tmp_path / "root"))
 
@@ -191,9 +187,7 @@ def test_a_tenant_is_a_folder_below_the_root_whatever_its_id(tmp_path: Path, ten
     assert chosen.folders("data", "acme", "x").incoming.parent == tmp_path / "root" / "acme" / "x"
 
 
-async def test_a_tenant_has_so_many_folders_and_no_more(
-    office: Office, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_tenant_has_so_many_folders_and_no_more(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OSTINATO_WATCHFOLDER_MAX_FOLDERS", "2")
     await office.make("a")
     await office.make("b")
@@ -207,9 +201,7 @@ async def test_a_tenant_has_so_many_folders_and_no_more(
     assert "already" in json.dumps(again.json())
 
 
-def test_a_service_that_cannot_be_started_is_tried_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_service_that_cannot_be_started_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
     monkeypatch.setattr(processes.sys, "executable", "/bin/false")  # type: ignore[attr-defined]
     monkeypatch.setattr(processes.time, "monotonic", lambda: clock[0])  # type: ignore[attr-defined]

@@ -47,9 +47,7 @@ def test_a_thousand_files_at_once(memory_path: Path, capsys: pytest.CaptureFixtu
         template = text_pdf("Page 000000")
         for number in range(MANY):
             # Other bytes for each: a comment after the end of the PDF.
-            (folders.incoming / f"{number:04}.pdf").write_bytes(
-                template + f"\n%{number}\n".encode()
-            )
+            (folders.incoming / f"{number:04}.pdf").write_bytes(template + f"\n%{number}\n".encode())
         stop = threading.Event()
         started = time.monotonic()
 
@@ -99,9 +97,7 @@ def orchestrator(folders: Folders, urls: dict[str, str]) -> "subprocess.Popen[by
         "JOB_TIMEOUT_SECONDS": "60",
     }
     return subprocess.Popen(
-        [sys.executable, "-m", "ostinato.apps.watchfolder.main"],
-        env=environment,
-        stderr=subprocess.DEVNULL,
+        [sys.executable, "-m", "ostinato.apps.watchfolder.main"], env=environment, stderr=subprocess.DEVNULL
     )
 
 

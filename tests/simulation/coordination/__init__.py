@@ -12,10 +12,9 @@ one concept or a few, and habits for each. A concept has actors, a model, and pr
   followed by the next; attempts are counted right; whoever attaches gets the holder's job
 - `idempotency.py`: one effect per key; all answers are the same; another request is a conflict; a
   crash is taken over with attempt + 1; whoever comes late is refused; tenants do not meet
-- `outbox.py`, `relays.py`: no event is lost, none is told before its commit or after a rollback;
-  positions have no gaps; events of a key come in the order of their commits, to every subscription,
-  also after a replay; every hand-out has a new attempt, and the stale ones settle nothing; a poison
-  event holds up its key only; what a dead relay held is delivered again; sequencers wait for nobody
+- `outbox.py`: no event is lost, none is told before its commit or after a rollback; positions have
+  no gaps; events of a key come in the order of their commits; sequencers wait for nobody. What
+  subscriptions make of them is in `tests/sql/test_lanes_at_random.py`
 - `schedules.py`: each slot fires once, with a job of its own, however many tickers; what an outage
   missed fires by the policy; a pause is not caught up with; tickers wait for nobody
 - `step_actors.py`: a committed step is neither repeated nor lost; stale ones are refused; a step's

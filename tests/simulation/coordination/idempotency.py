@@ -11,26 +11,9 @@ from functools import partial
 from typing import Any
 
 from tests.simulation.coordination.idempotency_model import Begun, Key, KeyModel
-from tests.simulation.coordination.scene import (
-    Concept,
-    Keeper,
-    Scene,
-    Steps,
-    transaction,
-    understand,
-)
+from tests.simulation.coordination.scene import Concept, Keeper, Scene, Steps, transaction, understand
 from tests.simulation.stage import Crew, Task
-from tests.simulation.steps import (
-    Answer,
-    Broken,
-    Call,
-    Failed,
-    Plain,
-    Process,
-    Sleep,
-    Statement,
-    Step,
-)
+from tests.simulation.steps import Answer, Broken, Call, Failed, Plain, Process, Sleep, Statement, Step
 
 SCOPE = "s"
 PATIENCE = 5  # leases that a drain waits for those who are gone
@@ -66,8 +49,7 @@ class Idempotency(Concept):
 
     def look(self) -> None:
         self.model.compare(
-            self.scene.arena.look("coordination.keys"),
-            self.scene.arena.look("coordination.key_effects"),
+            self.scene.arena.look("coordination.keys"), self.scene.arena.look("coordination.key_effects")
         )
 
     def check_may_wait(self, task: Task, statement: Statement) -> None:
@@ -93,22 +75,16 @@ class Idempotency(Concept):
     def finish(self, key: Key, token: int) -> Steps:
         """The effect and the answer, which commit together."""
         took_effect = self.model.took_effect
-        yield Plain(
-            "coordination.key_effect", (*key, token), commit=lambda _: took_effect(key, token)
-        )
+        yield Plain("coordination.key_effect", (*key, token), commit=lambda _: took_effect(key, token))
         yield Sleep(self.pause(self.rng.choice((1, 20))))
         text = json.dumps({"by": token})
         finished = partial(self.model.finished, key, token, text)
-        yield Call(
-            "finish_idempotent", _named(key) | {"token": token, "answer": text}, commit=finished
-        )
+        yield Call("finish_idempotent", _named(key) | {"token": token, "answer": text}, commit=finished)
         yield Sleep(self.pause(self.rng.choice((0, 0, 20))))
 
     def renew(self, key: Key, token: int, keeper: Keeper) -> Call:
         renewed = partial(self.model.renewed, key, token, keeper)
-        return Call(
-            "renew_idempotent", _named(key) | {"token": token}, commit=renewed, may_wait=False
-        )
+        return Call("renew_idempotent", _named(key) | {"token": token}, commit=renewed, may_wait=False)
 
     def abandon(self, key: Key, token: int) -> Call:
         forget = self.rng.random() < 0.5
@@ -116,9 +92,7 @@ class Idempotency(Concept):
         def commit(answer: Answer) -> None:
             self.model.abandoned(key, token, forget=forget, done=answer.value)
 
-        return Call(
-            "abandon_idempotent", _named(key) | {"token": token, "forget": forget}, commit=commit
-        )
+        return Call("abandon_idempotent", _named(key) | {"token": token, "forget": forget}, commit=commit)
 
     # Clients.
 

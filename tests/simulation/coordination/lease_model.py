@@ -71,9 +71,7 @@ class LeaseModel:
         if self.state(lease, at) == "held":
             raise Broken("never two holders of a lease", f"{name} {what} at {at}, but {lease}")
         if self.scene.is_kept(lease.keeper):
-            raise Broken(
-                "a living holder is never displaced", f"{name} {what} at {at}, but {lease}"
-            )
+            raise Broken("a living holder is never displaced", f"{name} {what} at {at}, but {lease}")
 
     def check_refused_one(self, asked: Asked, answer: Answer) -> None:
         """Somebody asked and was told who has it."""
@@ -100,9 +98,7 @@ class LeaseModel:
             raise Broken("tokens strictly increase", f"{name}: {lease} after {self.tokens[name]}")
         expected = (old.attempt if old is not None else 0) + 1
         if lease.attempt != expected:
-            raise Broken(
-                "attempts of a lease are counted right", f"{name}: {lease}, not {expected}"
-            )
+            raise Broken("attempts of a lease are counted right", f"{name}: {lease}, not {expected}")
         self.tokens[name] = lease.token
         self.used.append((name, lease.token))
         self.rows[name] = lease
@@ -159,8 +155,7 @@ class LeaseModel:
 
     def compare(self, rows: list[Row], writes: list[Row]) -> None:
         expected = [
-            (*name, lease.token, lease.attempt, lease.holder, lease.lifetime)
-            for name, lease in self.rows.items()
+            (*name, lease.token, lease.attempt, lease.holder, lease.lifetime) for name, lease in self.rows.items()
         ]
         same("a lease is as it was told", rows, expected)
         same("a guarded write takes place once", writes, self.writes)

@@ -7,14 +7,7 @@ token that is not valid any more. Jobs hold leases by their attempts, and client
 from functools import partial
 
 from tests.simulation.coordination.lease_model import Asked, Lease, LeaseModel, Name
-from tests.simulation.coordination.scene import (
-    Concept,
-    Keeper,
-    Scene,
-    Steps,
-    transaction,
-    understand,
-)
+from tests.simulation.coordination.scene import Concept, Keeper, Scene, Steps, transaction, understand
 from tests.simulation.model import Spec, Token
 from tests.simulation.stage import Crew
 from tests.simulation.steps import Answer, Broken, Call, Failed, Plain, Process, Sleep
@@ -63,8 +56,7 @@ class Leases(Concept):
 
     def look(self) -> None:
         self.model.compare(
-            self.scene.arena.look("coordination.leases"),
-            self.scene.arena.look("coordination.lease_writes"),
+            self.scene.arena.look("coordination.leases"), self.scene.arena.look("coordination.lease_writes")
         )
 
     # Calls.
@@ -269,12 +261,7 @@ class Leases(Concept):
             if lease.job_id != job_id or self.model.state(lease, answer.done_at) == "over":
                 raise Broken("whoever attaches gets the holder's job", f"{job_id}, {lease}")
 
-        params: dict[str, object] = {
-            "name": name[1],
-            "kind": "k1",
-            "queue": "a",
-            "tenant_id": name[0],
-        }
+        params: dict[str, object] = {"name": name[1], "kind": "k1", "queue": "a", "tenant_id": name[0]}
         return Call("enqueue_or_attach", params, commit=commit)
 
     def _lend(self, held: dict[int, Token], crew: Crew) -> Steps:

@@ -9,13 +9,5 @@ from tests.simulation.coordination.mutants_exclusive import IDEMPOTENCY, LEASES
 from tests.simulation.coordination.mutants_jobs import SCHEDULES, STEPS
 from tests.simulation.coordination.mutants_outbox import OUTBOX
 
-CONCEPTS = {
-    "leases": LEASES,
-    "idempotency": IDEMPOTENCY,
-    "outbox": OUTBOX,
-    "schedules": SCHEDULES,
-    "steps": STEPS,
-}
-MUTANTS = tuple(
-    replace(mutant, concept=concept) for concept, of in CONCEPTS.items() for mutant in of
-)
+CONCEPTS = {"leases": LEASES, "idempotency": IDEMPOTENCY, "outbox": OUTBOX, "schedules": SCHEDULES, "steps": STEPS}
+MUTANTS = tuple(replace(mutant, concept=concept) for concept, of in CONCEPTS.items() for mutant in of)

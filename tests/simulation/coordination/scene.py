@@ -11,18 +11,7 @@ from tests.simulation.arena import Arena
 from tests.simulation.clients import START
 from tests.simulation.config import Config
 from tests.simulation.stage import Crew, Task
-from tests.simulation.steps import (
-    BEGIN,
-    COMMIT,
-    ROLLBACK,
-    Broken,
-    Call,
-    Failed,
-    Process,
-    Row,
-    Statement,
-    Step,
-)
+from tests.simulation.steps import BEGIN, COMMIT, ROLLBACK, Broken, Call, Failed, Process, Row, Statement, Step
 from tests.simulation.world import World
 
 MICROSECOND = 1e-6
@@ -60,7 +49,7 @@ class Scene(World):
     @property
     def has_workers(self) -> bool:
         """Whether somebody polls, and so ticks."""
-        return bool(self.names & {"outbox", "steps"})
+        return bool(self.names & {"steps"})
 
     def look(self) -> None:
         super().look()
@@ -198,10 +187,5 @@ def config_of(seed: int) -> Config:
         actors=frozenset(),
         faults=config.faults | ({rng.choice(("crash", "freeze", "outage"))} - {""}),
         extras=rng.choice((0.3, 0.7)),
-        verbs={
-            "done": 2,
-            "done_many": 1,
-            "fail": rng.choice((0, 1)),
-            "release": rng.choice((0, 1)),
-        },
+        verbs={"done": 2, "done_many": 1, "fail": rng.choice((0, 1)), "release": rng.choice((0, 1))},
     )

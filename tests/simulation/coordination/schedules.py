@@ -7,15 +7,7 @@ to local times is for other tests.
 import math
 from dataclasses import dataclass, field
 
-from tests.simulation.coordination.scene import (
-    Concept,
-    Scene,
-    Steps,
-    same,
-    seconds_of,
-    transaction,
-    understand,
-)
+from tests.simulation.coordination.scene import Concept, Scene, Steps, same, seconds_of, transaction, understand
 from tests.simulation.model import Spec
 from tests.simulation.stage import Crew
 from tests.simulation.steps import Answer, Broken, Call, Failed, Plain, Process, Row, Sleep
@@ -142,9 +134,7 @@ class Schedules(Concept):
 
         yield Plain("coordination.dues", check=look, commit=commit)
 
-    def _fired(
-        self, answer: Answer, fires: list[Row], dues_now: list[Row], *, calm: bool
-    ) -> list[Fired]:
+    def _fired(self, answer: Answer, fires: list[Row], dues_now: list[Row], *, calm: bool) -> list[Fired]:
         now = answer.done_at
         dues = {row[0]: seconds_of(row[1]) for row in dues_now}
         known = {(each.id, slot) for each in self.schedules.values() for slot in each.slots}

@@ -4,14 +4,7 @@ import json
 from dataclasses import replace
 
 from tests.simulation.clients import Enqueuer
-from tests.simulation.coordination.scene import (
-    Concept,
-    Scene,
-    Steps,
-    seconds_of,
-    transaction,
-    understand,
-)
+from tests.simulation.coordination.scene import Concept, Scene, Steps, seconds_of, transaction, understand
 from tests.simulation.coordination.step_model import FAR, StepModel, Wait
 from tests.simulation.model import Token
 from tests.simulation.stage import Crew
@@ -53,9 +46,7 @@ class DurableSteps(Concept):
 
     def look(self) -> None:
         arena = self.scene.arena
-        self.model.compare(
-            arena.look("coordination.steps"), arena.look("coordination.step_effects")
-        )
+        self.model.compare(arena.look("coordination.steps"), arena.look("coordination.step_effects"))
         missed = arena.look("coordination.missed_waits")
         if missed:
             raise Broken("no wake-up is lost", str(missed))
@@ -157,11 +148,7 @@ class DurableSteps(Concept):
     def _effect(self, token: Token, position: int) -> Steps:
         """A step whose own writes commit with it."""
         took = self.model.took_effect
-        yield Plain(
-            "coordination.step_effect",
-            (token.job_id, position),
-            commit=lambda _: took(token, position),
-        )
+        yield Plain("coordination.step_effect", (token.job_id, position), commit=lambda _: took(token, position))
         yield Sleep(self.pause(2))
         params: dict[str, object] = {
             "job_id": token.job_id,
@@ -210,11 +197,7 @@ class DurableSteps(Concept):
             ended = self.model.ended(self.scene.arena.look("coordination.steps"))
             self.model.end(ended, answer.done_at)
 
-        params = self._params(token, position) | {
-            "events": ["e"],
-            "keys": [key],
-            "timeouts": [timeout],
-        }
+        params = self._params(token, position) | {"events": ["e"], "keys": [key], "timeouts": [timeout]}
         return Call("wait_jobs", params, check=check, commit=commit)
 
     def _steal(self) -> Process:
@@ -244,11 +227,7 @@ class DurableSteps(Concept):
 
     def _retry(self, job_id: int) -> Call:
         retried = self.scene.model.retried
-        return Call(
-            "retry_job",
-            {"job_id": job_id},
-            commit=lambda answer: retried(job_id, answer.value, answer),
-        )
+        return Call("retry_job", {"job_id": job_id}, commit=lambda answer: retried(job_id, answer.value, answer))
 
     # Events.
 

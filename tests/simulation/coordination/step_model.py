@@ -77,11 +77,7 @@ class StepModel:
             self._leave(token, 0.0, answer)
             return
         old = self.waits.get(token.job_id)
-        if old is None or (old.position, old.event, old.key) != (
-            wait.position,
-            wait.event,
-            wait.key,
-        ):
+        if old is None or (old.position, old.event, old.key) != (wait.position, wait.event, wait.key):
             self.waits[token.job_id] = wait
         self._leave(token, max(0.0, self.waits[token.job_id].deadline - answer.sent_at), answer)
 

@@ -4,9 +4,8 @@
 -- What those who use the concepts write in their own transactions.
 create table simulation.lease_write (tenant_id text not null, name text not null, token bigint not null);
 create table simulation.key_effect (tenant_id text not null, key text not null, token bigint not null);
-create table simulation.delivery_effect (subscription text not null, position bigint not null);
 create table simulation.step_effect (job_id bigint not null, position integer not null);
-grant select, insert on simulation.lease_write, simulation.key_effect, simulation.delivery_effect, simulation.step_effect to ostinato_worker;
+grant select, insert on simulation.lease_write, simulation.key_effect, simulation.step_effect to ostinato_worker;
 
 -- name: empty
 -- Starts over.
@@ -26,10 +25,8 @@ delete from ostinato_data.delivery;
 delete from ostinato_data.subscription;
 delete from ostinato_data.event_log;
 delete from ostinato_data.event_unsequenced;
-delete from ostinato_data.event_kept;
 delete from ostinato_data.event;
 delete from ostinato_data.event_sequencer;
-delete from simulation.delivery_effect;
 select setval('ostinato_data.event_seq', 1, false);
 select setval('ostinato_data.lease_token_seq', 1, false), setval('ostinato_data.idempotency_token_seq', 1, false);
 
@@ -69,22 +66,6 @@ select l.position, l.event_id from ostinato_data.event_log l where l.position > 
 -- How many events have a position, and how many positions there are.
 select count(*), count(distinct l.position) from ostinato_data.event_log l;
 
--- name: deliveries
--- What subscriptions were given and have not settled.
-select d.subscription, d.position, d.state, d.attempt, d.failures, d.crashes from ostinato_data.delivery d;
-
--- name: cursors
--- How far subscriptions have read.
-select s.name, s.position from ostinato_data.subscription s;
-
--- name: delivery_effects
--- What handlers wrote in their own transactions.
-select e.subscription, e.position from simulation.delivery_effect e;
-
--- name: delivery_effect
--- A write in a handler's own transaction.
-insert into simulation.delivery_effect (subscription, position) values ($1, $2);
-
 -- name: fires
 -- The slots that were served.
 select f.schedule_id, f.slot_at, f.job_id from ostinato_data.schedule_fire f;
@@ -116,7 +97,3 @@ insert into simulation.step_effect (job_id, position) values ($1, $2);
 -- name: run_at
 -- When a job is to run again.
 select s.run_at from ostinato_data.scheduled s where s.job_id = $1;
-
--- name: next_delivery
--- When the next delivery is due.
-select min(d.due_at) from ostinato_data.delivery d where d.state = 'waiting' and d.due_at < 'infinity';

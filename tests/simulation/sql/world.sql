@@ -55,6 +55,8 @@ delete from ostinato_data.queue;
 delete from ostinato_data.worker;
 delete from ostinato_data.kind;
 delete from ostinato_data.doorbell;
+delete from ostinato_data.fault;
+delete from ostinato_data.quarantine;
 delete from simulation.effect;
 delete from simulation.guarded;
 update ostinato_data.tick set last = timestamptz '2026-06-01 12:00Z', grace_until = '-infinity';
@@ -104,14 +106,18 @@ insert into simulation.guarded (job_id, attempt) values ($1, $2);
 select 'job' as what, j.id, 0 as attempt, 0 as failures, 0 as crashes, null as note from ostinato_data.job j
 union all select 'ready', r.job_id, r.attempt, r.failures, r.crashes, null from ostinato_data.ready r
 union all select 'scheduled', s.job_id, s.attempt, s.failures, s.crashes, null from ostinato_data.scheduled s
-union all select 'claim', h.job_id, h.attempt, h.failures, h.crashes, c.id::text
-    from ostinato_data.claim c cross join unnest(c.job_ids, c.attempts, c.failures, c.crashes) h (job_id, attempt, failures, crashes)
+union all select 'claim', h.job_id, h.attempt, h.failures, h.crashes,
+        c.id || case when c.alone then ' alone' when h.at <= cardinality(c.job_ids) - c.waiting then ' begun' else ' waits' end
+    from ostinato_data.claim c
+    cross join unnest(c.job_ids, c.attempts, c.failures, c.crashes) with ordinality h (job_id, attempt, failures, crashes, at)
 union all select 'dead_letter', d.job_id, d.attempt, 0, 0, d.reason from ostinato_data.dead_letter d
 union all select 'outcome', o.job_id, o.attempt, 0, 0, o.outcome from ostinato_data.outcome o
 union all select 'unique', u.job_id, 0, 0, 0, u.tenant_id || '/' || u.unique_key from ostinato_data.job_unique u
 union all select 'cancel', r.job_id, 0, 0, 0, null from ostinato_data.cancel_request r
 union all select 'progress', p.job_id, p.attempt, 0, 0, null from ostinato_data.job_progress p
 union all select 'worker', 0, 0, 0, 0, w.id::text from ostinato_data.worker w
+union all select 'fault', 0, 0, 0, 0, f.part || ' ' || f.state || ' ' || f.message from ostinato_data.fault f
+union all select 'quarantine', q.job_id, q.attempt, 0, 0, q.damage from ostinato_data.quarantine q
 union all select 'effect', e.job_id, e.attempt, 0, 0, null from simulation.effect e
 union all select 'guarded', g.job_id, g.attempt, 0, 0, null from simulation.guarded g;
 
@@ -119,6 +125,14 @@ union all select 'guarded', g.job_id, g.attempt, 0, 0, null from simulation.guar
 -- The runs that were taken back from dead workers.
 select o.job_id, o.attempt, o.outcome, o.worker_id::text from ostinato_data.outcome o
 where o.error ->> 'type' = 'worker_lost' order by o.job_id, o.attempt;
+
+-- name: held
+-- The runs that workers hold.
+select h.job_id, h.attempt from ostinato_data.claim c cross join unnest(c.job_ids, c.attempts) h (job_id, attempt);
+
+-- name: own_claims
+-- The jobs that were split off their claim.
+select c.job_id, c.attempts[1], c.id, c.split_from from ostinato_data.claim c where c.split_from is not null;
 
 -- name: workers
 -- The workers that are registered.
@@ -146,4 +160,4 @@ select false as taken, r.priority, r.tenant_id, r.position, r.crashes, r.kind, r
 union all
 select true, j.priority, j.tenant_id, h.position, h.crashes, j.kind, j.id
 from ostinato_data.claim c cross join unnest(c.job_ids, c.positions, c.crashes) h (job_id, position, crashes)
-join ostinato_data.job j on j.id = h.job_id where c.id = $2;
+join ostinato_data.job j on j.id = h.job_id where c.id = any ($2);

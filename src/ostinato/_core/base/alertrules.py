@@ -12,8 +12,6 @@ from collections.abc import Iterable, Iterator
 from ostinato._core.base.alerts import Alert
 from ostinato._core.base.metrics import ALERTS_FIRING
 
-__all__ = ["rule_name", "rules"]
-
 HEAD = "# Written by `ostinato alerts rules` from the declared alerts; change those instead.\n"
 
 

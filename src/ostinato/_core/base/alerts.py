@@ -27,23 +27,14 @@ from ostinato._core.base.errors import InvalidInput
 from ostinato._core.base.metrics import (
     ENGINE_GAUGES,
     EXPIRED_WORKERS,
+    FAULTS,
+    QUARANTINED,
     QUEUE_DEAD,
     QUEUE_OLDEST,
     SUBSCRIPTION_LAG,
     WORKERS,
     Gauge,
 )
-
-__all__ = [
-    "ENGINE_ALERTS",
-    "ENGINE_OWNER",
-    "FIRED",
-    "RESOLVED",
-    "SEVERITIES",
-    "Alert",
-    "Parameter",
-    "Severity",
-]
 
 Severity = Literal["info", "warning", "critical"]
 """How bad it is when an alert fires."""
@@ -182,16 +173,12 @@ class Alert:
     def _check_texts(self) -> None:
         for text in (self.message, self.remedy):
             if not 1 <= len(text) <= LONGEST_TEXT:
-                raise self._wrong(
-                    f"a text of {len(text)} characters",
-                    f"Message and remedy have 1 to {LONGEST_TEXT}.",
-                )
+                raise self._wrong(f"a text of {len(text)} characters", f"Message and remedy have 1 to {LONGEST_TEXT}.")
         known = _OWN_PLACES | self.parameters.keys()
         unknown = [place for place in _PLACE.findall(self.message) if place not in known]
         if unknown:
             raise self._wrong(
-                f"{{{unknown[0]}}} in its message",
-                f"Known are {', '.join(f'{{{place}}}' for place in sorted(known))}.",
+                f"{{{unknown[0]}}} in its message", f"Known are {', '.join(f'{{{place}}}' for place in sorted(known))}."
             )
 
     def _wrong(self, what: str, hint: str) -> InvalidInput:
@@ -242,11 +229,27 @@ ENGINE_ALERTS: tuple[Alert, ...] = (
         remedy="`ostinato events subscriptions` shows who is behind and what is buried.",
     ),
     Alert(
+        "ostinato.quarantine",
+        figure=QUARANTINED,
+        above=0,
+        severity="critical",
+        message="{value} jobs are set aside: their rows are missing or damaged",
+        remedy="`ostinato doctor` names them; repair the rows, then `ostinato.restore_job`.",
+    ),
+    Alert(
+        "ostinato.faults",
+        figure=FAULTS,
+        above=0,
+        for_seconds=60,
+        message="{value} parts of the workers' polls fail",
+        remedy="`ostinato doctor` has the errors; the other parts go on meanwhile.",
+    ),
+    Alert(
         "ostinato.alert_source",
         function="ostinato.alert_failures",
         above=0,
         message="alert {label} cannot be measured: its source failed {value} times in a row",
-        remedy="`ostinato alerts show NAME` has the error; mend its function.",
+        remedy="`ostinato alerts show NAME` has the error; fix its function.",
     ),
 )
 """What the engine watches by itself."""

@@ -8,8 +8,6 @@ from typing import Any
 from ostinato._core.base.errors import InvalidInput
 from ostinato._core.base.jsonio import dump_args
 
-__all__ = ["Answer", "dump_answer"]
-
 MAX_ANSWER_BYTES = 262_144
 
 

@@ -19,8 +19,6 @@ from typing import TypedDict
 
 from ostinato._core.base.errors import InvalidInput
 
-__all__ = ["Retry", "RetryJson", "from_json", "is_permanent", "next_delay", "to_json"]
-
 DEFAULT_ATTEMPTS = 5
 MOST_ATTEMPTS = 10_000  # enough for a year of hourly retries; more is a mistake in the policy
 LONGEST_DELAY = 366 * 86_400.0
@@ -103,12 +101,7 @@ def to_json(policy: Retry) -> RetryJson:
         else {"base": policy.base, "factor": policy.factor, "cap": policy.cap}
     )
     names = [error if isinstance(error, str) else _dotted(error) for error in policy.permanent]
-    return {
-        **shape,
-        "jitter": policy.jitter,
-        "max_attempts": policy.max_attempts,
-        "permanent": names,
-    }
+    return {**shape, "jitter": policy.jitter, "max_attempts": policy.max_attempts, "permanent": names}
 
 
 def from_json(stored: Mapping[str, object]) -> Retry:
@@ -116,9 +109,7 @@ def from_json(stored: Mapping[str, object]) -> Retry:
     known = RetryJson.__annotations__
     for key in stored:
         if key not in known:
-            raise InvalidInput(
-                f"a retry policy has no field {key!r}", hint=f"Known: {', '.join(known)}.", key=key
-            )
+            raise InvalidInput(f"a retry policy has no field {key!r}", hint=f"Known: {', '.join(known)}.", key=key)
     return Retry(**stored)  # type: ignore[arg-type]  # Retry checks every value itself
 
 

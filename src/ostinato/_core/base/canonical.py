@@ -14,8 +14,7 @@ Unlike `json.dumps`, RFC 8785 sorts keys in the order of UTF-16, writes numbers 
 
 import hashlib
 import json
-import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, NoReturn
@@ -23,17 +22,16 @@ from typing import Any, NamedTuple, NoReturn
 import rfc8785
 
 from ostinato._core.base.errors import InvalidInput
-
-__all__ = ["Declaration", "Fingerprint", "canonical", "differing", "parse", "sha256"]
+from ostinato._core.base.jsonio import MAX_DEPTH, Walk
 
 MAX_BYTES = 1_048_576
-MAX_DEPTH = 64
 MAX_FIELDS = 200
 MOST_INTEGER = 2**53 - 1
 LEAST_EXPONENT = 10**21  # from here on RFC 8785 writes 1e+21
 _EXCERPT = 40
 _ABSENT = b""  # no JSON is empty text
 _BOM = "\ufeff"
+_WRITTEN = Walk("", MOST_INTEGER, ("is an integer beyond 2^53, which others round", "Pass it as text."), takes_nul=True)
 
 
 class Fingerprint(NamedTuple):
@@ -90,9 +88,7 @@ class Declaration:
         chosen = self._chosen(payload)
         value = sha256(canonical(chosen))
         names = chosen if self.include is None else self.include
-        fields = {
-            name: sha256(canonical(chosen[name]) if name in chosen else _ABSENT) for name in names
-        }
+        fields = {name: sha256(canonical(chosen[name]) if name in chosen else _ABSENT) for name in names}
         return Fingerprint(value, fields, self.hash)
 
     def _chosen(self, payload: Mapping[str, object]) -> dict[str, object]:
@@ -130,8 +126,7 @@ def canonical(value: object, *, max_bytes: int = MAX_BYTES) -> bytes:
 
     Raises InvalidInput, naming the place (`$.lines[3].price`), the value and the remedy.
     """
-    fault = next(_faults(value, "$", MAX_DEPTH), None)
-    if fault is not None:
+    if fault := _WRITTEN.fault(value):
         raise fault
     text = rfc8785.dumps(value)  # type: ignore[arg-type]  # was just looked through
     if len(text) > max_bytes:
@@ -160,19 +155,15 @@ def parse(text: str | bytes, *, max_bytes: int = MAX_BYTES) -> Any:  # noqa: ANN
         if decoded.startswith(_BOM):
             raise InvalidInput("the JSON starts with a byte order mark", hint="Leave it out.")
         value = json.loads(
-            decoded,
-            parse_int=_whole,
-            parse_constant=_no_constant,
-            object_pairs_hook=_without_duplicates,
+            decoded, parse_int=_whole, parse_constant=_no_constant, object_pairs_hook=_without_duplicates
         )
     except UnicodeDecodeError as error:
         raise InvalidInput(f"the JSON is not UTF-8: {error}", hint="Encode it in UTF-8.") from None
     except RecursionError:
-        raise _fault("$", f"is nested deeper than {MAX_DEPTH} levels", "Flatten it.") from None
+        raise InvalidInput(f"the JSON is nested deeper than {MAX_DEPTH} levels", hint="Flatten it.") from None
     except ValueError as error:
         raise InvalidInput(f"this is not JSON: {error}", hint="Check the syntax.") from None
-    fault = next(_faults(value, "$", MAX_DEPTH), None)
-    if fault is not None:
+    if fault := _WRITTEN.fault(value):
         raise fault
     return value
 
@@ -201,58 +192,6 @@ def _whole(text: str) -> float:
 
 def _no_constant(name: str) -> NoReturn:
     raise InvalidInput(f"{name} is not JSON", hint="Send null instead.")
-
-
-def _faults(value: object, path: str, levels: int) -> Iterator[InvalidInput]:
-    """Find the values that RFC 8785 cannot write, each with its place."""
-    match value:
-        case None:
-            return
-        case str():
-            yield from _text_faults(value, path)
-        case int() | float():
-            yield from _number_faults(value, path)
-        case dict() | list() | tuple() if levels == 0:
-            yield _fault(path, f"is nested deeper than {MAX_DEPTH} levels", "Flatten it.")
-        case dict():
-            for key, item in value.items():
-                if not isinstance(key, str):
-                    yield _fault(path, f"has the key {_excerpt(key)}", "JSON keys are text.")
-                else:
-                    yield from _text_faults(key, path)
-                    yield from _faults(item, f"{path}.{key}", levels - 1)
-        case list() | tuple():
-            yield from _in_list(value, path, levels)
-        case _:
-            kind = type(value).__name__
-            yield _fault(path, f"is a {kind}, which JSON does not have", "Pass it as text.")
-
-
-def _number_faults(value: float, path: str) -> Iterator[InvalidInput]:
-    if isinstance(value, int):
-        if abs(value) > MOST_INTEGER:
-            yield _fault(path, "is an integer beyond 2^53, which others round", "Send it as text.")
-    elif not math.isfinite(value):
-        yield _fault(path, f"is {value}, which JSON does not have", "Send null instead.")
-
-
-def _in_list(values: Iterable[object], path: str, levels: int) -> Iterator[InvalidInput]:
-    for index, item in enumerate(values):
-        yield from _faults(item, f"{path}[{index}]", levels - 1)
-
-
-def _text_faults(text: str, path: str) -> Iterator[InvalidInput]:
-    if not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text):
-        yield _fault(
-            path,
-            f"has a lone surrogate ({_excerpt(text)})",
-            "It is not valid Unicode: decode the source with the right encoding.",
-        )
-
-
-def _fault(path: str, what: str, hint: str) -> InvalidInput:
-    place = ascii(path)[1:-1][:120]
-    return InvalidInput(f"{place} {what}", hint=hint, path=place)
 
 
 def _excerpt(value: object) -> str:

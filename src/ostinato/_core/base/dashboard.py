@@ -10,19 +10,14 @@ from typing import Any
 
 from ostinato._core.base.metrics import METRICS, WORKER_METRICS, Counter, Histogram, Metric
 
-__all__ = ["Row", "dashboard"]
-
 Row = tuple[str, tuple[str, ...]]
 """A title, and the prefixes of the metrics that are shown below it."""
 
 ROWS: tuple[Row, ...] = (
     ("Alerts", ("ostinato_alert",)),
     ("Queues", ("ostinato_queue_",)),
-    ("Workers", ("ostinato_worker", "ostinato_expired_workers", "ostinato_rescued")),
-    (
-        "Events",
-        ("ostinato_event", "ostinato_deliveries", "ostinato_subscription", "ostinato_unseq"),
-    ),
+    ("Workers", ("ostinato_worker", "ostinato_expired_workers", "ostinato_blocked_workers", "ostinato_rescued")),
+    ("Events", ("ostinato_event", "ostinato_subscription", "ostinato_unseq")),
     ("Schedules", ("ostinato_schedule_",)),
     ("Webhooks", ("ostinato_webhook_",)),
     ("API", ("ostinato_http_", "ostinato_figure_")),
@@ -33,9 +28,7 @@ WIDTH, HEIGHT, ACROSS = 8, 8, 3
 SOURCE = {"type": "prometheus", "uid": "${source}"}
 
 
-def dashboard(
-    metrics: Iterable[Metric] = METRICS, rows: Iterable[Row] = (), *, of: str | None = None
-) -> str:
+def dashboard(metrics: Iterable[Metric] = METRICS, rows: Iterable[Row] = (), *, of: str | None = None) -> str:
     """The dashboard, as JSON to import; `rows`: of applications, by how their metrics begin.
 
     `of` names the application that has this one to itself.
@@ -50,14 +43,7 @@ def dashboard(
         "refresh": "30s",
         "time": {"from": "now-6h", "to": "now"},
         "templating": {
-            "list": [
-                {
-                    "name": "source",
-                    "label": "Prometheus",
-                    "type": "datasource",
-                    "query": "prometheus",
-                }
-            ]
+            "list": [{"name": "source", "label": "Prometheus", "type": "datasource", "query": "prometheus"}]
         },
         "panels": list(_panels(list(metrics), (*ROWS, *rows))),
     }
@@ -95,12 +81,7 @@ def _panel(metric: Metric, number: int, place: dict[str, int]) -> dict[str, Any]
         "datasource": SOURCE,
         "fieldConfig": {"defaults": {"unit": _unit(metric), "min": 0}, "overrides": []},
         "targets": [
-            {
-                "refId": chr(ord("A") + index),
-                "datasource": SOURCE,
-                "expr": text,
-                "legendFormat": key,
-            }
+            {"refId": chr(ord("A") + index), "datasource": SOURCE, "expr": text, "legendFormat": key}
             for index, (text, key) in enumerate(_queries(metric))
         ],
     }

@@ -28,6 +28,7 @@
     │   └── InvariantBroken   OS425   what holds in a state would not hold any more
     ├── StepMismatch                  the code takes other steps than those stored
     ├── DatabaseUnavailable           no answer from PostgreSQL; trying again may help
+    ├── TransactionIdle               a transaction was left open without a statement for too long
     ├── CommitUnknown                 the commit may or may not have happened
     ├── ContractMismatch      OS426   this code and the schema do not fit together
     ├── EmbeddedError                 the embedded server could not be run
@@ -35,52 +36,11 @@
     ├── SettingsError                 a setting is unknown, ill-typed or out of range
     └── NotConfigured                 something needed was never set up
 
-`RetryAfter` is a signal that a handler raises, not an error: it stands outside the tree.
-
-An error says what happened with which values (the message) and what to do (the hint).
-The SQL functions raise the same errors by SQLSTATE, so `code` and `sqlstate` are part of
-the public contract: they are added to, never changed.
+`RetryAfter`, a signal of handlers, is outside the tree. The message says what happened with which
+values, the hint what to do. Codes and SQLSTATEs are a public contract: added to, never changed.
 """
 
 from typing import ClassVar
-
-__all__ = [
-    "BodyTooLarge",
-    "CommitUnknown",
-    "Conflict",
-    "ContractMismatch",
-    "DatabaseUnavailable",
-    "EmbeddedError",
-    "Forbidden",
-    "HeaderMissing",
-    "IdempotencyConflict",
-    "IllegalTransition",
-    "InvalidInput",
-    "InvariantBroken",
-    "LeaseHeld",
-    "LeaseLost",
-    "MediaTypeRefused",
-    "MethodRefused",
-    "MigrationError",
-    "NoAnswer",
-    "NotConfigured",
-    "NotFound",
-    "OstinatoError",
-    "RequestInFlight",
-    "RequestRefused",
-    "RetryAfter",
-    "SettingsError",
-    "SignatureMismatch",
-    "SignatureRefused",
-    "StepMismatch",
-    "TimestampRefused",
-    "TooManyRequests",
-    "Unauthenticated",
-    "UniqueConflict",
-    "UnsafeAddress",
-    "WebhookReplayed",
-    "WrongState",
-]
 
 
 class OstinatoError(Exception):
@@ -330,6 +290,13 @@ class DatabaseUnavailable(OstinatoError):
     hint = "Check that the server runs and that the URL is right: `ostinato doctor`."
 
 
+class TransactionIdle(OstinatoError):
+    """A transaction waited for its next statement for so long that the server ended it."""
+
+    code = "transaction_idle"
+    hint = "Wait for others before the transaction, or raise `transaction_idle_seconds` (30 s)."
+
+
 class CommitUnknown(OstinatoError):
     """The connection broke while a commit was under way: it may have taken effect."""
 
@@ -379,20 +346,16 @@ class NotConfigured(OstinatoError):
 
 
 class RetryAfter(Exception):
-    """Raised by a handler: this attempt failed, and the next one starts after `seconds`.
-
-    It overrides the delay of the retry policy, not its number of attempts.
-    """
+    """Raised by a handler: a failed attempt; the next one, if there is one, after `seconds`."""
 
     def __init__(self, seconds: float, reason: str = "") -> None:
         super().__init__(seconds, reason)
-        self.seconds = seconds
-        self.reason = reason
+        self.seconds, self.reason = seconds, reason
 
     def __str__(self) -> str:
         return self.reason or f"retry after {self.seconds:g} s"
 
 
 # Users know them as `ostinato.errors.X`: that is what tracebacks show and retry policies store.
-for _name in __all__:
-    globals()[_name].__module__ = "ostinato.errors"
+for _error in [value for value in globals().values() if isinstance(value, type)]:
+    _error.__module__ = "ostinato.errors"

@@ -4,8 +4,6 @@ from collections.abc import Iterator
 
 from ostinato._core.base.errors import OstinatoError
 
-__all__ = ["by_sqlstate", "tree"]
-
 
 def tree() -> tuple[type[OstinatoError], ...]:
     """Every error class of Ostinato, parents before children, in the order declared."""

@@ -11,8 +11,6 @@ from urllib.parse import quote
 
 from ostinato._core.base.errors import InvalidInput
 
-__all__ = ["Event", "EventType", "OnPoison", "Start", "to_cloudevent"]
-
 P = TypeVar("P")
 
 OnPoison = Literal["skip", "block"]
@@ -40,9 +38,7 @@ class EventType:
                 hint=f"Use 1 to {LONGEST_NAME} characters, such as invoice.paid.",
             )
         if self.version < 1:
-            raise InvalidInput(
-                f"event {self.name} cannot have version {self.version}", hint="Start with 1."
-            )
+            raise InvalidInput(f"event {self.name} cannot have version {self.version}", hint="Start with 1.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +64,7 @@ def to_cloudevent(event: Event[Any]) -> dict[str, Any]:
     The names of extensions are lower-case letters only, as the specification asks. `sequence`
     orders the events, as text too.
     """
-    told: dict[str, Any] = {
+    written: dict[str, Any] = {
         "specversion": "1.0",
         "id": str(event.id),
         "source": quote(event.producer, safe=URI_MARKS),
@@ -82,5 +78,5 @@ def to_cloudevent(event: Event[Any]) -> dict[str, Any]:
         "data": event.payload,
     }
     if event.ordering_key is not None:
-        told["subject"] = event.ordering_key
-    return told
+        written["subject"] = event.ordering_key
+    return written

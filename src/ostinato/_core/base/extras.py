@@ -15,14 +15,12 @@ from importlib.metadata import EntryPoint, entry_points
 
 from ostinato._core.base.errors import NotConfigured
 
-__all__ = ["APPS", "app_names", "missing", "need", "points", "refusal"]
-
 APPS = "ostinato.apps"
 """The group of entry points by which applications are found."""
 OURS = "ostinato"
 
 _REQUIREMENT = re.compile(r"\s*(?P<name>[\w.-]+)\s*(?:\[(?P<extras>[^\]]*)\])?")
-_ONLY_EXTRA = re.compile(r"""\s*\(?\s*extra\s*==\s*['"](?P<extra>[\w.-]+)['"]\s*\)?\s*""")
+_ONLY_EXTRA = re.compile(r"""\s*(?:\(\s*)?extra\s*==\s*['"](?P<extra>[\w.-]+)['"]\s*(?:\)\s*)?""")
 
 
 def points(group: str) -> list[EntryPoint]:
@@ -50,9 +48,7 @@ def need(extra: str, what: str, distribution: str = OURS) -> None:
         raise refusal(what, lacking, extra, distribution)
 
 
-def refusal(
-    what: str, lacking: Sequence[str], extra: str, distribution: str = OURS
-) -> NotConfigured:
+def refusal(what: str, lacking: Sequence[str], extra: str, distribution: str = OURS) -> NotConfigured:
     """That a part is not installed, and the command that installs it."""
     lack = "is missing" if len(lacking) == 1 else "are missing"
     return NotConfigured(

@@ -14,17 +14,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from typing import NamedTuple, Protocol
 
-__all__ = [
-    "Carrier",
-    "Flow",
-    "current",
-    "current_correlation",
-    "current_tenant",
-    "enter",
-    "flow",
-    "leave",
-]
-
 
 class Flow(NamedTuple):
     """A tenant and a correlation id; None means not set."""
@@ -67,8 +56,7 @@ def flow(*, tenant: str | None = None, correlation: str | None = None) -> Iterat
     """Run a block with a tenant and a correlation id; what is not given stays as it is."""
     before = current()
     inside = Flow(
-        before.tenant if tenant is None else tenant,
-        before.correlation if correlation is None else correlation,
+        before.tenant if tenant is None else tenant, before.correlation if correlation is None else correlation
     )
     token = enter(inside)
     try:

@@ -7,7 +7,7 @@
         ...
 
 Libraries that log through `logging` come out in the same shape. As JSON, every line has all of
-`FIELDS`, null where it has nothing to say: whoever collects the lines can count on the columns.
+`FIELDS`, null where it has nothing to say: a collector of the lines can count on the columns.
 
 structlog is imported with the first line that is logged: it brings rich along, and is a third of
 what `import ostinato` would cost.
@@ -86,9 +86,7 @@ def _configure_quietly(structlog: ModuleType) -> None:
     )
 
 
-def configure(
-    log_format: str = "auto", level: str = "info", *, stream: TextIO | None = None
-) -> None:
+def configure(log_format: str = "auto", level: str = "info", *, stream: TextIO | None = None) -> None:
     """Set up logging for this process; commands call it once, libraries never do.
 
     "auto" writes for people on a terminal and JSON anywhere else.
@@ -141,9 +139,7 @@ def _renderer(structlog: ModuleType, log_format: str, out: TextIO) -> "list[Proc
     if for_people:
         return [
             structlog.dev.ConsoleRenderer(
-                colors=out.isatty(),
-                timestamp_key="timestamp",
-                exception_formatter=structlog.dev.plain_traceback,
+                colors=out.isatty(), timestamp_key="timestamp", exception_formatter=structlog.dev.plain_traceback
             )
         ]
     return [_complete, structlog.processors.JSONRenderer()]

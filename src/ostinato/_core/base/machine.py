@@ -26,18 +26,6 @@ from typing import Literal, NamedTuple, TypeVar
 
 from ostinato._core.base.errors import IllegalTransition, InvalidInput
 
-__all__ = [
-    "Check",
-    "Invariant",
-    "Machine",
-    "Operator",
-    "Transition",
-    "above",
-    "empty",
-    "equals",
-    "filled",
-]
-
 Operator = Literal["filled", "empty", "=", "<>", "<", "<=", ">", ">="]
 """How a `Check` compares a column with its value; the first two need none."""
 T = TypeVar("T", bound=Hashable)
@@ -150,9 +138,7 @@ class Machine:
 
     def allowed(self, state: str) -> dict[str, str]:
         """The events that a state allows, each with the state that it leads to."""
-        return {
-            event: target for (source, event), target in self._targets.items() if source == state
-        }
+        return {event: target for (source, event), target in self._targets.items() if source == state}
 
     def follow(self, state: str, event: str) -> str:
         """The state that an event leads to; raises `IllegalTransition` when it is not listed."""
@@ -189,8 +175,7 @@ class Machine:
                     "why": rule.why,
                     "text": str(rule),
                     "checks": [
-                        {"column": check.column, "is": check.operator, "value": check.value}
-                        for check in rule.checks
+                        {"column": check.column, "is": check.operator, "value": check.value} for check in rule.checks
                     ],
                 }
                 for rule in self.invariants
@@ -204,9 +189,7 @@ class Machine:
         lines = [f'    state "{state}" as {name}' for state, name in names.items()]
         lines.append(f"    [*] --> {names[self.initial]}")
         lines += [
-            f"    {names[source]} --> {names[e.target]} : {e.event}"
-            for e in self.transitions
-            for source in e.sources
+            f"    {names[source]} --> {names[e.target]} : {e.event}" for e in self.transitions for source in e.sources
         ]
         lines += [f"    {names[state]} --> [*]" for state in self.terminal]
         return "\n".join(["stateDiagram-v2", *lines])
@@ -225,10 +208,7 @@ class Machine:
         )
         yield from self._unknown_names()
         pairs = [(source, e.event) for e in self.transitions for source in e.sources]
-        yield from (
-            f"event {event!r} is listed twice for state {source!r}"
-            for source, event in _twice(pairs)
-        )
+        yield from (f"event {event!r} is listed twice for state {source!r}" for source, event in _twice(pairs))
         yield from self._odd_states()
         for rule in self.invariants:
             yield from _faults_of_rule(rule)
@@ -238,9 +218,7 @@ class Machine:
         named = {
             "initial": (self.initial,),
             "terminal": self.terminal,
-            "a transition": tuple(
-                name for e in self.transitions for name in (*e.sources, e.target)
-            ),
+            "a transition": tuple(name for e in self.transitions for name in (*e.sources, e.target)),
             "an invariant": tuple(name for rule in self.invariants for name in rule.named),
         }
         for place, names in named.items():

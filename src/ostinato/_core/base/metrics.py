@@ -11,18 +11,6 @@ from dataclasses import dataclass
 
 from ostinato._core.base.errors import InvalidInput
 
-__all__ = [
-    "API_METRICS",
-    "ENGINE_GAUGES",
-    "METRICS",
-    "WORKER_METRICS",
-    "Counter",
-    "Gauge",
-    "Histogram",
-    "Metric",
-    "Recorder",
-]
-
 Labels = tuple[str, ...]
 
 _FROM_A_MILLISECOND = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
@@ -54,12 +42,8 @@ class Histogram(Metric):
     buckets: tuple[float, ...] = _FROM_A_MILLISECOND
 
 
-JOBS_FINISHED = Counter(
-    "ostinato_jobs_finished_total", "Attempts that ended, by outcome.", ("kind", "outcome")
-)
-JOB_RUN_SECONDS = Histogram(
-    "ostinato_job_run_seconds", "Time that handlers ran.", ("kind",), _TO_AN_HOUR
-)
+JOBS_FINISHED = Counter("ostinato_jobs_finished_total", "Attempts that ended, by outcome.", ("kind", "outcome"))
+JOB_RUN_SECONDS = Histogram("ostinato_job_run_seconds", "Time that handlers ran.", ("kind",), _TO_AN_HOUR)
 START_LATENCY_SECONDS = Histogram(
     "ostinato_start_latency_seconds",
     "Time from when a job could run until its handler started.",
@@ -69,9 +53,7 @@ START_LATENCY_SECONDS = Histogram(
 CLAIMS = Counter("ostinato_claims_total", "Claims made, empty ones included.", ("queue",))
 CLAIMED_JOBS = Counter("ostinato_claimed_jobs_total", "Jobs taken by claims.", ("queue",))
 FENCED_WRITES = Counter(
-    "ostinato_fenced_writes_total",
-    "Writes refused because the attempt no longer owned its job.",
-    ("verb",),
+    "ostinato_fenced_writes_total", "Writes refused because the attempt no longer owned its job.", ("verb",)
 )
 RESCUED_JOBS = Counter("ostinato_rescued_jobs_total", "Jobs taken back from dead workers.")
 LOOP_BLOCKED_SECONDS = Counter(
@@ -79,17 +61,8 @@ LOOP_BLOCKED_SECONDS = Counter(
 )
 DOORBELL_RINGS = Counter("ostinato_doorbell_rings_total", "Wake-ups received by notification.")
 BUFFER_JOBS = Gauge("ostinato_worker_buffer_jobs", "Jobs claimed by this worker, not yet started.")
-DATABASE_ERRORS = Counter(
-    "ostinato_database_errors_total", "Calls to the database that failed, by error.", ("code",)
-)
-EVENTS_SEQUENCED = Counter(
-    "ostinato_events_sequenced_total", "Events that this worker gave their positions."
-)
-DELIVERIES = Counter(
-    "ostinato_deliveries_total",
-    "Events that handlers in the relay were given, by how it ended.",
-    ("subscription", "outcome"),
-)
+DATABASE_ERRORS = Counter("ostinato_database_errors_total", "Calls to the database that failed, by error.", ("code",))
+EVENTS_SEQUENCED = Counter("ostinato_events_sequenced_total", "Events that this worker gave their positions.")
 
 SCHEDULE_LATENESS_SECONDS = Histogram(
     "ostinato_schedule_lateness_seconds",
@@ -97,40 +70,26 @@ SCHEDULE_LATENESS_SECONDS = Histogram(
     (),
     _TO_AN_HOUR,
 )
-SCHEDULE_MISSED = Counter(
-    "ostinato_schedule_missed_total", "Slots that were missed in an outage and did not fire."
-)
-SCHEDULE_BROKEN = Counter(
-    "ostinato_schedule_broken_total", "Schedules paused because their rule cannot be computed."
-)
+SCHEDULE_MISSED = Counter("ostinato_schedule_missed_total", "Slots that were missed in an outage and did not fire.")
+SCHEDULE_BROKEN = Counter("ostinato_schedule_broken_total", "Schedules paused because their rule cannot be computed.")
 
 WEBHOOK_ATTEMPTS = Counter(
     "ostinato_webhook_attempts_total", "Attempts to deliver a webhook, by outcome.", ("outcome",)
 )
-WEBHOOK_SECONDS = Histogram(
-    "ostinato_webhook_seconds", "Time that receivers of webhooks took to answer."
-)
+WEBHOOK_SECONDS = Histogram("ostinato_webhook_seconds", "Time that receivers of webhooks took to answer.")
 
-ALERTS_FIRED = Counter(
-    "ostinato_alerts_fired_total", "Alerts that this process found to fire.", ("alert", "severity")
-)
+ALERTS_FIRED = Counter("ostinato_alerts_fired_total", "Alerts that this process found to fire.", ("alert", "severity"))
 ALERTS_RESOLVED = Counter(
-    "ostinato_alerts_resolved_total",
-    "Alerts that this process found to be over.",
-    ("alert", "severity"),
+    "ostinato_alerts_resolved_total", "Alerts that this process found to be over.", ("alert", "severity")
 )
-ALERT_FAILURES = Counter(
-    "ostinato_alert_failures_total", "Alerts whose source could not be asked.", ("alert",)
-)
+ALERT_FAILURES = Counter("ostinato_alert_failures_total", "Alerts whose source could not be asked.", ("alert",))
 
 HTTP_REQUESTS = Counter(
     "ostinato_http_requests_total",
     "Requests answered by this API process, by the pattern of their path.",
     ("method", "path", "status"),
 )
-HTTP_SECONDS = Histogram(
-    "ostinato_http_request_seconds", "Time until requests were answered.", ("method", "path")
-)
+HTTP_SECONDS = Histogram("ostinato_http_request_seconds", "Time until requests were answered.", ("method", "path"))
 HTTP_REFUSED_KEYS = Counter(
     "ostinato_http_unauthenticated_total", "Requests whose key or token was refused.", ("reason",)
 )
@@ -144,31 +103,27 @@ FIGURE_FAILURES = Counter(
 # Read from the database: `ostinato.observe()` returns them by these names without their prefix.
 QUEUE_READY = Gauge("ostinato_queue_ready_jobs", "Jobs that could start now.", ("queue",))
 """Jobs that could start now, by queue."""
-QUEUE_SCHEDULED = Gauge(
-    "ostinato_queue_scheduled_jobs", "Jobs that wait for their time or a retry.", ("queue",)
-)
+QUEUE_SCHEDULED = Gauge("ostinato_queue_scheduled_jobs", "Jobs that wait for their time or a retry.", ("queue",))
 QUEUE_RUNNING = Gauge("ostinato_queue_running_jobs", "Jobs in the hands of workers.", ("queue",))
 QUEUE_DEAD = Gauge("ostinato_queue_dead_letters", "Dead letters.", ("queue",))
 """Dead letters, by queue."""
-QUEUE_OLDEST = Gauge(
-    "ostinato_queue_oldest_ready_seconds", "How long the oldest ready job has waited.", ("queue",)
-)
+QUEUE_OLDEST = Gauge("ostinato_queue_oldest_ready_seconds", "How long the oldest ready job has waited.", ("queue",))
 QUEUE_WORKERS = Gauge("ostinato_queue_workers", "Living workers that serve it.", ("queue",))
 QUEUE_PAUSED = Gauge("ostinato_queue_paused", "1 while it is paused.", ("queue",))
 WORKERS = Gauge("ostinato_workers", "Living workers.")
 EXPIRED_WORKERS = Gauge("ostinato_expired_workers", "Workers that are silent for too long.")
+BLOCKED_WORKERS = Gauge(
+    "ostinato_blocked_workers",
+    "Workers in which nothing moves, because a handler of this kind blocks the event loop.",
+    ("kind",),
+)
 XMIN_AGE = Gauge(
-    "ostinato_xmin_age_transactions",
-    "Age of the oldest snapshot: what keeps dead rows from being removed.",
+    "ostinato_xmin_age_transactions", "Age of the oldest snapshot: what keeps dead rows from being removed."
 )
 DEAD_TUPLES = Gauge("ostinato_dead_tuples", "Dead rows of a table, not yet removed.", ("table",))
-DEFAULT_BYTES = Gauge(
-    "ostinato_default_partition_bytes", "Size of the default partitions; grows without upkeep."
-)
+DEFAULT_BYTES = Gauge("ostinato_default_partition_bytes", "Size of the default partitions; grows without upkeep.")
 SUBSCRIPTION_BEHIND = Gauge(
-    "ostinato_subscription_behind_events",
-    "Positions that a subscription has not looked at.",
-    ("subscription",),
+    "ostinato_subscription_behind_events", "Positions that a subscription has not looked at.", ("subscription",)
 )
 SUBSCRIPTION_LAG = Gauge(
     "ostinato_subscription_lag_seconds",
@@ -176,76 +131,24 @@ SUBSCRIPTION_LAG = Gauge(
     ("subscription",),
 )
 SUBSCRIPTION_BURIED = Gauge(
-    "ostinato_subscription_buried_events",
-    "Events that a subscription could not deliver.",
-    ("subscription",),
+    "ostinato_subscription_buried_events", "Events that a subscription could not deliver.", ("subscription",)
 )
 UNSEQUENCED = Gauge("ostinato_unsequenced_events", "Events that have no position yet.")
-SCHEDULE_OVERDUE = Gauge(
-    "ostinato_schedule_overdue_seconds", "How long the most overdue schedule waits for its fire."
-)
+SCHEDULE_OVERDUE = Gauge("ostinato_schedule_overdue_seconds", "How long the most overdue schedule waits for its fire.")
 LEASES = Gauge("ostinato_leases", "Names that are held, or whose holder is gone unnoticed.")
 LEASES_TAKEN_OVER = Gauge(
-    "ostinato_leases_taken_over",
-    "Of these, names whose holder took them over from one that was gone.",
+    "ostinato_leases_taken_over", "Of these, names whose holder took them over from one that was gone."
 )
-ALERTS_FIRING = Gauge(
-    "ostinato_alerts_firing", "Labels for which a declared alert fires; 0: it is quiet.", ("alert",)
-)
+QUARANTINED = Gauge("ostinato_quarantined_jobs", "Jobs set aside because their row is missing or damaged.")
+FAULTS = Gauge("ostinato_faults", "Parts of the workers' polls that failed in the last 5 minutes.")
+ALERTS_FIRING = Gauge("ostinato_alerts_firing", "Labels for which a declared alert fires; 0: it is quiet.", ("alert",))
 
-ENGINE_GAUGES: tuple[Gauge, ...] = (
-    QUEUE_READY,
-    QUEUE_SCHEDULED,
-    QUEUE_RUNNING,
-    QUEUE_DEAD,
-    QUEUE_OLDEST,
-    QUEUE_WORKERS,
-    QUEUE_PAUSED,
-    WORKERS,
-    EXPIRED_WORKERS,
-    XMIN_AGE,
-    DEAD_TUPLES,
-    DEFAULT_BYTES,
-    SUBSCRIPTION_BEHIND,
-    SUBSCRIPTION_LAG,
-    SUBSCRIPTION_BURIED,
-    UNSEQUENCED,
-    SCHEDULE_OVERDUE,
-    LEASES,
-    LEASES_TAKEN_OVER,
-    ALERTS_FIRING,
+METRICS: tuple[Metric, ...] = tuple(value for value in globals().copy().values() if isinstance(value, Metric))
+"""Every metric that is declared above; applications have theirs, see `runtime.figures`."""
+ENGINE_GAUGES: tuple[Gauge, ...] = tuple(
+    metric for metric in METRICS if isinstance(metric, Gauge) and metric is not BUFFER_JOBS
 )
 """The gauges read from the database: an alert may watch each of them (`Alert(figure=…)`)."""
-
-METRICS: tuple[Metric, ...] = (
-    JOBS_FINISHED,
-    JOB_RUN_SECONDS,
-    START_LATENCY_SECONDS,
-    CLAIMS,
-    CLAIMED_JOBS,
-    FENCED_WRITES,
-    RESCUED_JOBS,
-    LOOP_BLOCKED_SECONDS,
-    DOORBELL_RINGS,
-    BUFFER_JOBS,
-    DATABASE_ERRORS,
-    EVENTS_SEQUENCED,
-    DELIVERIES,
-    SCHEDULE_LATENESS_SECONDS,
-    SCHEDULE_MISSED,
-    SCHEDULE_BROKEN,
-    WEBHOOK_ATTEMPTS,
-    WEBHOOK_SECONDS,
-    ALERTS_FIRED,
-    ALERTS_RESOLVED,
-    ALERT_FAILURES,
-    HTTP_REQUESTS,
-    HTTP_SECONDS,
-    HTTP_REFUSED_KEYS,
-    FIGURE_FAILURES,
-    *ENGINE_GAUGES,
-)
-"""Every declared metric of our own; applications have theirs, see `runtime.figures`."""
 API_METRICS = (HTTP_REQUESTS, HTTP_SECONDS, HTTP_REFUSED_KEYS, FIGURE_FAILURES)
 """The metrics that a process of the API counts by itself."""
 WORKER_METRICS = tuple(metric for metric in METRICS if metric not in (*ENGINE_GAUGES, *API_METRICS))

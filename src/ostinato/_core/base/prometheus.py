@@ -4,16 +4,10 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate
 
 import prometheus_client
-from prometheus_client.metrics_core import (
-    CounterMetricFamily,
-    GaugeMetricFamily,
-    HistogramMetricFamily,
-)
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector as PrometheusCollector
 
 from ostinato._core.base.metrics import METRICS, Counter, Histogram, Labels, Metric, Recorder
-
-__all__ = ["Collector", "render"]
 
 
 class Collector(PrometheusCollector):

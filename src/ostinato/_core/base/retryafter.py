@@ -9,14 +9,10 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Final
 
-__all__ = ["LONGEST_SECONDS", "retry_after_seconds"]
-
 LONGEST_SECONDS: Final = 86_400.0
 
 
-def retry_after_seconds(
-    header: str | None, now: datetime, *, longest: float = LONGEST_SECONDS
-) -> float | None:
+def retry_after_seconds(header: str | None, now: datetime, *, longest: float = LONGEST_SECONDS) -> float | None:
     """Return the seconds to wait, from 0 to `longest`; None if the header is missing or unreadable.
 
     `now` is the database's time. A server that asks for more than `longest` gets `longest`: its

@@ -18,18 +18,9 @@ An operator allows inner addresses in the setting `webhooks_allow_private`:
 
 import re
 from dataclasses import dataclass
-from ipaddress import (
-    IPv4Address,
-    IPv4Network,
-    IPv6Address,
-    IPv6Network,
-    ip_address,
-    ip_network,
-)
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 from ostinato._core.base.errors import InvalidInput, UnsafeAddress
-
-__all__ = ["Allowed", "Target", "check_address", "parse", "parse_allowed"]
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -39,9 +30,7 @@ PORTS = {"http": 80, "https": 443}
 ANYTHING = "*"
 
 # Printable ASCII without what parsers disagree about: blanks, quotes, backslashes, brackets, "#".
-_URL = re.compile(
-    r"(?P<scheme>https?)://(?P<authority>[^/?]+)(?P<rest>(?:[/?][!$-;=?-Z_a-z~]*)?)", re.IGNORECASE
-)
+_URL = re.compile(r"(?P<scheme>https?)://(?P<authority>[^/?]+)(?P<rest>(?:[/?][!$-;=?-Z_a-z~]*)?)", re.IGNORECASE)
 _AUTHORITY = re.compile(r"(?P<host>\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::(?P<port>[0-9]{1,5}))?")
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
@@ -163,13 +152,9 @@ def check_address(target: Target, address: Address | str, allowed: Allowed = ())
         return found
     if not is_public(found):
         raise UnsafeAddress(
-            f"{target.host} is at {found}, which is not a public address",
-            host=target.host,
-            address=str(found),
+            f"{target.host} is at {found}, which is not a public address", host=target.host, address=str(found)
         )
-    if not _is_usual(target) and not any(
-        rule.name == ANYTHING and _fits(target, rule) for rule in allowed
-    ):
+    if not _is_usual(target) and not any(rule.name == ANYTHING and _fits(target, rule) for rule in allowed):
         raise _bad_port(target)
     return found
 
@@ -178,11 +163,7 @@ def is_public(address: Address) -> bool:
     """Whether an address is one that anybody on the Internet reaches."""
     inner = _inner(address)
     if isinstance(inner, IPv4Address):
-        return (
-            inner.is_global
-            and not inner.is_multicast
-            and not any(inner in network for network in _NOT_PUBLIC_4)
-        )
+        return inner.is_global and not inner.is_multicast and not any(inner in network for network in _NOT_PUBLIC_4)
     return (
         inner in _PUBLIC_6
         and inner.is_global
@@ -239,9 +220,7 @@ def _check_port(target: Target, allowed: Allowed) -> None:
 
 def _bad_port(target: Target) -> UnsafeAddress:
     return UnsafeAddress(
-        f"port {target.port} of {target.host} is neither 80 nor 443",
-        host=target.host,
-        port=target.port,
+        f"port {target.port} of {target.host} is neither 80 nor 443", host=target.host, port=target.port
     )
 
 
@@ -271,8 +250,7 @@ def _is_listed(target: Target, address: Address, allowed: Allowed) -> bool:
 
 def _rule(entry: str) -> Rule:
     found = re.fullmatch(
-        r"(?P<where>\[[^\]]+\]|[^:\[\]]+|[0-9a-f:]+(?:/\d+)?)(?::(?P<port>\d{1,5}|\*))?",
-        entry.lower(),
+        r"(?P<where>\[[^\]]+\]|[^:\[\]]+|[0-9a-f:]+(?:/\d+)?)(?::(?P<port>\d{1,5}|\*))?", entry.lower()
     )
     if found is None:
         raise _bad_rule(entry)

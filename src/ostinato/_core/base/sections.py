@@ -23,22 +23,6 @@ from ostinato._core.base.errors import InvalidInput, SettingsError
 from ostinato._core.base.extras import app_names
 from ostinato._core.base.redact import redact, redact_value
 
-__all__ = [
-    "CONFIG",
-    "ENV_PREFIX",
-    "FILE_NAME",
-    "Section",
-    "checked",
-    "fields_of",
-    "from_environ",
-    "from_table",
-    "read_file",
-    "section",
-    "setting",
-    "shown",
-    "unknown",
-]
-
 ENV_PREFIX: Final = "OSTINATO_"
 FILE_NAME: Final = "ostinato.toml"
 CONFIG: Final = f"{ENV_PREFIX}CONFIG"
@@ -95,9 +79,7 @@ class Section:
 def section(name: str) -> Callable[[type[S]], type[S]]:
     """Make a class the settings of the application of that name."""
     if not _NAME.fullmatch(name):
-        raise InvalidInput(
-            f"settings cannot belong to {name!r}", hint="Use the name of the application."
-        )
+        raise InvalidInput(f"settings cannot belong to {name!r}", hint="Use the name of the application.")
 
     def decorate(cls: type[S]) -> type[S]:
         made: Any = dataclasses.dataclass(frozen=True, kw_only=True, repr=False)(cls)
@@ -125,9 +107,7 @@ def fields_of(cls: type) -> dict[str, Field]:
     return {field.name: field for field in dataclasses.fields(cls) if field.metadata}
 
 
-def read_file(
-    file: Path | None = None, environ: Mapping[str, str] | None = None
-) -> tuple[Path, dict[str, Any]]:
+def read_file(file: Path | None = None, environ: Mapping[str, str] | None = None) -> tuple[Path, dict[str, Any]]:
     """The settings file and what it says: the one named, OSTINATO_CONFIG's, or `ostinato.toml`."""
     named = file or (os.environ if environ is None else environ).get(CONFIG)
     path = Path(named or FILE_NAME)
@@ -143,9 +123,7 @@ def read_file(
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(
-            f"{path} is not valid TOML: {error}",
-            hint="Each line reads name = value; text is quoted.",
-            path=str(path),
+            f"{path} is not valid TOML: {error}", hint="Each line reads name = value; text is quoted.", path=str(path)
         ) from error
     return path, values
 
@@ -200,17 +178,15 @@ def from_environ(
     return found
 
 
-def unknown(
-    cls: type, name: str, what: str, *, prefix: str = "", near: Iterable[str] = ()
-) -> SettingsError:
+def unknown(cls: type, name: str, what: str, *, prefix: str = "", near: Iterable[str] = ()) -> SettingsError:
     """A name that is not declared, and the nearest that is; `near`: other names to compare with."""
     fields = list(fields_of(cls))
     matches = difflib.get_close_matches(name, [*fields, *near], n=1, cutoff=0.5)
     nearest = matches[0] if matches else None
-    told = f"{prefix}{nearest}".upper() if prefix else nearest
+    spelled = f"{prefix}{nearest}".upper() if prefix else nearest
     return SettingsError(
         f"unknown setting: {what}",
-        hint=f"Did you mean {told}?" if nearest else f"Known: {', '.join(fields)}.",
+        hint=f"Did you mean {spelled}?" if nearest else f"Known: {', '.join(fields)}.",
         name=name,
         nearest=nearest,
     )
@@ -249,8 +225,8 @@ def checked(field: Field, kind: object, value: object, source: str) -> object:
 
 
 def _invalid(source: str, value: object, rule: str) -> SettingsError:
-    told = shown(value)
-    return SettingsError(f"{source} {rule}, got {told}", source=source, value=told)
+    spelled = shown(value)
+    return SettingsError(f"{source} {rule}, got {spelled}", source=source, value=spelled)
 
 
 def shown(value: object) -> str:

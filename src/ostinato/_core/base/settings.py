@@ -52,53 +52,50 @@ class Settings:
     database_url: str | None = setting(
         None, "PostgreSQL 15 to 18 as a URL, several hosts included. Unset: the embedded server."
     )
-    admin_url: str | None = setting(
-        None, "URL that migrations use, of a role that may create. Unset: `database_url`."
-    )
+    admin_url: str | None = setting(None, "URL that migrations use, of a role that may create. Unset: `database_url`.")
     listen_url: str | None = setting(
-        None,
-        "Direct URL for the one LISTEN connection. Unset: `database_url`; if pooled, only polling.",
+        None, "Direct URL for the one LISTEN connection. Unset: `database_url`; if pooled, only polling."
     )
-    pooled: bool = setting(
-        default=False, description="`database_url` leads to a transaction-mode pooler (PgBouncer)."
-    )
+    pooled: bool = setting(default=False, description="`database_url` leads to a transaction-mode pooler (PgBouncer).")
     data_dir: str = setting(".ostinato", "Folder of the embedded server.")
-    beat_seconds: float = setting(
-        5.0, "Time between two heartbeats of a worker.", low=0.01, high=_DAY
-    )
-    expiry_seconds: float = setting(
-        15.0, "A worker that was not heard of for this long is dead.", low=0.03, high=_DAY
-    )
+    beat_seconds: float = setting(5.0, "Time between two heartbeats of a worker.", low=0.01, high=_DAY)
+    expiry_seconds: float = setting(15.0, "A worker that was not heard of for this long is dead.", low=0.03, high=_DAY)
     poll_seconds: float = setting(
         1.5, "Longest time between two looks for work when no doorbell rings.", low=0.01, high=3600
     )
-    concurrency: int = setting(
-        100, "Jobs that one worker process runs at the same time.", low=1, high=100_000
-    )
+    concurrency: int = setting(100, "Jobs that one worker process runs at the same time.", low=1, high=100_000)
     handler_connections: int = setting(
-        10, "Connections that the handlers of one worker process share.", low=1, high=10_000
+        0,
+        "Connections that the handlers of one worker process share. 0: as many as `concurrency`, at"
+        " most a quarter of what the server allows. Opened when needed.",
+        low=0,
+        high=10_000,
     )
-    prefetch: int = setting(
-        500, "Jobs that one worker process claims ahead at most.", low=1, high=100_000
-    )
-    drain_seconds: float = setting(
-        30.0, "Time that running jobs get to finish after SIGTERM.", low=0, high=_DAY
-    )
+    prefetch: int = setting(500, "Jobs that one worker process claims ahead at most.", low=1, high=100_000)
+    drain_seconds: float = setting(30.0, "Time that running jobs get to finish after SIGTERM.", low=0, high=_DAY)
     cancel_grace_seconds: float = setting(
         10.0, "Time between asking a running job to stop and stopping it.", low=0, high=_DAY
     )
     max_crashes: int = setting(
         3,
-        "Times a job may take its process down before it is a dead letter. After two it runs alone:"
-        " with less than 3, jobs that only ran beside it share its fate.",
+        "Processes that a job may take down, running alone, before it is a dead letter. It runs"
+        " alone after it was there when two died.",
         low=1,
         high=1000,
     )
-    retention_days: int = setting(
-        14, "Days that finished jobs stay in the history.", low=1, high=36_500
-    )
+    retention_days: int = setting(14, "Days that finished jobs stay in the history.", low=1, high=36_500)
     call_timeout_seconds: float = setting(
         10.0, "Longest time that one call to the database may take.", low=0.1, high=3600
+    )
+    transaction_idle_seconds: float = setting(
+        0.0,
+        "Longest time that `ctx.transaction()` may wait for its next statement. 0: as the role of"
+        " the database says, which is 30 s.",
+        low=0,
+        high=_DAY,
+    )
+    statement_seconds: float = setting(
+        60.0, "Longest time that one statement of a handler may take in a transaction of its job.", low=0.1, high=_DAY
     )
     webhooks_allow_private: str = setting(
         "",
@@ -121,10 +118,7 @@ class Settings:
     oidc_tenant_claim: str = setting("tenant", "Claim of a token that names the tenant.")
     oidc_roles_claim: str = setting("roles", "Claim of a token that lists the roles.")
     metrics_port: int = setting(
-        0,
-        "Port of a worker's metrics page; the next free one from there on. 0: no page.",
-        low=0,
-        high=65_535,
+        0, "Port of a worker's metrics page; the next free one from there on. 0: no page.", low=0, high=65_535
     )
     metrics_host: str = setting("127.0.0.1", "Address that the metrics page listens on.")
     traces: bool = setting(
@@ -132,9 +126,7 @@ class Settings:
         "A span of OpenTelemetry for each attempt.",
     )
     log_format: str = setting(
-        "auto",
-        "Log lines for people, for machines, or whichever fits the output.",
-        choices=("auto", "json", "console"),
+        "auto", "Log lines for people, for machines, or whichever fits the output.", choices=("auto", "json", "console")
     )
     log_level: str = setting(
         "info", "Least severe level that is logged.", choices=("debug", "info", "warning", "error")
@@ -142,9 +134,7 @@ class Settings:
 
     _sections: dict[Any, Any] = dataclasses.field(default_factory=dict, compare=False)
     """What `section` has read: kept also by `dataclasses.replace`."""
-    _source: tuple[Mapping[str, str] | None, Path | None] = dataclasses.field(
-        default=(None, None), compare=False
-    )
+    _source: tuple[Mapping[str, str] | None, Path | None] = dataclasses.field(default=(None, None), compare=False)
     """The environment and the file that `load` was given, for the settings of applications."""
 
     def __post_init__(self) -> None:
@@ -227,11 +217,7 @@ def load(
     owners = _Owners(apps)
     values = from_table(Settings, table, path, others=owners.has, near=owners)
     values |= from_environ(
-        Settings,
-        around,
-        ENV_PREFIX,
-        others=owners.has_variable,
-        near=(f"{name}_…" for name in owners),
+        Settings, around, ENV_PREFIX, others=owners.has_variable, near=(f"{name}_…" for name in owners)
     )
     return Settings(**values | given, _source=(environ, file))
 

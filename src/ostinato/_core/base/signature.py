@@ -9,9 +9,7 @@ import traceback
 from typing import TypedDict
 
 from ostinato._core.base.errors import OstinatoError
-from ostinato._core.base.redact import redact
-
-__all__ = ["BoundedError", "bounded_error", "error_signature", "storable"]
+from ostinato._core.base.redact import ending, opening, redact
 
 SIGNATURE_LENGTH = 200
 _READ_LENGTH = 4 * SIGNATURE_LENGTH  # more of the message cannot show in the signature
@@ -19,13 +17,10 @@ _READ_LENGTH = 4 * SIGNATURE_LENGTH  # more of the message cannot show in the si
 # Patterns of what differs between two occurrences of the same error, in the order in which it is
 # removed: a uuid is full of numbers, so it comes before them.
 _VARIABLE_PARTS = (
-    (
-        re.compile(r"\b[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}\b", re.IGNORECASE),
-        "<uuid>",
-    ),
+    (re.compile(r"\b[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}\b", re.IGNORECASE), "<uuid>"),
     (re.compile(r"\b0x[0-9a-f]+\b", re.IGNORECASE), "<address>"),
     (re.compile(r"(?<!\w)(?:'[^']*'|\"[^\"]*\"|`[^`]*`)(?!\w)"), "<text>"),
-    (re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"), "<email>"),
+    (re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+"), "<email>"),
     (re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b"), "<host>"),
     (re.compile(r"\[?(?:[0-9a-f]{0,4}:){2,7}[0-9a-f]{1,4}\b\]?(?::\d+)?", re.IGNORECASE), "<host>"),
     (re.compile(r"\b(?=[0-9a-f]*\d)(?=\d*[a-f])[0-9a-f]{8,}\b", re.IGNORECASE), "<hex>"),
@@ -61,12 +56,11 @@ def bounded_error(exc: BaseException, limit: int = 8192) -> BoundedError:
     secrets that are recognisable as such are masked.
     """
     message_limit = limit // 4
+    trace_limit = max(limit - message_limit - SIGNATURE_LENGTH, 0)
     return {
         "type": _shorten(storable(type(exc).__qualname__), SIGNATURE_LENGTH),
-        "message": _shorten(_clean(_text_of(exc)), message_limit),
-        "traceback": _middle_out(
-            _clean(_traceback_of(exc)), max(limit - message_limit - SIGNATURE_LENGTH, 0)
-        ),
+        "message": _kept_start(_text_of(exc), message_limit),
+        "traceback": _kept_ends(_traceback_of(exc), trace_limit),
     }
 
 
@@ -99,12 +93,19 @@ def _shorten(text: str, length: int) -> str:
     return text if len(text) <= length else (text[: max(length - 1, 0)] + "…")[:length]
 
 
-def _middle_out(text: str, length: int) -> str:
+def _kept_start(text: str, length: int) -> str:
+    # Shortened before it is redacted: what a caller sent may be long, and must not cost more.
+    kept = _clean(opening(text, length))
+    return _shorten(kept if len(text) <= length else f"{kept}…", length)
+
+
+def _kept_ends(text: str, length: int) -> str:
     if len(text) <= length:
-        return text
+        return _shorten(_clean(text), length)
     gap = f"\n… {len(text) - length} characters left out …\n"
     room = max(length - len(gap), 0)
     # the end says what broke: it gets two thirds
     head = room // 3
     tail = room - head
-    return (text[:head] + gap + text[len(text) - tail :])[:length]
+    start, end = _clean(opening(text, head))[:head], _clean(ending(text, tail))
+    return (start + gap + end[max(len(end) - tail, 0) :])[:length]

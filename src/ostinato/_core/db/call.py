@@ -24,10 +24,9 @@ from psycopg.types.json import set_json_loads
 
 from ostinato._core.base.errors import CommitUnknown, DatabaseUnavailable, InvalidInput, NotFound
 from ostinato._core.db.guard import CALL_SECONDS, Guard, ThreadGuard, is_open
+from ostinato._core.db.idle import lost
 from ostinato._core.db.sqlfile import statement
 from ostinato._core.db.sqlstate import is_lost, is_stale_plan, translate
-
-__all__ = ["Loads", "call", "call_as", "call_now", "call_one", "call_value", "text_of"]
 
 R = TypeVar("R")
 Loads = Callable[[str | bytes], Any]
@@ -50,9 +49,7 @@ async def call(
 
     `_read` promises that it changes nothing, so a broken connection raises no `CommitUnknown`.
     """
-    return await call_as(
-        conn, tuple_row, function, _read=_read, _seconds=_seconds, _loads=None, **params
-    )
+    return await call_as(conn, tuple_row, function, _read=_read, _seconds=_seconds, _loads=None, **params)
 
 
 async def call_as(
@@ -73,7 +70,7 @@ async def call_as(
     text = text_of(function, tuple(params))
     alone = conn.pgconn.transaction_status == TransactionStatus.IDLE and conn.autocommit
     if not is_open(conn):
-        raise DatabaseUnavailable(f"The connection was lost before ostinato.{function} was called.")
+        raise lost(conn, f"ostinato.{function} was called")
     for last_time in (False, True):
         with Guard(conn, _seconds) as guard:
             try:
@@ -91,11 +88,7 @@ async def call_as(
 
 
 async def _executed(
-    conn: AsyncConnection[Any],
-    rows: BaseRowFactory[R],
-    text: bytes,
-    params: dict[str, object],
-    loads: Loads | None,
+    conn: AsyncConnection[Any], rows: BaseRowFactory[R], text: bytes, params: dict[str, object], loads: Loads | None
 ) -> list[R]:
     """Run a statement. A cursor caches how it writes parameters, so our connections keep one.
 
@@ -131,9 +124,7 @@ async def call_one(
     """As `call`, for a function that returns exactly one row."""
     found = await call(conn, function, _read=_read, _seconds=_seconds, **params)
     if len(found) != 1:
-        raise NotFound(
-            f"ostinato.{function} returned {len(found)} rows instead of one.", function=function
-        )
+        raise NotFound(f"ostinato.{function} returned {len(found)} rows instead of one.", function=function)
     return found[0]
 
 
@@ -163,9 +154,7 @@ def call_now(conn: psycopg.Connection[Any], function: str, /, **params: object) 
 def text_of(function: str, names: tuple[str, ...]) -> bytes:
     """The text of a call: `select * from ostinato.f(a => %(a)s, b => %(b)s)`."""
     _check(function, names)
-    arguments = [
-        sql.SQL("{} => {}").format(sql.Identifier(name), sql.Placeholder(name)) for name in names
-    ]
+    arguments = [sql.SQL("{} => {}").format(sql.Identifier(name), sql.Placeholder(name)) for name in names]
     composed = sql.SQL("select * from {}({})").format(
         sql.Identifier("ostinato", function), sql.SQL(", ").join(arguments)
     )
@@ -197,6 +186,4 @@ def _meaning(error: psycopg.Error, function: str, guard: Guard, *, unsure: bool)
 
 
 def _unknown(function: str, why: str) -> CommitUnknown:
-    return CommitUnknown(
-        f"Whether ostinato.{function} took effect is not known: {why}.", function=function
-    )
+    return CommitUnknown(f"Whether ostinato.{function} took effect is not known: {why}.", function=function)

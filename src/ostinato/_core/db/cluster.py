@@ -6,6 +6,7 @@
     <data_dir>/postgres/      the cluster; it gets this name only once it is complete
     <data_dir>/postgres.new/  a cluster in the making; deleted when its process died
     <data_dir>/postgres.log   the log of the server
+    <data_dir>/superuser.pgpass  the password of the superuser, for our user only
     <data_dir>/run/           its socket, unless the path is too long for one
 
 `embedded.py` decides when to start and stop it; this module does it.
@@ -24,10 +25,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ostinato._core.base.errors import EmbeddedError
+from ostinato._core.base.mark import MARK
 from ostinato._core.db import binaries, serverconf
 from ostinato._core.db.osuser import OsUser, let_in, server_user
-
-__all__ = ["Cluster", "Command", "CommandFailed"]
+from ostinato._core.db.superuser import SUPERUSER, ensure_password
 
 PORT = 5432  # names the socket; nothing listens on TCP
 LONGEST_SOCKET_PATH = 103 if sys.platform == "darwin" else 107
@@ -50,15 +51,16 @@ class Command:
     folder: Path
     user: OsUser
 
-    def run(self, program: str, *args: str, seconds: float = 120) -> str:
-        """Run it to the end and return what it printed."""
-        env = {k: v for k, v in os.environ.items() if not k.startswith(("PG", "LC_", "LANG"))}
+    def run(self, program: str, *args: str, seconds: float = 120, given: str = "") -> str:
+        """Run it to the end, with `given` as its input, and return what it printed."""
+        foreign = ("PG", "LC_", "LANG", MARK)
+        env = {k: v for k, v in os.environ.items() if not k.startswith(foreign)}
         as_other = self.user.uid != os.geteuid()
-        with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
+        with tempfile.TemporaryFile() as output:
             # A file, not a pipe: the server that pg_ctl starts would keep a pipe open for ever.
             ended = subprocess.run(  # noqa: S603 - our own binary and arguments
                 [str(self.folder / program), *args],
-                stdin=subprocess.DEVNULL,
+                input=given.encode(),
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 env=env | {"LC_ALL": "C"},
@@ -70,7 +72,7 @@ class Command:
                 check=False,
             )
             output.seek(0)
-            text = output.read()
+            text = output.read().decode(errors="replace")
         if ended.returncode != 0:
             raise CommandFailed(text.strip() or f"{program} ended with {ended.returncode}")
         return text
@@ -144,7 +146,7 @@ class Cluster:
         try:
             self.command.run(
                 "initdb",
-                *("--pgdata", str(fresh), "--username=postgres", "--encoding=UTF8", "--no-locale"),
+                *("--pgdata", str(fresh), f"--username={SUPERUSER}", "--encoding=UTF8", "--no-locale"),
                 *("--auth=peer", "--data-checksums", "--no-instructions"),
                 *(locale if self.major >= binaries.BUILTIN_LOCALES_SINCE else []),
             )
@@ -173,6 +175,7 @@ class Cluster:
         """Start the server and wait until it accepts connections."""
         self.check_room(ROOM_TO_START, "To start, the database needs")
         self._renew_log()
+        ensure_password(self.data_dir, self.command)
         self.command.run(
             "pg_ctl",
             *("start", "--wait", "--silent", f"--timeout={START_SECONDS}"),
@@ -265,8 +268,7 @@ class Cluster:
         free = shutil.disk_usage(self.data_dir).free
         if free < least:
             raise EmbeddedError(
-                f"The disk of {self.data_dir} is full: {free >> 20} MB free. {who} at least"
-                f" {least >> 20} MB.",
+                f"The disk of {self.data_dir} is full: {free >> 20} MB free. {who} at least {least >> 20} MB.",
                 hint="Free some space, or choose a folder on another disk with --data-dir.",
                 folder=str(self.data_dir),
                 free_bytes=free,
@@ -279,8 +281,7 @@ class Cluster:
         if "No space left on device" in said or "Disk quota exceeded" in said:
             free = shutil.disk_usage(self.data_dir).free
             return EmbeddedError(
-                f"The database in {self.data_dir} could not be {what}: the disk is full"
-                f" ({free >> 20} MB free).",
+                f"The database in {self.data_dir} could not be {what}: the disk is full ({free >> 20} MB free).",
                 hint="Free some space and start again: nothing that was committed is lost.",
                 free_bytes=free,
                 **values,

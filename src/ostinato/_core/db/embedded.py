@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Self
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import psycopg
 from psycopg import sql
@@ -31,8 +31,7 @@ from ostinato._core.base.errors import EmbeddedError
 from ostinato._core.db import cluster as clusters
 from ostinato._core.db.cluster import Cluster, CommandFailed
 from ostinato._core.db.sqlfile import statement
-
-__all__ = ["DATABASE", "Server", "Urls", "attach", "start"]
+from ostinato._core.db.superuser import SUPERUSER, password_file
 
 DATABASE = "ostinato"
 LOCK_SECONDS = clusters.START_SECONDS + clusters.STOP_SECONDS
@@ -106,7 +105,7 @@ class Server:
 
     def urls(self, database: str = DATABASE) -> Urls:
         """The addresses of one of the server's databases."""
-        roles = ("postgres", "ostinato_owner", "ostinato_worker", "ostinato_tenant")
+        roles = (SUPERUSER, "ostinato_owner", "ostinato_worker", "ostinato_tenant")
         return Urls(*(_url(self.cluster, role, database) for role in roles))
 
     def create_database(self, name: str, *, template: str = "template1") -> Urls:
@@ -249,12 +248,7 @@ def _comes_up(cluster: Cluster) -> bool:
             said = str(error)
         else:
             return True
-        if "authentication failed" in said:
-            raise EmbeddedError(
-                f"The server in {cluster.data_dir} was started by another user.",
-                hint="Use it as that user, or choose another folder with --data-dir.",
-                folder=str(cluster.data_dir),
-            )
+        _check_let_in(cluster, said)
         if not cluster.answers() and cluster.pid() is None:
             return False
         if "the database system is" in said:  # starting up, shutting down, in recovery
@@ -267,6 +261,23 @@ def _comes_up(cluster: Cluster) -> bool:
                 pid=cluster.pid(),
             )
         _pause()
+
+
+def _check_let_in(cluster: Cluster, said: str) -> None:
+    """Raise an error when a server that runs refuses our user, as what it said shows."""
+    folder = cluster.data_dir
+    if "password authentication failed" in said:
+        raise EmbeddedError(
+            f"The server in {folder} has another password than {password_file(folder).name}.",
+            hint="Stop the server, delete that file, and start again: a new password is set.",
+            folder=str(folder),
+        )
+    if "authentication failed" in said or "no password supplied" in said:
+        raise EmbeddedError(
+            f"The server in {folder} was started by another user.",
+            hint="Use it as that user, or choose another folder with --data-dir.",
+            folder=str(folder),
+        )
 
 
 def _prepare(cluster: Cluster) -> None:
@@ -308,7 +319,7 @@ def _named(block: str, **parts: sql.Composable) -> sql.Composed:
 
 
 def _admin(cluster: Cluster) -> psycopg.Connection:
-    url = _url(cluster, "postgres", "postgres")
+    url = _url(cluster, SUPERUSER, "postgres")
     return psycopg.connect(url, autocommit=True, connect_timeout=3)
 
 
@@ -320,7 +331,10 @@ def _url(cluster: Cluster, role: str, database: str) -> str:
             hint="Start it again; it recovers from a crash by itself.",
             folder=str(cluster.data_dir),
         )
-    return f"postgresql://{role}@/{quote(database, safe='')}?host={quote(str(folder), safe='')}"
+    query = {"host": str(folder)}
+    if role == SUPERUSER:
+        query["passfile"] = str(password_file(cluster.data_dir))
+    return f"postgresql://{role}@/{quote(database, safe='')}?{urlencode(query, quote_via=quote)}"
 
 
 @contextmanager
@@ -330,8 +344,7 @@ def _locked(data_dir: Path) -> Iterator[None]:
         while not _try_lock(file):
             if time.monotonic() > give_up:
                 raise EmbeddedError(
-                    f"Another process has been starting or stopping the server in {data_dir} for"
-                    f" {LOCK_SECONDS} s.",
+                    f"Another process has been starting or stopping the server in {data_dir} for {LOCK_SECONDS} s.",
                     hint="Find it with `ps` and end it; then start again.",
                     folder=str(data_dir),
                 )

@@ -18,8 +18,6 @@ import psycopg
 from psycopg import BaseConnection
 from psycopg.errors import Diagnostic
 
-__all__ = ["CALL_SECONDS", "Guard", "ThreadGuard", "cut", "is_open"]
-
 CALL_SECONDS = 10.0
 LATE_SECONDS = 0.25
 SECOND_CHANCE_SECONDS = 1.0
@@ -63,10 +61,7 @@ class Guard(_Seen):
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._timer.cancel()
         self._conn.remove_notice_handler(self._notice)
@@ -101,10 +96,7 @@ class ThreadGuard(_Seen):
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._timer.cancel()
         with self._lock:  # a timer that is just going off must not cut what comes after us
@@ -129,6 +121,7 @@ def is_open(conn: BaseConnection[Any]) -> bool:
         poll.register(conn.pgconn.socket, select.POLLIN)
         while poll.poll(0):  # the server's farewell, then the end; or just a notification
             conn.pgconn.consume_input()
+            conn.pgconn.is_busy()  # lets libpq read it, and the connection hear why it ended
     except (OSError, psycopg.Error):
         return False
     return True

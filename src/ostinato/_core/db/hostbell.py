@@ -33,8 +33,6 @@ from pathlib import Path
 
 from psycopg.conninfo import conninfo_to_dict
 
-__all__ = ["POLL_NOW", "HostBell", "database_identity", "runtime_folder"]
-
 POLL_NOW = ""
 BACKLOG = 64
 CONNECT_SECONDS = 0.5
@@ -81,12 +79,7 @@ class HostBell:
     """This process's place among those of the host."""
 
     def __init__(
-        self,
-        identity: str,
-        *,
-        names: Iterable[str] | None = None,
-        sort: str = "",
-        folder: Path | None = None,
+        self, identity: str, *, names: Iterable[str] | None = None, sort: str = "", folder: Path | None = None
     ) -> None:
         folder = folder or runtime_folder()
         self._lock_path = folder / f"{identity}.lock"

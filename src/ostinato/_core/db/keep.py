@@ -10,8 +10,6 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from ostinato._core.db.guard import is_open
 from ostinato._core.db.pool import Connection, Pool
 
-__all__ = ["Keeper"]
-
 
 class Keeper:
     """Keeps one connection; for one user at a time."""
@@ -26,8 +24,9 @@ class Keeper:
         """The connection, in autocommit."""
         if self._conn is None or not is_open(self._conn):
             await self.release()
-            self._loan = self._pool.connection()
-            self._conn = await self._loan.__aenter__()
+            loan = self._pool.connection()
+            self._conn = await loan.__aenter__()
+            self._loan = loan  # kept once it was made: there is nothing to return of a failed one
         try:
             yield self._conn
         except BaseException:

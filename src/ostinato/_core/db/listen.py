@@ -68,6 +68,7 @@ class Listener:
         """False means no LISTEN: the caller polls."""
         self._channel = channel
         self._bell = self._join_host(url, names, sort) if listening and shared else None
+        self._heard: list[str] = []
         self._stopping = False
         self._waiting = True
         self._wake, self._wake_end = socket.socketpair()
@@ -114,7 +115,9 @@ class Listener:
             self._close()
 
     def _connect(self) -> psycopg.Connection[Any]:
-        return psycopg.connect(self._conninfo, autocommit=True, **self._prepare)
+        conn = psycopg.connect(self._conninfo, autocommit=True, **self._prepare)
+        conn.add_notify_handler(lambda notice: self._heard.append(notice.payload))
+        return conn
 
     def _serve(self, conn: psycopg.Connection[Any]) -> None:
         subscribed = False
@@ -173,7 +176,12 @@ class Listener:
         self._on_idle()
 
     def _hear(self, conn: psycopg.Connection[Any]) -> None:
-        payloads = dict.fromkeys(notify.payload for notify in conn.notifies(timeout=0))
+        # Not by conn.notifies(): it sets up a wait for what is here already, for every ring.
+        conn.pgconn.consume_input()
+        while (notice := conn.pgconn.notifies()) is not None:
+            self._heard.append(notice.extra.decode())
+        payloads = dict.fromkeys(self._heard)
+        self._heard.clear()
         self._ring(name for name in payloads if self._bell is None or self._bell.ring(name))
 
     def _rest(self, seconds: float) -> None:

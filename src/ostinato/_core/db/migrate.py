@@ -73,24 +73,18 @@ class Status:
     def up_to_date(self) -> bool:
         """Whether `migrate` would change nothing."""
         return not self.roles and all(
-            part.code == "current" and not part.pending and not part.trouble
-            for part in self.components
+            part.code == "current" and not part.pending and not part.trouble for part in self.components
         )
 
 
-async def migrate(
-    url: str, components: Sequence[Component], *, wait_seconds: float = WAIT_SECONDS
-) -> list[str]:
+async def migrate(url: str, components: Sequence[Component], *, wait_seconds: float = WAIT_SECONDS) -> list[str]:
     """Bring the database of a URL up to date; returns what was done, in order."""
     async with await connect(url, role="migrate", pooled=True) as conn:
         return await apply(conn, components, wait_seconds=wait_seconds)
 
 
 async def apply(
-    conn: AsyncConnection[Any],
-    components: Sequence[Component],
-    *,
-    wait_seconds: float = WAIT_SECONDS,
+    conn: AsyncConnection[Any], components: Sequence[Component], *, wait_seconds: float = WAIT_SECONDS
 ) -> list[str]:
     """As `migrate`, on a connection in autocommit."""
     await ensure_roles(conn)
@@ -152,8 +146,7 @@ async def check_contract(conn: AsyncConnection[Any], mine: int) -> None:
     current, oldest = found
     if mine < oldest:
         raise ContractMismatch(
-            f"This code speaks contract {mine}; the database serves {oldest} to {current}:"
-            " the code is too old.",
+            f"This code speaks contract {mine}; the database serves {oldest} to {current}: the code is too old.",
             hint="Upgrade Ostinato on this machine.",
             mine=mine,
             current=current,
@@ -161,8 +154,7 @@ async def check_contract(conn: AsyncConnection[Any], mine: int) -> None:
         )
     if mine > current:
         raise ContractMismatch(
-            f"This code speaks contract {mine}; the database serves {oldest} to {current}:"
-            " the database is too old.",
+            f"This code speaks contract {mine}; the database serves {oldest} to {current}: the database is too old.",
             hint="Run `ostinato db migrate` with this release first.",
             mine=mine,
             current=current,
@@ -175,9 +167,7 @@ async def _bootstrap(conn: AsyncConnection[Any]) -> None:
         await conn.execute(sql_of("bootstrap"))
 
 
-async def _step(
-    conn: AsyncConnection[Any], component: Component, step: Migration, done: list[str]
-) -> None:
+async def _step(conn: AsyncConnection[Any], component: Component, step: Migration, done: list[str]) -> None:
     async with _as_owner(conn):
         lines = await record.read(conn, component.name)
         record.check(component, lines)

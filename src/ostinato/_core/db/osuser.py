@@ -21,8 +21,6 @@ from pathlib import Path
 from ostinato._core.base.errors import EmbeddedError
 from ostinato._core.base.log import get_logger
 
-__all__ = ["OsUser", "let_in", "myself", "server_user"]
-
 log = get_logger("embedded")
 
 PREFERRED = "pgserver"
@@ -75,8 +73,7 @@ def server_user(pgdata: Path) -> OsUser:
     if me.uid != 0:
         if owner not in (None, me.uid):
             raise EmbeddedError(
-                f"The database in {pgdata} belongs to user id {owner}, this process is {me.name}"
-                f" (user id {me.uid}).",
+                f"The database in {pgdata} belongs to user id {owner}, this process is {me.name} (user id {me.uid}).",
                 hint="Run as the user that created it, or choose another folder with --data-dir.",
                 folder=str(pgdata),
                 owner=owner,
@@ -101,14 +98,7 @@ def _made_for_the_purpose() -> OsUser:
         # No home, no shell, no password: nobody logs in as this user. It fails while another
         # process holds the lock of /etc/passwd, perhaps because it adds the same user.
         subprocess.run(  # noqa: S603 - found on the PATH of root, with fixed arguments
-            [
-                str(useradd),
-                "--system",
-                "--no-create-home",
-                "--shell",
-                "/usr/sbin/nologin",
-                PREFERRED,
-            ],
+            [str(useradd), "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", PREFERRED],
             capture_output=True,
             check=False,
         )
@@ -166,8 +156,4 @@ def _entries(folder: Path) -> dict[tuple[int, int], int]:
     else:
         return {(tag, id_): perm for tag, perm, id_ in ACL_ENTRY.iter_unpack(raw[4:])}
     mode = folder.stat().st_mode
-    return {
-        (USER_OBJ, NO_ID): (mode >> 6) & 7,
-        (GROUP_OBJ, NO_ID): (mode >> 3) & 7,
-        (OTHER, NO_ID): mode & 7,
-    }
+    return {(USER_OBJ, NO_ID): (mode >> 6) & 7, (GROUP_OBJ, NO_ID): (mode >> 3) & 7, (OTHER, NO_ID): mode & 7}

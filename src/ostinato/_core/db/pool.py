@@ -16,33 +16,19 @@ from typing import Any, Protocol, Self, TypeVar
 
 import psycopg
 from psycopg import AsyncConnection, AsyncCursor
+from psycopg.abc import PQGen
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.errors import Diagnostic
 from psycopg.pq import TransactionStatus
 from psycopg.rows import TupleRow
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from ostinato._core.base.errors import (
-    CommitUnknown,
-    DatabaseUnavailable,
-    NotConfigured,
-    OstinatoError,
-)
+from ostinato._core.base.errors import CommitUnknown, NotConfigured, OstinatoError
 from ostinato._core.base.log import get_logger
 from ostinato._core.db.guard import CALL_SECONDS, Guard, is_open
+from ostinato._core.db.idle import lost
+from ostinato._core.db.limit import StatementLimit, limited
 from ostinato._core.db.sqlstate import belongs_to_us, is_lost, is_transient, translate, translated
-
-__all__ = [
-    "Connection",
-    "Lender",
-    "Pool",
-    "Target",
-    "connect",
-    "connection_of",
-    "conninfo",
-    "retrying",
-    "transaction",
-    "unknown_commit",
-]
 
 log = get_logger("pool")
 
@@ -66,11 +52,27 @@ class Connection(AsyncConnection[TupleRow]):
 
     rested_since: float = 0.0
     """When it was last given back to its pool."""
+    statement_seconds: float | None = None
+    """The longest time that one statement may take; see `limit`."""
 
     def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401 - as psycopg
         super().__init__(*args, **options)
         self.spare_cursors: list[AsyncCursor[Any]] = []
         """At most one cursor, kept for the next call: see `call`."""
+        self.farewell: str | None = None
+        """The SQLSTATE with which the server ended the session while nothing was asked."""
+        self.add_notice_handler(self._hear)
+
+    def _hear(self, notice: Diagnostic) -> None:
+        if notice.severity_nonlocalized == "FATAL":
+            self.farewell = notice.sqlstate
+
+    async def wait(self, gen: PQGen[T], *args: Any, **options: Any) -> T:  # noqa: ANN401 - as psycopg
+        """Run one round trip, within the limit if there is one."""
+        if self.statement_seconds is None:
+            return await super().wait(gen, *args, **options)
+        with StatementLimit(self, self.statement_seconds):
+            return await super().wait(gen, *args, **options)
 
 
 class Lender(Protocol):
@@ -95,8 +97,7 @@ def conninfo(url: str, role: str = "client") -> str:
         given = conninfo_to_dict(url)
     except psycopg.ProgrammingError as error:
         raise NotConfigured(
-            f"The database URL cannot be read: {error}",
-            hint="For example postgresql://user:password@host:5432/name",
+            f"The database URL cannot be read: {error}", hint="For example postgresql://user:password@host:5432/name"
         ) from error
     defaults = DEFAULTS | {"application_name": f"ostinato/{role}"}
     if len(_hosts(given)) > 1:
@@ -104,14 +105,10 @@ def conninfo(url: str, role: str = "client") -> str:
     return make_conninfo("", **(defaults | given))
 
 
-async def connect(
-    url: str, *, role: str = "client", pooled: bool = False, autocommit: bool = True
-) -> Connection:
+async def connect(url: str, *, role: str = "client", pooled: bool = False, autocommit: bool = True) -> Connection:
     """Open one connection. `pooled` means through a transaction pooler such as PgBouncer."""
     with translated():
-        return await Connection.connect(
-            conninfo(url, role), autocommit=autocommit, **_session(pooled=pooled)
-        )
+        return await Connection.connect(conninfo(url, role), autocommit=autocommit, **_session(pooled=pooled))
 
 
 class Pool:
@@ -125,6 +122,8 @@ class Pool:
         pooled: bool = False,
         min_size: int = 1,
         max_size: int = 10,
+        spares: int | None = None,
+        patient: bool = False,
         seconds: float = CALL_SECONDS,
     ) -> None:
         # The pool logs every failed attempt; we log only the beginning and the end of an outage.
@@ -136,8 +135,12 @@ class Pool:
         self._last_good: tuple[str, str] | None = None
         self._out_since: float | None = None
         self._spares: list[Connection] = []
-        self._most_spares = min_size
+        self._most_spares = min_size if spares is None else min(spares, max_size)
+        """How many of the connections that were returned are lent again without the pool."""
         self._waiting = 0
+        self._patient = patient
+        """Whether to wait on while others get connections: the pool is busy, and not cut off."""
+        self._lent = 0
         self._pool = AsyncConnectionPool(
             self._last_good_first,
             connection_class=Connection,
@@ -200,18 +203,23 @@ class Pool:
             await self._pool.putconn(conn)
 
     async def _take(self, seconds: float) -> Connection:
-        give_up = time.monotonic() + seconds
+        give_up, lent = time.monotonic() + seconds, self._lent
         self._waiting += 1
         try:
             while True:
-                piece = min(RECONNECT_SECONDS, give_up - time.monotonic())
+                piece = min(RECONNECT_SECONDS, max(0.0, give_up - time.monotonic()))
                 try:
-                    return await self._pool.getconn(timeout=piece)
+                    conn = await self._pool.getconn(timeout=piece)
                 except PoolTimeout as error:
-                    if time.monotonic() >= give_up:
+                    if self._patient and self._lent > lent:
+                        give_up, lent = time.monotonic() + seconds, self._lent
+                    elif time.monotonic() >= give_up:
                         raise translate(error) from error
                 except (psycopg.Error, OSError) as error:
                     raise translate(error) from error
+                else:
+                    self._lent += 1
+                    return conn
         finally:
             self._waiting -= 1
 
@@ -267,7 +275,7 @@ class Loan(AbstractAsyncContextManager[Connection]):
 
 @asynccontextmanager
 async def transaction(
-    source: Pool | AsyncConnection[Any], *, seconds: float = CALL_SECONDS
+    source: Pool | AsyncConnection[Any], *, seconds: float = CALL_SECONDS, statement_seconds: float | None = None
 ) -> AsyncIterator[AsyncConnection[Any]]:
     """A transaction on a connection, or on one lent by a pool.
 
@@ -275,9 +283,13 @@ async def transaction(
     connection breaks or stays silent before the commit is sent, `DatabaseUnavailable`; after
     that, or when the server stopped waiting for a synchronous standby, `CommitUnknown`. Errors
     of the caller's own statements (a broken constraint, say) pass through as psycopg raised them.
+    `statement_seconds` limits each statement of the block on a connection of ours (`limit`).
     """
     if isinstance(source, Pool):
-        async with source.connection() as conn, transaction(conn, seconds=source.seconds):
+        async with (
+            source.connection() as conn,
+            transaction(conn, seconds=source.seconds, statement_seconds=statement_seconds),
+        ):
             yield conn
         return
     if source.pgconn.transaction_status == TransactionStatus.INTRANS:
@@ -288,7 +300,8 @@ async def transaction(
     with translated(), Guard(source, seconds):
         await block.__aenter__()
     try:
-        yield source
+        with limited(source, statement_seconds) if isinstance(source, Connection) else nullcontext():
+            yield source
     except BaseException as error:
         with Guard(source, seconds):
             handled = await block.__aexit__(type(error), error, error.__traceback__)
@@ -300,16 +313,11 @@ async def transaction(
         await _commit(source, block, seconds)
 
 
-async def _commit(
-    conn: AsyncConnection[Any], block: AbstractAsyncContextManager[Any], seconds: float
-) -> None:
+async def _commit(conn: AsyncConnection[Any], block: AbstractAsyncContextManager[Any], seconds: float) -> None:
     if not is_open(conn):
         with contextlib.suppress(psycopg.Error):
             await block.__aexit__(None, None, None)
-        raise DatabaseUnavailable(
-            "The connection was lost before the commit: nothing was changed.",
-            hint="Run the whole transaction again.",
-        )
+        raise lost(conn, "the commit: nothing was changed")
     with Guard(conn, seconds) as guard:
         try:
             await block.__aexit__(None, None, None)

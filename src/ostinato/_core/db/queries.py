@@ -26,8 +26,6 @@ from ostinato._core.base.errors import InvalidInput, NotFound
 from ostinato._core.db.sqlfile import blocks
 from ostinato._core.db.sqlstate import translated
 
-__all__ = ["Queries"]
-
 R = TypeVar("R")
 T = TypeVar("T")
 
@@ -46,21 +44,15 @@ class Queries:
         with translated():
             return (await conn.execute(self.text(name), self._bound(values))).rowcount
 
-    async def rows(
-        self, conn: AsyncConnection[Any], name: str, /, **values: object
-    ) -> list[dict[str, Any]]:
+    async def rows(self, conn: AsyncConnection[Any], name: str, /, **values: object) -> list[dict[str, Any]]:
         """Return all rows, each by the names of its columns."""
         return await self._fetched(conn, dict_row, name, values)
 
-    async def rows_as(
-        self, kind: type[T], conn: AsyncConnection[Any], name: str, /, **values: object
-    ) -> list[T]:
+    async def rows_as(self, kind: type[T], conn: AsyncConnection[Any], name: str, /, **values: object) -> list[T]:
         """Return all rows, each as a value of a type that has a field for every column."""
         return await self._fetched(conn, class_row(kind), name, values)
 
-    async def one(
-        self, conn: AsyncConnection[Any], name: str, /, **values: object
-    ) -> dict[str, Any]:
+    async def one(self, conn: AsyncConnection[Any], name: str, /, **values: object) -> dict[str, Any]:
         """Return the row of a statement that has exactly one; raise NotFound otherwise."""
         found = await self.rows(conn, name, **values)
         if len(found) != 1:
@@ -71,9 +63,7 @@ class Queries:
             )
         return found[0]
 
-    async def first(
-        self, conn: AsyncConnection[Any], name: str, /, **values: object
-    ) -> dict[str, Any] | None:
+    async def first(self, conn: AsyncConnection[Any], name: str, /, **values: object) -> dict[str, Any] | None:
         """Return the first row, or None if there is none."""
         found = await self.rows(conn, name, **values)
         return found[0] if found else None
@@ -96,11 +86,7 @@ class Queries:
         return known[name].text
 
     async def _fetched(
-        self,
-        conn: AsyncConnection[Any],
-        factory: BaseRowFactory[R],
-        name: str,
-        values: dict[str, object],
+        self, conn: AsyncConnection[Any], factory: BaseRowFactory[R], name: str, values: dict[str, object]
     ) -> list[R]:
         with translated():
             async with conn.cursor(row_factory=factory) as cursor:

@@ -13,19 +13,6 @@ from ostinato._core.db.bundle import Component, Migration
 from ostinato._core.db.sqlfile import statement
 from ostinato._core.db.sqlstate import translated
 
-__all__ = [
-    "CODE",
-    "Applied",
-    "check",
-    "failed",
-    "is_there",
-    "note",
-    "note_code",
-    "read",
-    "run",
-    "sql_of",
-]
-
 CODE = 0  # the version under which the code of a component is recorded
 
 
@@ -67,9 +54,7 @@ async def note(conn: AsyncConnection[Any], component: Component, step: Migration
 async def note_code(conn: AsyncConnection[Any], component: Component, objects: list[str]) -> None:
     """Record the installed code of a component, and the objects that it consists of."""
     values = {"version": CODE, "name": "code", "checksum": component.checksum}
-    await conn.execute(
-        sql_of("record"), {"component": component.name, "objects": objects, **values}
-    )
+    await conn.execute(sql_of("record"), {"component": component.name, "objects": objects, **values})
 
 
 def check(component: Component, record: dict[int, Applied]) -> None:

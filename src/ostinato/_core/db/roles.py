@@ -1,6 +1,6 @@
-"""The three roles and the two schemas that everything else needs.
+"""The three roles and the three schemas that everything else needs.
 
-    ostinato_owner    owns the schema and migrates it
+    ostinato_owner    owns the schemas and migrates them
     ostinato_worker   runs jobs of all tenants, and may act as one of them
     ostinato_tenant   enqueues and sees the rows of one tenant
 
@@ -19,9 +19,8 @@ from ostinato._core.base.errors import NotConfigured
 from ostinato._core.db.sqlfile import statement
 from ostinato._core.db.sqlstate import translated
 
-__all__ = ["ensure_roles", "ensure_schemas", "role_problems"]
-
 FILE = ("ostinato._core.db", "sql/roles.sql")
+SCHEMAS = ("ostinato", "ostinato_internal", "ostinato_data")
 
 
 async def ensure_roles(conn: AsyncConnection[Any]) -> None:
@@ -90,7 +89,7 @@ async def role_problems(conn: AsyncConnection[Any], *, to_migrate: bool = False)
             problems.append("the connected role may not act as ostinato_owner")
         elif name == "ostinato_tenant" and not fits:
             problems.append("ostinato_worker may not act as ostinato_tenant")
-        elif name in ("ostinato", "ostinato_data") and not fits:
+        elif name in SCHEMAS and not fits:
             problems.append(f"schema {name} does not belong to ostinato_owner")
     return problems
 

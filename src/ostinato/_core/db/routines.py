@@ -14,17 +14,13 @@ from ostinato._core.base.errors import MigrationError
 from ostinato._core.db.bundle import Component, function_name
 from ostinato._core.db.record import failed, run, sql_of
 
-__all__ = ["replace_code"]
-
 FUNCTION, VIEW = "function ", "view "
 
 # Maps an identity (name and argument types) to a mark that changes when the function is replaced.
 Routines = dict[str, str]
 
 
-async def replace_code(
-    conn: AsyncConnection[Any], component: Component, old: list[str]
-) -> list[str]:
+async def replace_code(conn: AsyncConnection[Any], component: Component, old: list[str]) -> list[str]:
     """Replace the `old` objects by the component's code; returns the new objects."""
     await _drop_views(conn, [name.removeprefix(VIEW) for name in old if name.startswith(VIEW)])
     before = await _routines(conn, component)
@@ -45,9 +41,7 @@ async def replace_code(
     return [f"{FUNCTION}{name}" for name in sorted(made)] + [f"{VIEW}{name}" for name in views]
 
 
-async def _replace(
-    conn: AsyncConnection[Any], component: Component, text: str, before: Routines
-) -> None:
+async def _replace(conn: AsyncConnection[Any], component: Component, text: str, before: Routines) -> None:
     name = function_name(text)
     try:
         async with conn.transaction():

@@ -8,8 +8,6 @@ from ostinato._core.db.bundle import Component
 from ostinato._core.db.record import CODE, sql_of
 from ostinato._core.db.sqlfile import statement
 
-__all__ = ["sql"]
-
 HEAD = """\
 -- The schema of Ostinato. Run it with psql as an administrator, in an empty database:
 --   psql --set ON_ERROR_STOP=1 --file this.sql
@@ -48,9 +46,7 @@ def _title(component: Component, what: str) -> str:
     return f"-- {component.name}: {what}"
 
 
-def _end(
-    component: Component, version: int, name: str, checksum: str, objects: compose.Composable
-) -> str:
+def _end(component: Component, version: int, name: str, checksum: str, objects: compose.Composable) -> str:
     values = {
         "component": compose.Literal(component.name),
         "version": compose.Literal(version),

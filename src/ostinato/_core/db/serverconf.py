@@ -9,15 +9,15 @@ from pathlib import Path
 
 from ostinato._core.db.osuser import myself
 
-__all__ = ["FILE", "HBA", "INCLUDE", "ident", "settings"]
-
 FILE = "ostinato.conf"
 INCLUDE = f"include_if_exists '{FILE}'"
-ROLES = ("postgres", "ostinato_owner", "ostinato_worker", "ostinato_tenant")
+ROLES = ("ostinato_owner", "ostinato_worker", "ostinato_tenant")
 HBA = """\
-# Written by Ostinato at every start: over the socket, and as whom pg_ident.conf says.
+# Written by Ostinato at every start: over the socket, and as whom pg_ident.conf says. The superuser
+# is not in that map: it needs the password of superuser.pgpass.
+local all postgres scram-sha-256
+local replication postgres scram-sha-256
 local all all peer map=ostinato
-local replication all peer map=ostinato
 """
 MB = 2**20
 

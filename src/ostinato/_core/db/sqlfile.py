@@ -13,8 +13,6 @@ from functools import cache
 from importlib.resources import files
 from typing import LiteralString
 
-__all__ = ["Block", "blocks", "read", "split", "statement"]
-
 NAME = re.compile(r"^-- name: (\w+)[ \t]*$", re.MULTILINE)
 
 # Text in which a semicolon ends nothing: quoted names, strings, comments, dollar-quoted bodies.

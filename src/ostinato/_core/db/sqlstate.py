@@ -13,22 +13,14 @@ import psycopg
 from psycopg_pool import PoolClosed, PoolTimeout, TooManyRequests
 
 from ostinato._core.base.errors import (
+    CommitUnknown,
     DatabaseUnavailable,
     InvalidInput,
     NotConfigured,
     OstinatoError,
+    TransactionIdle,
 )
 from ostinato._core.base.errortree import by_sqlstate
-
-__all__ = [
-    "belongs_to_us",
-    "is_lost",
-    "is_stale_plan",
-    "is_transient",
-    "sqlstate_of",
-    "translate",
-    "translated",
-]
 
 # The same statement, sent again, may well succeed: serialization, deadlock, lock not available.
 TRANSIENT = {"40001", "40P01", "55P03"}
@@ -38,7 +30,6 @@ STALE_PLAN = {"0A000": "cached plan", "XX000": "cache lookup failed"}
 # The server is stopping, starting, full, or a standby. Class 08 (the connection) belongs here too.
 UNAVAILABLE = {
     "25006": "the server is read-only (a standby, or a failover under way)",
-    "25P03": "the transaction was idle for too long and the server ended it",
     "25P04": "the transaction took too long and the server ended it",
     "53100": "the server's disk is full",
     "53200": "the server is out of memory",
@@ -50,9 +41,18 @@ UNAVAILABLE = {
     "57P05": "the connection was idle for too long and the server ended it",
     "58030": "the server has an input or output error",
 }
+IDLE = "25P03"
+"""A session is ended with it when its transaction waited for too long."""
 # After one of these during a commit it is unknown whether it took effect. A backend can be
 # terminated between writing the commit and answering, so its last message proves nothing.
 LOST = {"57P01", "57P02", "58030"}
+
+# The caller was too slow: it was idle in its transaction, or its statement took too long.
+TOO_SLOW = {"25P03", "25P04", "57014"}
+
+# A row cannot be read: corrupt pages, bytes that are no text, text that is no JSON; or a job's row
+# is missing (40001 of ostinato.refuse_moved, which may also be a conflict that passes).
+DAMAGED = {"40001", "22021", "22P02", "22P05"}
 
 NOT_MIGRATED = {"3F000", "42883", "42P01"}
 FORBIDDEN = {"42501"}
@@ -102,8 +102,26 @@ def belongs_to_us(error: psycopg.Error) -> bool:
     A violated constraint of the caller's own tables is not: the caller knows what it means.
     """
     state = error.sqlstate
-    ours = state in UNAVAILABLE or by_sqlstate(state) is not None
+    ours = state in UNAVAILABLE or state == IDLE or by_sqlstate(state) is not None
     return ours or is_lost(error) or is_transient(error)
+
+
+def is_damage(error: BaseException) -> bool:
+    """Whether a row that cannot be read may be the cause: it is worth looking for one."""
+    state = sqlstate_of(error) or ""
+    return isinstance(error, UnicodeDecodeError) or state.startswith("XX") or state in DAMAGED
+
+
+def is_databases_fault(error: BaseException) -> bool:
+    """Whether an attempt ended because of the database's trouble, and not by its own doing.
+
+    Only errors of ours count: those of a handler's other databases are the handler's. Of several
+    at once all have to.
+    """
+    if isinstance(error, BaseExceptionGroup):
+        return all(is_databases_fault(each) for each in error.exceptions)
+    ours = isinstance(error, DatabaseUnavailable | CommitUnknown)
+    return ours and sqlstate_of(error) not in TOO_SLOW
 
 
 def translate(error: BaseException) -> OstinatoError:
@@ -124,6 +142,15 @@ def translate(error: BaseException) -> OstinatoError:
     return OstinatoError(f"{type(error).__name__}: {error}")
 
 
+def left_idle() -> TransactionIdle:
+    """The error of a transaction that the server ended because it was idle."""
+    return TransactionIdle(
+        "The transaction was left without a statement for longer than the server allows, and was"
+        " ended: nothing was changed.",
+        sqlstate=IDLE,
+    )
+
+
 @contextmanager
 def translated() -> Iterator[None]:
     """Translate what the driver, the pool or the network raises inside the block."""
@@ -139,11 +166,11 @@ def _from_server(error: psycopg.Error) -> OstinatoError:
         return ours(said, hint=error.diag.message_hint or None, **_values(error), sqlstate=state)
     if state is None or is_lost(error):
         return _without_word(error, said, state)
+    if state == IDLE:
+        return left_idle()
     if is_transient(error):
         return DatabaseUnavailable(
-            f"Another transaction was in the way: {said}",
-            hint="Run the whole transaction again.",
-            sqlstate=state,
+            f"Another transaction was in the way: {said}", hint="Run the whole transaction again.", sqlstate=state
         )
     return _by_state(state, said)
 
@@ -153,6 +180,8 @@ def _by_state(state: str, said: str) -> OstinatoError:
     hint = None
     if state in UNAVAILABLE:
         kind, what = DatabaseUnavailable, f"The database cannot serve this: {UNAVAILABLE[state]}"
+        if state in TOO_SLOW:
+            hint = "Make it shorter, or raise its limit; `ostinato doctor` says if the server is well."
     elif state in NOT_MIGRATED:
         kind, what = NotConfigured, "The database does not have what this release needs"
         hint = "Run `ostinato db migrate`; `ostinato db status` shows what is missing."
@@ -176,9 +205,7 @@ def _without_word(error: psycopg.Error, said: str, state: str | None) -> Ostinat
                 f"The database refuses the connection: {said}",
                 hint="Check the user, the password and the database name in the URL.",
             )
-        return DatabaseUnavailable(
-            f"The connection to the database is lost: {said}", sqlstate=state
-        )
+        return DatabaseUnavailable(f"The connection to the database is lost: {said}", sqlstate=state)
     if isinstance(error, psycopg.DataError | psycopg.ProgrammingError):
         return InvalidInput(f"A value cannot be sent to the database: {said}")
     return OstinatoError(f"The driver reports an error: {said}")

@@ -17,24 +17,6 @@ from ostinato._core.base.errors import DatabaseUnavailable, NotFound
 from ostinato._core.db.call import call, call_as, call_value
 from ostinato._core.db.sqlstate import sqlstate_of
 
-__all__ = [
-    "AlertLine",
-    "Change",
-    "Firing",
-    "Reading",
-    "as_row",
-    "declare",
-    "evaluate",
-    "firings",
-    "list_alerts",
-    "measure",
-    "own_alerts",
-    "own_firings",
-    "prune",
-    "rehearse",
-    "show",
-]
-
 Connection = AsyncConnection[Any]
 
 EVERY = timedelta(seconds=10)
@@ -162,16 +144,12 @@ async def rehearse(conn: Connection, name: str, label: str = "test") -> list[int
 
 async def list_alerts(conn: Connection, *, tenant_id: str | None = None) -> list[AlertLine]:
     """All alerts, or those of a tenant; the worst first."""
-    return await call_as(
-        conn, class_row(AlertLine), "list_alerts", _read=True, tenant_id=tenant_id, name=None
-    )
+    return await call_as(conn, class_row(AlertLine), "list_alerts", _read=True, tenant_id=tenant_id, name=None)
 
 
 async def show(conn: Connection, name: str) -> AlertLine:
     """One alert."""
-    found = await call_as(
-        conn, class_row(AlertLine), "list_alerts", _read=True, tenant_id=None, name=name
-    )
+    found = await call_as(conn, class_row(AlertLine), "list_alerts", _read=True, tenant_id=None, name=name)
     if not found:
         raise NotFound(f"there is no alert {name}", hint="See `ostinato alerts list`.", alert=name)
     return found[0]
@@ -206,23 +184,11 @@ async def own_alerts(conn: Connection) -> list[AlertLine]:
 
 
 async def own_firings(
-    conn: Connection,
-    name: str | None = None,
-    *,
-    only_open: bool = False,
-    before: int | None = None,
-    most: int = 50,
+    conn: Connection, name: str | None = None, *, only_open: bool = False, before: int | None = None, most: int = 50
 ) -> list[Firing]:
     """The firings of the tenant of the transaction, newest first."""
     return await call_as(
-        conn,
-        class_row(Firing),
-        "own_firings",
-        _read=True,
-        name=name,
-        open=only_open,
-        before=before,
-        most=most,
+        conn, class_row(Firing), "own_firings", _read=True, name=name, open=only_open, before=before, most=most
     )
 
 
@@ -252,9 +218,7 @@ def as_row(alert: Alert) -> dict[str, object]:
     }
 
 
-async def _evaluate(
-    conn: Connection, every: timedelta, names: list[str], seconds: float
-) -> list[Change]:
+async def _evaluate(conn: Connection, every: timedelta, names: list[str], seconds: float) -> list[Change]:
     try:
         async with conn.transaction():
             await call(conn, "limit_statements", seconds=seconds)
@@ -262,6 +226,6 @@ async def _evaluate(
     except DatabaseUnavailable as error:
         if sqlstate_of(error) != CANCELLED:
             raise
-        told = f"no answer within {seconds:g} s"
-        rows = await call(conn, "fail_alerts", names=names, every=every, error=told)
+        problem = f"no answer within {seconds:g} s"
+        rows = await call(conn, "fail_alerts", names=names, every=every, error=problem)
     return [Change(*row) for row in rows]

@@ -1,10 +1,10 @@
-"""Claims as workers use them: claim, complete, fail, snooze, cancel, release, fence, progress.
+"""Claims as workers use them: claim, begin, split, and the verbs that end an attempt.
 
 Finishing verbs work on sets and return the ids that were refused: attempts that this worker does
 not hold any more. The logic is in `sql/functions/claims.sql`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -14,21 +14,6 @@ from psycopg import AsyncConnection
 from ostinato._core.db.arrays import numbers
 from ostinato._core.db.call import call, call_now
 from ostinato._core.db.sqlstate import translated
-
-__all__ = [
-    "Failure",
-    "Job",
-    "cancel",
-    "claim",
-    "complete",
-    "complete_one",
-    "complete_one_now",
-    "fail",
-    "fence",
-    "note_progress",
-    "release",
-    "snooze",
-]
 
 Connection = AsyncConnection[Any]
 
@@ -54,6 +39,10 @@ class Job(NamedTuple):
     waited: float
     """Seconds from when it could first run until this claim."""
     cursor: str | None = None
+    behind: int | None = None
+    """The job of the same key after which it runs, if that one succeeds."""
+    apart: bool = False
+    """Whether its claim is of this job alone."""
 
 
 class Failure(NamedTuple):
@@ -78,12 +67,20 @@ async def claim(
     cursor: str | None = None,
     suspects: bool = True,
     patience: float = 0.0,
+    starts: int | None = None,
+    apart: Collection[str] = (),
 ) -> list[Job]:
     """Take up to `wanted` jobs, and wait at most `patience` seconds for the first one.
 
-    Pass the `cursor` of the first job to the next call for the same queue.
+    Pass the `cursor` of the first job to the next call for the same queue. Only the first `starts`
+    may be started, and no suspect, before `begin` was called for them. Jobs of the kinds `apart`
+    get a claim each.
     """
     waiting: dict[str, Any] = {"patience": patience} if patience else {}
+    if starts is not None:
+        waiting["starts"] = starts
+    if apart:
+        waiting["apart"] = list(apart)
     rows = await call(
         conn,
         "await_jobs" if patience else "claim_jobs",
@@ -95,19 +92,25 @@ async def claim(
         suspects=suspects,
         **waiting,
     )
+    if apart:
+        return [Job._make((queue, *row, row[5] in apart)) for row in rows]
     return [Job(queue, *row) for row in rows]
 
 
-async def complete(
-    conn: Connection, jobs: Sequence[Job], durations: list[int], results: list[str | None]
-) -> list[int]:
+async def begin(conn: Connection, jobs: Sequence[Job], *, alone: bool = False) -> list[int]:
+    """Mark jobs as begun; `alone` says that nothing else runs in this process meanwhile."""
+    return _ids(await call(conn, "begin_jobs", **_held(jobs), alone=alone))
+
+
+async def split(conn: Connection, jobs: Sequence[Job]) -> list[int]:
+    """Give each job a claim of its own; the ids of those that have none."""
+    return _ids(await call(conn, "split_claims", **_held(jobs)))
+
+
+async def complete(conn: Connection, jobs: Sequence[Job], durations: list[int], results: list[str | None]) -> list[int]:
     """Finish jobs successfully; `durations` in milliseconds, `results` as JSON text."""
     stored = results if any(result is not None for result in results) else None
-    return _ids(
-        await call(
-            conn, "complete_jobs", **_held(jobs), durations=numbers(durations), results=stored
-        )
-    )
+    return _ids(await call(conn, "complete_jobs", **_held(jobs), durations=numbers(durations), results=stored))
 
 
 async def complete_one(conn: Connection, job: Job, result: str | None, duration_ms: int) -> None:
@@ -123,9 +126,7 @@ async def complete_one(conn: Connection, job: Job, result: str | None, duration_
     )
 
 
-def complete_one_now(
-    conn: psycopg.Connection[Any], job: Job, result: str | None, duration_ms: int
-) -> None:
+def complete_one_now(conn: psycopg.Connection[Any], job: Job, result: str | None, duration_ms: int) -> None:
     """As `complete_one`, on a synchronous connection."""
     with translated():
         call_now(
@@ -139,22 +140,14 @@ def complete_one_now(
         )
 
 
-async def fail(
-    conn: Connection, jobs: Sequence[Job], failures: Sequence[Failure], durations: list[int]
-) -> list[int]:
+async def fail(conn: Connection, jobs: Sequence[Job], failures: Sequence[Failure], durations: list[int]) -> list[int]:
     """End attempts that failed: retry after a delay, or dead letter."""
-    delays, errors, signatures, reasons = (list(column) for column in zip(*failures, strict=True))
-    rows = await call(
-        conn,
-        "fail_jobs",
-        **_held(jobs),
-        delays=numbers(delays),
-        errors=errors,
-        signatures=signatures,
-        reasons=reasons,
-        durations=numbers(durations),
-    )
-    return _ids(rows)
+    return _ids(await call(conn, "fail_jobs", **_held(jobs), **_ended(failures, durations)))
+
+
+async def defer(conn: Connection, jobs: Sequence[Job], failures: Sequence[Failure], durations: list[int]) -> list[int]:
+    """End attempts that the database failed: retry soon without counting it, within a bound."""
+    return _ids(await call(conn, "defer_jobs", **_held(jobs), **_ended(failures, durations)))
 
 
 async def snooze(conn: Connection, jobs: Sequence[Job], delays: list[float]) -> list[int]:
@@ -162,20 +155,19 @@ async def snooze(conn: Connection, jobs: Sequence[Job], delays: list[float]) -> 
     return _ids(await call(conn, "snooze_jobs", **_held(jobs), delays=numbers(delays)))
 
 
-async def cancel(
-    conn: Connection, jobs: Sequence[Job], reasons: list[str], durations: list[int]
-) -> list[int]:
+async def cancel(conn: Connection, jobs: Sequence[Job], reasons: list[str], durations: list[int]) -> list[int]:
     """End running jobs as cancelled."""
-    return _ids(
-        await call(
-            conn, "cancel_jobs", **_held(jobs), reasons=reasons, durations=numbers(durations)
-        )
-    )
+    return _ids(await call(conn, "cancel_jobs", **_held(jobs), reasons=reasons, durations=numbers(durations)))
 
 
 async def release(conn: Connection, jobs: Sequence[Job]) -> list[int]:
     """Give jobs back to their old position in their lane; no attempt is used up."""
     return _ids(await call(conn, "release_jobs", **_held(jobs)))
+
+
+async def set_aside(conn: Connection, jobs: Sequence[Job]) -> list[int]:
+    """Set held jobs aside whose rows are missing or damaged; returns their ids."""
+    return _ids(await call(conn, "set_aside_held", **_held(jobs)))
 
 
 async def fence(conn: Connection, job: Job) -> None:
@@ -184,16 +176,10 @@ async def fence(conn: Connection, job: Job) -> None:
 
 
 async def note_progress(
-    conn: Connection,
-    jobs: Sequence[Job],
-    done: list[float],
-    totals: list[float | None],
-    notes: list[str | None],
+    conn: Connection, jobs: Sequence[Job], done: list[float], totals: list[float | None], notes: list[str | None]
 ) -> list[int]:
     """Store the progress of running jobs."""
-    return _ids(
-        await call(conn, "note_progress", **_held(jobs), done=done, totals=totals, notes=notes)
-    )
+    return _ids(await call(conn, "note_progress", **_held(jobs), done=done, totals=totals, notes=notes))
 
 
 def _held(jobs: Sequence[Job]) -> dict[str, Any]:
@@ -201,6 +187,17 @@ def _held(jobs: Sequence[Job]) -> dict[str, Any]:
         "claim_ids": numbers([job.claim_id for job in jobs]),
         "job_ids": numbers([job.id for job in jobs]),
         "attempts": numbers([job.attempt for job in jobs]),
+    }
+
+
+def _ended(failures: Sequence[Failure], durations: list[int]) -> dict[str, Any]:
+    delays, errors, signatures, reasons = (list(column) for column in zip(*failures, strict=True))
+    return {
+        "delays": numbers(delays),
+        "errors": errors,
+        "signatures": signatures,
+        "reasons": reasons,
+        "durations": numbers(durations),
     }
 
 

@@ -7,8 +7,6 @@ from psycopg import AsyncConnection
 
 from ostinato._core.db.call import call_value
 
-__all__ = ["now"]
-
 
 async def now(conn: AsyncConnection[Any]) -> datetime:
     """The engine's time."""

@@ -16,18 +16,6 @@ from ostinato._core.base.flow import current_tenant
 from ostinato._core.db.call import call_as, call_one, call_value
 from ostinato._core.engine.schedules import Schedule, document
 
-__all__ = [
-    "Fire",
-    "Fired",
-    "NextFire",
-    "Slot",
-    "fire",
-    "list_fires",
-    "next_fires",
-    "preview",
-    "recompute",
-]
-
 Connection = AsyncConnection[Any]
 
 RECOMPUTE_SECONDS = 120.0
@@ -118,23 +106,14 @@ async def recompute(conn: Connection, zones: Sequence[str] | None = None) -> int
     return int(changed)
 
 
-async def list_fires(
-    conn: Connection, name: str, *, tenant_id: str | None = None, most: int = 20
-) -> list[Fire]:
+async def list_fires(conn: Connection, name: str, *, tenant_id: str | None = None, most: int = 20) -> list[Fire]:
     """The last fires of a schedule, newest first."""
     tenant = tenant_id or current_tenant()
-    return await call_as(
-        conn, class_row(Fire), "list_fires", _read=True, name=name, tenant_id=tenant, most=most
-    )
+    return await call_as(conn, class_row(Fire), "list_fires", _read=True, name=name, tenant_id=tenant, most=most)
 
 
 async def next_fires(
-    conn: Connection,
-    name: str,
-    n: int = 5,
-    *,
-    after: datetime | None = None,
-    tenant_id: str | None = None,
+    conn: Connection, name: str, n: int = 5, *, after: datetime | None = None, tenant_id: str | None = None
 ) -> list[NextFire]:
     """The next slots of a schedule, in local time and in UTC."""
     return await call_as(
@@ -149,11 +128,7 @@ async def next_fires(
     )
 
 
-async def preview(
-    conn: Connection, schedule: Schedule, n: int = 5, *, after: datetime | None = None
-) -> list[NextFire]:
+async def preview(conn: Connection, schedule: Schedule, n: int = 5, *, after: datetime | None = None) -> list[NextFire]:
     """The next slots of a schedule that need not be stored, without its bounds and jitter."""
     given = {name: value for name, value in document(schedule).items() if name in TIMES}
-    return await call_as(
-        conn, class_row(NextFire), "preview_fires", _read=True, **given, n=n, after=after
-    )
+    return await call_as(conn, class_row(NextFire), "preview_fires", _read=True, **given, n=n, after=after)

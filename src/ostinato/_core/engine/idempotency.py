@@ -220,8 +220,7 @@ def refuse(decision: InFlight | Differs) -> OstinatoError:
     what = f"differs in {', '.join(decision.fields)}" if decision.fields else "cannot be compared"
     changed = "; fields are declared otherwise since then" if decision.declaration_changed else ""
     return IdempotencyConflict(
-        f"key {decision.key!r} of {decision.scope!r} was used for another request: "
-        f"this one {what}{changed}",
+        f"key {decision.key!r} of {decision.scope!r} was used for another request: this one {what}{changed}",
         scope=decision.scope,
         key=decision.key,
         fields=list(decision.fields),
@@ -236,19 +235,12 @@ async def renew(conn: Connection, held: New) -> datetime:
     return until
 
 
-async def finish(
-    conn: Connection,
-    held: New,
-    answer: object = None,
-    resource: str | None = None,
-) -> None:
+async def finish(conn: Connection, held: New, answer: object = None, resource: str | None = None) -> None:
     """Store the answer, in the connection's transaction.
 
     Raises `LeaseLost`, and stores nothing, when the key was taken over.
     """
-    await call_value(
-        conn, "finish_idempotent", **_held(held), answer=dump_answer(answer), resource=resource
-    )
+    await call_value(conn, "finish_idempotent", **_held(held), answer=dump_answer(answer), resource=resource)
 
 
 async def abandon(conn: Connection, held: New, *, forget: bool = True) -> bool:
@@ -350,9 +342,4 @@ async def _leave(lender: Lender, made: Once, held: New) -> None:
 
 
 def _held(held: New) -> dict[str, Any]:
-    return {
-        "scope": held.scope,
-        "key": held.key,
-        "token": held.token,
-        "tenant_id": held.tenant_id,
-    }
+    return {"scope": held.scope, "key": held.key, "token": held.token, "tenant_id": held.tenant_id}

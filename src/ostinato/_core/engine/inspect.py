@@ -18,31 +18,6 @@ from psycopg.rows import class_row
 from ostinato._core.db.call import Loads, call_as
 from ostinato._core.engine.jobs import State
 
-__all__ = [
-    "Attempt",
-    "DeadLetter",
-    "DeadLetterFilter",
-    "DeadLetterGroup",
-    "JobDetails",
-    "JobFilter",
-    "JobSummary",
-    "QueueSummary",
-    "Reason",
-    "Stats",
-    "TrailLine",
-    "WorkerSummary",
-    "attempts",
-    "dead_letter_groups",
-    "list_dead_letters",
-    "list_jobs",
-    "list_queues",
-    "list_workers",
-    "show_job",
-    "stats",
-    "trail",
-    "why",
-]
-
 Connection = AsyncConnection[Any]
 
 
@@ -291,23 +266,11 @@ async def show_job(conn: Connection, job_id: int, *, loads: Loads | None = None)
 
 
 async def attempts(
-    conn: Connection,
-    job_id: int,
-    *,
-    most: int | None = None,
-    longest: int | None = None,
-    loads: Loads | None = None,
+    conn: Connection, job_id: int, *, most: int | None = None, longest: int | None = None, loads: Loads | None = None
 ) -> list[Attempt]:
     """The last runs of a job, first to last; none of their JSON longer than `longest` bytes."""
     return await call_as(
-        conn,
-        class_row(Attempt),
-        "job_attempts",
-        _read=True,
-        _loads=loads,
-        job_id=job_id,
-        most=most,
-        longest=longest,
+        conn, class_row(Attempt), "job_attempts", _read=True, _loads=loads, job_id=job_id, most=most, longest=longest
     )
 
 
@@ -321,9 +284,7 @@ async def list_workers(conn: Connection, *, most: int | None = None) -> list[Wor
     return await call_as(conn, class_row(WorkerSummary), "list_workers", _read=True, most=most)
 
 
-async def list_dead_letters(
-    conn: Connection, **which: Unpack[DeadLetterFilter]
-) -> list[DeadLetter]:
+async def list_dead_letters(conn: Connection, **which: Unpack[DeadLetterFilter]) -> list[DeadLetter]:
     """A page of dead letters, newest job first."""
     return await call_as(conn, class_row(DeadLetter), "list_dead_letters", _read=True, **which)
 
@@ -353,11 +314,5 @@ async def trail(
     The correlation id of a job that was enqueued without one is `job-<id>`.
     """
     return await call_as(
-        conn,
-        class_row(TrailLine),
-        "trail",
-        _read=True,
-        correlation_id=correlation_id,
-        for_tenant=tenant_id,
-        most=most,
+        conn, class_row(TrailLine), "trail", _read=True, correlation_id=correlation_id, for_tenant=tenant_id, most=most
     )

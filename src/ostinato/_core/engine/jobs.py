@@ -17,27 +17,13 @@ from ostinato._core.base.errors import InvalidInput
 from ostinato._core.db.arrays import texts
 from ostinato._core.db.call import call, call_one, call_value
 
-__all__ = [
-    "ANY_QUEUE",
-    "NewJob",
-    "Redrive",
-    "State",
-    "Unique",
-    "cancel",
-    "check_open_kind",
-    "enqueue",
-    "enqueue_many",
-    "hasten",
-    "redrive",
-    "retry",
-    "wake_after_commit",
-]
-
 Connection = AsyncConnection[Any]
 State = Literal["scheduled", "ready", "running", "done", "cancelled", "dead"]
 """Where a job is; its place is its state."""
 LIVE: tuple[State, ...] = ("scheduled", "ready", "running")
 
+MAX_ARGS_BYTES = 262_144
+"""The bytes of the args of a job: `most_bytes()` of constants.sql."""
 ANY_QUEUE = "@any"
 """Rung for a job whose queue is that of its kind, known to the database only: all workers look."""
 

@@ -150,8 +150,7 @@ async def authenticate(conn: Connection, text: str) -> KeyRecord:
     match = TEXT.fullmatch(text)
     if match is None:
         raise Unauthenticated(
-            "this is not an API key: one looks like ost_7_ and 43 more characters",
-            reason="malformed",
+            "this is not an API key: one looks like ost_7_ and 43 more characters", reason="malformed"
         )
     found = await find(conn, int(match[1]))
     # Compared in any case, so that the time to answer does not reveal which ids exist.
@@ -183,14 +182,7 @@ async def list_keys(
 ) -> list[Key]:
     """The keys of a tenant or of all, newest first; `before` is the last id of the page before."""
     return await call_as(
-        conn,
-        class_row(Key),
-        "list_api_keys",
-        _read=True,
-        tenant_id=tenant_id,
-        usable=usable,
-        before=before,
-        most=most,
+        conn, class_row(Key), "list_api_keys", _read=True, tenant_id=tenant_id, usable=usable, before=before, most=most
     )
 
 
@@ -226,9 +218,7 @@ async def rotate(
 async def revoke(conn: Connection, key_id: int, *, tenant_id: str | None = None) -> Key:
     """End a key at once and for good; one that was revoked before stays as it was."""
     _check_id(key_id)
-    (record,) = await call_as(
-        conn, class_row(Key), "revoke_api_key", key_id=key_id, tenant_id=tenant_id
-    )
+    (record,) = await call_as(conn, class_row(Key), "revoke_api_key", key_id=key_id, tenant_id=tenant_id)
     return record
 
 
@@ -242,9 +232,7 @@ def key_id_of(text: str) -> int:
     match = NAMED.fullmatch(text) or TEXT.fullmatch(text)
     if match is None or int(match[1]) > LARGEST_ID:
         # Not shown: it may be a secret with a slip in it.
-        raise InvalidInput(
-            "this names no API key", hint="Write 7 or ost_7, as `ostinato keys list` shows it."
-        )
+        raise InvalidInput("this names no API key", hint="Write 7 or ost_7, as `ostinato keys list` shows it.")
     return int(match[1])
 
 
@@ -269,9 +257,7 @@ def _ended(key: Key) -> str:
     """The error for the holder of a key that is not valid any more."""
     if key.revoked_at is not None:
         return f"API key {key.prefix} was revoked {_at(key.revoked_at)}"
-    return f"API key {key.prefix} expired" + (
-        "" if key.expires_at is None else f" {_at(key.expires_at)}"
-    )
+    return f"API key {key.prefix} expired" + ("" if key.expires_at is None else f" {_at(key.expires_at)}")
 
 
 def _at(moment: datetime) -> str:

@@ -24,30 +24,11 @@ from ostinato._core.base.flow import current
 from ostinato._core.base.jsonio import dump_args
 from ostinato._core.db.call import call_as, call_now, call_one, call_value
 from ostinato._core.db.sqlstate import translated
-from ostinato._core.engine.jobs import ANY_QUEUE, NewJob, check_time, wake_after_commit
-
-__all__ = [
-    "Attached",
-    "Lease",
-    "LeaseLine",
-    "acquire",
-    "acquire_now",
-    "enqueue_or_attach",
-    "force_release",
-    "guard",
-    "guard_now",
-    "list_leases",
-    "prune",
-    "release",
-    "release_now",
-    "renew",
-    "show_lease",
-]
+from ostinato._core.engine.jobs import ANY_QUEUE, MAX_ARGS_BYTES, NewJob, check_time, wake_after_commit
 
 Connection = AsyncConnection[Any]
 Lifetime = Literal["time", "attempt", "job"]
 
-MAX_ARGS_BYTES = 262_144
 BATCH = 1000
 
 
@@ -126,13 +107,7 @@ async def acquire(
 
 
 def acquire_now(
-    conn: psycopg.Connection[Any],
-    name: str,
-    *,
-    holder: str,
-    job_id: int,
-    job_attempt: int,
-    tenant: str,
+    conn: psycopg.Connection[Any], name: str, *, holder: str, job_id: int, job_attempt: int, tenant: str
 ) -> Lease:
     """As `acquire`, for an attempt that runs in a thread."""
     asked = {"job_id": job_id, "job_attempt": job_attempt, "tenant_id": tenant}
@@ -170,9 +145,7 @@ def release_now(conn: psycopg.Connection[Any], lease: Lease) -> bool:
     return bool(released)
 
 
-async def force_release(
-    conn: Connection, name: str, *, tenant: str | None = None, force: bool = False
-) -> bool:
+async def force_release(conn: Connection, name: str, *, tenant: str | None = None, force: bool = False) -> bool:
     """Take away a lease whose holder is gone, or, with `force`, any; False if there is none.
 
     Its holder is refused from then on. Raises `LeaseHeld` without `force` while it is held.
@@ -228,21 +201,13 @@ async def list_leases(
 ) -> list[LeaseLine]:
     """The leases of a tenant or of all, by name."""
     return await call_as(
-        conn,
-        class_row(LeaseLine),
-        "list_leases",
-        _read=True,
-        prefix=prefix,
-        tenant_id=tenant,
-        most=most,
+        conn, class_row(LeaseLine), "list_leases", _read=True, prefix=prefix, tenant_id=tenant, most=most
     )
 
 
 async def show_lease(conn: Connection, name: str, *, tenant: str | None = None) -> LeaseLine:
     """One lease. Raises `NotFound` when it has no holder."""
-    found = await call_as(
-        conn, class_row(LeaseLine), "show_lease", _read=True, lease=name, tenant_id=tenant
-    )
+    found = await call_as(conn, class_row(LeaseLine), "show_lease", _read=True, lease=name, tenant_id=tenant)
     if not found:
         raise NotFound(
             f"nobody has a lease {name!r}",

@@ -22,21 +22,6 @@ from ostinato._core.db.call import call, call_now, call_value
 from ostinato._core.db.sqlstate import translated
 from ostinato._core.engine.leases import Lease
 
-__all__ = [
-    "Fence",
-    "Gap",
-    "How",
-    "Moved",
-    "Past",
-    "attach",
-    "gaps",
-    "history",
-    "install",
-    "transition",
-    "transition_all",
-    "transition_now",
-]
-
 Connection = AsyncConnection[Any]
 Id = str | int
 PAGE = 50

@@ -11,8 +11,6 @@ from psycopg import AsyncConnection
 from ostinato._core.base.metrics import ENGINE_GAUGES, Recorder
 from ostinato._core.db.call import call, call_value
 
-__all__ = ["PREFIX", "Figure", "Sample", "figures", "record", "sample", "samples"]
-
 Connection = AsyncConnection[Any]
 PREFIX = "ostinato_"
 
@@ -56,14 +54,8 @@ async def sample(conn: Connection, every: timedelta) -> int:
 
 
 async def samples(
-    conn: Connection,
-    name: str,
-    since: datetime,
-    until: datetime | None = None,
-    step: timedelta = timedelta(minutes=1),
+    conn: Connection, name: str, since: datetime, until: datetime | None = None, step: timedelta = timedelta(minutes=1)
 ) -> list[Sample]:
     """The stored figures of one name, as means over steps of time."""
-    rows = await call(
-        conn, "list_samples", _read=True, name=name, since=since, until=until, step=step
-    )
+    rows = await call(conn, "list_samples", _read=True, name=name, since=since, until=until, step=step)
     return [Sample(*row) for row in rows]

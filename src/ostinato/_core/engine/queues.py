@@ -3,6 +3,7 @@
 Limits, pause and resume, and the doorbell. The logic is in `sql/functions/queues.sql`.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +11,6 @@ from psycopg import AsyncConnection
 
 from ostinato._core.base.errors import InvalidInput
 from ostinato._core.db.call import call, call_value
-
-__all__ = ["Queue", "Rate", "configure", "pause", "resume", "ring"]
 
 Connection = AsyncConnection[Any]
 
@@ -26,8 +25,7 @@ class Rate:
     def __post_init__(self) -> None:
         if self.count < 1 or self.seconds <= 0:
             raise InvalidInput(
-                "a rate needs a count of at least 1 and more than 0 seconds, "
-                f"got {self.count} in {self.seconds} s",
+                f"a rate needs a count of at least 1 and more than 0 seconds, got {self.count} in {self.seconds} s",
                 hint="Write Rate(100, 60) for a hundred a minute.",
             )
 
@@ -65,6 +63,12 @@ async def configure(conn: Connection, queue: Queue) -> None:
     )
 
 
+async def limited(conn: Connection, names: Sequence[str]) -> frozenset[str]:
+    """Those of the queues that have a limit."""
+    rows = await call(conn, "limited_queues", _read=True, queues=list(names))
+    return frozenset(row[0] for row in rows)
+
+
 async def pause(conn: Connection, name: str) -> None:
     """Stop claims from a queue; running jobs continue."""
     await call(conn, "pause_queue", name=name)
@@ -76,8 +80,9 @@ async def resume(conn: Connection, name: str) -> None:
 
 
 async def ring(conn: Connection, queue: str) -> bool:
-    """Wake idle workers. False means that they were woken a moment ago.
+    """Wake idle workers. False means that another ring, after this call began, woke them.
 
-    Call it after the commit, in a transaction of its own, which does not wait for the disk.
+    Call it after the commit, in a transaction of its own, which does not wait for the disk. It
+    waits at most 5 ms, and only when the queue was rung just before.
     """
     return bool(await call_value(conn, "ring_doorbell", queue=queue, softly=True))

@@ -26,25 +26,6 @@ from ostinato._core.base.jsonio import dump_args
 from ostinato._core.db.call import call, call_as, call_value
 from ostinato._core.engine.jobs import wake_after_commit
 
-__all__ = [
-    "CatchUp",
-    "Gap",
-    "Overlap",
-    "Schedule",
-    "ScheduleDetails",
-    "ScheduleSummary",
-    "Weekday",
-    "Written",
-    "delete",
-    "document",
-    "list_",
-    "pause",
-    "resume",
-    "show",
-    "upsert",
-    "upsert_many",
-]
-
 Connection = AsyncConnection[Any]
 Gap = Literal["shift", "skip"]
 """What a slot does whose local time does not exist: fire later by the gap, or not at all."""
@@ -119,10 +100,8 @@ class Schedule:
             _check_cron(self.cron)
         if self.at is not None and self.at.tzinfo is not None and self.zone != "UTC":
             raise InvalidInput(
-                f"schedule {self.name!r} has an instant and a zone: {self.at.isoformat()} and"
-                f" {self.zone}",
-                hint="Give a local time (a datetime without a zone) with `zone`, or an instant"
-                " without it.",
+                f"schedule {self.name!r} has an instant and a zone: {self.at.isoformat()} and {self.zone}",
+                hint="Give a local time (a datetime without a zone) with `zone`, or an instant without it.",
                 schedule=self.name,
             )
         for bound in (self.starts_at, self.ends_at):
@@ -214,13 +193,7 @@ async def upsert_many(conn: Connection, schedules: Sequence[Schedule]) -> list[W
     written: list[Written] = []
     for start in range(0, len(schedules), SET):
         text = json.dumps([document(each) for each in schedules[start : start + SET]])
-        written += await call_as(
-            conn,
-            class_row(Written),
-            "upsert_schedules",
-            _seconds=UPSERT_SECONDS,
-            schedules=text,
-        )
+        written += await call_as(conn, class_row(Written), "upsert_schedules", _seconds=UPSERT_SECONDS, schedules=text)
     if schedules:
         wake_after_commit(RING)
     return written
@@ -305,7 +278,6 @@ def _check_cron(cron: str) -> None:
     if (found := len(cron.split())) != CRON_FIELDS:
         raise InvalidInput(
             f"cron text {cron!r} cannot be read: it has {found} fields, not {CRON_FIELDS}",
-            hint="Write minute, hour, day of the month, month and day of the week:"
-            " 30 8 * * MON-FRI.",
+            hint="Write minute, hour, day of the month, month and day of the week: 30 8 * * MON-FRI.",
             cron=cron,
         )

@@ -7,17 +7,11 @@ from ostinato._core.db.migrate import migrate
 from ostinato._core.db.pool import connect
 from ostinato._core.engine import upkeep
 
-__all__ = ["ENGINE", "install"]
-
-ENGINE = Component.of("engine", "ostinato._core.engine")
+ENGINE = Component.of("engine", "ostinato._core.engine", "ostinato", "ostinato_internal")
 
 
 async def install(
-    url: str,
-    components: Sequence[Component] = (),
-    *,
-    retention_days: int = 14,
-    wait_seconds: float = 60.0,
+    url: str, components: Sequence[Component] = (), *, retention_days: int = 14, wait_seconds: float = 60.0
 ) -> list[str]:
     """Bring a database up to date, partitions of the coming weeks included; returns what was done.
 

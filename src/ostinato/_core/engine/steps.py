@@ -20,22 +20,6 @@ from ostinato._core.db.sqlstate import translated
 from ostinato._core.engine.claims import Job
 from ostinato._core.engine.jobs import State
 
-__all__ = [
-    "NewStep",
-    "Step",
-    "StoredStep",
-    "load",
-    "of_job",
-    "restart",
-    "save",
-    "save_one",
-    "save_one_now",
-    "signal",
-    "sleep",
-    "wait",
-    "wait_name",
-]
-
 Connection = AsyncConnection[Any]
 Type = Literal["call", "sleep", "event", "timeout"]
 
@@ -115,17 +99,9 @@ async def load(conn: Connection, job_ids: Iterable[int]) -> list[StoredStep]:
     return [StoredStep(*row) for row in rows]
 
 
-async def sleep(
-    conn: Connection, jobs: Sequence[Job], positions: list[int], seconds: list[float]
-) -> list[int]:
+async def sleep(conn: Connection, jobs: Sequence[Job], positions: list[int], seconds: list[float]) -> list[int]:
     """Take jobs from their worker for a time; returns those that were refused as stale."""
-    rows = await call(
-        conn,
-        "sleep_jobs",
-        **_held(jobs),
-        positions=numbers(positions),
-        seconds=numbers(seconds),
-    )
+    rows = await call(conn, "sleep_jobs", **_held(jobs), positions=numbers(positions), seconds=numbers(seconds))
     return [row[0] for row in rows]
 
 
@@ -152,26 +128,14 @@ async def wait(
 
 
 async def of_job(
-    conn: Connection,
-    job_id: int,
-    *,
-    most: int | None = None,
-    longest: int | None = None,
-    loads: Loads | None = None,
+    conn: Connection, job_id: int, *, most: int | None = None, longest: int | None = None, loads: Loads | None = None
 ) -> list[Step]:
     """The last steps of a job, first to last, with its present wait.
 
     None of their results is longer than `longest` bytes; `loads` reads them, as in `inspect`.
     """
     return await call_as(
-        conn,
-        class_row(Step),
-        "job_steps",
-        _read=True,
-        _loads=loads,
-        job_id=job_id,
-        most=most,
-        longest=longest,
+        conn, class_row(Step), "job_steps", _read=True, _loads=loads, job_id=job_id, most=most, longest=longest
     )
 
 
@@ -195,7 +159,7 @@ async def signal(conn: Connection, job_id: int, payload: str | None = None) -> s
 
 
 def wait_name(event: str, key: str) -> str:
-    """The name of the step of a wait, as `ostinato.wait_name` returns it."""
+    """The name of the step of a wait, as the function in steps.sql returns it."""
     return f"{event}/{key}"
 
 

@@ -1,91 +1,23 @@
 """Subscriptions: who gets which events, how far they are, and what became of each event.
 
-Taking and settling work on sets. `(position, attempt)` is the fencing token of a delivery: settling
-returns the positions that were refused, because somebody else has them by now. The logic is in
+Every event for a subscription is a job, so workers claim and finish it as any other; what is here
+makes the jobs, and keeps those of a key in order. The logic is in
 `sql/functions/subscriptions.sql`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, NamedTuple
-from uuid import UUID
+from typing import Any
 
-import psycopg
 from psycopg import AsyncConnection
 from psycopg.rows import class_row
 
 from ostinato._core.base.events import OnPoison, Start
 from ostinato._core.db.arrays import numbers
-from ostinato._core.db.call import call, call_as, call_now, call_value
-from ostinato._core.db.sqlstate import translated
-
-__all__ = [
-    "Buried",
-    "Delivery",
-    "EventDelivery",
-    "Settlement",
-    "Subscription",
-    "buried",
-    "chores",
-    "deliveries_of",
-    "discard",
-    "dispatch",
-    "dispatch_all",
-    "drop",
-    "fence",
-    "finish",
-    "finish_now",
-    "free",
-    "heal",
-    "list_subscriptions",
-    "load",
-    "pause",
-    "reconcile",
-    "redeliver",
-    "release",
-    "replay",
-    "resume",
-    "settle",
-    "subscribe",
-    "take",
-]
+from ostinato._core.db.call import call, call_as, call_value
 
 Connection = AsyncConnection[Any]
-Mode = Literal["relay", "job"]
-
-
-class Delivery(NamedTuple):
-    """An event in somebody's hands. `(position, attempt)` is its fencing token."""
-
-    position: int
-    attempt: int
-    """How often it was handed out to this subscription. Never the same for two holders."""
-    failures: int
-    crashes: int
-    event_id: int
-    type: str
-    version: int
-    tenant_id: str
-    correlation_id: str
-    occurred_at: datetime
-    producer: str
-    ordering_key: str | None
-    payload: str
-    """The payload as JSON text."""
-
-
-class Settlement(NamedTuple):
-    """How a delivery ended."""
-
-    position: int
-    attempt: int
-    outcome: Literal["done", "failed", "released"]
-    delay: float | None = None
-    """Seconds until a failed one is delivered again; None: it is buried."""
-    error: str | None = None
-    signature: str | None = None
-    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,52 +27,55 @@ class Subscription:
     name: str
     types: list[str] | None
     tenant_id: str | None
-    mode: Mode
-    kind: str | None
+    kind: str
+    """The kind of its jobs."""
     on_poison: OnPoison
     paused: bool
     position: int
-    """Everything up to here was handed on."""
+    """Every event up to here has its job."""
     behind: int
     """Positions that it has not looked at yet."""
     waiting: int
+    """Jobs behind another of their key."""
     held: int
+    """Jobs that have their turn: ready, running, or waiting for their time."""
     buried: int
+    """Dead letters."""
     lag_seconds: float
-    """The age of the oldest event that it has not settled."""
+    """The age of the oldest event that is not over."""
 
 
 @dataclass(frozen=True, slots=True)
 class Buried:
-    """An event that a subscription gave up."""
+    """An event that a subscription gave up: a dead letter."""
 
     subscription: str
+    job_id: int
     position: int
     event_id: int
     type: str
     tenant_id: str
     ordering_key: str | None
     attempt: int
-    failures: int
-    crashes: int
     buried_at: datetime
     reason: str
-    signature: str | None
+    signature: str
     error: Any
 
 
 @dataclass(frozen=True, slots=True)
 class EventDelivery:
-    """Where one event is with one subscription."""
+    """Where one event is with one subscription: the job that it is there."""
 
     subscription: str
-    state: Literal["waiting", "held", "done", "buried"]
-    attempt: int
-    failures: int
-    due_at: datetime | None
-    job_id: int | None
+    job_id: int
+    state: str
     reason: str | None
-    error: Any
+    """Why a scheduled job waits; "behind" means behind another of its key."""
+    attempt: int
+    failures: int | None
+    run_at: datetime | None
+    error: str | None
 
 
 async def subscribe(
@@ -153,7 +88,7 @@ async def subscribe(
     on_poison: OnPoison = "skip",
     start: Start = "now",
 ) -> None:
-    """Declare a subscription, or change one; with a `kind`, its events become jobs."""
+    """Declare a subscription, or change one; its events are jobs of `kind`, or of its name."""
     began: dict[str, Any] = {"start": start}
     if isinstance(start, datetime):
         began = {"start_time": start}
@@ -165,7 +100,6 @@ async def subscribe(
         name=name,
         types=None if types is None else list(types),
         tenant_id=tenant_id,
-        mode="relay" if kind is None else "job",
         kind=kind,
         on_poison=on_poison,
         **began,
@@ -173,7 +107,7 @@ async def subscribe(
 
 
 async def drop(conn: Connection, name: str) -> None:
-    """Remove a subscription with everything that it has not settled."""
+    """Remove a subscription, and cancel its jobs that have not begun."""
     await call(conn, "drop_subscription", name=name)
 
 
@@ -187,114 +121,25 @@ async def resume(conn: Connection, name: str) -> None:
     await call(conn, "resume_subscription", name=name)
 
 
-async def take(conn: Connection, name: str, worker_id: UUID, most: int) -> list[Delivery]:
-    """Take up to `most` events, in order, those of a key together."""
-    rows = await call(conn, "take_deliveries", subscription=name, worker_id=worker_id, most=most)
-    return [Delivery(*row) for row in rows]
-
-
-async def settle(conn: Connection, name: str, ended: Sequence[Settlement]) -> list[int]:
-    """End deliveries; returns the positions that were refused."""
-    if not ended:
-        return []
-    positions, attempts, outcomes, delays, errors, signatures, reasons = (
-        list(column) for column in zip(*ended, strict=True)
-    )
-    rows = await call(
-        conn,
-        "settle_deliveries",
-        subscription=name,
-        positions=numbers(positions),
-        attempts=numbers(attempts),
-        outcomes=outcomes,
-        delays=numbers(delays),
-        errors=errors,
-        signatures=signatures,
-        reasons=reasons,
-    )
-    return [row[0] for row in rows]
-
-
-async def finish(conn: Connection, name: str, position: int, attempt: int) -> None:
-    """End one delivery in the caller's transaction, or raise `LeaseLost`."""
-    await call(conn, "finish_delivery", subscription=name, position=position, attempt=attempt)
-
-
-def finish_now(conn: psycopg.Connection[Any], name: str, position: int, attempt: int) -> None:
-    """As `finish`, on a synchronous connection."""
-    with translated():
-        call_now(conn, "finish_delivery", subscription=name, position=position, attempt=attempt)
-
-
-async def fence(conn: Connection, name: str, position: int, attempt: int) -> None:
-    """Hold a delivery until the end of the caller's transaction, or raise `LeaseLost`."""
-    await call(conn, "fence_delivery", subscription=name, position=position, attempt=attempt)
-
-
-async def dispatch(conn: Connection, name: str, most: int = 500) -> int:
-    """Make jobs for the events that are due, of a subscription whose events become jobs."""
-    return int(await call_value(conn, "dispatch_deliveries", subscription=name, most=most))
-
-
-async def dispatch_all(conn: Connection) -> list[str]:
-    """Make jobs for the events that are due, of all such subscriptions; the queues to ring."""
+async def dispatch(conn: Connection) -> list[str]:
+    """Make jobs of events, for all subscriptions; returns the queues to ring."""
     return [row[0] for row in await call(conn, "dispatch_events")]
 
 
-async def chores(conn: Connection) -> dict[str, float]:
-    """The services of events that have something to do, and in how many seconds."""
-    rows = await call(conn, "event_chores", _read=True)
-    return {name: min(due for other, due in rows if other == name) for name, _ in rows}
-
-
-async def load(conn: Connection, name: str, position: int, attempt: int) -> Delivery | None:
-    """The event of a delivery that is held; None: it is somebody else's, or settled."""
-    rows = await call(
-        conn, "load_delivery", _read=True, subscription=name, position=position, attempt=attempt
-    )
-    return Delivery(*rows[0]) if rows else None
-
-
-async def free(conn: Connection, max_crashes: int = 3) -> int:
-    """Give back what dead workers held."""
-    return int(await call_value(conn, "free_deliveries", max_crashes=max_crashes))
-
-
-async def release(conn: Connection, worker_id: UUID) -> int:
-    """Give back what a worker that stops holds."""
-    return int(await call_value(conn, "release_deliveries", worker_id=worker_id))
-
-
-async def reconcile(
-    conn: Connection, worker_id: UUID, name: str, held: Iterable[int], seconds: float
-) -> int:
-    """Give back what a worker was given but never heard of, longer ago than some seconds."""
-    return int(
-        await call_value(
-            conn,
-            "reconcile_deliveries",
-            worker_id=worker_id,
-            subscription=name,
-            held=numbers(held),
-            seconds=seconds,
-        )
-    )
+async def leave(conn: Connection, job_ids: Sequence[int]) -> None:
+    """Let the keys go on of jobs that were completed in their handlers' transactions."""
+    await call(conn, "leave_lanes", job_ids=numbers(job_ids))
 
 
 async def heal(conn: Connection) -> int:
-    """End deliveries whose job ended without them."""
-    return int(await call_value(conn, "heal_deliveries"))
+    """Let keys go on that nobody has let go on; returns how many deliveries had ended."""
+    return int(await call_value(conn, "heal_lanes"))
 
 
 async def redeliver(
-    conn: Connection,
-    name: str,
-    positions: Sequence[int] | None = None,
-    *,
-    most: int = 1000,
-    preview: bool = False,
+    conn: Connection, name: str, positions: Sequence[int] | None = None, *, most: int = 1000, preview: bool = False
 ) -> int:
-    """Deliver buried events again, oldest first; returns how many. Preview only counts."""
+    """Redrive dead letters of a subscription, oldest first; returns how many."""
     return int(
         await call_value(
             conn,
@@ -308,13 +153,11 @@ async def redeliver(
 
 
 async def discard(conn: Connection, name: str, positions: Sequence[int]) -> int:
-    """Give up buried events for good; what they block goes on. Returns how many."""
+    """Cancel dead letters of a subscription; what they block goes on. Returns how many."""
     return int(await call_value(conn, "discard", subscription=name, positions=numbers(positions)))
 
 
-async def replay(
-    conn: Connection, name: str, since: int | datetime, *, preview: bool = False
-) -> int:
+async def replay(conn: Connection, name: str, since: int | datetime, *, preview: bool = False) -> int:
     """Deliver everything again from a position or a time on; returns how many events that is.
 
     Preview only counts.
@@ -340,20 +183,12 @@ async def list_subscriptions(conn: Connection) -> list[Subscription]:
 async def buried(
     conn: Connection, name: str | None = None, *, before: int | None = None, most: int = 50
 ) -> list[Buried]:
-    """Buried events, newest first."""
+    """Dead letters of subscriptions, newest first; `before` is the job of the last one seen."""
     return await call_as(
-        conn,
-        class_row(Buried),
-        "list_buried",
-        _read=True,
-        subscription=name,
-        before=before,
-        most=most,
+        conn, class_row(Buried), "list_buried", _read=True, subscription=name, before=before, most=most
     )
 
 
 async def deliveries_of(conn: Connection, event_id: int) -> list[EventDelivery]:
-    """Where one event is with each subscription that has not settled it."""
-    return await call_as(
-        conn, class_row(EventDelivery), "event_deliveries", _read=True, event_id=event_id
-    )
+    """Where one event is with each subscription whose job for it is not over."""
+    return await call_as(conn, class_row(EventDelivery), "event_deliveries", _read=True, event_id=event_id)

@@ -13,17 +13,11 @@ from ostinato._core.base import flow
 from ostinato._core.base.errors import InvalidInput
 from ostinato._core.db.call import call
 
-__all__ = ["enter", "enter_flow", "protect"]
-
 Connection = AsyncConnection[Any]
 
 
 async def enter(
-    conn: Connection,
-    tenant_id: str,
-    correlation_id: str | None = None,
-    *,
-    user_id: str | None = None,
+    conn: Connection, tenant_id: str, correlation_id: str | None = None, *, user_id: str | None = None
 ) -> None:
     """Act as a tenant for the rest of the transaction: row-level security shows only its rows.
 
@@ -34,9 +28,7 @@ async def enter(
     await call(conn, "enter_tenant", tenant_id=tenant_id, correlation_id=part_of, user_id=user_id)
 
 
-async def enter_flow(
-    conn: Connection, tenant_id: str | None = None, correlation_id: str | None = None
-) -> None:
+async def enter_flow(conn: Connection, tenant_id: str | None = None, correlation_id: str | None = None) -> None:
     """Set the flow of this code for calls in plain SQL, until the end of the transaction.
 
     Calls through Python pass it by themselves.

@@ -10,8 +10,6 @@ from psycopg import AsyncConnection
 
 from ostinato._core.db.call import call
 
-__all__ = ["Action", "run"]
-
 UPKEEP_SECONDS = 120.0
 
 
@@ -25,8 +23,6 @@ class Action(NamedTuple):
 
 async def run(conn: AsyncConnection[Any], retention_days: int) -> list[Action]:
     """Create the partitions of the coming weeks and drop those past retention."""
-    rows = await call(
-        conn, "upkeep_partitions", _seconds=UPKEEP_SECONDS, retention_days=retention_days
-    )
+    rows = await call(conn, "upkeep_partitions", _seconds=UPKEEP_SECONDS, retention_days=retention_days)
     rows += await call(conn, "upkeep_logs", _seconds=UPKEEP_SECONDS, retention_days=retention_days)
     return [Action(*row[:3]) for row in rows]

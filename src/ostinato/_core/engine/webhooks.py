@@ -1,11 +1,11 @@
-"""Webhooks: endpoints that events are sent to, their secrets, deliveries and attempts.
+"""Webhooks: endpoints that events are sent to, their secrets, and messages that come in.
 
     made = await webhooks.create_endpoint(conn, "orders", "https://shop.example/hooks")
     made.secret                                        # shown this once: hand it to the receiver
     await webhooks.rotate(conn, "orders")              # the old one stays valid for a day
 
-Every function works in the transaction of the connection it is given. Workers deliver
-(`runtime.webhooks`); a program that receives webhooks uses `receive`. The logic is in
+What is sent to an endpoint is in `engine.webhook_deliveries`; a program that receives webhooks uses
+`receive`. Every function works in the transaction of the connection it is given. The logic is in
 `sql/functions/webhooks.sql`; the fields of each class are the columns of its SQL function.
 """
 
@@ -26,34 +26,9 @@ from ostinato._core.base.webhooks import TOLERANCE_SECONDS, Verified, verify
 from ostinato._core.db.call import call, call_as, call_one, call_value
 from ostinato._core.engine import clock
 
-__all__ = [
-    "DAY",
-    "Attempt",
-    "Created",
-    "Delivery",
-    "Endpoint",
-    "change_endpoint",
-    "create_endpoint",
-    "find",
-    "list_attempts",
-    "list_deliveries",
-    "list_endpoints",
-    "pause",
-    "receive",
-    "redeliver",
-    "remove_endpoint",
-    "resume",
-    "rotate",
-    "show_endpoint",
-]
-
 Connection = AsyncConnection[Any]
-DeliveryState = Literal["pending", "waiting", "held", "delivered", "dead"]
 
 DAY = 86_400.0
-PAGE = 50
-CHUNK = 500
-"""Deliveries that one call sends again: few enough to finish well within the call's time."""
 
 
 class Created(NamedTuple):
@@ -95,44 +70,6 @@ class Endpoint:
     held: int
     dead: int
     last_delivered_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class Delivery:
-    """One event for one endpoint."""
-
-    delivery_id: int
-    event_id: str
-    """The `webhook-id` that the receiver sees."""
-    event_type: str
-    ordering_key: str | None
-    state: DeliveryState
-    job_id: int | None
-    """The job that sends it, for `ostinato why`."""
-    attempts: int
-    last_status: int | None
-    last_error: str | None
-    created_at: datetime
-    settled_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """One attempt at a delivery, and its result."""
-
-    attempt_id: int
-    delivery_id: int
-    event_id: str
-    event_type: str
-    attempt: int
-    at: datetime
-    outcome: str
-    status: int | None
-    duration_ms: int
-    answer: str | None
-    """The start of the answer."""
-    error: str | None
-    next_at: datetime | None
 
 
 async def create_endpoint(
@@ -231,9 +168,7 @@ async def rotate(
     )
 
 
-async def pause(
-    conn: Connection, name: str, *, reason: str | None = None, tenant_id: str | None = None
-) -> None:
+async def pause(conn: Connection, name: str, *, reason: str | None = None, tenant_id: str | None = None) -> None:
     """Stop deliveries to an endpoint; new ones are held until it is resumed."""
     await call(conn, "pause_webhook_endpoint", name=name, reason=reason, tenant_id=tenant_id)
 
@@ -243,17 +178,10 @@ async def resume(conn: Connection, name: str, *, tenant_id: str | None = None) -
     return int(await call_value(conn, "resume_webhook_endpoint", name=name, tenant_id=tenant_id))
 
 
-async def list_endpoints(
-    conn: Connection, *, tenant_id: str | None = None, name: str | None = None
-) -> list[Endpoint]:
+async def list_endpoints(conn: Connection, *, tenant_id: str | None = None, name: str | None = None) -> list[Endpoint]:
     """The endpoints of a tenant, or of all."""
     return await call_as(
-        conn,
-        class_row(Endpoint),
-        "list_webhook_endpoints",
-        _read=True,
-        tenant_id=tenant_id,
-        name=name,
+        conn, class_row(Endpoint), "list_webhook_endpoints", _read=True, tenant_id=tenant_id, name=name
     )
 
 
@@ -267,94 +195,6 @@ async def show_endpoint(conn: Connection, name: str, *, tenant_id: str = "defaul
             name=name,
         )
     return found[0]
-
-
-async def list_deliveries(
-    conn: Connection,
-    name: str,
-    *,
-    tenant_id: str | None = None,
-    state: DeliveryState | None = None,
-    before: int | None = None,
-    most: int = PAGE,
-) -> list[Delivery]:
-    """The deliveries of an endpoint, newest first."""
-    return await call_as(
-        conn,
-        class_row(Delivery),
-        "list_webhook_deliveries",
-        _read=True,
-        name=name,
-        tenant_id=tenant_id,
-        state=state,
-        before=before,
-        most=most,
-    )
-
-
-async def list_attempts(
-    conn: Connection,
-    name: str,
-    *,
-    tenant_id: str | None = None,
-    delivery_id: int | None = None,
-    before: int | None = None,
-    most: int = PAGE,
-) -> list[Attempt]:
-    """The attempts at an endpoint, or at one delivery, newest first."""
-    return await call_as(
-        conn,
-        class_row(Attempt),
-        "list_webhook_attempts",
-        _read=True,
-        name=name,
-        tenant_id=tenant_id,
-        delivery_id=delivery_id,
-        before=before,
-        most=most,
-    )
-
-
-async def find(
-    conn: Connection,
-    name: str,
-    *,
-    tenant_id: str | None = None,
-    states: Sequence[DeliveryState] = ("dead",),
-    since: datetime | None = None,
-    event_ids: Sequence[str] | None = None,
-    ids: Sequence[int] | None = None,
-) -> list[int]:
-    """The deliveries of an endpoint that match every filter, oldest first."""
-    rows = await call(
-        conn,
-        "find_webhook_deliveries",
-        _read=True,
-        name=name,
-        tenant_id=tenant_id,
-        states=list(states),
-        since=since,
-        event_ids=None if event_ids is None else list(event_ids),
-        ids=None if ids is None else list(ids),
-    )
-    return [row[0] for row in rows]
-
-
-async def redeliver(
-    conn: Connection, name: str, ids: Sequence[int], *, tenant_id: str | None = None
-) -> int:
-    """Send settled deliveries again, with the same ids and bodies; returns how many.
-
-    For example all that failed since the morning: `redeliver(conn, name, await find(conn, name,
-    since=…))`, or the first few of them as a canary: `found[:5]`.
-    """
-    count = 0
-    for start_at in range(0, len(ids), CHUNK):
-        chunk = list(ids[start_at : start_at + CHUNK])
-        count += int(
-            await call_value(conn, "redeliver_webhooks", name=name, ids=chunk, tenant_id=tenant_id)
-        )
-    return count
 
 
 async def receive(
@@ -377,12 +217,7 @@ async def receive(
     # As long as the signature stays valid, and some more for clocks that differ.
     keep = 2 * tolerance + TOLERANCE_SECONDS
     new = await call_value(
-        conn,
-        "accept_webhook",
-        source=source,
-        message_id=found.id,
-        keep_seconds=keep,
-        tenant_id=tenant_id,
+        conn, "accept_webhook", source=source, message_id=found.id, keep_seconds=keep, tenant_id=tenant_id
     )
     if not new:
         raise WebhookReplayed(f"message {found.id} of {source} came before", message_id=found.id)

@@ -14,23 +14,9 @@ from ostinato._core.base.backoff import Retry, to_json
 from ostinato._core.db.arrays import numbers
 from ostinato._core.db.call import call, call_now, call_one, call_value
 
-__all__ = [
-    "CONTRACT",
-    "KindRow",
-    "Poll",
-    "heartbeat",
-    "poll",
-    "promote",
-    "reconcile",
-    "register",
-    "register_kinds",
-    "rescue",
-    "unregister",
-]
-
 AnyConnection = AsyncConnection[Any]
 
-CONTRACT = 1
+CONTRACT = 2
 """The contract that this code speaks; see `ostinato.contract()` in sql/functions/clock.sql."""
 
 
@@ -59,11 +45,7 @@ class KindRow(NamedTuple):
 
 
 async def register(
-    conn: AnyConnection,
-    name: str,
-    queues: Sequence[str],
-    kinds: Sequence[str],
-    expiry_seconds: float,
+    conn: AnyConnection, name: str, queues: Sequence[str], kinds: Sequence[str], expiry_seconds: float
 ) -> UUID:
     """Add a worker under a new random id.
 
@@ -98,9 +80,13 @@ async def register_kinds(conn: AnyConnection, kinds: Sequence[KindRow]) -> None:
     )
 
 
-def heartbeat(conn: Connection[Any], worker_id: UUID, *, draining: bool = False) -> bool:
-    """Record that a worker is alive; False means that it was declared dead."""
-    return bool(call_now(conn, "heartbeat_worker", worker_id=worker_id, draining=draining)[0][0])
+def heartbeat(conn: Connection[Any], worker_id: UUID, *, draining: bool = False, blocked_by: str | None = None) -> bool:
+    """Record that a worker is alive; False means that it was declared dead.
+
+    `blocked_by` is the kind whose handler blocks its event loop just now.
+    """
+    state = {"draining": draining, "blocked_by": blocked_by}
+    return bool(call_now(conn, "heartbeat_worker", worker_id=worker_id, **state)[0][0])
 
 
 async def unregister(conn: AnyConnection, worker_id: UUID) -> None:
@@ -108,25 +94,21 @@ async def unregister(conn: AnyConnection, worker_id: UUID) -> None:
     await call(conn, "unregister_worker", worker_id=worker_id)
 
 
-async def poll(
-    conn: AnyConnection, worker_id: UUID, queues: Sequence[str], max_crashes: int
-) -> Poll:
+async def poll(conn: AnyConnection, worker_id: UUID, queues: Sequence[str], max_crashes: int) -> Poll:
     """Rescue, promote, and find the queues and services that have work."""
-    row = await call_one(
-        conn, "poll_jobs", worker_id=worker_id, queues=list(queues), max_crashes=max_crashes
-    )
+    row = await call_one(conn, "poll_jobs", worker_id=worker_id, queues=list(queues), max_crashes=max_crashes)
     return Poll(*row)
 
 
-async def reconcile(
-    conn: AnyConnection, worker_id: UUID, held: Iterable[int], seconds: float
-) -> int:
+async def reconcile(conn: AnyConnection, worker_id: UUID, held: Iterable[int], seconds: float) -> int:
     """Release jobs of claims, older than some seconds, whose answer never reached the worker."""
-    return int(
-        await call_value(
-            conn, "reconcile_worker", worker_id=worker_id, held=numbers(held), seconds=seconds
-        )
-    )
+    return int(await call_value(conn, "reconcile_worker", worker_id=worker_id, held=numbers(held), seconds=seconds))
+
+
+async def set_aside(conn: AnyConnection, worker_id: UUID, queues: Sequence[str], held: Iterable[int]) -> list[int]:
+    """Set aside what a worker cannot claim, because the rows of its jobs are missing or damaged."""
+    rows = await call(conn, "set_aside_damaged", worker_id=worker_id, queues=list(queues), held=numbers(held))
+    return [row[0] for row in rows]
 
 
 async def rescue(conn: AnyConnection, max_crashes: int = 3) -> int:
@@ -137,3 +119,8 @@ async def rescue(conn: AnyConnection, max_crashes: int = 3) -> int:
 async def promote(conn: AnyConnection) -> int:
     """Make jobs ready whose time has come."""
     return int(await call_value(conn, "promote_jobs"))
+
+
+async def connections(conn: AnyConnection) -> int:
+    """Count the connections that the server has for everybody but superusers."""
+    return int(await call_value(conn, "server_connections", _read=True))

@@ -8,7 +8,6 @@ async with ostinato.connect() as client:
         await send_invoice.enqueue(conn, invoice_id=8)
 """
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from typing import Any, Self, Unpack
@@ -21,21 +20,16 @@ from ostinato._core.base.settings import Settings, load
 from ostinato._core.db.pool import Pool, transaction
 from ostinato._core.engine import jobs, queues
 from ostinato._core.engine.jobs import NewJob, added_queues
+from ostinato._core.runtime.bell import Bell
 from ostinato._core.runtime.database import Database, from_settings
 from ostinato._core.runtime.handlers.kinds import MAX_ARGS_BYTES, Options, new_job
 from ostinato._core.runtime.tenants import TenantClient
-
-__all__ = ["Client", "connect"]
-
-RING_SECONDS = 0.05
 
 
 class Client:
     """A pool of connections that rings the doorbell after each commit that added jobs."""
 
-    def __init__(
-        self, database: Database, settings: Settings | None = None, *, max_size: int = 10
-    ) -> None:
+    def __init__(self, database: Database, settings: Settings | None = None, *, max_size: int = 10) -> None:
         self.database = database
         self.settings = settings or Settings()
         seconds = self.settings.call_timeout_seconds
@@ -47,15 +41,14 @@ class Client:
             max_size=max_size,
             seconds=seconds,
         )
-        self._rings: dict[str, asyncio.Task[None]] = {}
+        self._bell = Bell(self._ring)
 
     async def __aenter__(self) -> Self:
         await self._pool.open()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._rings:
-            await asyncio.wait(self._rings.values())
+        await self._bell.close()
         await self._pool.close()
 
     @asynccontextmanager
@@ -69,12 +62,7 @@ class Client:
         """A connection in autocommit, for single calls; jobs that they add wake idle workers."""
         return _Single(self._pool, self.ring)
 
-    async def enqueue(
-        self,
-        kind: str,
-        args: Mapping[str, object] | None = None,
-        **options: Unpack[Options],
-    ) -> int:
+    async def enqueue(self, kind: str, args: Mapping[str, object] | None = None, **options: Unpack[Options]) -> int:
         """Add a job by the name of its kind, which this process need not know."""
         text = dump_args(dict(args or {}), MAX_ARGS_BYTES)
         async with self.connection() as conn:
@@ -85,9 +73,8 @@ class Client:
         return TenantClient(self, tenant_id, user_id)
 
     def ring(self, queue: str) -> None:
-        """Wake idle workers soon: at once, and then at most every 50 ms for a queue."""
-        if queue not in self._rings:
-            self._rings[queue] = asyncio.create_task(self._ring(queue))
+        """Wake idle workers: at once, or under load after a pause of 50 ms at the most."""
+        self._bell.ring(queue)
 
     @contextmanager
     def _ringing(self) -> Iterator[None]:
@@ -109,8 +96,6 @@ class Client:
                 await queues.ring(conn, queue)
         except OstinatoError:
             pass  # the workers poll
-        finally:
-            asyncio.get_running_loop().call_later(RING_SECONDS, self._rings.pop, queue, None)
 
 
 class _Single(AbstractAsyncContextManager[AsyncConnection[Any]]):
@@ -138,10 +123,7 @@ class _Single(AbstractAsyncContextManager[AsyncConnection[Any]]):
 
 @asynccontextmanager
 async def connect(
-    database_url: str | None = None,
-    *,
-    data_dir: str | None = None,
-    settings: Settings | None = None,
+    database_url: str | None = None, *, data_dir: str | None = None, settings: Settings | None = None
 ) -> AsyncIterator[Client]:
     """A client for a database: the one named, the one configured, or the embedded one."""
     chosen = settings or load({"database_url": database_url, "data_dir": data_dir})

@@ -15,11 +15,10 @@ import psycopg
 from ostinato._core.base.settings import Settings
 from ostinato._core.db import embedded
 from ostinato._core.db.guard import CALL_SECONDS, ThreadGuard
+from ostinato._core.db.limit import LimitedConnection, limited
 from ostinato._core.db.pool import conninfo, unknown_commit
-from ostinato._core.db.sqlstate import is_lost, translated
+from ostinato._core.db.sqlstate import belongs_to_us, is_lost, translate, translated
 from ostinato._core.engine.schema import install
-
-__all__ = ["Database", "from_settings", "thread_transaction"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ class Database:
     def embedded(cls, server: embedded.Server) -> "Database":
         """The addresses of an embedded server."""
         urls = server.urls()
-        return cls(url=urls.worker, admin_url=urls.admin, listen_url=urls.worker, server=server)
+        return cls(url=urls.worker, admin_url=urls.owner, listen_url=urls.worker, server=server)
 
     @classmethod
     def configured(cls, settings: Settings) -> "Database":
@@ -77,17 +76,24 @@ async def from_settings(settings: Settings, *, migrated: bool = True) -> AsyncIt
 
 @contextmanager
 def thread_transaction(
-    database: Database, seconds: float = CALL_SECONDS
+    database: Database, seconds: float = CALL_SECONDS, statement_seconds: float | None = None
 ) -> Iterator[psycopg.Connection[Any]]:
     """A transaction on a synchronous connection of its own, for a handler that runs in a thread.
 
-    Its commit ends within the seconds, and is never reported as done when that is not known.
+    Its commit ends within the seconds, and is never reported as done when that is not known; a
+    statement takes `statement_seconds` at most. Errors are those of `pool.transaction`.
     """
     prepare: dict[str, Any] = {"prepare_threshold": None} if database.pooled else {}
     with translated():
-        conn = psycopg.connect(conninfo(database.url, "handler"), **prepare)
+        conn = LimitedConnection.connect(conninfo(database.url, "handler"), **prepare)
     with closing(conn):
-        yield conn
+        try:
+            with limited(conn, statement_seconds):
+                yield conn
+        except psycopg.Error as error:
+            if belongs_to_us(error):
+                raise translate(error) from error
+            raise
         with ThreadGuard(conn, seconds) as guard:
             try:
                 conn.commit()
@@ -96,6 +102,8 @@ def thread_transaction(
                     raise unknown_commit(f"no answer within {seconds:g} s") from error
                 if is_lost(error):
                     raise unknown_commit(str(error).strip()) from error
+                if belongs_to_us(error):
+                    raise translate(error) from error
                 raise
         if guard.unreplicated:
             raise unknown_commit("the wait for a synchronous standby was cancelled")

@@ -22,8 +22,6 @@ from ostinato._core.base.settings import Settings, declared
 from ostinato._core.runtime.handlers.app import App
 from ostinato._core.runtime.named import named
 
-__all__ = ["Absent", "absent_apps", "check_settings", "installed_apps", "load_point", "section_of"]
-
 
 class Absent(NamedTuple):
     """An application that something is missing for."""
@@ -59,14 +57,12 @@ def load_point(point: EntryPoint) -> App:
         found = point.load()
     except Exception as error:  # whatever a module does while it is imported
         raise NotConfigured(
-            f"the application {point.name!r} ({point.value}) cannot be imported:"
-            f" {type(error).__name__}: {error}",
+            f"the application {point.name!r} ({point.value}) cannot be imported: {type(error).__name__}: {error}",
             hint=f"Fix it, or uninstall {_distribution(point)}.",
         ) from error
     if not isinstance(found, App) or found.name != point.name:
         raise NotConfigured(
-            f"the entry point {point.name!r} of {extras.APPS} is not an App of that name,"
-            f" but {found!r}",
+            f"the entry point {point.name!r} of {extras.APPS} is not an App of that name, but {found!r}",
             hint=f'Write it as {point.name} = "package.module:APP" with APP = App("{point.name}").',
         )
     return found

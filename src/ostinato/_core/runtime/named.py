@@ -5,8 +5,6 @@ from typing import TypeVar
 
 from ostinato._core.base.errors import InvalidInput
 
-__all__ = ["named"]
-
 T = TypeVar("T")
 
 
@@ -17,7 +15,6 @@ def named(place: str, kind: type[T]) -> T:
     if not isinstance(found, kind):
         there = "nothing" if found is None else f"of type {type(found).__name__}"
         raise InvalidInput(
-            f"{place} is {there}, not of type {kind.__name__}",
-            hint='Write it as "package.module:NAME".',
+            f"{place} is {there}, not of type {kind.__name__}", hint='Write it as "package.module:NAME".'
         )
     return found

@@ -24,8 +24,6 @@ from ostinato._core.runtime.handlers.kinds import MAX_ARGS_BYTES, Options, new_j
 if TYPE_CHECKING:
     from ostinato._core.runtime.client import Client
 
-__all__ = ["TenantClient"]
-
 
 class TenantClient:
     """A client that acts as one tenant. Made by `Client.for_tenant`."""
@@ -48,12 +46,7 @@ class TenantClient:
         """The same: there is no acting as a tenant outside of a transaction."""
         return self.transaction()
 
-    async def enqueue(
-        self,
-        kind: str,
-        args: Mapping[str, object] | None = None,
-        **options: Unpack[Options],
-    ) -> int:
+    async def enqueue(self, kind: str, args: Mapping[str, object] | None = None, **options: Unpack[Options]) -> int:
         """Add a job of the tenant by the name of its kind."""
         text = dump_args(dict(args or {}), MAX_ARGS_BYTES)
         async with self.transaction() as conn:

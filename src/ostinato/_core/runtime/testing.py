@@ -21,35 +21,34 @@ from psycopg import AsyncConnection
 from ostinato._core.base.metrics import Recorder
 from ostinato._core.base.settings import Settings
 from ostinato._core.db import embedded, migrate
-from ostinato._core.db.call import call
+from ostinato._core.db.call import call, call_value
 from ostinato._core.db.keep import Keeper
 from ostinato._core.db.pool import Pool, transaction
-from ostinato._core.engine import claims, clock, outbox, subscriptions, webhook_work, workers
+from ostinato._core.engine import claims, clock, outbox, subscriptions, webhook_deliveries, workers
 from ostinato._core.engine.claims import Job
 from ostinato._core.engine.schema import ENGINE
 from ostinato._core.runtime.client import Client
 from ostinato._core.runtime.database import Database, thread_transaction
-from ostinato._core.runtime.handlers.app import App, merged_kinds
+from ostinato._core.runtime.handlers.app import App, event_kinds, merged_kinds
 from ostinato._core.runtime.handlers.context import Context
 from ostinato._core.runtime.handlers.kinds import JobKind
 from ostinato._core.runtime.handlers.shared import Shared
 from ostinato._core.runtime.handlers.steps import Slept, Waiting
-from ostinato._core.runtime.services.relay import Deliverer, service_of
 from ostinato._core.runtime.services.services import declare
 from ostinato._core.runtime.services.ticker import Ticker
 from ostinato._core.runtime.worker.enrol import queues_of
 from ostinato._core.runtime.worker.execute import (
     Cancelled,
     Completed,
+    Deferred,
     Failed,
+    Released,
     Settled,
     Snoozed,
     execute,
 )
 from ostinato._core.runtime.worker.finisher import Finisher
 from ostinato._core.runtime.worker.saver import Saver
-
-__all__ = ["Clock", "Engine", "Report", "engine", "engine_on", "template_on"]
 
 BATCH = 100
 MOST_ROUNDS = 10_000
@@ -110,15 +109,11 @@ class Engine:
         """
         rng = random.Random(seed)  # noqa: S311  # jitter only
         async with Pool(self.database.url, role="testing", pooled=self.database.pooled) as pool:
-            return await _Runner(self.database, pool, apps, rng).run(
-                self.clock if move_clock else None
-            )
+            return await _Runner(self.database, pool, apps, rng).run(self.clock if move_clock else None)
 
 
 @asynccontextmanager
-async def engine(
-    data_dir: str | Path | None = None, *, name: str = "ostinato_test"
-) -> AsyncIterator[Engine]:
+async def engine(data_dir: str | Path | None = None, *, name: str = "ostinato_test") -> AsyncIterator[Engine]:
     """A database of its own on an embedded server, migrated, empty, with a clock to move.
 
     Without a folder the server lives in a temporary one and ends with the block. With a folder it
@@ -134,17 +129,13 @@ async def engine(
 
 
 @asynccontextmanager
-async def engine_on(
-    server: embedded.Server, name: str, *, copied: bool = True
-) -> AsyncIterator[Engine]:
+async def engine_on(server: embedded.Server, name: str, *, copied: bool = True) -> AsyncIterator[Engine]:
     """The same on a server that runs already; `copied` from one that was migrated before."""
     template = await template_on(server) if copied else "template1"
     urls = await asyncio.to_thread(server.create_database, name, template=template)
     try:
         await migrate.migrate(urls.admin, [ENGINE])
-        database = Database(
-            url=urls.worker, admin_url=urls.admin, listen_url=urls.worker, server=server
-        )
+        database = Database(url=urls.worker, admin_url=urls.admin, listen_url=urls.worker, server=server)
         async with await psycopg.AsyncConnection.connect(urls.admin, autocommit=True) as admin:
             await call(admin, "use_test_clock")
             # A new connection, because a session takes the setting up when it starts.
@@ -178,16 +169,14 @@ async def template_on(server: embedded.Server) -> str:
 class _Runner:
     """A worker without a heart: claims, runs and finishes, one batch after the other."""
 
-    def __init__(
-        self, database: Database, pool: Pool, apps: Iterable[App], rng: random.Random
-    ) -> None:
+    def __init__(self, database: Database, pool: Pool, apps: Iterable[App], rng: random.Random) -> None:
         self._database = database
         self._pool = pool
         self._apps = tuple(apps)
         self._kinds: dict[str, JobKind[Any]] = merged_kinds(self._apps)
         self._queues = list(queues_of(self._apps))
         self._rng = rng
-        self._finisher = Finisher(Keeper(pool), Recorder())
+        self._finisher = Finisher(Keeper(pool), Recorder(), events=event_kinds(self._kinds))
         self.saver = Saver(Keeper(pool), Recorder(), rng)
         self.shared = Shared()
         self.settings = Settings()
@@ -205,18 +194,17 @@ class _Runner:
 
     async def _run_all(self, moving: Clock | None) -> Report:
         async with self._pool.connection() as conn:
-            worker_id = await workers.register(
-                conn, "run_until_idle", self._queues, list(self._kinds), 3600
-            )
+            worker_id = await self._register(conn)
             await declare(conn, self._apps)
-            deliverers = self._deliverers(worker_id)
             ticker = Ticker([each for app in self._apps for each in app.schedules], Recorder())
             await ticker.tick(conn)
             for _ in range(MOST_ROUNDS):
+                if not await call_value(conn, "heartbeat_worker", worker_id=worker_id):
+                    worker_id = await self._register(conn)  # it was declared dead, and goes on as a worker does
                 poll = await workers.poll(conn, worker_id, self._queues, 3)
                 if ticker.name in poll.chores:
                     await ticker.tick(conn)
-                events = await _deliver(conn, deliverers)
+                events = await _deliver(conn)
                 if not await self._round(conn, worker_id) + events:
                     if moving is None or poll.next_due is None or not await self._waits(conn):
                         break
@@ -225,39 +213,30 @@ class _Runner:
         self._threads.shutdown(wait=True)
         return self._report
 
-    async def _waits(self, conn: AsyncConnection[Any]) -> bool:
-        """Whether a job of ours, or an event for us, waits for its time."""
-        rows = await call(conn, "waiting_kinds", _read=True)
-        if any(row[0] in self._kinds for row in rows):
-            return True
-        ours = {service_of(name) for app in self._apps for name in app.subscribers}
-        return not ours.isdisjoint(await subscriptions.chores(conn))
+    async def _register(self, conn: AsyncConnection[Any]) -> UUID:
+        return await workers.register(conn, "run_until_idle", self._queues, list(self._kinds), 3600)
 
-    def _deliverers(self, worker_id: UUID) -> list[Deliverer]:
-        return [
-            Deliverer(
-                subscriber,
-                self,
-                worker_id=lambda: worker_id,
-                wake=lambda _: None,
-                recorder=Recorder(),
-                rng=self._rng,
-            )
-            for app in self._apps
-            for subscriber in app.subscribers.values()
-            if subscriber.mode == "relay"
-        ]
+    async def _waits(self, conn: AsyncConnection[Any]) -> bool:
+        """Whether a job of ours waits for its time."""
+        rows = await call(conn, "waiting_kinds", _read=True)
+        return any(row[0] in self._kinds for row in rows)
 
     async def _round(self, conn: AsyncConnection[Any], worker_id: UUID) -> int:
         ran = 0
         for queue in self._queues:
             jobs = await claims.claim(conn, worker_id, queue, BATCH, kinds=list(self._kinds))
+            stopped: set[int] = set()
             for job in jobs:
-                await self._run(job)
+                if job.behind in stopped:
+                    self._finisher.add(job, Released(), 0.0)
+                    await self._finisher.tick()
+                if job.behind in stopped or not await self._run(job):
+                    stopped.add(job.id)
             ran += len(jobs)
         return ran
 
-    async def _run(self, job: Job) -> None:
+    async def _run(self, job: Job) -> bool:
+        """Run one job; whether it succeeded."""
         ctx = Context(job, self)
         verdict = await execute(self._kinds[job.kind], ctx, self._threads, self._rng)
         self._report.runs.append((job.kind, job.attempt))
@@ -265,6 +244,7 @@ class _Runner:
             Completed: "done",
             Settled: "done",
             Failed: "failed",
+            Deferred: "snoozed",
             Snoozed: "snoozed",
             Slept: "snoozed",
             Waiting: "snoozed",
@@ -275,21 +255,26 @@ class _Runner:
             setattr(self._report, name, getattr(self._report, name) + count)
         self._finisher.add(job, verdict, 0.0)
         await self._finisher.tick()
+        return isinstance(verdict, Completed | Settled)
 
-    def transaction(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
-        return transaction(self._pool)
+    def transaction(self, statement_seconds: float | None = None) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
+        return transaction(self._pool, statement_seconds=statement_seconds)
 
-    def transaction_in_thread(self) -> AbstractContextManager[psycopg.Connection[Any]]:
-        return thread_transaction(self._database)
+    def transaction_in_thread(
+        self, statement_seconds: float | None = None
+    ) -> AbstractContextManager[psycopg.Connection[Any]]:
+        return thread_transaction(self._database, statement_seconds=statement_seconds)
+
+    async def set_apart(self, job: Job) -> None:
+        """Do nothing: jobs run one after the other here."""
 
     def note_progress(self, job: Job, done: float, total: float | None, note: str | None) -> None:
         self._finisher.note_progress(job, done, total, note)
 
 
-async def _deliver(conn: AsyncConnection[Any], deliverers: Iterable[Deliverer]) -> int:
+async def _deliver(conn: AsyncConnection[Any]) -> int:
     """What the relay does in one round; how much that was."""
     stamped, _ = await outbox.sequence(conn)
-    queues = await subscriptions.dispatch_all(conn)
-    taken = [await deliverer.round(conn) for deliverer in deliverers]
-    told, _ = await webhook_work.fan_out(conn, BATCH)
-    return (stamped or 0) + len(queues) + sum(taken) + (told or 0)
+    queues = await subscriptions.dispatch(conn)
+    told, _ = await webhook_deliveries.fan_out(conn, BATCH)
+    return (stamped or 0) + len(queues) + (told or 0)

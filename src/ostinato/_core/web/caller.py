@@ -8,10 +8,10 @@ async def show(caller: Who, number: int) -> Invoice:
 The server authenticates the caller (`api.auth`) and stores it in the request; a router reads it.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Protocol, TypeVar, cast
+from typing import Annotated, Any, TypeVar, cast
 
 from fastapi import Depends, Request
 from psycopg import AsyncConnection
@@ -19,8 +19,6 @@ from psycopg import AsyncConnection
 from ostinato._core.base.errors import Unauthenticated
 from ostinato._core.base.sections import Section
 from ostinato._core.runtime.client import Client
-
-__all__ = ["Authenticate", "Caller", "Who", "authenticated", "client_of"]
 
 L = TypeVar("L", bound=Section)
 
@@ -48,11 +46,8 @@ class Caller:
             yield conn
 
 
-class Authenticate(Protocol):
-    """The function that authenticates requests; it is `app.state.authenticate`."""
-
-    async def __call__(self, request: Request) -> Caller:
-        """The caller of a request; raises `Unauthenticated` or `TooManyRequests`."""
+Authenticate = Callable[[Request], Awaitable[Caller]]
+"""Authenticates requests: `app.state.authenticate`. Raises `Unauthenticated`, `TooManyRequests`."""
 
 
 async def authenticated(request: Request) -> Caller:
@@ -61,7 +56,7 @@ async def authenticated(request: Request) -> Caller:
     if known is None:
         authenticate = getattr(request.app.state, "authenticate", None)
         if authenticate is None:
-            raise Unauthenticated("this server has no way to know who is asking")
+            raise Unauthenticated("this server does not authenticate callers")
         known = await cast("Authenticate", authenticate)(request)
         request.state.caller = known
     return cast("Caller", known)

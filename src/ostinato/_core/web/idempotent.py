@@ -48,8 +48,6 @@ from ostinato._core.engine.idempotency import Differs, InFlight, New, Replay
 from ostinato._core.web.caller import Caller
 from ostinato._core.web.problems import Answered, problem
 
-__all__ = ["IDEMPOTENT", "IdempotencyKey", "Key", "OnceHere"]
-
 IDEMPOTENT = (IdempotencyConflict, RequestInFlight)
 """The errors of a route with an `Idempotency-Key`: `@router.post(…, raises=IDEMPOTENT)`."""
 CONFLICT_STATUS = 422  # as the draft of the IETF says; a contract may say another
@@ -94,10 +92,7 @@ class OnceHere:
                         await idempotency.finish(conn, self.held, self.answer)
 
     def reply(
-        self,
-        status: int,
-        body: BaseModel | Mapping[str, object],
-        headers: Mapping[str, str] | None = None,
+        self, status: int, body: BaseModel | Mapping[str, object], headers: Mapping[str, str] | None = None
     ) -> None:
         """Set the answer, which is stored under the key in this transaction."""
         text = (
@@ -135,11 +130,7 @@ class IdempotencyKey:
     ) -> AsyncIterator[OnceHere]:
         """Open a transaction as the caller, in which the request is new or answered before."""
         async with self.begin(
-            caller,
-            declaration=declaration,
-            conflict_status=conflict_status,
-            ttl_seconds=ttl_seconds,
-            refuse=refuse,
+            caller, declaration=declaration, conflict_status=conflict_status, ttl_seconds=ttl_seconds, refuse=refuse
         ) as made:
             yield made
             if made.held is not None:

@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 from ostinato._core.base.errors import Forbidden
 
-__all__ = ["Permission"]
-
 
 @dataclass(frozen=True, slots=True)
 class Permission:

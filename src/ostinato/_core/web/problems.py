@@ -31,17 +31,6 @@ from ostinato._core.base.errors import (
 )
 from ostinato._core.base.redact import redact_value
 
-__all__ = [
-    "MEDIA_TYPE",
-    "Answered",
-    "FieldError",
-    "Problem",
-    "field_errors",
-    "problem",
-    "responses",
-    "title_of",
-]
-
 MEDIA_TYPE = "application/problem+json"
 """The content type of a problem document."""
 RETRY_SECONDS = 1
@@ -122,9 +111,7 @@ def field_errors(faults: Iterable[Mapping[str, Any]]) -> list[FieldError]:
     """The faults of a validation, without the values sent, which may be secret."""
     return [
         FieldError(
-            field=".".join(str(part) for part in fault["loc"]),
-            reason=str(fault["type"]),
-            message=str(fault["msg"]),
+            field=".".join(str(part) for part in fault["loc"]), reason=str(fault["type"]), message=str(fault["msg"])
         )
         for fault in faults
     ]
@@ -143,9 +130,7 @@ _USUAL: tuple[Raised, ...] = (
 _WITH_BODY: tuple[Raised, ...] = (BodyTooLarge, MediaTypeRefused)
 
 
-def responses(
-    *more: Raised, body: bool = False, usual: bool = True
-) -> dict[int | str, dict[str, Any]]:
+def responses(*more: Raised, body: bool = False, usual: bool = True) -> dict[int | str, dict[str, Any]]:
     """The error answers of a route, for the OpenAPI document."""
     found: dict[int | str, dict[str, Any]] = {}
     kinds = (*(_USUAL if usual else ()), *(_WITH_BODY if body else ()), *more)

@@ -20,8 +20,6 @@ from ostinato._core.web.permissions import Permission
 from ostinato._core.web.problems import responses
 from ostinato._core.web.strict import StrictRequest
 
-__all__ = ["SCHEMES", "Route", "Router"]
-
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 
 PERMISSION = "x-permission"

@@ -11,8 +11,6 @@ from fastapi import Request
 from ostinato._core.base import canonical
 from ostinato._core.base.errors import InvalidInput, MediaTypeRefused, RequestRefused
 
-__all__ = ["StrictRequest", "has_nul"]
-
 
 class StrictRequest(Request):
     """A request that reads its body as JSON that all programs read alike."""
@@ -29,9 +27,7 @@ class StrictRequest(Request):
         kind = given.split(";")[0].strip().lower()
         if (kind == "application/json" or kind.endswith("+json")) or not await self.body():
             return
-        raise MediaTypeRefused(
-            f"the body is {kind[:100] or 'of no type that was said'}, not application/json"
-        )
+        raise MediaTypeRefused(f"the body is {kind[:100] or 'of no type that was said'}, not application/json")
 
 
 def read(body: bytes) -> Any:  # noqa: ANN401 - whatever it says
@@ -41,9 +37,7 @@ def read(body: bytes) -> Any:  # noqa: ANN401 - whatever it says
     except InvalidInput as error:
         raise RequestRefused(error.message, hint=error.hint, **error.values) from None
     if rb"\u0000" in body and has_nul(value):
-        raise RequestRefused(
-            "the body has a NUL character", hint="Leave \\u0000 out: PostgreSQL cannot hold it."
-        )
+        raise RequestRefused("the body has a NUL character", hint="Leave \\u0000 out: PostgreSQL cannot hold it.")
     return value
 
 

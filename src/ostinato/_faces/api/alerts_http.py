@@ -1,4 +1,4 @@
-"""`/api/v1/engine/alerts`: the tenant's alerts, those that fire now, and past firings."""
+"""`/api/v1/engine/alerts` lists the tenant's alerts, and their firings."""
 
 import math
 from dataclasses import asdict
@@ -12,20 +12,7 @@ from ostinato._core.engine.alerts import AlertLine, Firing
 from ostinato._core.web.caller import Who
 from ostinato._core.web.routes import Router
 from ostinato._faces.api.permissions import ENGINE_READ
-from ostinato._faces.api.views import (
-    JOB,
-    PREFIX,
-    Before,
-    Json,
-    Limit,
-    Name,
-    Page,
-    View,
-    page_of,
-    shows,
-)
-
-__all__ = ["router"]
+from ostinato._faces.api.views import JOB, PREFIX, Before, Json, Limit, Name, Page, View, page_of, shows
 
 MOST_OPEN = 1_000
 
@@ -52,12 +39,7 @@ class FiringView(View):
     """The condition that it met."""
 
 
-@shows(
-    AlertLine,
-    without=["owner", "firing", "since", "failures", "error"],
-    name=ALERT,
-    source="queue_dead_letters",
-)
+@shows(AlertLine, without=["owner", "firing", "since", "failures", "error"], name=ALERT, source="queue_dead_letters")
 class AlertView(View):
     """An alert and its state."""
 
@@ -78,9 +60,7 @@ class FiringPage(Page[FiringView]):
 
 @router.get("/alerts", needs=ENGINE_READ)
 async def list_alerts(
-    caller: Who,
-    *,
-    firing: Annotated[bool, Query(description="Only those that fire.", examples=[False])] = False,
+    caller: Who, *, firing: Annotated[bool, Query(description="Only those that fire.", examples=[False])] = False
 ) -> Alerts:
     """The alerts of the tenant, with what is wrong now: 1,000 at most."""
     async with caller.transaction() as conn:
@@ -96,9 +76,7 @@ async def list_alerts(
 
 
 @router.get("/alerts/firings", needs=ENGINE_READ)
-async def list_firings(
-    caller: Who, *, alert: Name = None, before: Before = None, limit: Limit = 50
-) -> FiringPage:
+async def list_firings(caller: Who, *, alert: Name = None, before: Before = None, limit: Limit = 50) -> FiringPage:
     """The firings of the tenant within the retention time, newest first."""
     async with caller.transaction() as conn:
         rows = await alerts.own_firings(conn, alert, before=before, most=limit + 1)

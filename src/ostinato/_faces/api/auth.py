@@ -40,8 +40,6 @@ from ostinato._core.web.caller import Caller
 from ostinato._faces.api.ratelimit import Bounded, RateLimit
 from ostinato._faces.api.tokens import Tokens
 
-__all__ = ["Authenticator"]
-
 log = get_logger("api")
 
 KNOWN_SECONDS = 2.0
@@ -165,15 +163,13 @@ class Authenticator:
         if text.startswith(KEY_PREFIX):
             if keys.TEXT.fullmatch(text) is None:
                 raise Unauthenticated(
-                    "this is not a whole API key: one looks like ost_7_ and 43 more characters",
-                    reason="malformed",
+                    "this is not a whole API key: one looks like ost_7_ and 43 more characters", reason="malformed"
                 )
         elif self.tokens is None:
-            raise Unauthenticated("only API keys are taken here (ost_…)", reason="no_issuer")
+            raise Unauthenticated("only API keys are accepted here (ost_…)", reason="no_issuer")
         elif _TOKEN.fullmatch(text) is None:
             raise Unauthenticated(
-                "this is neither an API key (ost_…) nor a token (JWT: three parts with dots)",
-                reason="malformed",
+                "this is neither an API key (ost_…) nor a token (JWT: three parts with dots)", reason="malformed"
             )
 
     async def _who(self, text: str, request: Request) -> Known:
@@ -283,19 +279,13 @@ def bearer(given: Sequence[str]) -> str:
         raise Unauthenticated("there are several headers Authorization", reason="several")
     value = given[0]
     if len(value) > MOST_HEADER:
-        raise Unauthenticated(
-            f"the header Authorization has more than {MOST_HEADER:,} characters",
-            reason="too_long",
-        )
+        raise Unauthenticated(f"the header Authorization has more than {MOST_HEADER:,} characters", reason="too_long")
     if not value.lower().startswith("bearer"):
-        raise Unauthenticated(
-            "the header Authorization is not of the scheme Bearer", reason="scheme"
-        )
+        raise Unauthenticated("the header Authorization is not of the scheme Bearer", reason="scheme")
     found = _BEARER.fullmatch(value)
     if found is None:
         raise Unauthenticated(
-            "the header Authorization is not the word Bearer, a space, and a key or token",
-            reason="malformed",
+            "the header Authorization is not the word Bearer, a space, and a key or token", reason="malformed"
         )
     return found[1]
 

@@ -1,4 +1,4 @@
-"""`/api/v1/engine/dead-letters`: the tenant's dead letters, one by one and by error."""
+"""`/api/v1/engine/dead-letters` lists the tenant's dead letters, and groups them by error."""
 
 from typing import Annotated
 
@@ -10,8 +10,6 @@ from ostinato._core.web.caller import Who
 from ostinato._core.web.routes import Router
 from ostinato._faces.api.permissions import ENGINE_READ
 from ostinato._faces.api.views import JOB, PREFIX, Before, Limit, Name, Page, View, page_of, shows
-
-__all__ = ["router"]
 
 MAX_SIGNATURE = 1_000
 

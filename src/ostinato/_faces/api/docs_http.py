@@ -16,8 +16,6 @@ from ostinato._core.base.errors import NotFound
 from ostinato._core.web.problems import title_of
 from ostinato._core.web.routes import SCHEMES, Router
 
-__all__ = ["describe", "mount", "router"]
-
 STATIC = "/docs/static"
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline';"

@@ -1,4 +1,4 @@
-"""The engine's routes, under `/api/v1/engine`, for the operators of one tenant.
+"""Collects the engine's routes, under `/api/v1/engine`, for the operators of one tenant.
 
 The modules that it collects have the whole paths themselves, so that a log line, a metric and an
 idempotency key name a route as the document does.
@@ -15,8 +15,6 @@ from ostinato._faces.api import (
     schedules_http,
     workers_http,
 )
-
-__all__ = ["router"]
 
 router = Router()
 for module in (

@@ -1,4 +1,4 @@
-"""Events and trails as the engine's routes show them."""
+"""Defines the models that show events and trails."""
 
 from datetime import datetime
 
@@ -8,17 +8,8 @@ from ostinato._core.engine.inspect import TrailLine
 from ostinato._core.engine.outbox import EventSummary
 from ostinato._faces.api.views import JOB, KIND, JsonObject, Page, View, shows
 
-__all__ = ["EventItem", "EventPage", "EventView", "Trail", "TrailItem"]
 
-
-@shows(
-    EventSummary,
-    id=3190000000077,
-    position=1204,
-    type="invoice.paid",
-    producer="billing",
-    ordering_key="invoice-7",
-)
+@shows(EventSummary, id=3190000000077, position=1204, type="invoice.paid", producer="billing", ordering_key="invoice-7")
 class EventItem(View):
     """One event in a list."""
 

@@ -1,4 +1,4 @@
-"""`/api/v1/engine/events` and `/trail`: the tenant's events, and what they caused."""
+"""`/api/v1/engine/events` lists the tenant's events, `/trail` what they caused."""
 
 from typing import Annotated
 
@@ -11,8 +11,6 @@ from ostinato._core.web.routes import Router
 from ostinato._faces.api.event_views import EventPage, EventView, Trail
 from ostinato._faces.api.permissions import ENGINE_READ
 from ostinato._faces.api.views import BIGGEST, MAX_NAME, PREFIX, Before, Limit, Name, page_of
-
-__all__ = ["router"]
 
 MOST_TRAIL = 1_000
 
@@ -45,8 +43,7 @@ async def list_events(
 
 @router.get("/events/{event_id:digits}", needs=ENGINE_READ, raises=(NotFound,))
 async def show_event(
-    caller: Who,
-    event_id: Annotated[int, Path(ge=1, le=BIGGEST, description="The id of an event.")],
+    caller: Who, event_id: Annotated[int, Path(ge=1, le=BIGGEST, description="The id of an event.")]
 ) -> EventView:
     """An event with its payload."""
     async with caller.transaction() as conn:
@@ -56,13 +53,8 @@ async def show_event(
 @router.get("/trail/{correlation_id:path}", needs=ENGINE_READ)
 async def show_trail(
     caller: Who,
-    correlation_id: Annotated[
-        str,
-        Path(min_length=1, max_length=MAX_NAME, examples=["request-42"]),
-    ],
-    limit: Annotated[
-        int, Query(ge=1, le=MOST_TRAIL, description="How many lines at the most.")
-    ] = MOST_TRAIL,
+    correlation_id: Annotated[str, Path(min_length=1, max_length=MAX_NAME, examples=["request-42"])],
+    limit: Annotated[int, Query(ge=1, le=MOST_TRAIL, description="How many lines at the most.")] = MOST_TRAIL,
 ) -> Trail:
     """Everything that happened for a correlation id; that of a job without one is `job-<id>`."""
     async with caller.transaction() as conn:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import unquote_to_bytes
 
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ostinato._core.base import flow
@@ -18,8 +19,6 @@ from ostinato._core.base.errors import BodyTooLarge, MediaTypeRefused, OstinatoE
 from ostinato._core.base.log import get_logger
 from ostinato._core.base.metrics import HTTP_REQUESTS, HTTP_SECONDS, Recorder
 from ostinato._core.web.problems import problem
-
-__all__ = ["Front", "Trace"]
 
 log = get_logger("api")
 
@@ -52,11 +51,7 @@ class Front:
     """The middleware around the application."""
 
     def __init__(
-        self,
-        app: ASGIApp,
-        recorder: Recorder,
-        max_body_bytes: int,
-        larger: Mapping[tuple[str, str], int] | None = None,
+        self, app: ASGIApp, recorder: Recorder, max_body_bytes: int, larger: Mapping[tuple[str, str], int] | None = None
     ) -> None:
         """`larger` has the routes that take larger bodies than others, by method and path."""
         self._app = app
@@ -81,13 +76,14 @@ class Front:
                 await self._app(scope, passage.receive, passage.send)
             except OstinatoError as error:
                 await passage.refuse(error)
+            except ClientDisconnect:
+                pass  # nobody is there to be answered; the log line says 499
             except Exception:
                 # An unexpected error. Its text may hold anything, so only the log has it.
                 log.exception("request_failed", path=_path(scope), method=scope["method"])
                 await passage.refuse(
                     OstinatoError(
-                        "internal error",
-                        hint="Report it with the correlation id; the server's log has the rest.",
+                        "internal error", hint="Report it with the correlation id; the server's log has the rest."
                     )
                 )
             finally:
@@ -98,8 +94,8 @@ class Front:
         self._recorder.add(HTTP_REQUESTS, scope["method"], path, str(status))
         self._recorder.observe(HTTP_SECONDS, seconds, scope["method"], path)
         caller = scope["state"].get("caller")
-        tell = log.debug if scope["path"] in QUIET else log.info
-        tell(
+        write = log.debug if scope["path"] in QUIET else log.info
+        write(
             "request",
             method=scope["method"],
             path=path,
@@ -176,9 +172,7 @@ class _Passage:
 
     def _too_large(self, size: int) -> BodyTooLarge:
         return BodyTooLarge(
-            f"the body has at least {size:,} bytes, more than the limit of {self._most:,}",
-            size=size,
-            limit=self._most,
+            f"the body has at least {size:,} bytes, more than the limit of {self._most:,}", size=size, limit=self._most
         )
 
 

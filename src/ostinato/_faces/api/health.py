@@ -19,8 +19,6 @@ from ostinato._core.engine.workers import CONTRACT
 from ostinato._core.web.routes import Router
 from ostinato._faces.api.parts import Parts, parts_of
 
-__all__ = ["Health", "router"]
-
 LAGGING_SECONDS = 60.0
 
 router = Router(prefix="/health", tags=["operations"])
@@ -47,11 +45,7 @@ async def live() -> Health:
     return Health(status="ok")
 
 
-@router.get(
-    "/ready",
-    public=True,
-    responses={503: {"model": Health, "description": "Requests cannot be served."}},
-)
+@router.get("/ready", public=True, responses={503: {"model": Health, "description": "Requests cannot be served."}})
 async def ready(request: Request, response: Response) -> Health:
     """Whether requests can be served: 200 or 503, with the checks."""
     checks = await _checks(parts_of(request))

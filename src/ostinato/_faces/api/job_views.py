@@ -1,4 +1,4 @@
-"""Jobs as the engine's routes show and take them."""
+"""Defines the models that show jobs, and the bodies that requests about them send."""
 
 import re
 from datetime import UTC, datetime
@@ -11,24 +11,6 @@ from ostinato._core.engine.jobs import Redrive, State
 from ostinato._core.engine.steps import Step
 from ostinato._faces.api.event_views import EventItem, TrailItem
 from ostinato._faces.api.views import JOB, KIND, MAX_NAME, Checked, Page, View, shows
-
-__all__ = [
-    "AttemptView",
-    "CancelRequest",
-    "Cancelled",
-    "Effect",
-    "EnqueueRequest",
-    "Enqueued",
-    "JobItem",
-    "JobPage",
-    "JobView",
-    "ReasonView",
-    "RedriveAnswer",
-    "RedriveRequest",
-    "Retried",
-    "StepView",
-    "Why",
-]
 
 Effect = Literal["cancelled", "requested", "none"]
 TEN_YEARS = 315_360_000.0

@@ -1,4 +1,4 @@
-"""`/api/v1/engine/jobs`: list, add, retry and cancel the tenant's jobs."""
+"""`/api/v1/engine/jobs` lists, adds, retries and cancels the tenant's jobs."""
 
 from dataclasses import asdict
 from typing import Annotated, cast
@@ -63,13 +63,7 @@ async def list_jobs(
     """Jobs that match every filter, newest first."""
     async with caller.transaction() as conn:
         rows = await inspect.list_jobs(
-            conn,
-            state=state,
-            queue=queue,
-            kind=kind,
-            correlation_id=correlation_id,
-            before=before,
-            most=limit + 1,
+            conn, state=state, queue=queue, kind=kind, correlation_id=correlation_id, before=before, most=limit + 1
         )
     return page_of(JobPage, rows, limit)
 
@@ -87,9 +81,7 @@ async def enqueue_job(caller: Who, request: Request, key: Key, body: EnqueueRequ
     async with key.once(caller) as once:
         if once.is_new:
             await jobs.check_open_kind(once.conn, body.kind)
-            job_id = await jobs.enqueue(
-                once.conn, await _new_job(once.conn, parts_of(request), body)
-            )
+            job_id = await jobs.enqueue(once.conn, await _new_job(once.conn, parts_of(request), body))
             place = {"Location": f"{PREFIX}/jobs/{job_id}"}
             once.reply(202, Enqueued(job_id=job_id), place)
     return once.response()
@@ -123,12 +115,8 @@ async def show_job(caller: Who, job_id: JobId) -> JobView:
     """A job with its attempts, its steps, and the events and the trail of its correlation id."""
     async with caller.transaction() as conn:
         job = await inspect.show_job(conn, job_id, loads=read_json)
-        runs = await inspect.attempts(
-            conn, job_id, most=PARTS_SHOWN, longest=LONGEST_SHOWN, loads=read_json
-        )
-        done = await steps.of_job(
-            conn, job_id, most=PARTS_SHOWN, longest=LONGEST_SHOWN, loads=read_json
-        )
+        runs = await inspect.attempts(conn, job_id, most=PARTS_SHOWN, longest=LONGEST_SHOWN, loads=read_json)
+        done = await steps.of_job(conn, job_id, most=PARTS_SHOWN, longest=LONGEST_SHOWN, loads=read_json)
         part_of = job.correlation_id or f"job-{job_id}"
         events = await outbox.list_events(conn, correlation_id=part_of, most=EVENTS_SHOWN)
         trail = await inspect.trail(conn, part_of, tenant_id=caller.tenant_id, most=TRAIL_SHOWN)
@@ -165,9 +153,7 @@ async def retry_job(caller: Who, key: Key, job_id: JobId) -> Response:
     response_model=Cancelled,
     responses={200: {"headers": REPLAYED, "description": "What became of it."}},
 )
-async def cancel_job(
-    caller: Who, key: Key, job_id: JobId, body: CancelRequest | None = None
-) -> Response:
+async def cancel_job(caller: Who, key: Key, job_id: JobId, body: CancelRequest | None = None) -> Response:
     """Cancel a job: a waiting one at once, a running one by asking its worker."""
     reason = (body or CancelRequest()).reason
     async with key.once(caller) as once:

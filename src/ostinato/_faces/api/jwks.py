@@ -27,8 +27,6 @@ import jwt
 from ostinato._core.base.errors import NoAnswer, SettingsError, Unauthenticated
 from ostinato._core.base.log import get_logger
 
-__all__ = ["ALGORITHMS", "IssuerKeys", "check_url"]
-
 log = get_logger("api")
 
 _RSA = ("RS256", "RS384", "RS512", "PS256")
@@ -68,11 +66,7 @@ class IssuerKeys:
     """The keys of one issuer."""
 
     def __init__(
-        self,
-        issuer: str,
-        keys_url: str | None = None,
-        *,
-        clock: Callable[[], float] = time.monotonic,
+        self, issuer: str, keys_url: str | None = None, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._issuer = issuer
         self._keys_url = keys_url
@@ -82,10 +76,6 @@ class IssuerKeys:
         self._tried = -math.inf
         self._trouble = "nobody asked yet"
         self._task: asyncio.Task[None] | None = None
-
-    def start(self) -> None:
-        """Start to fetch, so that the first request need not wait."""
-        self._start()
 
     async def close(self) -> None:
         """Stop fetching."""
@@ -103,7 +93,7 @@ class IssuerKeys:
             self._keys = []
             await self._refresh(RETRY_SECONDS)
         elif age > FRESH_SECONDS and self._is_due(REFETCH_SECONDS):
-            self._start()  # in the background: the cached keys are used meanwhile
+            self.start()  # in the background: the cached keys are used meanwhile
         if not self._keys:
             raise NoAnswer(
                 f"the keys of the issuer are not known: {self._trouble}",
@@ -140,13 +130,12 @@ class IssuerKeys:
     async def _refresh(self, seconds: float) -> None:
         """Fetch the keys, unless that was tried less than so many seconds ago."""
         if self._is_due(seconds):
-            self._start()
+            self.start()
         if self._task is not None:
-            await asyncio.shield(
-                self._task
-            )  # one fetch for all requests that wait, even if some of them are cancelled
+            await asyncio.shield(self._task)  # one fetch for all requests that wait, even if some of them are cancelled
 
-    def _start(self) -> None:
+    def start(self) -> None:
+        """Start to fetch; at once at the beginning, so that the first request need not wait."""
         self._tried = self._clock()
         self._task = asyncio.create_task(self._fetch())
         self._task.add_done_callback(self._ended)
@@ -189,9 +178,7 @@ def check_url(name: str, url: str) -> str:
         parsed = httpx.URL(url)
     except httpx.InvalidURL:
         parsed = httpx.URL("")
-    if parsed.host and (
-        parsed.scheme == "https" or (parsed.scheme == "http" and _is_loopback(parsed.host))
-    ):
+    if parsed.host and (parsed.scheme == "https" or (parsed.scheme == "http" and _is_loopback(parsed.host))):
         return url
     raise SettingsError(
         f"{name} must be a URL with https (http only on this machine)",

@@ -1,4 +1,4 @@
-"""`GET /metrics`: figures of the engine, the applications and this API process, for Prometheus."""
+"""`GET /metrics` exports the figures of engine, applications and this process to Prometheus."""
 
 from fastapi import Request, Response
 
@@ -8,8 +8,6 @@ from ostinato._core.engine import observe
 from ostinato._core.runtime.observe import figures
 from ostinato._core.web.routes import Router
 from ostinato._faces.api.parts import parts_of
-
-__all__ = ["router"]
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 

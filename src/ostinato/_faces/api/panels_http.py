@@ -1,4 +1,4 @@
-"""`/api/v1/engine/panels`: the panels of each application, as the tenant may see them."""
+"""`/api/v1/engine/panels` shows the panels of each application."""
 
 from typing import Annotated, Literal
 
@@ -14,18 +14,10 @@ from ostinato._faces.api.parts import parts_of
 from ostinato._faces.api.permissions import ENGINE_READ
 from ostinato._faces.api.views import MAX_NAME, View
 
-__all__ = ["router"]
-
 router = Router(prefix=PREFIX, tags=["panels"])
 
 AppName = Annotated[
-    str,
-    Path(
-        min_length=1,
-        max_length=MAX_NAME,
-        description="The name of an application.",
-        examples=["billing"],
-    ),
+    str, Path(min_length=1, max_length=MAX_NAME, description="The name of an application.", examples=["billing"])
 ]
 
 
@@ -78,9 +70,7 @@ async def show_panels(request: Request, caller: Who, app: AppName) -> AppPanels:
     panels = panels_of(parts_of(request).apps, app)
     async with caller.transaction() as conn:
         read = [(each.title, await each.read(conn)) for each in panels]
-    shown = [
-        PanelView(title=title, blocks=[_view(block) for block in blocks]) for title, blocks in read
-    ]
+    shown = [PanelView(title=title, blocks=[_view(block) for block in blocks]) for title, blocks in read]
     return AppPanels(app=app, panels=shown)
 
 

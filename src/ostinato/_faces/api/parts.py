@@ -1,4 +1,4 @@
-"""The parts of an API process; the routes find them in the application's state."""
+"""Holds the parts of an API process; routes find them in the application's state."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,8 +11,6 @@ from ostinato._core.base.settings import Settings
 from ostinato._core.runtime.client import Client
 from ostinato._core.runtime.database import Database
 from ostinato._core.runtime.handlers.app import App
-
-__all__ = ["Parts", "parts_of"]
 
 CONNECTIONS = 20
 

@@ -1,4 +1,4 @@
-"""`/api/v1/engine/queues`: the queues, their limits, and the tenant's jobs in them."""
+"""`/api/v1/engine/queues` lists the queues, their limits, and the tenant's jobs in them."""
 
 from ostinato._core.engine import inspect
 from ostinato._core.engine.inspect import QueueSummary
@@ -6,8 +6,6 @@ from ostinato._core.web.caller import Who
 from ostinato._core.web.routes import Router
 from ostinato._faces.api.permissions import ENGINE_READ
 from ostinato._faces.api.views import PREFIX, View, shows
-
-__all__ = ["router"]
 
 MOST = 1_000
 

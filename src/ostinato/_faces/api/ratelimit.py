@@ -16,8 +16,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import NamedTuple, TypeVar
 
-__all__ = ["Bounded", "Grant", "RateLimit"]
-
 WINDOW_SECONDS = 60
 MOST_BUCKETS = 50_000
 SECOND = 10**9
@@ -56,12 +54,7 @@ class RateLimit:
     """Allows each caller a number of requests a minute."""
 
     def __init__(
-        self,
-        name: str,
-        per_minute: int,
-        *,
-        clock: Callable[[], float] = time.monotonic,
-        most: int = MOST_BUCKETS,
+        self, name: str, per_minute: int, *, clock: Callable[[], float] = time.monotonic, most: int = MOST_BUCKETS
     ) -> None:
         self.per_minute = per_minute
         self.policy = f'"{name}";q={per_minute};w={WINDOW_SECONDS}'
@@ -94,10 +87,7 @@ class RateLimit:
 
     def headers(self, grant: Grant) -> dict[str, str]:
         """The headers that every answer carries."""
-        return {
-            "ratelimit-policy": self.policy,
-            "ratelimit": f'"{self._name}";r={grant.remaining};t={grant.seconds}',
-        }
+        return {"ratelimit-policy": self.policy, "ratelimit": f'"{self._name}";r={grant.remaining};t={grant.seconds}'}
 
     def _grant(self, missing: int, *, allowed: bool) -> Grant:
         """The grant for a bucket that lacks this much."""

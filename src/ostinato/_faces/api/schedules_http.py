@@ -1,4 +1,4 @@
-"""`/api/v1/engine/schedules`: the tenant's schedules, with their last and next fires."""
+"""`/api/v1/engine/schedules` lists the tenant's schedules, with their fires."""
 
 from dataclasses import asdict
 from typing import Annotated
@@ -13,18 +13,7 @@ from ostinato._core.engine.schedules import ScheduleDetails, ScheduleSummary
 from ostinato._core.web.caller import Who
 from ostinato._core.web.routes import Router
 from ostinato._faces.api.permissions import ENGINE_READ
-from ostinato._faces.api.views import (
-    MAX_NAME,
-    PREFIX,
-    JsonObject,
-    Limit,
-    LocalTime,
-    Name,
-    View,
-    shows,
-)
-
-__all__ = ["router"]
+from ostinato._faces.api.views import MAX_NAME, PREFIX, JsonObject, Limit, LocalTime, Name, View, shows
 
 NEXT_FIRES = 5
 LAST_FIRES = 20
@@ -80,21 +69,13 @@ async def list_schedules(
     *,
     kind: Name = None,
     key: Name = None,
-    after: Annotated[
-        str,
-        Query(max_length=MAX_NAME, description="The `next` of the page before.", examples=[""]),
-    ] = "",
+    after: Annotated[str, Query(max_length=MAX_NAME, description="The `next` of the page before.", examples=[""])] = "",
     limit: Limit = 50,
 ) -> SchedulePage:
     """Schedules that match every filter, by name."""
     async with caller.transaction() as conn:
         rows = await schedules.list_(
-            conn,
-            tenant_id=caller.tenant_id,
-            kind=kind,
-            key=key,
-            after=(caller.tenant_id, after),
-            most=limit + 1,
+            conn, tenant_id=caller.tenant_id, kind=kind, key=key, after=(caller.tenant_id, after), most=limit + 1
         )
     following = rows[limit - 1].name if len(rows) > limit else None
     return SchedulePage.of(items=rows[:limit], next=following)
@@ -102,8 +83,7 @@ async def list_schedules(
 
 @router.get("/schedules/{name:path}", needs=ENGINE_READ, raises=(NotFound,))
 async def show_schedule(
-    caller: Who,
-    name: Annotated[str, Path(min_length=1, max_length=MAX_NAME, examples=[NAME])],
+    caller: Who, name: Annotated[str, Path(min_length=1, max_length=MAX_NAME, examples=[NAME])]
 ) -> ScheduleView:
     """A schedule with its next fires and its last ones."""
     async with caller.transaction() as conn:

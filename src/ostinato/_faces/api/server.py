@@ -1,4 +1,4 @@
-"""The API as one FastAPI application, built from the installed applications.
+"""Builds the API as one FastAPI application, from the installed applications.
 
 app = build(Parts(database, settings, apps=APPS))
 
@@ -18,13 +18,7 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
-from ostinato._core.base.errors import (
-    InvalidInput,
-    MethodRefused,
-    NotFound,
-    OstinatoError,
-    RequestRefused,
-)
+from ostinato._core.base.errors import InvalidInput, MethodRefused, NotFound, OstinatoError, RequestRefused
 from ostinato._core.db.sqlstate import translate
 from ostinato._core.runtime.handlers.app import App
 from ostinato._core.web.problems import Answered, field_errors, problem
@@ -70,10 +64,7 @@ def build(parts: Parts) -> FastAPI:
     docs_http.describe(app)
     _add_errors(app, routers)
     app.add_middleware(
-        Front,
-        recorder=parts.recorder,
-        max_body_bytes=parts.settings.api_max_body_bytes,
-        larger=_larger(routers),
+        Front, recorder=parts.recorder, max_body_bytes=parts.settings.api_max_body_bytes, larger=_larger(routers)
     )
     return app
 
@@ -105,10 +96,10 @@ def _add_errors(app: FastAPI, routers: Sequence[APIRouter]) -> None:
         return answer(request, cast("OstinatoError", error))
 
     async def of_database(request: Request, error: Exception) -> Response:
-        told = translate(cast("psycopg.Error", error))
-        if not isinstance(told, OstinatoError):
+        refusal = translate(cast("psycopg.Error", error))
+        if not isinstance(refusal, OstinatoError):
             raise error
-        return answer(request, told)
+        return answer(request, refusal)
 
     async def invalid(request: Request, error: Exception) -> Response:
         faults = field_errors(cast("RequestValidationError", error).errors())
@@ -121,15 +112,15 @@ def _add_errors(app: FastAPI, routers: Sequence[APIRouter]) -> None:
         path = request.url.path
         match raised.status_code:
             case 404:
-                told: OstinatoError = NotFound(
+                refusal: OstinatoError = NotFound(
                     f"there is nothing at {path[:200]}", hint="/docs lists what there is."
                 )
             case 405:
-                told = MethodRefused(f"{path[:200]} cannot be asked with {request.method}")
+                refusal = MethodRefused(f"{path[:200]} does not take {request.method}")
                 headers["Allow"] = ", ".join(_allowed(request, routers))
             case _:
-                told = RequestRefused(str(raised.detail))
-        return answer(request, told, status=raised.status_code, headers=headers)
+                refusal = RequestRefused(str(raised.detail))
+        return answer(request, refusal, status=raised.status_code, headers=headers)
 
     async def answered(_: Request, error: Exception) -> Response:
         return cast("Answered", error).response

@@ -25,8 +25,6 @@ from ostinato._core.base.errors import SettingsError, Unauthenticated
 from ostinato._core.base.settings import Settings
 from ostinato._faces.api.jwks import ALGORITHMS, IssuerKeys, check_url
 
-__all__ = ["Token", "Tokens", "claim_at"]
-
 LEEWAY_SECONDS = 30
 MOST_CHARACTERS = 200
 MOST_ROLES = 1000
@@ -147,8 +145,7 @@ def _header(text: str) -> tuple[str | None, str]:
     kid, algorithm, kind = header.get("kid"), header.get("alg"), header.get("typ", "JWT")
     if algorithm not in ALGORITHMS:
         raise _refused(
-            "algorithm",
-            f"the token is signed in a way that is not taken; taken are {', '.join(ALGORITHMS)}",
+            "algorithm", f"the token is signed in a way that is not taken; taken are {', '.join(ALGORITHMS)}"
         )
     # The same keys sign logout tokens and proofs of possession, which must not be accepted here.
     if not isinstance(kind, str) or kind.lower() not in TYPES:
@@ -161,9 +158,7 @@ def _text(value: object, what: str, claim: str) -> str:
         raise _refused("claims", f"the token names no {what}: it has no claim {claim}")
     # What cannot be printed cannot be stored or logged either: NUL, surrogates, line ends.
     if not isinstance(value, str) or not 0 < len(value) <= MOST_CHARACTERS:
-        raise _refused(
-            "claims", f"the claim {claim} is not a text of 1 to {MOST_CHARACTERS} characters"
-        )
+        raise _refused("claims", f"the claim {claim} is not a text of 1 to {MOST_CHARACTERS} characters")
     if not value.isprintable():
         raise _refused("claims", f"the claim {claim} has characters that cannot be printed")
     return value

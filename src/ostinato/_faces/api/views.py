@@ -1,4 +1,4 @@
-"""The parts of the answers of the engine's routes: models, pages, and JSON from outside.
+"""Makes the answers of the engine's routes: models, pages, and JSON from outside.
 
     @shows(JobSummary, id=3190000000042)
     class JobItem(View): ...
@@ -22,27 +22,6 @@ from typing import Annotated, Any, Generic, Self, TypeVar, cast, get_type_hints
 from fastapi import Path, Query
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 from starlette.convertors import Convertor, register_url_convertor
-
-__all__ = [
-    "BIGGEST",
-    "JOB",
-    "KIND",
-    "MAX_NAME",
-    "PREFIX",
-    "Before",
-    "Checked",
-    "JobId",
-    "Json",
-    "JsonObject",
-    "Limit",
-    "LocalTime",
-    "Name",
-    "Page",
-    "View",
-    "page_of",
-    "read_json",
-    "shows",
-]
 
 PREFIX = "/api/v1/engine"
 BIGGEST = 2**63 - 1
@@ -99,14 +78,12 @@ class View(BaseModel):
         return cls.model_validate(parts)
 
 
-def shows(
-    row: type, without: Collection[str] = (), **examples: object
-) -> Callable[[type[V]], type[V]]:
+def shows(row: type, without: Collection[str] = (), **examples: object) -> Callable[[type[V]], type[V]]:
     """Give a model the fields of an object of the engine; those that it has itself stay."""
-    told = _descriptions(row)
+    described = _descriptions(row)
     left_out = {"tenant_id", *without}
     fields: dict[str, Any] = {
-        name: (kind, Field(description=told.get(name), examples=_example(name, examples)))
+        name: (kind, Field(description=described.get(name), examples=_example(name, examples)))
         for name, kind in get_type_hints(row).items()
         if name not in left_out
     }
@@ -158,17 +135,10 @@ def page_of(page: type[P], rows: Sequence[object], limit: int, key: str = "id") 
     return page.model_validate({"items": rows[:limit], "next": following})
 
 
-Limit = Annotated[
-    int, Query(ge=1, le=MOST_LISTED, description="How many at the most.", examples=[50])
-]
-Before = Annotated[
-    int | None,
-    Query(ge=1, le=BIGGEST, description="The `next` of the page before.", examples=[None]),
-]
+Limit = Annotated[int, Query(ge=1, le=MOST_LISTED, description="How many at the most.", examples=[50])]
+Before = Annotated[int | None, Query(ge=1, le=BIGGEST, description="The `next` of the page before.", examples=[None])]
 Name = Annotated[str | None, Query(min_length=1, max_length=MAX_NAME, examples=[None])]
-JobId = Annotated[
-    int, Path(ge=1, le=BIGGEST, description="The id of a job.", examples=[3190000000042])
-]
+JobId = Annotated[int, Path(ge=1, le=BIGGEST, description="The id of a job.", examples=[3190000000042])]
 
 
 def read_json(text: str | bytes | None) -> Any:  # noqa: ANN401 - whatever it says

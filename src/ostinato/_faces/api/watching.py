@@ -9,8 +9,6 @@ from ostinato._core.runtime.services.alerts import ALERT_SECONDS, declare, watch
 from ostinato._core.runtime.worker.loop import Loop
 from ostinato._faces.api.parts import Parts
 
-__all__ = ["watching"]
-
 
 @asynccontextmanager
 async def watching(parts: Parts) -> AsyncIterator[None]:

@@ -1,4 +1,4 @@
-"""`/api/v1/engine/workers`: the workers that run the tenant's jobs."""
+"""`/api/v1/engine/workers` lists the workers that run the tenant's jobs."""
 
 from ostinato._core.engine import inspect
 from ostinato._core.engine.inspect import WorkerSummary
@@ -6,8 +6,6 @@ from ostinato._core.web.caller import Who
 from ostinato._core.web.routes import Router
 from ostinato._faces.api.permissions import ENGINE_READ
 from ostinato._faces.api.views import KIND, PREFIX, View, shows
-
-__all__ = ["router"]
 
 MOST = 1_000
 

@@ -18,11 +18,9 @@ from ostinato._core.base.errors import NotConfigured
 from ostinato._core.runtime.handlers.app import App
 from ostinato._core.runtime.installed import absent_apps, load_point
 from ostinato._core.runtime.named import named
-from ostinato._faces.cli.frame.loading import load_app
+from ostinato._faces.cli.frame.loading import INSTALLED, load_app
 from ostinato._faces.cli.frame.output import Output
 from ostinato._faces.cli.serve.lab import EXTRA, lab
-
-__all__ = ["bring"]
 
 T = TypeVar("T")
 Register = Callable[[typer.Typer], object]
@@ -71,6 +69,8 @@ def _bringers(paths: Sequence[str]) -> Iterator[Bringer]:
     for point in extras.points(extras.APPS):
         yield Bringer(point.name, partial(_of, load_point, point), absent.get(point))
     for path in paths:
+        if path == INSTALLED:
+            continue  # those are brought above
         yield Bringer(f"--app {path}", partial(_of, load_app, path))
 
 

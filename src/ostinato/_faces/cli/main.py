@@ -30,11 +30,9 @@ from ostinato._faces.cli.operate import (
 )
 from ostinato._faces.cli.serve import api, serve
 
-__all__ = ["app", "main"]
-
 
 class Root(TyperGroup):
-    """The program. With --json even a command that makes no sense is answered in JSON."""
+    """The program. With --json a wrong command is answered in JSON too."""
 
     _given: Sequence[str] = ()
     _is_whole = False
@@ -64,8 +62,8 @@ class Root(TyperGroup):
             code = super().main(given, *more, **(options | {"standalone_mode": False}))
         except typer.TyperException as error:
             hint = "`--help` after any command explains it."
-            told = {"code": "usage", "message": error.format_message(), "hint": hint, "values": {}}
-            sys.stdout.write(f"{to_json({'error': told})}\n")
+            usage = {"code": "usage", "message": error.format_message(), "hint": hint, "values": {}}
+            sys.stdout.write(f"{to_json({'error': usage})}\n")
             code = error.exit_code
         except typer.Abort:
             code = 1
@@ -82,11 +80,7 @@ def _apps_in(given: Sequence[str]) -> Iterator[str]:
 
 
 app = typer.Typer(
-    name="ostinato",
-    cls=Root,
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
-    pretty_exceptions_enable=False,
+    name="ostinato", cls=Root, no_args_is_help=True, rich_markup_mode="markdown", pretty_exceptions_enable=False
 )
 
 
@@ -99,8 +93,7 @@ def _say_version(wanted: bool) -> None:  # noqa: FBT001 - Typer hands it over so
 def ostinato(
     *,
     version: Annotated[
-        bool,
-        typer.Option("--version", callback=_say_version, is_eager=True, help="Say the version."),
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Say the version.")
     ] = False,
 ) -> None:
     """Durable jobs in PostgreSQL: run them, look at them, and ask why one waits.
@@ -117,17 +110,17 @@ _jobs = group(app, "jobs", "Look at jobs, and retry, cancel or redrive them.")
 jobs.register(_jobs)
 dead.register(_jobs)
 queues.register(group(app, "queues", "Look at queues, and pause, resume or limit them."))
-events.register(group(app, "events", "What happened, who was told, and what is buried."))
-alerts.register(group(app, "alerts", "What is watched, what is wrong now, and what to do."))
-keys.register(group(app, "keys", "Who may ask the API: make, list, rotate and revoke keys."))
-leases.register(group(app, "leases", "Look at leases, and take one away."))
-schedules.register(group(app, "schedules", "What happens when: look at schedules, and write them."))
-webhooks.register(group(app, "webhooks", "Who is told of events by HTTP, and what became of it."))
+events.register(group(app, "events", "List events, subscriptions and buried events; replay and redeliver."))
+alerts.register(group(app, "alerts", "List alerts, what is wrong now, and what to do."))
+keys.register(group(app, "keys", "Make, list, rotate and revoke the keys of the API."))
+leases.register(group(app, "leases", "List leases, and take one away."))
+schedules.register(group(app, "schedules", "List, write, pause and preview schedules."))
+webhooks.register(group(app, "webhooks", "Send events to other servers: endpoints, attempts, redelivery."))
 workers.register(app)
 trail.register(app)
 metrics.register(app)
 doctor.register(app)
-db.register(group(app, "db", "The schema, and a way into the database."))
+db.register(group(app, "db", "Migrate the schema, look at it, and open psql."))
 
 
 def main() -> None:

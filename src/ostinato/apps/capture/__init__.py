@@ -1,4 +1,4 @@
-"""Captures: the same capture twice is one, another under its id is a conflict, all of it on record.
+"""Takes captures: a repeated one has one effect, another under its id is a conflict.
 
 A device sends what it captured as nine fields; the content comes encrypted into an object
 store. The intake answers at once, and behind it the content is checked and sealed.

@@ -1,4 +1,4 @@
-"""The audit log: append to it, and verify it.
+"""Appends to the audit log, and verifies it.
 
 Appending is in the caller's transaction, so that there is no decision without its entry. The chain
 is held until that transaction ends; it is always the last lock that is taken.
@@ -16,8 +16,6 @@ from ostinato.apps.capture.model import AuditEvent
 from ostinato.apps.capture.queries import QUERIES, Connection, Row
 from ostinato.errors import NotFound
 from ostinato.idempotency import canonical
-
-__all__ = ["NO_CHAIN", "Appended", "Report", "append", "append_many", "events_of", "verify"]
 
 PAGE = 1000
 NO_CHAIN = "Check both names; a chain begins with the first capture."
@@ -46,33 +44,17 @@ class Report:
 
 
 async def append(
-    conn: Connection,
-    user_id: str,
-    event: AuditEvent,
-    capture_id: str,
-    *,
-    tenant_id: str,
-    **more: Told,
+    conn: Connection, user_id: str, event: AuditEvent, capture_id: str, *, tenant_id: str, **more: Told
 ) -> Appended:
     """Append an entry to the chain of a user."""
     found = await QUERIES.one(
-        conn,
-        "append_audit",
-        user_id=user_id,
-        event_type=event.value,
-        payload=_payload(capture_id, tenant_id, more),
+        conn, "append_audit", user_id=user_id, event_type=event.value, payload=_payload(capture_id, tenant_id, more)
     )
     return Appended(**found)
 
 
 async def append_many(
-    conn: Connection,
-    user_id: str,
-    event: AuditEvent,
-    capture_ids: Iterable[str],
-    *,
-    tenant_id: str,
-    **more: Told,
+    conn: Connection, user_id: str, event: AuditEvent, capture_ids: Iterable[str], *, tenant_id: str, **more: Told
 ) -> list[Appended]:
     """Append an entry for each of some captures, in their order and in one statement."""
     found = await QUERIES.rows(
@@ -85,13 +67,9 @@ async def append_many(
     return [Appended(**row) for row in found]
 
 
-async def events_of(
-    conn: Connection, tenant_id: str, user_id: str, capture_id: str
-) -> list[AuditEvent]:
-    """What the log tells of a capture, in order."""
-    found = await QUERIES.rows(
-        conn, "events_of", tenant_id=tenant_id, user_id=user_id, capture_id=capture_id.lower()
-    )
+async def events_of(conn: Connection, tenant_id: str, user_id: str, capture_id: str) -> list[AuditEvent]:
+    """Return what the log has about a capture, in order."""
+    found = await QUERIES.rows(conn, "events_of", tenant_id=tenant_id, user_id=user_id, capture_id=capture_id.lower())
     return [AuditEvent(row["event_type"]) for row in found]
 
 
@@ -112,9 +90,7 @@ async def verify(
     """
     chain_id = None if user_id is None else chain_of(user_id)
     found = await QUERIES.rows(conn, "chains", tenant_id=tenant_id, chain_id=chain_id)
-    places: dict[tuple[str, str], list[Head]] = {
-        (row["tenant_id"], row["chain_id"]): [] for row in found
-    }
+    places: dict[tuple[str, str], list[Head]] = {(row["tenant_id"], row["chain_id"]): [] for row in found}
     for head in kept:
         places.setdefault((head.tenant_id, head.chain_id), []).append(head)
     named = [t for t, c in places if tenant_id in (None, t) and chain_id in (None, c)]
@@ -129,13 +105,13 @@ async def verify(
     breaks: list[Break] = []
     for tenant, chain in sorted(places):
         own = [Head(**row) for row in await _heads(conn, tenant, chain)] + places[tenant, chain]
-        told = [(head, head.is_signed(public_keys)) for head in own]
-        valid = [(head.seq, head.entry_hash) for head, good in told if good]
+        checked = [(head, head.is_signed(public_keys)) for head in own]
+        valid = [(head.seq, head.entry_hash) for head, good in checked if good]
         follower = Follower(tenant, chain, valid)
         broken = await _follow(conn, follower)
         entries += follower.seq
         # A head that is not valid says nothing of the entries; they are followed all the same.
-        forged = min((head.seq for head, good in told if not good), default=None)
+        forged = min((head.seq for head, good in checked if not good), default=None)
         if forged is not None and (broken is None or forged < broken.seq):
             broken = Break(tenant, chain, forged, "the signature of a head is not valid")
         if broken is None:
@@ -156,10 +132,7 @@ def _payload(capture_id: str, tenant_id: str, more: dict[str, Told]) -> str:
 async def _heads(conn: Connection, tenant_id: str, chain_id: str) -> list[dict[str, Any]]:
     found = await QUERIES.rows(conn, "heads", tenant_id=tenant_id, chain_id=chain_id)
     names = ("tenant_id", "chain_id", "seq", "entry_hash", "public_key", "signature")
-    return [
-        {name: row[name] for name in names} | {"signed_at": moment(row["signed_at"])}
-        for row in found
-    ]
+    return [{name: row[name] for name in names} | {"signed_at": moment(row["signed_at"])} for row in found]
 
 
 def _entry(row: Row) -> Entry:
@@ -169,12 +142,7 @@ def _entry(row: Row) -> Entry:
 async def _follow(conn: Connection, follower: Follower) -> Break | None:
     while True:
         page = await QUERIES.rows(
-            conn,
-            "entries",
-            tenant_id=follower.tenant_id,
-            chain_id=follower.chain_id,
-            after=follower.seq,
-            most=PAGE,
+            conn, "entries", tenant_id=follower.tenant_id, chain_id=follower.chain_id, after=follower.seq, most=PAGE
         )
         broken = follower.follow(_entry(row) for row in page)
         if broken is not None:

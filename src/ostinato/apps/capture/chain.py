@@ -1,4 +1,4 @@
-"""The hash chain of the audit log, as plain values: what is hashed, and where a chain breaks.
+"""Follows the hash chain of the audit log: what is hashed, and where a chain breaks.
 
     entry_hash = SHA-256(JCS({chain_id, event_type, occurred_at, payload, prev_hash, seq}))
 
@@ -13,8 +13,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ostinato.idempotency import canonical, sha256
-
-__all__ = ["GENESIS", "Break", "Entry", "Follower", "canonical_entry", "chain_of", "moment"]
 
 GENESIS = "0" * 64
 
@@ -56,12 +54,7 @@ def moment(at: datetime) -> str:
 
 
 def canonical_entry(  # noqa: PLR0917 - the fields of an entry, in their order
-    chain_id: str,
-    event_type: str,
-    occurred_at: str,
-    payload: Mapping[str, Any],
-    prev_hash: str,
-    seq: int,
+    chain_id: str, event_type: str, occurred_at: str, payload: Mapping[str, Any], prev_hash: str, seq: int
 ) -> str:
     """The text of an entry that is hashed."""
     said = {
@@ -78,9 +71,7 @@ def canonical_entry(  # noqa: PLR0917 - the fields of an entry, in their order
 class Follower:
     """Follows one chain from its first entry on, and remembers what signed heads must find."""
 
-    def __init__(
-        self, tenant_id: str, chain_id: str, heads: Iterable[tuple[int, str]] = ()
-    ) -> None:
+    def __init__(self, tenant_id: str, chain_id: str, heads: Iterable[tuple[int, str]] = ()) -> None:
         self.tenant_id = tenant_id
         self.chain_id = chain_id
         self.seq = 0
@@ -103,9 +94,7 @@ class Follower:
         missing = min((seq for seq in self._heads if seq > self.seq), default=None)
         if missing is None:
             return None
-        return self._broken(
-            self.seq + 1, f"a head was signed at {missing}, but the chain ends at {self.seq}"
-        )
+        return self._broken(self.seq + 1, f"a head was signed at {missing}, but the chain ends at {self.seq}")
 
     def _problem(self, entry: Entry) -> str | None:
         if entry.seq != self.seq + 1:
@@ -115,12 +104,7 @@ class Follower:
         if sha256(entry.canonical.encode()) != entry.entry_hash:
             return "its text does not have its hash"
         text = canonical_entry(
-            entry.chain_id,
-            entry.event_type,
-            moment(entry.occurred_at),
-            entry.event_payload,
-            entry.prev_hash,
-            entry.seq,
+            entry.chain_id, entry.event_type, moment(entry.occurred_at), entry.event_payload, entry.prev_hash, entry.seq
         )
         whose = (entry.tenant_id, entry.chain_id)
         named = (entry.event_payload.get("tenant_id"), chain_of(entry.user_id))

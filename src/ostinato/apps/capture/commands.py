@@ -1,4 +1,4 @@
-"""`ostinato capture …`: verify and sign the audit log of captures, and make keys."""
+"""`ostinato capture …` verifies and signs the audit log of captures, and makes keys."""
 
 import base64
 import json
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from ostinato.apps.capture.audit import Report
     from ostinato.apps.capture.heads import Head
 
-__all__ = ["register"]
-
 # What belongs to captures is imported where it is used: every command starts by reading this file.
 Connection = AsyncConnection[Any]
 
@@ -28,22 +26,15 @@ Connection = AsyncConnection[Any]
 def verify_audit(
     cli: Cli,
     *,
-    tenant: Annotated[
-        str | None, typer.Option(metavar="TENANT", help="Only of this tenant.")
-    ] = None,
+    tenant: Annotated[str | None, typer.Option(metavar="TENANT", help="Only of this tenant.")] = None,
     user: Annotated[str | None, typer.Option(metavar="USER", help="Only of this user.")] = None,
     head: Annotated[
         list[Path] | None,
-        typer.Option(
-            metavar="PATH",
-            help="Signed heads that were kept elsewhere, a file or a folder; repeatable.",
-        ),
+        typer.Option(metavar="PATH", help="Signed heads that were kept elsewhere, a file or a folder; repeatable."),
     ] = None,
     public_key: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="KEY", help="Only heads that this key signed are valid (base64); repeatable."
-        ),
+        typer.Option(metavar="KEY", help="Only heads that this key signed are valid (base64); repeatable."),
     ] = None,
 ) -> None:
     """Recompute the hash chains of the audit log, and name the first break of each.
@@ -59,9 +50,7 @@ def verify_audit(
     kept = [each for path in head or [] for each in heads.read_heads(path)]
 
     async def look(conn: Connection) -> "Report":
-        return await audit.verify(
-            conn, tenant_id=tenant, user_id=user, kept=kept, public_keys=public_key or None
-        )
+        return await audit.verify(conn, tenant_id=tenant, user_id=user, kept=kept, public_keys=public_key or None)
 
     report = commands.ask(cli, look)
     breaks = [
@@ -70,12 +59,11 @@ def verify_audit(
     ]
     counted = {"chains": report.chains, "entries": report.entries, "heads": report.heads}
     shown = [
-        f"BROKEN at entry {each['seq']} of {each['chain']} (tenant {each['tenant']}):"
-        f" {each['problem']}"
+        f"BROKEN at entry {each['seq']} of {each['chain']} (tenant {each['tenant']}): {each['problem']}"
         for each in breaks
     ] or [f"All holds: {', '.join(f'{number:,} {what}' for what, number in counted.items())}."]
-    told = {"holds": not breaks, **counted, "breaks": breaks}
-    cli.out.show(told, *(Text(line) for line in shown))
+    answer = {"holds": not breaks, **counted, "breaks": breaks}
+    cli.out.show(answer, *(Text(line) for line in shown))
     if report.breaks:
         raise typer.Exit(1)
 
@@ -84,12 +72,8 @@ def sign_head(
     cli: Cli,
     *,
     key: Annotated[Path, typer.Option(metavar="FILE", help="Ed25519 private key, PEM, mode 600.")],
-    tenant: Annotated[
-        str | None, typer.Option(metavar="TENANT", help="Only chains of this tenant.")
-    ] = None,
-    user: Annotated[
-        str | None, typer.Option(metavar="USER", help="Only the chain of this user of the tenant.")
-    ] = None,
+    tenant: Annotated[str | None, typer.Option(metavar="TENANT", help="Only chains of this tenant.")] = None,
+    user: Annotated[str | None, typer.Option(metavar="USER", help="Only the chain of this user of the tenant.")] = None,
 ) -> None:
     """Sign the heads of chains (Ed25519), and anchor the sealed captures that they cover.
 
@@ -123,9 +107,7 @@ def sign_head(
         cli.out.plain(json.dumps(documents, indent=2))
 
 
-def new_signing_key(
-    cli: Cli, file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to put it.")]
-) -> None:
+def new_signing_key(cli: Cli, file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to put it.")]) -> None:
     """Make an Ed25519 key for `sign-head`; its public half goes to stdout.
 
     Example: `ostinato capture new-signing-key audit.pem`
@@ -150,8 +132,7 @@ def new_signing_key(
 
 
 def new_kek(
-    cli: Cli,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="How clients name it: kek_id.")],
+    cli: Cli, name: Annotated[str, typer.Argument(metavar="NAME", help="How clients name it: kek_id.")]
 ) -> None:
     """Make a key that wraps the keys of captures, and put it into the keyring.
 
@@ -167,7 +148,7 @@ def new_kek(
         keyring.add_key(path, name)
     except keyring.KeyringUnavailable as error:
         raise NotConfigured(
-            f"{path}: {error}", hint="Mend the file, or name another with capture.keyring_file."
+            f"{path}: {error}", hint="Fix the file, or name another with capture.keyring_file."
         ) from None
     cli.out.note(f"{path} has the key {name}")
 

@@ -1,4 +1,4 @@
-"""The scenario "capture": what a device and an auditor get, over HTTP and from the database."""
+"""Plays the scenario "capture": what a device and an auditor get."""
 
 from datetime import datetime
 from typing import Any
@@ -7,8 +7,6 @@ from ostinato import database
 from ostinato.apps.capture import audit
 from ostinato.apps.capture.model import AuditEvent
 from ostinato.testing import Scenario, System
-
-__all__ = ["SCENARIO"]
 
 PATH = "/documents/capture"
 USER = "demo"
@@ -20,17 +18,13 @@ async def run(system: System) -> None:
     sent = {**body, "ocr_text": "FACTURE 2026-04", "ocr_language": "fr"}
     first = (await system.call("POST", PATH, status=202, json=sent)).json()
     system.check(
-        "a new capture is accepted at once (202)",
-        (first["state"], first["replayed"]) == ("RECEIVED", False),
-        first,
+        "a new capture is accepted at once (202)", (first["state"], first["replayed"]) == ("RECEIVED", False), first
     )
     await _replay(system, sent, first["capture_event_id"])
     await _conflict(system, sent)
     sealed = await _settled(system, body["capture_id"])
     system.check(
-        "its object is decrypted, its tag and hash are right: it is sealed",
-        sealed["state"] == "SEALED",
-        sealed,
+        "its object is decrypted, its tag and hash are right: it is sealed", sealed["state"] == "SEALED", sealed
     )
     tampered = await _tampered(system)
     await _audited(system, body["capture_id"], tampered)
@@ -46,8 +40,7 @@ async def _replay(system: System, sent: dict[str, Any], first_id: str) -> None:
     again = (await system.call("POST", PATH, status=200, json=other)).json()
     shown = (await system.call("GET", f"{PATH}/{sent['capture_id']}")).json()
     system.check(
-        "the same in other letter case, with another OCR, is that capture (200); the first OCR"
-        " stays",
+        "the same in other letter case, with another OCR, is that capture (200); the first OCR stays",
         again["capture_event_id"] == first_id and shown["ocr_text"] == sent["ocr_text"],
         (again, shown),
     )
@@ -56,8 +49,8 @@ async def _replay(system: System, sent: dict[str, Any], first_id: str) -> None:
 async def _conflict(system: System, sent: dict[str, Any]) -> None:
     other = {**sent, "size_bytes": sent["size_bytes"] + 1}
     refused = (await system.call("POST", PATH, status=409, json=other)).json()
-    told = {"error": "CONFLICT", "message": "capture_id already used with different payload"}
-    system.check("another payload under its id is a conflict (409)", refused == told, refused)
+    body = {"error": "CONFLICT", "message": "capture_id already used with different payload"}
+    system.check("another payload under its id is a conflict (409)", refused == body, refused)
 
 
 async def _tampered(system: System) -> str:
@@ -75,25 +68,17 @@ async def _tampered(system: System) -> str:
 async def _audited(system: System, captured: str, tampered: str) -> None:
     async with system.client().transaction() as conn:
         report = await audit.verify(conn, tenant_id=system.tenant_id, user_id=USER)
-        told = {
-            each: await audit.events_of(conn, system.tenant_id, USER, each)
-            for each in (captured, tampered)
-        }
+        body = {each: await audit.events_of(conn, system.tenant_id, USER, each) for each in (captured, tampered)}
     expected = {
-        captured: [
-            AuditEvent.ACCEPTED,
-            AuditEvent.REPLAYED,
-            AuditEvent.CONFLICT,
-            AuditEvent.SEALED,
-        ],
+        captured: [AuditEvent.ACCEPTED, AuditEvent.REPLAYED, AuditEvent.CONFLICT, AuditEvent.SEALED],
         tampered: [AuditEvent.ACCEPTED, AuditEvent.REJECTED],
     }
     # The check runs beside the requests: a seal may come before the replay.
-    as_expected = all(sorted(told[each]) == sorted(expected[each]) for each in expected)
+    as_expected = all(sorted(body[each]) == sorted(expected[each]) for each in expected)
     system.check(
         f"every decision is in the audit log, whose chain holds ({report.entries} entries)",
         report.chains == 1 and not report.breaks and as_expected,
-        (report, told),
+        (report, body),
     )
 
 
@@ -118,6 +103,4 @@ async def _settled(system: System, capture_id: str) -> dict[str, Any]:
     return await system.until("the capture is settled", look)
 
 
-SCENARIO = Scenario(
-    "capture", "Captures: one effect each, content checked and sealed, all on record.", run
-)
+SCENARIO = Scenario("capture", "Captures: one effect each, content checked and sealed, all on record.", run)

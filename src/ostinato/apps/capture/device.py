@@ -1,6 +1,6 @@
-"""What a device does before it sends a capture: encrypt the content, wrap its key, name it.
+"""Prepares a capture as a device does: encrypts the content, wraps its key, names it.
 
-For whoever writes a client, for the demo and for the tests. The intake itself never has a key.
+For authors of clients, for the demo and for the tests. The intake itself never has a key.
 """
 
 import base64
@@ -18,8 +18,6 @@ from ostinato.apps.capture.fields import NONCE_BYTES, TAG_BYTES
 from ostinato.apps.capture.keyring import DEK_BYTES
 from ostinato.apps.capture.model import CanonicalPayloadFields
 from ostinato.apps.capture.rules import content_context
-
-__all__ = ["Kek", "Prepared", "prepare"]
 
 Wrapping = Literal["gcm", "kw"]
 Chance = Callable[[int], bytes]

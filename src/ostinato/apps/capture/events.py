@@ -1,4 +1,4 @@
-"""What captures tell: one event for each turn, in order for each capture."""
+"""Emits the events of captures: one for each state, in order for each capture."""
 
 from collections.abc import Iterable
 
@@ -6,8 +6,6 @@ from ostinato import tenants
 from ostinato.apps.capture import APP
 from ostinato.apps.capture.model import State
 from ostinato.apps.capture.queries import Connection
-
-__all__ = ["tell", "tell_many"]
 
 _KINDS = {
     State.RECEIVED: APP.event("capture.received"),
@@ -18,7 +16,7 @@ _KINDS = {
 }
 
 
-async def tell(
+async def emit(
     conn: Connection,
     state: State,
     capture_event_id: str,
@@ -27,34 +25,23 @@ async def tell(
     tenant_id: str | None = None,
     reason: str | None = None,
 ) -> None:
-    """Tell that a capture reached a state, in the transaction in which it did."""
+    """Emit that a capture reached a state, in the transaction in which it did."""
     payload = _payload(state, capture_event_id, capture_id)
     if reason is not None:
         payload["reason"] = reason
     # Outside of a request or a job nothing says what it is part of: then it is a beginning.
     part_of = tenants.current_correlation() or f"capture-{capture_event_id}"
-    await _KINDS[state].emit(
-        conn, payload, key=capture_event_id, tenant=tenant_id, correlation_id=part_of
-    )
+    await _KINDS[state].emit(conn, payload, key=capture_event_id, tenant=tenant_id, correlation_id=part_of)
 
 
-async def tell_many(
-    conn: Connection, state: State, captures: Iterable[tuple[str, str]], *, tenant_id: str
-) -> None:
-    """The same of many captures, each by its two ids, in one statement."""
+async def emit_many(conn: Connection, state: State, captures: Iterable[tuple[str, str]], *, tenant_id: str) -> None:
+    """Emit the same for many captures, each by its two ids, in one statement."""
     named = list(captures)
     part_of = tenants.current_correlation() or f"capture-{named[0][0]}"
     await _KINDS[state].emit_many(
-        conn,
-        [(_payload(state, *each), each[0]) for each in named],
-        tenant=tenant_id,
-        correlation_id=part_of,
+        conn, [(_payload(state, *each), each[0]) for each in named], tenant=tenant_id, correlation_id=part_of
     )
 
 
 def _payload(state: State, capture_event_id: str, capture_id: str) -> dict[str, object]:
-    return {
-        "capture_event_id": capture_event_id,
-        "capture_id": capture_id,
-        "state": state.value,
-    }
+    return {"capture_event_id": capture_event_id, "capture_id": capture_id, "state": state.value}

@@ -1,10 +1,8 @@
-"""Files that must not be lost: whole or as they were, also after the power went."""
+"""Writes files that must not be lost: whole or as they were, also after a power cut."""
 
 import os
 import secrets
 from pathlib import Path
-
-__all__ = ["write_whole"]
 
 
 def write_whole(path: Path, text: str, *, mode: int = 0o600) -> None:

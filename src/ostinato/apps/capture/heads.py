@@ -1,4 +1,4 @@
-"""Signed heads: the end of a chain at some time, signed with Ed25519, as plain values and files.
+"""Signs the end of a chain at some time with Ed25519, and exports it as a file.
 
 A chain alone does not show that its end was cut off, or that all of it was written anew. A head
 that was signed and kept where the owner of the database cannot change it does.
@@ -8,22 +8,17 @@ import base64
 import json
 import os
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import (
-    Ed25519PrivateKey,
-    Ed25519PublicKey,
-)
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from ostinato.apps.capture.files import write_whole
 from ostinato.errors import InvalidInput
 from ostinato.idempotency import canonical, sha256
-
-__all__ = ["Head", "export", "public_text", "read_head", "read_heads", "read_key", "signed"]
 
 ALGORITHM = "Ed25519"
 NAME_DIGITS = 32
@@ -44,15 +39,8 @@ class Head:
 
     def canonical(self) -> bytes:
         """What is signed."""
-        return canonical(
-            {
-                "chain_id": self.chain_id,
-                "entry_hash": self.entry_hash,
-                "seq": self.seq,
-                "signed_at": self.signed_at,
-                "tenant_id": self.tenant_id,
-            }
-        )
+        signed = ("chain_id", "entry_hash", "seq", "signed_at", "tenant_id")
+        return canonical({name: getattr(self, name) for name in signed})
 
     def is_signed(self, by: Collection[str] | None = None) -> bool:
         """Whether the signature is that of its public key, and that key one of those expected."""
@@ -67,27 +55,10 @@ class Head:
 
     def document(self) -> dict[str, Any]:
         """The head as it is exported."""
-        return {
-            "algorithm": ALGORITHM,
-            "chain_id": self.chain_id,
-            "entry_hash": self.entry_hash,
-            "public_key": self.public_key,
-            "seq": self.seq,
-            "signature": self.signature,
-            "signed_at": self.signed_at,
-            "tenant_id": self.tenant_id,
-        }
+        return {"algorithm": ALGORITHM, **asdict(self)}
 
 
-def signed(
-    key: Ed25519PrivateKey,
-    tenant_id: str,
-    *,
-    chain_id: str,
-    seq: int,
-    entry_hash: str,
-    signed_at: str,
-) -> Head:
+def signed(key: Ed25519PrivateKey, tenant_id: str, *, chain_id: str, seq: int, entry_hash: str, signed_at: str) -> Head:
     """The head of a chain, signed."""
     bare = Head(tenant_id, chain_id, seq, entry_hash, signed_at, public_text(key), signature="")
     return replace(bare, signature=base64.b64encode(key.sign(bare.canonical())).decode())
@@ -100,13 +71,11 @@ def public_text(key: Ed25519PrivateKey) -> str:
 
 def read_head(document: Mapping[str, Any]) -> Head:
     """A head from its exported document."""
-    names = ("tenant_id", "chain_id", "seq", "entry_hash", "signed_at", "public_key", "signature")
-    given = {name: document.get(name) for name in names}
+    given = {each.name: document.get(each.name) for each in fields(Head)}
     good = all(type(value) is (int if name == "seq" else str) for name, value in given.items())
     if not good or document.get("algorithm") != ALGORITHM:
         raise InvalidInput(
-            "this is not the document of a signed head",
-            hint="Pass the file that `ostinato capture sign-head` wrote.",
+            "this is not the document of a signed head", hint="Pass the file that `ostinato capture sign-head` wrote."
         )
     return Head(**given)  # type: ignore[arg-type]  # was just looked through
 
@@ -149,7 +118,5 @@ def read_key(path: Path) -> Ed25519PrivateKey:
             hint="Make one with `ostinato capture new-signing-key`.",
         ) from None
     if mode & 0o077 or not isinstance(key, Ed25519PrivateKey):
-        raise InvalidInput(
-            f"{path} is open to others, or not an Ed25519 key", hint=f"chmod 600 {path}"
-        )
+        raise InvalidInput(f"{path} is open to others, or not an Ed25519 key", hint=f"chmod 600 {path}")
     return key

@@ -1,4 +1,4 @@
-"""Captures over HTTP: `POST /documents/capture`, and what became of one.
+"""Serves captures over HTTP: `POST /documents/capture`, and the state of one.
 
 The capture's own id is the key of the request: the same capture again is answered 200 with what is
 there, a different one under the same id 409. So the header `Idempotency-Key` is not needed here.
@@ -6,10 +6,11 @@ there, a different one under the same id 409. So the header `Idempotency-Key` is
 
 import re
 from collections.abc import Callable
+from dataclasses import fields
 from datetime import datetime
 from functools import partial
 from ipaddress import ip_address
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 from fastapi import Path, Request, Response
 from fastapi.responses import JSONResponse
@@ -31,8 +32,6 @@ from ostinato.apps.capture.model import CanonicalPayloadFields, Device, Ocr, Sta
 from ostinato.apps.capture.settings import CaptureSettings
 from ostinato.errors import IdempotencyConflict, NotFound
 from ostinato.web import Answered, Permission, Router, Who
-
-__all__ = ["router"]
 
 TAKE = Permission("capture.take", ("capture", "admin"), "send captures")
 READ = Permission("capture.read", ("capture", "admin"), "see one's own captures")
@@ -72,7 +71,7 @@ def _written(value: object) -> object:
 
 
 def _source_of(request: Request) -> str | None:
-    """The address that the request came from; None: whoever is in front of us said nothing true."""
+    """The address that the request came from; None: the proxy in front gave no valid one."""
     try:
         return str(ip_address(request.client.host)) if request.client is not None else None
     except ValueError:
@@ -118,15 +117,11 @@ class CaptureRequest(BaseModel):
     mime_type: str = Field(pattern=checks.MIME_TYPE, examples=["image/png"])
     size_bytes: int = Field(ge=0, le=checks.MOST_SIZE, examples=[524288])
     upload_object_key: Annotated[str, _without(rules.object_key_fault)] = Field(
-        min_length=1,
-        max_length=rules.LONGEST_KEY_BYTES,
-        examples=["captures/a1b2c3d4-e5f6-4a7b-8c9d-0e1f2a3b4c5d.enc"],
+        min_length=1, max_length=rules.LONGEST_KEY_BYTES, examples=["captures/a1b2c3d4-e5f6-4a7b-8c9d-0e1f2a3b4c5d.enc"]
     )
-    timestamp_device: Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_written)] = (
-        Field(
-            description="The device's clock, with its offset; within 300 s of the server's.",
-            examples=["2026-04-03T10:00:00Z"],
-        )
+    timestamp_device: Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_written)] = Field(
+        description="The device's clock, with its offset; within 300 s of the server's.",
+        examples=["2026-04-03T10:00:00Z"],
     )
     device_id: CaptureId | None = Field(default=None, description="UUID v4 of the device.")
     ocr_text: str | None = Field(default=None, max_length=LONGEST_OCR)
@@ -142,18 +137,10 @@ class CaptureRequest(BaseModel):
 
     def wanted(self, source_ip: str | None) -> service.Wanted:
         """The capture as the service takes it."""
+        named = {"content_hash": self.hash_sha3_256, **self.model_dump()}
+        payload = {each.name: named[each.name] for each in fields(CanonicalPayloadFields)}
         return service.Wanted(
-            CanonicalPayloadFields(
-                capture_id=self.capture_id,
-                content_hash=self.hash_sha3_256,
-                aes_gcm_nonce_b64=self.aes_gcm_nonce_b64,
-                aes_gcm_tag_b64=self.aes_gcm_tag_b64,
-                dek_wrapped_b64=self.dek_wrapped_b64,
-                kek_id=self.kek_id,
-                mime_type=self.mime_type,
-                size_bytes=self.size_bytes,
-                upload_object_key=self.upload_object_key,
-            ),
+            CanonicalPayloadFields(**payload),
             Device(self.timestamp_device, self.device_id and self.device_id.lower()),
             Ocr(self.ocr_text, self.ocr_confidence, self.ocr_language),
             source_ip,
@@ -177,9 +164,7 @@ class CaptureConflict(BaseModel):
 
 
 class CaptureView(BaseModel):
-    """A capture, as its user may see it."""
-
-    model_config = ConfigDict(from_attributes=True)
+    """A capture, as its user may see it: nothing that opens it."""
 
     capture_event_id: str
     capture_id: str
@@ -197,11 +182,6 @@ class CaptureView(BaseModel):
     received_at: datetime
     verified_at: datetime | None
     anchored_at: datetime | None
-
-    @classmethod
-    def of(cls, capture: object) -> Self:
-        """The view of a capture."""
-        return cls.model_validate(capture)
 
 
 @router.post(
@@ -230,21 +210,14 @@ async def take_capture(caller: Who, request: Request, body: CaptureRequest) -> R
             max_object_bytes=settings.max_object_bytes,
         )
     except IdempotencyConflict:
-        told = CaptureConflict(error="CONFLICT", message=rules.CONFLICT_MESSAGE)
-        raise Answered(JSONResponse(told.model_dump(), 409)) from None
-    answer = CaptureAccepted(
-        capture_event_id=taken.capture_event_id,
-        capture_id=taken.capture_id,
-        state=State(taken.state),
-        replayed=taken.replayed,
-    )
+        conflict = CaptureConflict(error="CONFLICT", message=rules.CONFLICT_MESSAGE)
+        raise Answered(JSONResponse(conflict.model_dump(), 409)) from None
+    answer = CaptureAccepted.model_validate(taken, from_attributes=True)
     return JSONResponse(answer.model_dump(), 200 if taken.replayed else 202)
 
 
 @router.get("/capture/{capture_id}", needs=READ, raises=(NotFound,))
-async def show_capture(
-    caller: Who, capture_id: Annotated[str, Path(pattern=checks.CAPTURE_ID)]
-) -> CaptureView:
+async def show_capture(caller: Who, capture_id: Annotated[str, Path(pattern=checks.CAPTURE_ID)]) -> CaptureView:
     """A capture of one's own: where it stands, and why."""
     async with caller.transaction() as conn:
-        return CaptureView.of(await service.show(conn, caller.subject, capture_id))
+        return CaptureView(**await service.show(conn, caller.subject, capture_id))

@@ -1,4 +1,4 @@
-"""The work behind the intake: each capture is checked, and those that got stuck are looked after.
+"""Checks captures after their intake, and starts the check again where it got stuck.
 
 Between the steps nothing is kept but states and verdicts. The key of a capture and its content live
 in one function call (`sealing.examine`); a step keeps only what came of it.
@@ -15,17 +15,7 @@ from typing import NoReturn
 from psycopg import Rollback
 
 from ostinato import Context, Retry, Snooze, database
-from ostinato.apps.capture import (
-    APP,
-    heads,
-    keyring,
-    objects,
-    rules,
-    sealing,
-    service,
-    setup,
-    signing,
-)
+from ostinato.apps.capture import APP, heads, keyring, objects, rules, sealing, service, setup, signing
 from ostinato.apps.capture.keyring import Keyring, KeyringUnavailable
 from ostinato.apps.capture.model import Material, Reason, State
 from ostinato.apps.capture.objects import ObjectMissing, Objects, StoreUnavailable
@@ -34,8 +24,6 @@ from ostinato.apps.capture.settings import CaptureSettings
 from ostinato.errors import NotConfigured, NotFound, UniqueConflict
 from ostinato.jobs import enqueue
 from ostinato.observe import get_logger
-
-__all__ = ["reconcile", "sign_heads", "verify"]
 
 log = get_logger("capture")
 
@@ -112,8 +100,8 @@ async def verify(ctx: Context, capture_event_id: str) -> Snooze | None:
         # By time and not by count: what is away for a day must cost no capture.
         reason = error.reason if isinstance(error, KeyringUnavailable) else Reason.UNAVAILABLE
         if waited < timedelta(hours=here.settings.trouble_hours):
-            told = {"capture_id": material.fields.capture_id, "reason": reason}
-            ctx.log.warning("capture_waits", **told, problem=str(error))
+            noted = {"capture_id": material.fields.capture_id, "reason": reason}
+            ctx.log.warning("capture_waits", **noted, problem=str(error))
             return Snooze(rules.trouble_delay(waited, here.settings.upload_poll_seconds))
         await _settle(ctx, material, "fail", reason)
         return None
@@ -186,8 +174,8 @@ async def _check(here: World, material: Material) -> str | None:
 async def _settle(ctx: Context, material: Material, event: str, reason: Reason | None) -> None:
     async with ctx.transaction() as conn:
         state = await service.settle(conn, material, event, reason)
-    told = {"capture_id": material.fields.capture_id, "reason": reason}
-    (ctx.log.info if reason is None else ctx.log.warning)(f"capture_{state.lower()}", **told)
+    noted = {"capture_id": material.fields.capture_id, "reason": reason}
+    (ctx.log.info if reason is None else ctx.log.warning)(f"capture_{state.lower()}", **noted)
 
 
 async def _reconcile(conn: Connection, row: Row, most: int) -> str:

@@ -1,4 +1,4 @@
-"""The keys that wrap the keys of captures, by name.
+"""Unwraps the keys of captures with keys that it holds by name.
 
 Each capture is encrypted with a key of its own (the DEK), which comes along wrapped by a key that
 the keyring has (the KEK). The default keyring is a file that only its owner may read:
@@ -26,28 +26,14 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.keywrap import InvalidUnwrap, aes_key_unwrap
 
-from ostinato.apps.capture.fields import LONGEST_NAME, text_fault
+from ostinato.apps.capture.fields import LONGEST_NAME, NONCE_BYTES, TAG_BYTES, text_fault
 from ostinato.apps.capture.files import write_whole
 from ostinato.apps.capture.model import Reason
 from ostinato.apps.capture.settings import CaptureSettings
 from ostinato.errors import InvalidInput, NotConfigured
 
-__all__ = [
-    "DEK_BYTES",
-    "FileKeyring",
-    "Keyring",
-    "KeyringUnavailable",
-    "Unwrapped",
-    "add_key",
-    "load",
-    "read_keys",
-    "unwrap_with",
-]
-
 DEK_BYTES = 32
 KEK_BYTES = 32
-NONCE_BYTES = 12
-TAG_BYTES = 16
 GCM_WRAPPED_BYTES = NONCE_BYTES + DEK_BYTES + TAG_BYTES  # 60, 80 characters of base64
 KW_WRAPPED_BYTES = DEK_BYTES + 8  # 40, 56 characters of base64
 
@@ -89,7 +75,6 @@ class FileKeyring:
         self._path = path
 
     async def unwrap(self, kek_id: str, wrapped: bytes) -> Unwrapped | Reason:
-        """As `Keyring.unwrap`."""
         kek = read_keys(self._path).get(kek_id)
         if kek is None:
             raise KeyringUnavailable(Reason.KEK_UNKNOWN, "the keyring has no key of this name")
@@ -141,8 +126,8 @@ def add_key(path: Path, kek_id: str, key: bytes | None = None) -> None:
                 hint="Choose another name: captures that it wrapped need the old one.",
             )
         known[kek_id] = key or secrets.token_bytes(KEK_BYTES)
-        told = {name: base64.b64encode(value).decode() for name, value in known.items()}
-        write_whole(path, json.dumps({"keys": told}, indent=2))
+        encoded = {name: base64.b64encode(value).decode() for name, value in known.items()}
+        write_whole(path, json.dumps({"keys": encoded}, indent=2))
 
 
 def read_keys(path: Path) -> Mapping[str, bytes]:
@@ -152,27 +137,20 @@ def read_keys(path: Path) -> Mapping[str, bytes]:
             mode = os.fstat(file.fileno()).st_mode
             text = file.read()
     except OSError as error:
-        raise KeyringUnavailable(
-            Reason.UNAVAILABLE, f"the keyring cannot be read: {error.strerror}"
-        ) from None
+        raise KeyringUnavailable(Reason.UNAVAILABLE, f"the keyring cannot be read: {error.strerror}") from None
     if stat.S_IMODE(mode) & 0o077:
         raise KeyringUnavailable(
-            Reason.UNAVAILABLE,
-            f"the keyring may be read by others (mode {stat.S_IMODE(mode):o}): chmod 600 it",
+            Reason.UNAVAILABLE, f"the keyring may be read by others (mode {stat.S_IMODE(mode):o}): chmod 600 it"
         )
     try:
-        keys = {
-            str(name): base64.b64decode(value, validate=True)
-            for name, value in json.loads(text)["keys"].items()
-        }
+        keys = {str(name): base64.b64decode(value, validate=True) for name, value in json.loads(text)["keys"].items()}
         good = all(len(key) == KEK_BYTES for key in keys.values())
     except (ValueError, KeyError, TypeError, AttributeError, binascii.Error):
         good, keys = False, {}
     if not good:
         # From None, and in these words: the parser's own would show a piece of the file.
         raise KeyringUnavailable(
-            Reason.UNAVAILABLE,
-            f'the keyring is not {{"keys": {{name: {KEK_BYTES} bytes in base64}}}}',
+            Reason.UNAVAILABLE, f'the keyring is not {{"keys": {{name: {KEK_BYTES} bytes in base64}}}}'
         )
     return keys
 

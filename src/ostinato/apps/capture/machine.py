@@ -1,11 +1,9 @@
-"""The eight states of a capture (INV-103-28), and what leads from one to the next.
+"""Declares the eight states of a capture (INV-103-28), and the transitions.
 
 `sql/tables/0001_captures.sql` installs the same; a test compares them.
 """
 
 from ostinato.machines import Invariant, Machine, Transition, filled
-
-__all__ = ["CAPTURE", "ENTITY"]
 
 ENTITY = "vault_secure.capture_events"
 """The table that obeys it."""
@@ -15,16 +13,7 @@ _BEFORE_SEAL = ("RECEIVED", "UPLOADING", "UPLOADED", "VERIFYING")
 CAPTURE = Machine(
     "capture",
     about="A capture, from the accepted request to content that was checked and signed for.",
-    states=(
-        "RECEIVED",
-        "UPLOADING",
-        "UPLOADED",
-        "VERIFYING",
-        "SEALED",
-        "ANCHORED",
-        "REJECTED",
-        "FAILED",
-    ),
+    states=("RECEIVED", "UPLOADING", "UPLOADED", "VERIFYING", "SEALED", "ANCHORED", "REJECTED", "FAILED"),
     initial="RECEIVED",
     terminal=("ANCHORED", "REJECTED", "FAILED"),
     transitions=(

@@ -1,4 +1,4 @@
-"""What captures are made of: plain values, without behaviour."""
+"""Defines the values of captures, without behaviour."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,7 +8,6 @@ from typing import Literal
 __all__ = [
     "AuditEvent",
     "CanonicalPayloadFields",
-    "Capture",
     "Create",
     "Decision",
     "Device",
@@ -75,7 +74,7 @@ class Reason(StrEnum):
 
 
 class AuditEvent(StrEnum):
-    """What the audit log tells."""
+    """The types of entries in the audit log."""
 
     ACCEPTED = "CAPTURE_ACCEPTED"
     REPLAYED = "CAPTURE_REPLAYED"
@@ -132,28 +131,6 @@ class Device:
 
     timestamp: datetime
     id: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Capture:
-    """A capture, as its user sees it: nothing that opens it."""
-
-    capture_event_id: str
-    capture_id: str
-    state: State
-    content_hash: str
-    mime_type: str
-    size_bytes: int
-    upload_object_key: str
-    signature_status: str
-    reason: str | None
-    skew_ms: int
-    ocr_text: str | None
-    ocr_confidence: float | None
-    ocr_language: str | None
-    received_at: datetime
-    verified_at: datetime | None
-    anchored_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)

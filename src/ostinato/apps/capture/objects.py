@@ -1,4 +1,4 @@
-"""Where the encrypted content is: a folder, or a store that speaks S3.
+"""Reads the encrypted content from a folder, or from a store that speaks S3.
 
 Objects are put there by the device (a presigned URL, say) and only read here, piece by piece.
 """
@@ -19,8 +19,6 @@ from ostinato.errors import NotConfigured
 
 if TYPE_CHECKING:
     from obstore.store import S3Config, S3Store
-
-__all__ = ["S3", "Folder", "Found", "ObjectMissing", "Objects", "StoreUnavailable", "load"]
 
 PIECE_BYTES = 262_144
 CONNECT_SECONDS = 5.0
@@ -60,12 +58,10 @@ class Folder:
         self._root = root
 
     async def find(self, key: str) -> Found:
-        """As `Objects.find`."""
         with await asyncio.to_thread(self._open, key) as file:
             return Found(os.fstat(file.fileno()).st_size)
 
     async def read(self, key: str) -> AsyncIterator[bytes]:
-        """As `Objects.read`."""
         with await asyncio.to_thread(self._open, key) as file:
             while piece := await asyncio.to_thread(file.read, PIECE_BYTES):
                 yield piece
@@ -94,7 +90,6 @@ class S3:
         self._store = store
 
     async def find(self, key: str) -> Found:
-        """As `Objects.find`."""
         import obstore  # noqa: PLC0415 - only who uses S3 has it
 
         with _told():
@@ -102,7 +97,6 @@ class S3:
         return Found(meta["size"])
 
     async def read(self, key: str) -> AsyncIterator[bytes]:
-        """As `Objects.read`."""
         import obstore  # noqa: PLC0415 - as above
 
         with _told():
@@ -133,8 +127,7 @@ def load(settings: CaptureSettings) -> Objects:
         from obstore.store import S3Store  # noqa: PLC0415 - as above
     except ImportError:
         raise NotConfigured(
-            "captures are in S3, but the library for it is not installed",
-            hint="pip install 'ostinato[s3]'",
+            "captures are in S3, but the library for it is not installed", hint="pip install 'ostinato[s3]'"
         ) from None
     options: S3Config = {"region": settings.s3_region, "virtual_hosted_style_request": False}
     if settings.s3_endpoint is not None:
@@ -150,9 +143,6 @@ def load(settings: CaptureSettings) -> Objects:
             "connect_timeout": timedelta(seconds=CONNECT_SECONDS),
             "timeout": timedelta(seconds=REQUEST_SECONDS),
         },
-        retry_config={
-            "max_retries": S3_RETRIES,
-            "retry_timeout": timedelta(seconds=REQUEST_SECONDS),
-        },
+        retry_config={"max_retries": S3_RETRIES, "retry_timeout": timedelta(seconds=REQUEST_SECONDS)},
     )
     return S3(store)

@@ -1,12 +1,10 @@
-"""The named statements of captures, which stand in `sql/queries.sql`."""
+"""Runs the named statements of captures, which stand in `sql/queries.sql`."""
 
 from typing import Any, Final
 
 from psycopg import AsyncConnection
 
 from ostinato.database import Queries
-
-__all__ = ["QUERIES", "Connection", "Row"]
 
 Connection = AsyncConnection[Any]
 Row = dict[str, Any]

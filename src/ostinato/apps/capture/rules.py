@@ -13,13 +13,7 @@ from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from ostinato.apps.capture.model import (
-    CanonicalPayloadFields,
-    Create,
-    Decision,
-    Existing,
-    Idempotent,
-)
+from ostinato.apps.capture.model import CanonicalPayloadFields, Create, Decision, Existing, Idempotent
 from ostinato.errors import IdempotencyConflict, InvalidInput
 from ostinato.idempotency import Declaration, canonical
 
@@ -53,9 +47,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 def normalised(fields: CanonicalPayloadFields) -> CanonicalPayloadFields:
     """Put `capture_id` and `content_hash` into lower case (INV-103-31)."""
-    return replace(
-        fields, capture_id=fields.capture_id.lower(), content_hash=fields.content_hash.lower()
-    )
+    return replace(fields, capture_id=fields.capture_id.lower(), content_hash=fields.content_hash.lower())
 
 
 def build_canonical_json(fields: CanonicalPayloadFields) -> str:
@@ -106,11 +98,7 @@ def is_too_skewed(skew_ms: int, tolerance_seconds: float) -> bool:
 
 
 def check_new(
-    fields: CanonicalPayloadFields,
-    skew_ms: int,
-    *,
-    skew_seconds: float,
-    max_object_bytes: int | None,
+    fields: CanonicalPayloadFields, skew_ms: int, *, skew_seconds: float, max_object_bytes: int | None
 ) -> None:
     """What a capture must be to be taken in, raised as `InvalidInput` with a `refusal`.
 
@@ -172,9 +160,7 @@ def object_key_fault(key: str) -> str | None:
 def _payload(fields: CanonicalPayloadFields) -> dict[str, object]:
     size: object = fields.size_bytes
     if isinstance(size, bool) or not isinstance(size, int | float):
-        raise InvalidInput(
-            f"size_bytes is a number, got {type(size).__name__}", hint="Send it without quotes."
-        )
+        raise InvalidInput(f"size_bytes is a number, got {type(size).__name__}", hint="Send it without quotes.")
     return asdict(normalised(fields))
 
 

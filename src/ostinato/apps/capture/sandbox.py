@@ -1,4 +1,4 @@
-"""The outside world of captures: a store that speaks S3, and a device.
+"""Plays the outside world of captures: a store that speaks S3, and a device.
 
     HEAD, GET, PUT  /s3/{bucket}/{key}      an S3 in a folder; requests must be signed
     POST /_sandbox/capture/device           what a device sends for some content
@@ -29,15 +29,10 @@ from ostinato.apps.capture import device, keyring, sigv4
 from ostinato.apps.capture.rules import object_key_fault
 from ostinato.apps.capture.settings import CaptureSettings
 
-__all__ = ["KEK_ID", "CaptureWorld"]
-
 KEK_ID = "sandbox"
 PREFIX = "/s3"
 ACCESS_KEY = "SANDBOX"
-PIXEL = (
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJ"
-    "RU5ErkJggg=="
-)
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
 
 class DeviceOrder(BaseModel):
@@ -62,10 +57,7 @@ class CaptureWorld:
     def __init__(self) -> None:
         self.router = APIRouter(tags=["capture"])
         self.router.add_api_route(
-            f"{PREFIX}/{{bucket}}/{{key:path}}",
-            self._object,
-            methods=["HEAD", "GET", "PUT"],
-            include_in_schema=False,
+            f"{PREFIX}/{{bucket}}/{{key:path}}", self._object, methods=["HEAD", "GET", "PUT"], include_in_schema=False
         )
         self.router.post("/_sandbox/capture/device")(self._device)
         self._chosen: CaptureSettings | None = None
@@ -135,11 +127,7 @@ class CaptureWorld:
         credentials = (settings.s3_access_key_id or "", settings.s3_secret_access_key or "")
         raw: bytes = request.scope["raw_path"]
         signed = sigv4.is_signed(
-            request.method,
-            raw.decode("ascii"),
-            request.url.query,
-            request.headers,
-            credentials=credentials,
+            request.method, raw.decode("ascii"), request.url.query, request.headers, credentials=credentials
         )
         if not signed:
             return _fault(403, "SignatureDoesNotMatch", "The signature is not that of the request.")
@@ -195,5 +183,5 @@ def _etag(content: bytes) -> str:
 
 def _fault(status: int, code: str, message: str) -> Response:
     text = f"<Code>{escape(code)}</Code><Message>{escape(message)}</Message>"
-    told = f'<?xml version="1.0" encoding="UTF-8"?>\n<Error>{text}</Error>'
-    return Response(told, status, media_type="application/xml")
+    document = f'<?xml version="1.0" encoding="UTF-8"?>\n<Error>{text}</Error>'
+    return Response(document, status, media_type="application/xml")

@@ -1,7 +1,5 @@
-"""The part of the database schema that captures have."""
+"""Names the captures' part of the database schema."""
 
 from ostinato.database import Component
-
-__all__ = ["COMPONENT"]
 
 COMPONENT = Component.of("capture", "ostinato.apps.capture", "vault_secure")

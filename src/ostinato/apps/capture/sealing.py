@@ -1,4 +1,4 @@
-"""The check behind a seal: is the object what its user declared?
+"""Checks before a seal whether the object is what its user declared.
 
     unwrap the key  →  compare the size  →  decrypt piece by piece, hashing  →  tag  →  hash
 
@@ -21,15 +21,11 @@ from ostinato.apps.capture.model import CanonicalPayloadFields, Material, Reason
 from ostinato.apps.capture.objects import Objects
 from ostinato.apps.capture.rules import content_context
 
-__all__ = ["examine"]
 
-
-async def examine(
-    material: Material, keyring: Keyring, objects: Objects, *, bound: bool = True
-) -> Verdict:
+async def examine(material: Material, keyring: Keyring, objects: Objects, *, bound: bool = True) -> Verdict:
     """Whether the object is what was declared.
 
-    Raises `KeyringUnavailable`, `ObjectMissing` or `StoreUnavailable` when it cannot be told now.
+    Raises `KeyringUnavailable`, `ObjectMissing` or `StoreUnavailable` if that cannot be said now.
     """
     fields = material.fields
     unwrapped = await _unwrapped(keyring, fields)
@@ -54,7 +50,7 @@ async def _unwrapped(keyring: Keyring, fields: CanonicalPayloadFields) -> Unwrap
     except KeyringUnavailable:
         raise
     except Exception as error:  # noqa: BLE001 - whatever a KMS raises
-        # Errors of others quote requests, and a request to a KMS is a key: only their name is told.
+        # Errors of others quote requests, and a request to a KMS is a key: only their name is kept.
         name = type(error).__name__
         raise KeyringUnavailable(Reason.UNAVAILABLE, f"the keyring failed: {name}") from None
 

@@ -1,4 +1,4 @@
-"""What is done with captures, one transaction each.
+"""Takes captures and settles their checks, one transaction each.
 
 take      the intake: decide, write down, audit, have it checked
 receive   the same with a transaction of its own, and a refusal audited in another one
@@ -14,12 +14,11 @@ from typing import Any, NamedTuple
 
 from ostinato import Unique, database, machines, tenants
 from ostinato.apps.capture import audit, rules
-from ostinato.apps.capture.events import tell
+from ostinato.apps.capture.events import emit
 from ostinato.apps.capture.machine import CAPTURE, ENTITY
 from ostinato.apps.capture.model import (
     AuditEvent,
     CanonicalPayloadFields,
-    Capture,
     Create,
     Decision,
     Device,
@@ -30,24 +29,10 @@ from ostinato.apps.capture.model import (
     Reason,
     State,
 )
-from ostinato.apps.capture.queries import QUERIES, Connection
+from ostinato.apps.capture.queries import QUERIES, Connection, Row
 from ostinato.errors import DatabaseUnavailable, IdempotencyConflict, InvalidInput, NotFound
 from ostinato.jobs import NewJob, enqueue
 from ostinato.observe import get_logger
-
-__all__ = [
-    "VERIFY",
-    "Taken",
-    "Wanted",
-    "acquire_lock_and_check_idempotence",
-    "advance",
-    "job_of",
-    "load_material",
-    "receive",
-    "settle",
-    "show",
-    "take",
-]
 
 log = get_logger("capture")
 
@@ -98,7 +83,7 @@ async def acquire_lock_and_check_idempotence(
 ) -> Decision:
     """Decide about a capture, in the caller's transaction (docs/specs/capture.md, "The decision").
 
-    Waits for others who have the same capture of the same user in hand, until they commit. Returns
+    Waits for other transactions with the same capture of the same user, until they commit. Returns
     `Create` with the fingerprint to store, or `Idempotent` with the id and state of what is there;
     raises `IdempotencyConflict` for a different payload. The tenant is that of the transaction.
 
@@ -109,12 +94,7 @@ async def acquire_lock_and_check_idempotence(
 
 
 async def take(
-    conn: Connection,
-    user_id: str,
-    wanted: Wanted,
-    *,
-    skew_seconds: float = 300.0,
-    max_object_bytes: int | None = None,
+    conn: Connection, user_id: str, wanted: Wanted, *, skew_seconds: float = 300.0, max_object_bytes: int | None = None
 ) -> Taken:
     """Take a capture in, in the caller's transaction: decide, write, have it checked, audit.
 
@@ -126,9 +106,7 @@ async def take(
     tenant_id, now, decision = await _decided(conn, user_id, given)
     if isinstance(decision, Create):
         skew_ms = rules.skew_ms_of(wanted.device.timestamp, now)
-        rules.check_new(
-            given, skew_ms, skew_seconds=skew_seconds, max_object_bytes=max_object_bytes
-        )
+        rules.check_new(given, skew_ms, skew_seconds=skew_seconds, max_object_bytes=max_object_bytes)
         taken = await _create(conn, user_id, wanted, decision, tenant_id=tenant_id, skew_ms=skew_ms)
         if taken is not None:
             return taken
@@ -149,40 +127,24 @@ async def take(
         capture_event_id=decision.existing_capture_event_id,
     )
     log.info("capture_replayed", capture_id=given.capture_id, state=decision.existing_state)
-    return Taken(
-        decision.existing_capture_event_id,
-        given.capture_id,
-        decision.existing_state,
-        replayed=True,
-    )
+    return Taken(decision.existing_capture_event_id, given.capture_id, decision.existing_state, replayed=True)
 
 
 async def receive(
-    opening: Opening,
-    user_id: str,
-    wanted: Wanted,
-    *,
-    skew_seconds: float = 300.0,
-    max_object_bytes: int | None = None,
+    opening: Opening, user_id: str, wanted: Wanted, *, skew_seconds: float = 300.0, max_object_bytes: int | None = None
 ) -> Taken:
     """As `take`, in a transaction of its own.
 
-    A refusal takes that transaction back, so it is audited in one of its own before it is told.
+    A refusal takes that transaction back, so it is audited in one of its own before it is raised.
     """
     try:
         async with opening() as conn:
-            return await take(
-                conn,
-                user_id,
-                wanted,
-                skew_seconds=skew_seconds,
-                max_object_bytes=max_object_bytes,
-            )
+            return await take(conn, user_id, wanted, skew_seconds=skew_seconds, max_object_bytes=max_object_bytes)
     except IdempotencyConflict as conflict:
-        told = {name: str(conflict.values[name]) for name in ("stored", "received")}
+        noted = {name: str(conflict.values[name]) for name in ("stored", "received")}
         capture_id = wanted.fields.capture_id.lower()
-        log.warning("capture_conflict", capture_id=capture_id, http_status=409, **told)
-        await _refused(opening, user_id, wanted, AuditEvent.CONFLICT, http_status=409, **told)
+        log.warning("capture_conflict", capture_id=capture_id, http_status=409, **noted)
+        await _refused(opening, user_id, wanted, AuditEvent.CONFLICT, http_status=409, **noted)
         raise
     except InvalidInput as error:
         why = {name: each for name, each in error.values.items() if isinstance(each, str | int)}
@@ -191,18 +153,14 @@ async def receive(
         raise
 
 
-async def show(conn: Connection, user_id: str, capture_id: str) -> Capture:
-    """A capture of a user; raises `NotFound`."""
+async def show(conn: Connection, user_id: str, capture_id: str) -> Row:
+    """Return the row of a user's capture, without what opens it; raises `NotFound`."""
     row = await QUERIES.first(
-        conn,
-        "show_capture",
-        user_id=user_id,
-        capture_id=capture_id.lower(),
-        tenant_id=tenants.current_tenant(),
+        conn, "show_capture", user_id=user_id, capture_id=capture_id.lower(), tenant_id=tenants.current_tenant()
     )
     if row is None:
         raise NotFound("there is no such capture", hint="Check the id, and whose it is.")
-    return Capture(**(row | {"state": State(row["state"])}))
+    return row
 
 
 async def load_material(conn: Connection, tenant_id: str, capture_event_id: str) -> Material:
@@ -218,31 +176,17 @@ async def load_material(conn: Connection, tenant_id: str, capture_event_id: str)
 async def advance(conn: Connection, material: Material, event: str) -> None:
     """Let a capture go on; nothing happens to one that is past it already."""
     await machines.transition_all(
-        conn,
-        CAPTURE,
-        ENTITY,
-        [material.capture_event_id],
-        event,
-        skip=True,
-        by=VERIFY,
-        tenant_id=material.tenant_id,
+        conn, CAPTURE, ENTITY, [material.capture_event_id], event, skip=True, by=VERIFY, tenant_id=material.tenant_id
     )
 
 
-async def settle(
-    conn: Connection, material: Material, event: str, reason: Reason | None, *, by: str = VERIFY
-) -> State:
+async def settle(conn: Connection, material: Material, event: str, reason: Reason | None, *, by: str = VERIFY) -> State:
     """End the check of a capture: seal, reject or fail it, with its audit entry and its event."""
     state, entry = _SETTLED[event]
-    # The row first, then what is told of it, then the chain: the order of all who take them.
+    # Lock order of all transactions: the row, then its events, then the chain.
     await QUERIES.run(conn, "hold", tenant_id=material.tenant_id, id=material.capture_event_id)
-    await tell(
-        conn,
-        state,
-        material.capture_event_id,
-        material.fields.capture_id,
-        tenant_id=material.tenant_id,
-        reason=reason,
+    await emit(
+        conn, state, material.capture_event_id, material.fields.capture_id, tenant_id=material.tenant_id, reason=reason
     )
     appended = await audit.append(
         conn,
@@ -285,11 +229,7 @@ def job_of(capture_event_id: str, tenant_id: str | None = None) -> NewJob:
 async def _decided(conn: Connection, user_id: str, fields: CanonicalPayloadFields) -> _Decided:
     fingerprint = rules.compute_canonical_fingerprint(fields)
     row = await QUERIES.one(
-        conn,
-        "find_capture",
-        user_id=user_id,
-        capture_id=fields.capture_id.lower(),
-        tenant_id=tenants.current_tenant(),
+        conn, "find_capture", user_id=user_id, capture_id=fields.capture_id.lower(), tenant_id=tenants.current_tenant()
     )
     tenant_id, now = row.pop("tenant_id"), row.pop("now")
     existing = None if row["id"] is None else Existing(**row)
@@ -297,21 +237,15 @@ async def _decided(conn: Connection, user_id: str, fields: CanonicalPayloadField
 
 
 async def _create(
-    conn: Connection,
-    user_id: str,
-    wanted: Wanted,
-    decision: Create,
-    *,
-    tenant_id: str,
-    skew_ms: int,
+    conn: Connection, user_id: str, wanted: Wanted, decision: Create, *, tenant_id: str, skew_ms: int
 ) -> Taken | None:
-    """Write a capture down, have it checked, tell of it, audit it; None: it is there already."""
+    """Insert a capture, enqueue its check, emit its event, audit it; None: it is there already."""
     created = await _insert(conn, user_id, wanted, decision, tenant_id=tenant_id, skew_ms=skew_ms)
     if created is None:
         return None
     capture_id = wanted.fields.capture_id.lower()
     await enqueue(conn, job_of(created, tenant_id))
-    await tell(conn, State.RECEIVED, created, capture_id, tenant_id=tenant_id)
+    await emit(conn, State.RECEIVED, created, capture_id, tenant_id=tenant_id)
     await _audit(
         conn,
         user_id,
@@ -326,13 +260,7 @@ async def _create(
 
 
 async def _insert(
-    conn: Connection,
-    user_id: str,
-    wanted: Wanted,
-    decision: Create,
-    *,
-    tenant_id: str,
-    skew_ms: int,
+    conn: Connection, user_id: str, wanted: Wanted, decision: Create, *, tenant_id: str, skew_ms: int
 ) -> str | None:
     """Insert the row of a capture and return its id; None if it is there already."""
     created: str | None = await QUERIES.value(
@@ -352,29 +280,15 @@ async def _insert(
     return created
 
 
-async def _refused(
-    opening: Opening, user_id: str, wanted: Wanted, event: AuditEvent, **told: str | int
-) -> None:
+async def _refused(opening: Opening, user_id: str, wanted: Wanted, event: AuditEvent, **noted: str | int) -> None:
     async with opening() as conn:
         tenant_id = await QUERIES.value(conn, "here", tenant_id=tenants.current_tenant())
-        await _audit(conn, user_id, wanted, event, tenant_id=tenant_id, **told)
+        await _audit(conn, user_id, wanted, event, tenant_id=tenant_id, **noted)
 
 
 async def _audit(
-    conn: Connection,
-    user_id: str,
-    wanted: Wanted,
-    event: AuditEvent,
-    *,
-    tenant_id: str,
-    **told: str | int,
+    conn: Connection, user_id: str, wanted: Wanted, event: AuditEvent, *, tenant_id: str, **noted: str | int
 ) -> None:
     await audit.append(
-        conn,
-        user_id,
-        event,
-        wanted.fields.capture_id.lower(),
-        tenant_id=tenant_id,
-        source_ip=wanted.source_ip,
-        **told,
+        conn, user_id, event, wanted.fields.capture_id.lower(), tenant_id=tenant_id, source_ip=wanted.source_ip, **noted
     )

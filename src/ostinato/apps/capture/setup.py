@@ -1,4 +1,4 @@
-"""Whether this machine can check captures: what is missing of keyring and store, and what to do."""
+"""Finds what this machine lacks to check captures, and says what to do."""
 
 import os
 from importlib.util import find_spec
@@ -8,8 +8,6 @@ from ostinato.apps.capture import heads, keyring
 from ostinato.apps.capture.settings import CaptureSettings
 from ostinato.errors import InvalidInput, NotConfigured
 from ostinato.observe import Checkup, Trouble
-
-__all__ = ["CHECKUP", "troubles"]
 
 
 def troubles(settings: CaptureSettings) -> list[Trouble]:
@@ -44,8 +42,7 @@ def _store(settings: CaptureSettings) -> Trouble | None:
     if folder.is_dir() and os.access(folder, os.R_OK | os.X_OK):
         return None
     return Trouble(
-        f"{folder} is no folder that can be read",
-        "Make it, or name the folder of the objects with capture.folder.",
+        f"{folder} is no folder that can be read", "Make it, or name the folder of the objects with capture.folder."
     )
 
 

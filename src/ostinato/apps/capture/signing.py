@@ -4,7 +4,7 @@ Signing is one short transaction. Anchoring writes into the chain, on which the 
 waits, so it goes by pages, each in a transaction of its own. What breaks in between is taken up by
 the next signing: whatever is still sealed is found again. Two who sign at once anchor once.
 
-Lock order, as everywhere: the captures, then what is told of them, then the chain.
+Lock order, as everywhere: the captures, then their events, then the chain.
 """
 
 import asyncio
@@ -17,14 +17,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from ostinato import database, machines
 from ostinato.apps.capture import audit, heads
 from ostinato.apps.capture.chain import moment
-from ostinato.apps.capture.events import tell_many
+from ostinato.apps.capture.events import emit_many
 from ostinato.apps.capture.heads import Head
 from ostinato.apps.capture.machine import CAPTURE, ENTITY
 from ostinato.apps.capture.model import AuditEvent, State
 from ostinato.apps.capture.queries import QUERIES, Connection, Row
 from ostinato.errors import NotFound
-
-__all__ = ["chains_to_sign", "sign_head"]
 
 PAGE = 200
 
@@ -45,12 +43,7 @@ async def chains_to_sign(
 
 
 async def sign_head(
-    opening: Opening,
-    tenant_id: str,
-    user_id: str,
-    key: Ed25519PrivateKey,
-    *,
-    folder: Path | None = None,
+    opening: Opening, tenant_id: str, user_id: str, key: Ed25519PrivateKey, *, folder: Path | None = None
 ) -> tuple[Head, int]:
     """Sign the end of a user's chain, and anchor the sealed captures that it covers.
 
@@ -77,19 +70,14 @@ async def sign_head(
 async def _sign(conn: Connection, tenant_id: str, user_id: str, key: Ed25519PrivateKey) -> Head:
     end = await QUERIES.first(conn, "head", tenant_id=tenant_id, user_id=user_id)
     if end is None:
-        raise NotFound(
-            f"the audit log has no entry of user {user_id!r} of tenant {tenant_id!r}",
-            hint=audit.NO_CHAIN,
-        )
+        raise NotFound(f"the audit log has no entry of user {user_id!r} of tenant {tenant_id!r}", hint=audit.NO_CHAIN)
     return heads.signed(key, tenant_id, **end, signed_at=moment(await database.now(conn)))
 
 
 async def _anchor_page(conn: Connection, user_id: str, head: Head) -> tuple[int, int]:
     """Anchor the next captures: how many were found, and how many were not anchored meanwhile."""
     tenant_id = head.tenant_id
-    found = await QUERIES.rows(
-        conn, "to_anchor", tenant_id=tenant_id, user_id=user_id, seq=head.seq, most=PAGE
-    )
+    found = await QUERIES.rows(conn, "to_anchor", tenant_id=tenant_id, user_id=user_id, seq=head.seq, most=PAGE)
     if not found:
         return 0, 0
     moved = await machines.transition_all(
@@ -101,16 +89,13 @@ async def _anchor_page(conn: Connection, user_id: str, head: Head) -> tuple[int,
         skip=True,  # another who signs may have been first
         by="capture.sign_head",
         tenant_id=tenant_id,
-        changes={
-            "anchored_at": (await database.now(conn)).isoformat(),
-            "signature_status": "SIGNED",
-        },
+        changes={"anchored_at": (await database.now(conn)).isoformat(), "signature_status": "SIGNED"},
     )
     ids = {each.id for each in moved}
     anchored: list[Row] = [row for row in found if row["capture_event_id"] in ids]
     if anchored:
         named = [(row["capture_event_id"], row["capture_id"]) for row in anchored]
-        await tell_many(conn, State.ANCHORED, named, tenant_id=tenant_id)
+        await emit_many(conn, State.ANCHORED, named, tenant_id=tenant_id)
         await audit.append_many(
             conn,
             user_id,

@@ -1,8 +1,6 @@
-"""Enrichment: what official sources say about a French company, merged and kept."""
+"""Enriches French companies from official sources: merged, cached, and refreshed."""
 
 from ostinato import App
-
-__all__ = ["APP"]
 
 APP = App(
     "enrichment",

@@ -1,15 +1,11 @@
-"""The alerts of enrichment: sources that refuse us, are left out, paused, or near their quota."""
+"""Declares the alerts on sources that refuse, are left out, paused, or near their quota."""
 
 from typing import Final
 
 from ostinato.alerts import Alert
 from ostinato.apps.enrichment.sources import SOURCES
 
-__all__ = ["ALERTS"]
-
-_CREDENTIALS: Final = ", ".join(
-    " and ".join(source.credentials) for source in SOURCES.values() if source.credentials
-)
+_CREDENTIALS: Final = ", ".join(" and ".join(source.credentials) for source in SOURCES.values() if source.credentials)
 
 ALERTS: Final = (
     Alert(

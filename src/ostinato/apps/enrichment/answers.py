@@ -1,4 +1,4 @@
-"""The error bodies that the specification fixes (M3C-api-1), for all that a caller can do wrong."""
+"""Answers errors of callers with the bodies that the specification fixes (M3C-api-1)."""
 
 from typing import Any, Final, NoReturn
 
@@ -10,8 +10,6 @@ from ostinato.apps.enrichment.views import Detail, ErrorBody
 from ostinato.idempotency import Differs, InFlight
 from ostinato.web import MEDIA_TYPE, Answered
 
-__all__ = ["fixed", "missing", "refuse", "refuse_key"]
-
 RETRY_SECONDS: Final = "1"
 SERVERS_TOO: Final = (400, 422)
 
@@ -21,9 +19,7 @@ def fixed(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
     What the server itself refuses (no JSON, a key that is none) is a problem document there, too.
     """
-    problem: dict[str, Any] = {
-        "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    }
+    problem: dict[str, Any] = {"content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
     words = {
         400: "The request cannot be read.",
         404: "The tenant has no such request.",
@@ -31,8 +27,7 @@ def fixed(*statuses: int) -> dict[int | str, dict[str, Any]]:
         422: "SIREN and SIRET are of two companies; or the key was used for another request.",
     }
     return {
-        status: {"model": ErrorBody, "description": words[status]}
-        | (problem if status in SERVERS_TOO else {})
+        status: {"model": ErrorBody, "description": words[status]} | (problem if status in SERVERS_TOO else {})
         for status in statuses
     }
 

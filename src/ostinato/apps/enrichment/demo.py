@@ -1,10 +1,8 @@
-"""The scenario "enrichment": companies from three sources, cached, partial, refused, refreshed."""
+"""Plays the scenario "enrichment": cached, partial, refused, refreshed."""
 
 from typing import Any
 
 from ostinato.testing import Scenario, System
-
-__all__ = ["SCENARIO"]
 
 PATH = "/v1/requests"
 CREATED, ACCEPTED, CONFLICT = 201, 202, 409
@@ -17,11 +15,11 @@ async def run(system: System) -> None:
     first = await _asked(system, own)
     done = await _ended(system, first)
     company = done["company"]
-    told = {name: origin["source_api"] for name, origin in company["provenance"].items()}
+    sources = {name: origin["source_api"] for name, origin in company["provenance"].items()}
     system.check(
         "three sources are merged, and each field says who said so",
         done["request"]["enrichment_status"] == "SUCCESS"
-        and (told["legal_name"], told["legal_form"], told["rcs_city"])
+        and (sources["legal_name"], sources["legal_form"], sources["rcs_city"])
         == ("API_RECHERCHE_ENTREPRISES", "INPI_RNE", "API_ENTREPRISE_RCS"),
         done,
     )
@@ -63,11 +61,7 @@ async def _refreshed(system: System, request_id: str) -> None:
     await system.call("POST", path, status=ACCEPTED)
     await _ended(system, request_id)
     answer = await system.call("POST", path, status=CONFLICT)
-    system.check(
-        "a refresh by hand runs once a minute",
-        int(answer.headers["Retry-After"]) > 0,
-        answer.text,
-    )
+    system.check("a refresh by hand runs once a minute", int(answer.headers["Retry-After"]) > 0, answer.text)
 
 
 async def _asked(system: System, siren: str) -> str:
@@ -86,7 +80,5 @@ async def _ended(system: System, request_id: str) -> dict[str, Any]:
 
 
 SCENARIO = Scenario(
-    "enrichment",
-    "French companies from three official sources: merged, cached, partial, refreshed.",
-    run,
+    "enrichment", "French companies from three official sources: merged, cached, partial, refreshed.", run
 )

@@ -1,4 +1,4 @@
-"""The four events of enrichment, with exactly their minimum payloads, emitted by `M3`."""
+"""Emits the four events of enrichment, with their minimum payloads, as producer `M3`."""
 
 import dataclasses
 from collections.abc import Iterable
@@ -11,8 +11,6 @@ from ostinato import outbox
 from ostinato.apps.enrichment import APP
 from ostinato.apps.enrichment.model import ErrorCode, SourceApi
 from ostinato.outbox import EventKind
-
-__all__ = ["COMPLETED", "FETCHED", "REQUESTED", "STARTED", "emit", "emit_each"]
 
 M = TypeVar("M")
 PRODUCER: Final = "M3"
@@ -70,31 +68,19 @@ FETCHED: Final = APP.event("CompanyEnrichmentSourceFetched", payload=SourceFetch
 COMPLETED: Final = APP.event("CompanyEnrichmentCompleted", payload=Completed)
 
 
-async def emit(  # noqa: PLR0917 - an envelope
-    conn: AsyncConnection[Any],
-    kind: EventKind[M],
-    payload: M,
-    siren: str,
-    tenant: str | None = None,
-    correlation_id: str | None = None,
-) -> None:
+async def emit(conn: AsyncConnection[Any], kind: EventKind[M], payload: M, siren: str) -> None:
     """Emit an event in the transaction of a connection, in the order of its company."""
-    await emit_each(conn, kind, siren, [(tenant, correlation_id, payload)])
+    await emit_each(conn, kind, siren, [(None, None, payload)])
 
 
 async def emit_each(
-    conn: AsyncConnection[Any],
-    kind: EventKind[M],
-    siren: str,
-    to: Iterable[tuple[str | None, str | None, M]],
+    conn: AsyncConnection[Any], kind: EventKind[M], siren: str, to: Iterable[tuple[str | None, str | None, M]]
 ) -> None:
     """Emit an event to several tenants, to each its own payload as part of what it asked for."""
     await outbox.emit_many(
         conn,
         [
-            dataclasses.replace(
-                kind.new(payload, siren, tenant, correlation_id, None), producer=PRODUCER
-            )
+            dataclasses.replace(kind.new(payload, siren, tenant, correlation_id, None), producer=PRODUCER)
             for tenant, correlation_id, payload in to
         ],
     )

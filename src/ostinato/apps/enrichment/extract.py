@@ -1,4 +1,4 @@
-"""What the answers of the sources say about a company: its fields, what is withheld, its directors.
+"""Extracts from the answers of sources: fields, what is withheld, directors.
 
 What a source withholds is the literal `[NON-DIFFUSIBLE]`: no value, and named as masked.
 """
@@ -10,8 +10,6 @@ from ostinato.apps.enrichment.merge import FIELDS
 from ostinato.apps.enrichment.model import SourceApi
 from ostinato.apps.enrichment.sources import SOURCES
 from ostinato.apps.enrichment.sources.reading import COMPANY, MASK, Director, Json
-
-__all__ = ["Extract", "directors", "extract"]
 
 
 class Extract(NamedTuple):

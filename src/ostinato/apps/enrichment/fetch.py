@@ -18,28 +18,21 @@ from psycopg.types.json import Jsonb
 from ostinato.apps.enrichment.extract import extract
 from ostinato.apps.enrichment.model import ErrorCode, Fetched, SourceError
 from ostinato.apps.enrichment.queries import QUERIES, Connection
-from ostinato.apps.enrichment.rules import (
-    MOST_BYTES,
-    is_retryable,
-    next_pause,
-    stable_checksum,
-)
+from ostinato.apps.enrichment.rules import MOST_BYTES, is_retryable, next_pause, stable_checksum
 from ostinato.apps.enrichment.sources import Source
 from ostinato.apps.enrichment.sources.reading import at
 from ostinato.apps.enrichment.wire import Reply, Wire
 from ostinato.errors import InvalidInput
 from ostinato.observe import FilteringBoundLogger
 
-__all__ = ["Fetcher", "pooled"]
-
 LONG_WAIT: Final = 0.1
-"""Seconds of waiting for a turn, after which somebody else may have been told to stay away."""
+"""Seconds of waiting for a turn, after which another worker may have been asked to stay away."""
 FAILING: Final = (ErrorCode.TIMEOUT, ErrorCode.UPSTREAM_5XX, ErrorCode.SOURCE_UNAVAILABLE)
 """What the breaker counts: that the source is not well. A 404 or a 401 is an answer."""
 LONGEST_CODE: Final = 5
 
 Call = Callable[[bool], Awaitable[Reply]]
-"""Calls a source; told whether it is the first call after a pause."""
+"""Calls a source; its argument says whether it is the first call after a pause."""
 
 
 @asynccontextmanager
@@ -90,9 +83,7 @@ class Fetcher:
             error = SourceError(ErrorCode.AUTH_ERROR, source.api, None, missing, retryable=False)
             return Fetched(source.api, None, 0, error, called=False, configured=False)
         started = time.perf_counter()
-        reply = await self._retried(
-            source, siren, lambda probe: source.ask(self._wire, siren, probe=probe)
-        )
+        reply = await self._retried(source, siren, lambda probe: source.ask(self._wire, siren, probe=probe))
         fetched = _fetched(source, reply, int((time.perf_counter() - started) * 1000))
         if reply.called:
             await self._note(fetched)
@@ -101,7 +92,7 @@ class Fetcher:
     async def fetch_more(self, source: Source, siren: str) -> str | None:
         """Ask a source a second time and add what it says to its answer; the checksum of that.
 
-        None: it did not tell, which is no failure of the source.
+        None: it did not say, which is no failure of the source.
         """
         reply = await self._retried(source, siren, lambda _: source.ask_more(self._wire, siren))
         if reply.called and reply.error is not None:
@@ -112,12 +103,7 @@ class Fetcher:
             return None
         async with self._lend() as conn:
             payload = await QUERIES.value(
-                conn,
-                "stash_more",
-                job_id=self._job_id,
-                source_api=str(source.api),
-                path=more.path,
-                more=more.value,
+                conn, "stash_more", job_id=self._job_id, source_api=str(source.api), path=more.path, more=more.value
             )
         return None if payload is None else stable_checksum(payload, source.volatile)
 
@@ -129,12 +115,7 @@ class Fetcher:
             reply = await self._try(source, siren, call)
             if reply.error is None:
                 return reply
-            pause = next_pause(
-                reply.error,
-                tries,
-                self._settings.backoff_seconds,
-                self._settings.longest_retry_after,
-            )
+            pause = next_pause(reply.error, tries, self._settings.backoff_seconds, self._settings.longest_retry_after)
             self._log.warning(
                 "source_call_failed",
                 source_api=str(source.api),
@@ -147,7 +128,7 @@ class Fetcher:
             if pause is None:
                 return reply
             if reply.error.error_code is ErrorCode.RATE_LIMIT:
-                # For everybody, and now: whoever goes on calling gets all of us banned.
+                # For all workers, and now: one that goes on calling gets all of them banned.
                 async with self._lend() as conn:
                     await QUERIES.run(conn, "hold_back", source=str(source.api), seconds=pause)
             await asyncio.sleep(pause)
@@ -157,8 +138,7 @@ class Fetcher:
         turn = await self._turn_now(source)
         if turn.verdict != "go":
             code = ErrorCode(turn.reason or ErrorCode.SOURCE_UNAVAILABLE)
-            error = SourceError(code, source.api, None, "the source is paused", retryable=False)
-            return Reply(error=error, called=False)
+            return Reply.failed(source.api, code, "the source is paused", called=False)
         began = time.perf_counter()
         reply = _judged(source, siren, await call(turn.probe))
         return reply._replace(duration_ms=int((time.perf_counter() - began) * 1000))
@@ -190,7 +170,7 @@ class Fetcher:
         return turn
 
     async def _note(self, fetched: Fetched) -> None:
-        """Stash what was said, and tell everybody how the source is."""
+        """Stash the answer, and note for all workers how the source is."""
         settings = self._settings
         error = fetched.error
         pause = None
@@ -229,9 +209,7 @@ def _judged(source: Source, siren: str, reply: Reply) -> Reply:
             return reply
         unknown = "the source does not know this company"
         not_found = ErrorCode.NOT_FOUND
-        return reply._replace(
-            error=SourceError(not_found, source.api, status, unknown, retryable=False)
-        )
+        return reply._replace(error=SourceError(not_found, source.api, status, unknown, retryable=False))
     told = _told(reply.payload)
     code = source.error_code(status, told.code)
     return reply._replace(

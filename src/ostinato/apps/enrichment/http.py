@@ -1,4 +1,4 @@
-"""The routes of enrichment, with the error bodies and roles that the specification fixes.
+"""Serves enrichment, with the error bodies and roles that the specification fixes.
 
 docs/specs/enrichment.md has its rules: M3C-api-1 to 4.
 """
@@ -18,28 +18,14 @@ from ostinato.apps.enrichment.queries import QUERIES, Connection
 from ostinato.apps.enrichment.rules import opens_again
 from ostinato.apps.enrichment.service import Cooling
 from ostinato.apps.enrichment.settings import EnrichmentSettings
-from ostinato.apps.enrichment.views import (
-    Body,
-    Created,
-    Detail,
-    Opened,
-    Seen,
-    company_view,
-    look,
-    request_view,
-    whole_view,
-)
+from ostinato.apps.enrichment.views import Body, Created, Detail, Opened, Row, created_view, look, whole_view
 from ostinato.apps.enrichment.watch import Watch
 from ostinato.errors import Forbidden
 from ostinato.observe import get_logger
 from ostinato.web import Caller, Key, OnceHere, Permission, Router, Who
 
-__all__ = ["router"]
-
 CREATE = Permission(
-    "enrichment.create",
-    ("tenant_admin", "agency_user", "client_user", "system", "admin"),
-    "ask for companies",
+    "enrichment.create", ("tenant_admin", "agency_user", "client_user", "system", "admin"), "ask for companies"
 )
 READ = Permission(
     "enrichment.read",
@@ -47,23 +33,15 @@ READ = Permission(
     "read requests and their companies",
 )
 REFRESH = Permission(
-    "enrichment.refresh",
-    ("tenant_admin", "agency_user", "system", "admin"),
-    "have a company looked up again",
+    "enrichment.refresh", ("tenant_admin", "agency_user", "system", "admin"), "have a company looked up again"
 )
-OVERVIEW = Permission(
-    "enrichment.overview",
-    ("tenant_admin", "system", "admin", "ops"),
-    "see how enrichment is doing",
-)
+OVERVIEW = Permission("enrichment.overview", ("tenant_admin", "system", "admin", "ops"), "see how enrichment is doing")
 DIRECTORS: Final = frozenset({"tenant_admin", "agency_user", "admin"})
 WHOLE: Final = frozenset({"tenant_admin", "agency_user", "client_user", "system", "admin"})
 EVERYBODYS: Final = WHOLE - {"client_user"} | {"consultant"}
 """Roles that see all requests of their tenant; a client_user those that it made itself."""
 
-MALFORMED: Final = {
-    ErrorCode.SIREN_SIRET_MISMATCH: (422, "business_rule_failed"),
-}
+MALFORMED: Final = {ErrorCode.SIREN_SIRET_MISMATCH: (422, "business_rule_failed")}
 
 IN_FLIGHT_SECONDS: Final = 30.0
 """How long the key of a request that was not answered is waited for."""
@@ -78,7 +56,7 @@ log = get_logger("enrichment")
     status_code=201,
     responses={
         201: {"model": Created, "description": "The company is known: from the cache, or by now."},
-        202: {"model": Created, "description": "A run is at it."},
+        202: {"model": Created, "description": "A run goes on."},
         **fixed(400, 409, 422),
     },
 )
@@ -86,9 +64,9 @@ async def create_request(request: Request, caller: Who, key: Key, body: Body) ->
     """Ask for a company: answered from the cache, within 1.2 s, or by a run that goes on."""
     settings = caller.settings(EnrichmentSettings)
     found = await _identified(caller, body, settings)
-    # Two transactions: a worker sees the request only when it is committed, and the answer tells
-    # what came of it. Whoever dies in between has made the request: the next call with the key
-    # answers for that one.
+    # Two transactions: a worker sees the request only when it is committed, and the answer says
+    # what came of it. If the process dies in between, the request is made: the next call with the
+    # key answers for it.
     async with key.begin(caller, lease_seconds=IN_FLIGHT_SECONDS, refuse=refuse_key) as once:
         request_id = await _made(once, caller, key.value, body, found) if once.is_new else None
     if request_id is not None:
@@ -98,7 +76,7 @@ async def create_request(request: Request, caller: Who, key: Key, body: Body) ->
             seen = await look(conn, request_id, settings.freshness_ttl_days)
             if seen is None:
                 await missing(conn, request_id)
-            once.reply(202 if seen.running else 201, await _created(conn, seen))
+            once.reply(202 if seen["running"] else 201, await created_view(conn, seen))
     return once.response()
 
 
@@ -127,9 +105,7 @@ async def _identified(caller: Caller, body: Body, settings: EnrichmentSettings) 
     return found
 
 
-async def _made(
-    once: OnceHere, caller: Caller, key: str | None, body: Body, found: Identifiers
-) -> str:
+async def _made(once: OnceHere, caller: Caller, key: str | None, body: Body, found: Identifiers) -> str:
     """Make a request and ask for its company; the id, also of one that an interrupted call made."""
     settings = caller.settings(EnrichmentSettings)
     if once.attempt > 1:
@@ -137,29 +113,17 @@ async def _made(
         if known is not None:
             return str(known)
     request_id = await service.create(
-        once.conn,
-        found,
-        metadata=body.metadata or {},
-        created_by=caller.subject,
-        key=key,
-        settings=settings,
+        once.conn, found, metadata=body.metadata or {}, created_by=caller.subject, key=key, settings=settings
     )
     await service.ask(once.conn, request_id, found.siret, Trigger.REQUEST_CREATED, settings)
     return request_id
 
 
-@router.get(
-    "/requests/{request_id}",
-    needs=READ,
-    response_model=Opened,
-    responses={**fixed(404)},
-)
+@router.get("/requests/{request_id}", needs=READ, response_model=Opened, responses={**fixed(404)})
 async def show_request(
     caller: Who,
     request_id: str,
-    include: Annotated[
-        str | None, Query(description="`dirigeants`, for who may see them.", max_length=100)
-    ] = None,
+    include: Annotated[str | None, Query(description="`dirigeants`, for who may see them.", max_length=100)] = None,
 ) -> Opened:
     """A request and its company; one that is stale is shown, and looked up again behind."""
     settings = caller.settings(EnrichmentSettings)
@@ -174,13 +138,11 @@ async def show_request(
     limited = caller.roles.isdisjoint(WHOLE)
     async with caller.transaction() as conn:
         seen = await _mine(conn, caller, request_id, days)
-        row = seen.row
-        stale = opens_again(
-            row["enrichment_status"], row["enrichment_last_run_at"], row["at"], fresh=seen.fresh
-        )
-        if stale and not seen.running and not limited:
-            siret = seen.row["siret"]
-            await service.ask(conn, seen.row["id"], siret, Trigger.REQUEST_OPENED, settings)
+        status, last_run_at = seen["enrichment_status"], seen["enrichment_last_run_at"]
+        stale = opens_again(status, last_run_at, seen["at"], fresh=seen["fresh"])
+        if stale and not seen["running"] and not limited:
+            opened = Trigger.REQUEST_OPENED
+            await service.ask(conn, seen["id"], seen["siret"], opened, settings)
             seen = await _mine(conn, caller, request_id, days)
         return await whole_view(conn, seen, limited=limited, with_directors=with_directors)
 
@@ -199,9 +161,9 @@ async def refresh_company(caller: Who, key: Key, request_id: str) -> Response:
         if once.is_new:
             conn = once.conn
             seen = await _mine(conn, caller, request_id, days)
-            siret = seen.row["siret"]
+            refresh = Trigger.MANUAL_REFRESH
             try:
-                await service.ask(conn, seen.row["id"], siret, Trigger.MANUAL_REFRESH, settings)
+                await service.ask(conn, seen["id"], seen["siret"], refresh, settings)
             except Cooling as cooling:
                 await refuse(
                     conn,
@@ -213,7 +175,7 @@ async def refresh_company(caller: Who, key: Key, request_id: str) -> Response:
                     headers={"Retry-After": str(math.ceil(cooling.seconds))},
                 )
             seen = await _mine(conn, caller, request_id, days)
-            once.reply(202, await _created(conn, seen))
+            once.reply(202, await created_view(conn, seen))
     return once.response()
 
 
@@ -224,15 +186,7 @@ async def show_overview(caller: Who) -> Panel:
         return await panel(conn)
 
 
-async def _created(conn: Connection, seen: Seen) -> Created:
-    return Created(
-        request=request_view(seen),
-        company=await company_view(conn, seen),
-        enrichment_running=seen.running,
-    )
-
-
-async def _mine(conn: Connection, caller: Caller, request_id: str, days: int) -> Seen:
+async def _mine(conn: Connection, caller: Caller, request_id: str, days: int) -> Row:
     """A request that the caller may see; any other is not there."""
     try:
         known = str(uuid.UUID(request_id))
@@ -240,6 +194,6 @@ async def _mine(conn: Connection, caller: Caller, request_id: str, days: int) ->
         await missing(conn, request_id)
     seen = await look(conn, known, days)
     hidden = caller.roles.isdisjoint(EVERYBODYS)
-    if seen is None or (hidden and seen.created_by != caller.subject):
+    if seen is None or (hidden and seen["created_by"] != caller.subject):
         await missing(conn, request_id)
     return seen

@@ -1,4 +1,4 @@
-"""SIREN and SIRET as people type them, and the order in which they are refused (M3C-api-3).
+"""Reads SIREN and SIRET as people type them, and refuses them in order (M3C-api-3).
 
 Presence, then digits and length, then whether the two agree, and only then the check digit: the
 acceptance scenario S04 uses numbers that fail Luhn and expects the mismatch to be named.
@@ -12,9 +12,6 @@ from stdnum.fr import siren as siren_of
 from stdnum.fr import siret as siret_of
 
 from ostinato.apps.enrichment.model import ErrorCode, Identifiers
-
-__all__ = ["Refused", "fails_luhn", "normalised", "read"]
-
 
 SIREN_DIGITS: Final = 9
 SIRET_DIGITS: Final = 14
@@ -53,12 +50,7 @@ def read(siren: object, siret: object, luhn: str = "warn") -> Identifiers | Refu
     A SIRET alone says its SIREN; a SIRET in the box of the SIREN is taken for what it is.
     """
     if _is_empty(siren) and _is_empty(siret):
-        return Refused(
-            ErrorCode.MISSING_COMPANY_IDENTIFIER,
-            "siren",
-            "required",
-            "Un SIREN ou un SIRET est requis.",
-        )
+        return Refused(ErrorCode.MISSING_COMPANY_IDENTIFIER, "siren", "required", "Un SIREN ou un SIRET est requis.")
     if _is_empty(siret) and _fits(siren, SIRET_DIGITS):
         number, establishment = None, _digits(siren)
     else:
@@ -69,10 +61,7 @@ def read(siren: object, siret: object, luhn: str = "warn") -> Identifiers | Refu
             return _bad_siret("expected_14_digits")
     if number is not None and establishment is not None and establishment[:9] != number:
         return Refused(
-            ErrorCode.SIREN_SIRET_MISMATCH,
-            "siret",
-            "siren_siret_mismatch",
-            "Le SIRET n'appartient pas à ce SIREN.",
+            ErrorCode.SIREN_SIRET_MISMATCH, "siret", "siren_siret_mismatch", "Le SIRET n'appartient pas à ce SIREN."
         )
     if luhn == "enforce" and (wrong := _luhn(number, establishment)) is not None:
         return wrong
@@ -122,12 +111,8 @@ def _raw(typed: object) -> str | None:
 
 
 def _bad_siren(reason: str) -> Refused:
-    return Refused(
-        ErrorCode.INVALID_SIREN_FORMAT, "siren", reason, "Le SIREN doit comporter 9 chiffres."
-    )
+    return Refused(ErrorCode.INVALID_SIREN_FORMAT, "siren", reason, "Le SIREN doit comporter 9 chiffres.")
 
 
 def _bad_siret(reason: str) -> Refused:
-    return Refused(
-        ErrorCode.INVALID_SIRET_FORMAT, "siret", reason, "Le SIRET doit comporter 14 chiffres."
-    )
+    return Refused(ErrorCode.INVALID_SIRET_FORMAT, "siret", reason, "Le SIRET doit comporter 14 chiffres.")

@@ -1,4 +1,4 @@
-"""The jobs of enrichment: the pipeline in its canonical order, and what schedules do.
+"""Runs the pipeline of enrichment in its canonical order, and the scheduled jobs.
 
     validation, request        http, service.ask          M3C-pipeline-1 to 3
     lock, Started              lock, service.begin_run    M3C-pipeline-4 and 5
@@ -7,7 +7,7 @@
 
 A call that was committed is never made again, whatever dies: it is a step of the engine. What a
 source answered is kept, and emitted, in a second step, so that no transaction is open during a
-call. A source without credentials is not part of the pipeline: neither counted nor told of.
+call. A source without credentials is not part of the pipeline: neither counted nor reported.
 """
 
 import dataclasses
@@ -25,8 +25,6 @@ from ostinato.apps.enrichment.sources import SOURCES, Source
 from ostinato.apps.enrichment.wire import Wire
 from ostinato.errors import LeaseHeld, LeaseLost
 from ostinato.observe import FilteringBoundLogger, bound, get_logger
-
-__all__ = ["catch_up", "enrich", "sweep"]
 
 LONGEST_TURN: Final = 2.0
 """Seconds that a run waits for its turn in the worker; a longer wait leaves it to others."""
@@ -49,16 +47,7 @@ async def enrich(ctx: Context, siren: str, request_id: str, trigger: Trigger) ->
             if wait > LONGEST_TURN:
                 return Snooze(wait)
             async with locked(ctx, siren, settings, log) as lock:
-                run = Run(
-                    siren,
-                    ctx.job.id,
-                    request_id,
-                    trigger,
-                    ctx.job.tenant_id,
-                    ctx.correlation_id,
-                    lock,
-                    settings,
-                )
+                run = Run(siren, ctx.job.id, request_id, trigger, ctx.job.tenant_id, ctx.correlation_id, lock, settings)
                 await _pipeline(ctx, run, fetcher, log)
         except LeaseHeld as held:
             log.warning("lock_held", lease=held.values.get("name"))
@@ -99,7 +88,7 @@ async def _pipeline(ctx: Context, run: Run, fetcher: Fetcher, log: FilteringBoun
     async with ctx.fenced() as conn:
         attempt = await service.begin_run(conn, run)
     if attempt is None:
-        log.info("enrichment_not_needed")  # it is fresh, or another job is at it
+        log.info("enrichment_not_needed")  # it is fresh, or another job works on it
         return
     log.info("enrichment_started", attempt=attempt, token=run.lock.lease.token)
     fetched: list[Fetched] = []
@@ -162,16 +151,11 @@ async def catch_up(ctx: Context) -> int:
         for row in found:
             tenant_id, request_id = row["tenant_id"], row["request_id"]
             correlation_id = row["correlation_id"]
-            with bound(
-                company_siren=row["siren"], tenant_id=tenant_id, correlation_id=correlation_id
-            ):
+            with bound(company_siren=row["siren"], tenant_id=tenant_id, correlation_id=correlation_id):
                 async with ctx.fenced() as conn:
                     added += await upkeep.ask_again(conn, tenant_id, request_id, settings)
         ctx.log.info(
-            "stale_companies_asked_again",
-            companies=added,
-            documents_purged=purged,
-            duration_ms=ctx.milliseconds(),
+            "stale_companies_asked_again", companies=added, documents_purged=purged, duration_ms=ctx.milliseconds()
         )
     return added
 
@@ -194,9 +178,7 @@ async def sweep(ctx: Context) -> int:
         async with ctx.fenced() as conn:
             ended = await upkeep.end_abandoned(conn)
         if ended:
-            ctx.log.warning(
-                "abandoned_runs_ended", companies=len(ended), duration_ms=ctx.milliseconds()
-            )
+            ctx.log.warning("abandoned_runs_ended", companies=len(ended), duration_ms=ctx.milliseconds())
     return len(ended)
 
 

@@ -1,9 +1,7 @@
-"""Nomenclatures: legal forms, roles, countries. A code that is not here has no label."""
+"""Holds nomenclatures: legal forms, roles, countries. A code that is not here has no label."""
 
 from collections.abc import Mapping
 from typing import Final
-
-__all__ = ["ALPHA_2", "COUNTRIES", "LEGAL_FORMS", "ROLES"]
 
 LEGAL_FORMS: Final[Mapping[str, str]] = {
     "1000": "Entrepreneur individuel",

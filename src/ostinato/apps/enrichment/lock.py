@@ -1,10 +1,10 @@
-"""The lock of a company: `company_enrichment:{siren}`, 120 s, renewed every 30 (M3C-lock-1 to 3).
+"""Locks a company: `company_enrichment:{siren}`, 120 s, renewed every 30 (M3C-lock-1 to 3).
 
-It is a lease of all tenants together, because a company is. Whoever takes it over after it expired
-has a greater token, and the one before can write nothing any more: every transaction of a run
-guards with the lease, and ends with the fence of the job. An attempt that fails does not give the
-lock back: the next attempt of the same job takes it, or the next job if that one is dead, and until
-then the company is RUNNING with it.
+It is one lease for all tenants, because they share a company. A run that takes it over after it
+expired has a greater token, and the run before can write nothing any more: every transaction of a
+run guards with the lease, and ends with the fence of the job. An attempt that fails does not give
+the lock back: the next attempt of the same job takes it, or the next job if that one is dead, and
+until then the company is RUNNING with it.
 """
 
 import asyncio
@@ -20,8 +20,6 @@ from ostinato.apps.enrichment.settings import EnrichmentSettings
 from ostinato.errors import LeaseHeld, LeaseLost, NotFound
 from ostinato.leases import Lease
 from ostinato.observe import FilteringBoundLogger
-
-__all__ = ["LOCK_TENANT", "Lock", "locked"]
 
 LOCK_TENANT = "@enrichment"
 """Whose the locks are: nobody's, so that two tenants who ask for the same company meet."""
@@ -76,7 +74,7 @@ class Lock:
             except LeaseLost:
                 self.lost = True
                 log.warning("lock_lost", lease=self.lease.name)
-            except Exception as error:  # noqa: BLE001 - the database is away: the next beat tells
+            except Exception as error:  # noqa: BLE001 - the database is away: the next beat will show
                 log.warning("lock_not_renewed", error_message=type(error).__name__)
 
 

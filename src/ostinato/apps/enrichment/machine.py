@@ -1,4 +1,4 @@
-"""The state machine of a company's enrichment: six states, and what holds in each.
+"""Declares the states of a company's enrichment, and what holds in each.
 
 Two transitions are not in the specification's table: `refresh` (a manual refresh of a fresh
 SUCCESS, M3C-gap-1) and `take_over` (a lock that expired, attempt + 1; M3C-gap-2). What no plain
@@ -7,8 +7,6 @@ to live, and only a manual refresh leads out of a SUCCESS.
 """
 
 from ostinato.machines import Check, Invariant, Machine, Transition, above, equals, filled
-
-__all__ = ["COMPANY", "ENTITY"]
 
 ENTITY = "enrichment.company"
 
@@ -19,43 +17,23 @@ COMPANY = Machine(
     initial="PENDING",
     transitions=(
         Transition(
-            ("PENDING", "STALE", "FAILED", "PARTIAL"),
-            "start",
-            "RUNNING",
-            guard="a job has started and has the lock",
+            ("PENDING", "STALE", "FAILED", "PARTIAL"), "start", "RUNNING", guard="a job has started and has the lock"
         ),
         Transition("SUCCESS", "refresh", "RUNNING", guard="somebody asked for it by hand"),
         Transition("RUNNING", "take_over", "RUNNING", guard="the lock had expired; attempt + 1"),
         Transition(
-            "RUNNING",
-            "succeed",
-            "SUCCESS",
-            guard="core identity, and neither a required nor an optional source failed",
+            "RUNNING", "succeed", "SUCCESS", guard="core identity, and neither a required nor an optional source failed"
         ),
-        Transition(
-            "RUNNING",
-            "end_partly",
-            "PARTIAL",
-            guard="core identity, and only optional sources failed",
-        ),
-        Transition(
-            "RUNNING", "fail", "FAILED", guard="a required source failed, or no core identity"
-        ),
-        Transition(
-            ("SUCCESS", "PARTIAL"), "expire", "STALE", guard="the snapshot is past its time to live"
-        ),
+        Transition("RUNNING", "end_partly", "PARTIAL", guard="core identity, and only optional sources failed"),
+        Transition("RUNNING", "fail", "FAILED", guard="a required source failed, or no core identity"),
+        Transition(("SUCCESS", "PARTIAL"), "expire", "STALE", guard="the snapshot is past its time to live"),
     ),
     invariants=(
-        Invariant(
-            "RUNNING", (filled("lock_token"), filled("job_id")), why="M3C-invariant-1: a lock"
-        ),
+        Invariant("RUNNING", (filled("lock_token"), filled("job_id")), why="M3C-invariant-1: a lock"),
         Invariant("SUCCESS", (equals("core_identity_present", value=True),), why="M3C-invariant-2"),
         Invariant(
             "SUCCESS",
-            (
-                equals("required_sources_failed_count", 0),
-                equals("optional_sources_failed_count", 0),
-            ),
+            (equals("required_sources_failed_count", 0), equals("optional_sources_failed_count", 0)),
             why="M3C-invariant-3",
         ),
         Invariant(
@@ -69,10 +47,7 @@ COMPANY = Machine(
         ),
         Invariant(
             "FAILED",
-            (
-                above("required_sources_failed_count", 0),
-                equals("core_identity_present", value=False),
-            ),
+            (above("required_sources_failed_count", 0), equals("core_identity_present", value=False)),
             any=True,
             why="M3C-invariant-5",
         ),

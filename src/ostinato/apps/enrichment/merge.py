@@ -1,4 +1,4 @@
-"""The merge matrix (M3C-merge-1): which source is believed for which field, what is never lost.
+"""Merges by the matrix (M3C-merge-1): the order of sources per field; nothing is lost.
 
 For each field the first source in its order of priority that says something is taken. Nothing empty
 ever replaces something. A value of a source that did not answer this time stands where that source
@@ -13,8 +13,6 @@ from datetime import date
 from typing import Final
 
 from ostinato.apps.enrichment.model import Fetched, SourceApi
-
-__all__ = ["FIELDS", "FIELD_DAYS", "MATRIX", "Merged", "Stored", "merge"]
 
 A, I, R = SourceApi.SEARCH, SourceApi.INPI, SourceApi.RCS  # noqa: E741 - as the matrix names them
 

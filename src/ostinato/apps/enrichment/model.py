@@ -1,4 +1,4 @@
-"""The words of enrichment: the canonical enumerations, and what passes between the parts.
+"""Defines the enumerations of the specification, and the values between the parts.
 
 docs/specs/enrichment.md names the rules that are cited here.
 """
@@ -7,18 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
-
-__all__ = [
-    "REQUIRED",
-    "ErrorCode",
-    "Fetched",
-    "Identifiers",
-    "SourceApi",
-    "SourceError",
-    "Status",
-    "Trigger",
-    "Verdict",
-]
 
 
 class Status(StrEnum):
@@ -126,7 +114,7 @@ class Fetched:
     """Whether it has credentials; without them it is not part of the pipeline."""
 
     def to_json(self) -> dict[str, Any]:
-        """As a step keeps it: how it went. What was said is not for whoever may look at jobs."""
+        """Write it as a step keeps it: how the call went, without the answer."""
         return {
             "source_api": str(self.source_api),
             "http_status": self.http_status,
@@ -140,13 +128,13 @@ class Fetched:
     @classmethod
     def from_json(cls, kept: Mapping[str, Any]) -> "Fetched":
         """As a step gives it back; one of an earlier release has the answer in it."""
-        told = kept["error"]
-        error = told and SourceError(
-            ErrorCode(told["error_code"]),
-            SourceApi(told["source_api"]),
-            told["http_status"],
-            told["message"],
-            told["retryable"],
+        failure = kept["error"]
+        error = failure and SourceError(
+            ErrorCode(failure["error_code"]),
+            SourceApi(failure["source_api"]),
+            failure["http_status"],
+            failure["message"],
+            failure["retryable"],
         )
         return cls(
             SourceApi(kept["source_api"]),

@@ -1,4 +1,4 @@
-"""Enrichment at a glance: counts by status, how the sources are, the last errors."""
+"""Shows enrichment at a glance: counts by status, state of the sources, last errors."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,8 +10,6 @@ from ostinato import observe
 from ostinato.apps.enrichment.model import Status
 from ostinato.apps.enrichment.queries import QUERIES
 from ostinato.observe import Block, Counts, Table
-
-__all__ = ["PANEL", "Panel", "panel"]
 
 _SOURCE = (
     "source_api",
@@ -27,7 +25,7 @@ _ERROR = ("siren", "source_api", "last_retrieved_at", "last_http_status", "last_
 
 
 class Panel(BaseModel):
-    """Enrichment at a glance, as whoever asks may see it."""
+    """Enrichment at a glance, as the caller may see it."""
 
     requests: dict[str, int]
     """By status, all six of them."""

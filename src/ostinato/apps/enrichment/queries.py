@@ -1,12 +1,10 @@
-"""The named statements of enrichment, which stand in `sql/queries.sql`."""
+"""Runs the named statements of enrichment, which stand in `sql/queries.sql`."""
 
 from typing import Any, Final
 
 from psycopg import AsyncConnection
 
 from ostinato.database import Queries
-
-__all__ = ["QUERIES", "Connection"]
 
 Connection = AsyncConnection[Any]
 

@@ -8,31 +8,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from ostinato.apps.enrichment.merge import FIELD_DAYS
-from ostinato.apps.enrichment.model import (
-    REQUIRED,
-    ErrorCode,
-    Fetched,
-    SourceError,
-    Status,
-    Trigger,
-    Verdict,
-)
+from ostinato.apps.enrichment.model import REQUIRED, ErrorCode, Fetched, SourceError, Status, Trigger, Verdict
 from ostinato.idempotency import canonical, sha256
-
-__all__ = [
-    "cooldown_left",
-    "core_identity",
-    "enrichment_error",
-    "error_of_status",
-    "evaluate",
-    "idempotency_key",
-    "key_is_free",
-    "lock_name",
-    "next_pause",
-    "opens_again",
-    "stable_checksum",
-    "stale_fields",
-]
 
 LONGEST_ERROR: Final = 2000
 MOST_BYTES: Final = 1_000_000
@@ -40,12 +17,7 @@ MOST_BYTES: Final = 1_000_000
 MOST_RECEIVED: Final = 4 * MOST_BYTES
 """Of an answer that is read at all."""
 PASSING: Final = frozenset(
-    {
-        ErrorCode.TIMEOUT,
-        ErrorCode.RATE_LIMIT,
-        ErrorCode.UPSTREAM_5XX,
-        ErrorCode.SOURCE_UNAVAILABLE,
-    }
+    {ErrorCode.TIMEOUT, ErrorCode.RATE_LIMIT, ErrorCode.UPSTREAM_5XX, ErrorCode.SOURCE_UNAVAILABLE}
 )
 """What is over in a minute, and says nothing about the company."""
 _VOLATILE: Final = frozenset({"score", "meta", "execution_time"})
@@ -77,7 +49,7 @@ def idempotency_key(siren: str, trigger: Trigger, now: datetime) -> str:
 def opens_again(status: str, last_run_at: datetime | None, now: datetime, *, fresh: bool) -> bool:
     """Whether opening a request asks for its company: if that is stale, or was never found.
 
-    A run of today that failed was the run of the bucket: whoever opens the request is shown FAILED
+    A run of today that failed was the run of the bucket: who opens the request is shown FAILED
     and why, and not PENDING again.
     """
     failed_today = (
@@ -89,12 +61,7 @@ def opens_again(status: str, last_run_at: datetime | None, now: datetime, *, fre
 
 
 def key_is_free(  # noqa: PLR0917 - what is known of the last run
-    trigger: Trigger,
-    status: str,
-    failed_for: str | None,
-    last_run_at: datetime | None,
-    now: datetime,
-    seconds: float,
+    trigger: Trigger, status: str, failed_for: str | None, last_run_at: datetime | None, now: datetime, seconds: float
 ) -> bool:
     """Whether a run may start although its key was used: what that led to is no effect.
 
@@ -139,9 +106,7 @@ def is_retryable(code: ErrorCode, status: int | None) -> bool:
     return code is ErrorCode.TIMEOUT
 
 
-def next_pause(
-    error: SourceError, tries: int, backoff: Sequence[float], longest_retry_after: float
-) -> float | None:
+def next_pause(error: SourceError, tries: int, backoff: Sequence[float], longest_retry_after: float) -> float | None:
     """Seconds until the next try of a source; None: give it up.
 
     A Retry-After wins over the backoff, unless it is longer than a run should wait (M3C-gap-6):
@@ -164,17 +129,11 @@ def core_identity(siren: str, values: Mapping[str, object], masked: Sequence[str
     return bool(siren and "legal_name" in known and place)
 
 
-def evaluate(
-    fetched: Sequence[Fetched], *, core: bool, optional_not_found_fails: bool = True
-) -> Verdict:
+def evaluate(fetched: Sequence[Fetched], *, core: bool, optional_not_found_fails: bool = True) -> Verdict:
     """Evaluate the state that a run leads to, with its counters (M3C-sources-1 to 3)."""
     failed = [one for one in fetched if one.error is not None]
     required = sum(one.source_api in REQUIRED for one in failed)
-    counted = [
-        one
-        for one in failed
-        if optional_not_found_fails or one.error is None or not _is_not_found(one.error)
-    ]
+    counted = [one for one in failed if optional_not_found_fails or one.error is None or not _is_not_found(one.error)]
     optional = sum(one.source_api not in REQUIRED for one in counted)
     error = enrichment_error([one.error for one in failed if one.error is not None])
     if required or not core:
@@ -196,9 +155,7 @@ def enrichment_error(errors: Sequence[SourceError]) -> str | None:
 
 def stale_fields(observed: Mapping[str, datetime], now: datetime) -> list[str]:
     """List the fields whose own time to live is over: 7 days for active_status (M3C-gap-10)."""
-    return sorted(
-        field for field, at in observed.items() if now - at > timedelta(days=FIELD_DAYS[field])
-    )
+    return sorted(field for field, at in observed.items() if now - at > timedelta(days=FIELD_DAYS[field]))
 
 
 def stable_checksum(payload: object, volatile: Collection[str] = ()) -> str:
@@ -225,7 +182,5 @@ def _is_not_found(error: SourceError) -> bool:
 
 def _without(value: Any, dropped: frozenset[str]) -> Any:  # noqa: ANN401 - JSON
     if isinstance(value, dict):
-        return {
-            name: _without(item, dropped) for name, item in value.items() if name not in dropped
-        }
+        return {name: _without(item, dropped) for name, item in value.items() if name not in dropped}
     return [_without(item, dropped) for item in value] if isinstance(value, list) else value

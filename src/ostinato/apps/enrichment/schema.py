@@ -1,7 +1,5 @@
-"""The part of the database schema that enrichment has."""
+"""Names enrichment's part of the database schema."""
 
 from ostinato.database import Component
-
-__all__ = ["COMPONENT"]
 
 COMPONENT = Component.of("enrichment", "ostinato.apps.enrichment", "enrichment")

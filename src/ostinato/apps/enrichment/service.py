@@ -1,4 +1,4 @@
-"""What happens to requests and companies, one transaction each; the connection is the caller's.
+"""Changes requests and companies, one transaction each, on the connection of the caller.
 
 As a tenant: `create`, `ask`. As a worker, within a run: `begin_run`, `keep_fetch`, `end_run`.
 """
@@ -29,50 +29,19 @@ from ostinato.apps.enrichment.events import (
 from ostinato.apps.enrichment.lock import Lock
 from ostinato.apps.enrichment.machine import COMPANY, ENTITY
 from ostinato.apps.enrichment.merge import Merged, Stored, merge
-from ostinato.apps.enrichment.model import (
-    Fetched,
-    Identifiers,
-    SourceApi,
-    Status,
-    Trigger,
-    Verdict,
-)
+from ostinato.apps.enrichment.model import Fetched, Identifiers, SourceApi, Status, Trigger, Verdict
 from ostinato.apps.enrichment.queries import QUERIES, Connection
-from ostinato.apps.enrichment.rules import (
-    cooldown_left,
-    core_identity,
-    evaluate,
-    idempotency_key,
-    key_is_free,
-)
+from ostinato.apps.enrichment.rules import cooldown_left, core_identity, evaluate, idempotency_key, key_is_free
 from ostinato.apps.enrichment.settings import EnrichmentSettings
 from ostinato.apps.enrichment.sources import SOURCES
 from ostinato.idempotency import Declaration
 from ostinato.jobs import wake_after_commit
 from ostinato.tenants import current
 
-__all__ = [
-    "QUEUE",
-    "Asked",
-    "Cooling",
-    "Run",
-    "ask",
-    "begin_run",
-    "counters",
-    "create",
-    "emit_completed",
-    "end_run",
-    "keep_fetch",
-]
-
 QUEUE: Final = "enrichment"
 ACTOR: Final = "enrichment"
 RUN_SCOPE: Final = "enrichment.run"
-ENDINGS: Final = {
-    Status.SUCCESS: "succeed",
-    Status.PARTIAL: "end_partly",
-    Status.FAILED: "fail",
-}
+ENDINGS: Final = {Status.SUCCESS: "succeed", Status.PARTIAL: "end_partly", Status.FAILED: "fail"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +87,7 @@ async def create(
     """Add a request of the transaction's tenant; its id."""
     tenant, correlation = current()
     request_id = str(uuid.uuid4())
-    await QUERIES.run(
-        conn,
-        "open_company",
-        siren=found.company_siren,
-        freshness_days=settings.freshness_ttl_days,
-    )
+    await QUERIES.run(conn, "open_company", siren=found.company_siren, freshness_days=settings.freshness_ttl_days)
     await QUERIES.run(
         conn,
         "add_request",
@@ -143,13 +107,9 @@ async def create(
 
 
 async def ask(
-    conn: Connection,
-    request_id: str,
-    siret: str | None,
-    trigger: Trigger,
-    settings: EnrichmentSettings,
+    conn: Connection, request_id: str, siret: str | None, trigger: Trigger, settings: EnrichmentSettings
 ) -> Asked:
-    """Ask for the company of a request: from the cache, with the job that is at it, or a new one.
+    """Ask for the company of a request: from the cache, from a running job, or by a new one.
 
     Emits `CompanyEnrichmentRequested`, except for what the schedule asks for and for a request that
     is opened again in the same bucket. Raises `Cooling`.
@@ -157,9 +117,7 @@ async def ask(
     again = trigger is Trigger.MANUAL_REFRESH
     days = settings.freshness_ttl_days
     # The company first, then the key of the events: as runs do.
-    seen = await QUERIES.one(
-        conn, "look_at", request_id=request_id, again=again, freshness_days=days
-    )
+    seen = await QUERIES.one(conn, "look_at", request_id=request_id, again=again, freshness_days=days)
     siren, now = seen["siren"], seen["at"]
     asked = Asked(seen["decision"])
     if asked.decision == "needed":
@@ -167,12 +125,7 @@ async def ask(
         if again and left > 0:
             raise Cooling(left)
         free = key_is_free(
-            trigger,
-            seen["status"],
-            seen["failed_for"],
-            seen["last_run_at"],
-            now,
-            settings.breaker_seconds,
+            trigger, seen["status"], seen["failed_for"], seen["last_run_at"], now, settings.breaker_seconds
         )
         key = idempotency_key(siren, trigger, now)
         asked = await _start_once(conn, request_id, trigger, key, free=free)
@@ -183,9 +136,7 @@ async def ask(
     return asked
 
 
-async def _start_once(
-    conn: Connection, request_id: str, trigger: Trigger, key: str, *, free: bool
-) -> Asked:
+async def _start_once(conn: Connection, request_id: str, trigger: Trigger, key: str, *, free: bool) -> Asked:
     """Start a run, once for each key (M3C-gap-9, M3C-gap-11)."""
     asked = {"key": key}
     begun = await idempotency.begin(conn, RUN_SCOPE, key, asked, Declaration())
@@ -205,9 +156,7 @@ async def begin_run(conn: Connection, run: Run) -> int | None:
     another job by now, because this one was dead and is run again: what its steps kept is old.
     """
     await run.lock.guard(conn)
-    company = await QUERIES.one(
-        conn, "company_for_run", siren=run.siren, days=run.settings.freshness_ttl_days
-    )
+    company = await QUERIES.one(conn, "company_for_run", siren=run.siren, days=run.settings.freshness_ttl_days)
     status = company["status"]
     if company["job_id"] != run.job_id:
         await run.lock.give_back(conn)
@@ -291,11 +240,7 @@ async def end_run(
     }
     merged = merge(stored, fetched)
     core = core_identity(run.siren, merged.values, merged.masked)
-    verdict = evaluate(
-        fetched,
-        core=core,
-        optional_not_found_fails=run.settings.optional_not_found_counts_as_failure,
-    )
+    verdict = evaluate(fetched, core=core, optional_not_found_fails=run.settings.optional_not_found_counts_as_failure)
     now = (await database.now(conn)).isoformat()
     changes = counters(verdict) | {"enrichment_last_run_at": now}
     if verdict.status is not Status.FAILED:  # a failed run takes nothing away, nor makes it new
@@ -312,11 +257,7 @@ async def end_run(
 
 
 async def emit_completed(
-    conn: Connection,
-    siren: str,
-    job_id: int,
-    verdict: Verdict,
-    by: tuple[str, str] | None = None,
+    conn: Connection, siren: str, job_id: int, verdict: Verdict, by: tuple[str, str] | None = None
 ) -> None:
     """Emit to each tenant that waits for a job that it ended, once, and nothing of the others.
 
@@ -336,11 +277,11 @@ async def emit_completed(
         verdict.required_sources_failed_count,
         verdict.optional_sources_failed_count,
     )
-    told = [
+    envelopes = [
         (tenant, correlation, dataclasses.replace(payload, job_id=ticket))
         for tenant, (correlation, ticket) in sorted(waiting.items())
     ]
-    await emit_each(conn, COMPLETED, siren, told)
+    await emit_each(conn, COMPLETED, siren, envelopes)
     await QUERIES.run(conn, "forget_attachments", job_id=job_id)
 
 
@@ -380,9 +321,7 @@ async def _move(conn: Connection, run: Run, event: str, changes: Mapping[str, ob
     )
 
 
-async def _note_provenance(
-    conn: Connection, siren: str, merged: Merged, documents: Mapping[SourceApi, str]
-) -> None:
+async def _note_provenance(conn: Connection, siren: str, merged: Merged, documents: Mapping[SourceApi, str]) -> None:
     fields = list(merged.sources)
     values = [merged.values[field] or "" for field in fields]
     await QUERIES.run(

@@ -1,11 +1,9 @@
-"""The settings of enrichment: how patient we are, and what each source adds (`sources/`)."""
+"""Declares the settings of enrichment; each source adds its own (`sources/`)."""
 
 from typing import Final
 
 from ostinato.apps.enrichment.sources import SourceSettings
 from ostinato.settings import section, setting
-
-__all__ = ["EnrichmentSettings"]
 
 _DAY: Final = 86_400.0
 
@@ -14,36 +12,23 @@ _DAY: Final = 86_400.0
 class EnrichmentSettings(SourceSettings):
     """How enrichment runs."""
 
-    user_agent: str = setting(
-        "ostinato-enrichment/1.0", "How we introduce ourselves; the operator asks for it."
-    )
+    user_agent: str = setting("ostinato-enrichment/1.0", "How we introduce ourselves; the operator asks for it.")
     timeout_ms: int = setting(5000, "How long one call to a source may take.", low=1, high=60_000)
     backoff_ms: str = setting("250,500", "Pauses before the retries of a call; none: no retries.")
     longest_retry_after: float = setting(
         5.0, "Seconds of Retry-After that a run waits for; a longer one ends the source.", low=0,
         high=60,
     )  # fmt: skip
-    breaker_failures: int = setting(
-        3, "Fetches in a row that fail until a source is paused.", low=1, high=1000
-    )
-    breaker_seconds: float = setting(
-        60.0, "How long it is paused, until one call probes it.", low=0.01, high=_DAY
-    )
+    breaker_failures: int = setting(3, "Fetches in a row that fail until a source is paused.", low=1, high=1000)
+    breaker_seconds: float = setting(60.0, "How long it is paused, until one call probes it.", low=0.01, high=_DAY)
     freshness_ttl_days: int = setting(30, "How long a snapshot is fresh.", low=1, high=3650)
     lock_ttl_seconds: float = setting(120.0, "How long a lock lives.", low=0.1, high=3600)
-    lock_heartbeat_seconds: float = setting(
-        30.0, "How often a long run renews its lock.", low=0.01, high=3600
-    )
+    lock_heartbeat_seconds: float = setting(30.0, "How often a long run renews its lock.", low=0.01, high=3600)
     sync_ms: int = setting(1200, "How long a request waits for its run.", low=0, high=10_000)
-    cooldown_seconds: float = setting(
-        60.0, "Between two manual refreshes of a company.", low=0, high=_DAY
-    )
-    identifier_luhn: str = setting(
-        "warn", "What a wrong check digit means.", choices=("off", "warn", "enforce")
-    )
+    cooldown_seconds: float = setting(60.0, "Between two manual refreshes of a company.", low=0, high=_DAY)
+    identifier_luhn: str = setting("warn", "What a wrong check digit means.", choices=("off", "warn", "enforce"))
     optional_not_found_counts_as_failure: bool = setting(
-        default=True,
-        description="Whether a company that an optional source does not know is PARTIAL.",
+        default=True, description="Whether a company that an optional source does not know is PARTIAL."
     )
     document_days: int = setting(
         396, "How long documents keep their content; then checksum and dates stay.", low=1,

@@ -1,4 +1,4 @@
-"""What the schedules do: rerun what is stale, end what nobody ends, let go of old documents."""
+"""Reruns what is stale, ends abandoned runs, and deletes old documents, on schedules."""
 
 from typing import Any, Final
 
@@ -10,24 +10,15 @@ from ostinato.apps.enrichment.queries import QUERIES, Connection
 from ostinato.apps.enrichment.settings import EnrichmentSettings
 from ostinato.tenants import flow
 
-__all__ = ["ask_again", "end_abandoned", "purge", "stale"]
-
 LOST: Final = "|".join(f"{source}:-:INTERNAL_ERROR" for source in REQUIRED)
 
 
 async def stale(conn: Connection, settings: EnrichmentSettings) -> list[dict[str, Any]]:
     """Companies to be run again tonight: siren, and tenant, id and correlation of a request."""
-    return await QUERIES.rows(
-        conn,
-        "stale_companies",
-        days=settings.freshness_ttl_days,
-        most=settings.catch_up_most,
-    )
+    return await QUERIES.rows(conn, "stale_companies", days=settings.freshness_ttl_days, most=settings.catch_up_most)
 
 
-async def ask_again(
-    conn: Connection, tenant_id: str, request_id: str, settings: EnrichmentSettings
-) -> bool:
+async def ask_again(conn: Connection, tenant_id: str, request_id: str, settings: EnrichmentSettings) -> bool:
     """Ask for the company of a request on behalf of its tenant; whether a run was added."""
     with flow(tenant=tenant_id):
         await tenants.enter_flow(conn)
@@ -59,7 +50,5 @@ async def _fail(conn: Connection, siren: str, job_id: int) -> None:
     verdict = Verdict(Status.FAILED, False, 0, 1, 0, LOST)  # noqa: FBT003 - no core identity
     now = (await database.now(conn)).isoformat()
     changes = service.counters(verdict) | {"enrichment_last_run_at": now}
-    await machines.transition(
-        conn, COMPANY, ENTITY, siren, "fail", by="enrichment.sweep", changes=changes
-    )
+    await machines.transition(conn, COMPANY, ENTITY, siren, "fail", by="enrichment.sweep", changes=changes)
     await service.emit_completed(conn, siren, job_id, verdict)

@@ -1,4 +1,4 @@
-"""What the routes of enrichment take and show."""
+"""Defines what the routes of enrichment take and show."""
 
 from datetime import datetime
 from typing import Any, Final
@@ -12,19 +12,7 @@ from ostinato.apps.enrichment.model import SourceApi, Status
 from ostinato.apps.enrichment.queries import QUERIES
 from ostinato.apps.enrichment.rules import stale_fields
 
-__all__ = [
-    "Body",
-    "Company",
-    "Created",
-    "ErrorBody",
-    "Opened",
-    "RequestView",
-    "Seen",
-    "company_view",
-    "look",
-    "request_view",
-    "whole_view",
-]
+Row = dict[str, Any]
 
 EXAMPLE: Final = "b7d1c7f2-4d6f-4a3c-9a54-1f6b2b6f2f10"
 
@@ -36,10 +24,7 @@ class Body(BaseModel):
 
     # Taken as they come, and refused with the error body of the contract.
     siren: Any = Field(
-        default=None,
-        description="9 digits.",
-        examples=["999 000 003"],
-        json_schema_extra={"type": ["string", "null"]},
+        default=None, description="9 digits.", examples=["999 000 003"], json_schema_extra={"type": ["string", "null"]}
     )
     siret: Any = Field(
         default=None,
@@ -56,10 +41,7 @@ class Body(BaseModel):
 
     def odd(self) -> "list[Detail]":
         """What is no part of a request: unknown fields, and metadata that is no object."""
-        found = [
-            Detail(field=name[:100], reason="unknown_field")
-            for name in sorted(self.model_extra or {})
-        ]
+        found = [Detail(field=name[:100], reason="unknown_field") for name in sorted(self.model_extra or {})]
         if self.metadata is not None and not isinstance(self.metadata, dict):
             found.append(Detail(field="metadata", reason="expected_object"))
         return found
@@ -178,80 +160,55 @@ class ErrorBody(BaseModel):
     timestamp: datetime
 
 
-class Seen(BaseModel):
-    """A request and its company as they stand in the database."""
-
-    row: dict[str, Any]
-    fresh: bool
-    running: bool
-    created_by: str
-
-    @property
-    def siren(self) -> str:
-        """The company's."""
-        return str(self.row["company_siren"])
+async def look(conn: AsyncConnection[Any], request_id: str, days: int) -> Row | None:
+    """Find a request of the transaction's tenant with its company; None: there is none."""
+    return await QUERIES.first(conn, "show_request", request_id=request_id, days=days)
 
 
-async def look(conn: AsyncConnection[Any], request_id: str, days: int) -> Seen | None:
-    """A request of the transaction's tenant; None: it has none of this id."""
-    row = await QUERIES.first(conn, "show_request", request_id=request_id, days=days)
-    if row is None:
+async def created_view(conn: AsyncConnection[Any], seen: Row) -> Created:
+    """Show a request, and what is known of its company."""
+    return Created(
+        request=RequestView.model_validate(seen), company=await _company(conn, seen), enrichment_running=seen["running"]
+    )
+
+
+async def _company(conn: AsyncConnection[Any], seen: Row) -> Company | None:
+    """Show the company; None before its first consolidation. What is masked is not shown."""
+    if seen["updated_at"] is None:
         return None
-    return Seen(row=row, fresh=row["fresh"], running=row["running"], created_by=row["created_by"])
-
-
-def request_view(seen: Seen) -> RequestView:
-    """The request."""
-    return RequestView.model_validate(seen.row)
-
-
-async def company_view(conn: AsyncConnection[Any], seen: Seen) -> Company | None:
-    """The company; None before its first consolidation. What is masked is not shown."""
-    if seen.row["updated_at"] is None:
-        return None
-    rows = await QUERIES.rows(conn, "show_provenance", siren=seen.siren)
-    told: dict[str, Any] = seen.row["company"]
-    masked: list[str] = seen.row["masked_fields"]
+    rows = await QUERIES.rows(conn, "show_provenance", siren=seen["company_siren"])
+    stored: dict[str, Any] = seen["company"]
+    masked: list[str] = seen["masked_fields"]
     known = [row for row in rows if row["field"] in FIELDS]
     return Company.model_validate(
-        {field: None if field in masked else told[field] for field in FIELDS}
+        {field: None if field in masked else stored[field] for field in FIELDS}
         | {
-            "siren": seen.siren,
-            "updated_at": seen.row["updated_at"],
+            "siren": seen["company_siren"],
+            "updated_at": seen["updated_at"],
             "data_masked": bool(masked),
             "masked_fields": masked,
-            "stale_fields": stale_fields(
-                {row["field"]: row["observed_at"] for row in known}, seen.row["at"]
-            ),
+            "stale_fields": stale_fields({row["field"]: row["observed_at"] for row in known}, seen["at"]),
             "provenance": {
-                row["field"]: Origin(source_api=row["source_api"], observed_at=row["observed_at"])
-                for row in known
+                row["field"]: Origin(source_api=row["source_api"], observed_at=row["observed_at"]) for row in known
             },
         }
     )
 
 
-async def whole_view(
-    conn: AsyncConnection[Any], seen: Seen, *, limited: bool, with_directors: bool
-) -> Opened:
-    """All of it; `limited` leaves out the documents and what the sources answered."""
-    documents: list[dict[str, Any]] = []
-    retrievals: list[dict[str, Any]] = []
-    if not limited:
-        documents = await QUERIES.rows(conn, "show_documents", siren=seen.siren)
-        retrievals = await QUERIES.rows(conn, "show_retrievals", siren=seen.siren)
+async def whole_view(conn: AsyncConnection[Any], seen: Row, *, limited: bool, with_directors: bool) -> Opened:
+    """Show all of it; `limited` leaves out the documents and what the sources answered."""
+    company = {"siren": seen["company_siren"]}
+    documents = [] if limited else await QUERIES.rows(conn, "show_documents", **company)
+    retrievals = [] if limited else await QUERIES.rows(conn, "show_retrievals", **company)
     named = None
     if with_directors:
-        answers = await QUERIES.rows(conn, "newest_payloads", siren=seen.siren)
+        answers = await QUERIES.rows(conn, "newest_payloads", **company)
         found = directors(
-            {SourceApi(row["source_api"]): row["payload"] for row in answers},
-            hidden=bool(seen.row["masked_fields"]),
+            {SourceApi(row["source_api"]): row["payload"] for row in answers}, hidden=bool(seen["masked_fields"])
         )
         named = [Director.model_validate(one) for one in found]
     return Opened(
-        request=request_view(seen),
-        company=await company_view(conn, seen),
-        enrichment_running=seen.running,
+        **dict(await created_view(conn, seen)),
         documents=[Document.model_validate(row) for row in documents],
         source_retrievals=[Retrieval.model_validate(row) for row in retrievals],
         dirigeants=named,

@@ -13,8 +13,6 @@ from ostinato import Client
 from ostinato.apps.enrichment.queries import QUERIES
 from ostinato.errors import OstinatoError
 
-__all__ = ["Watch"]
-
 LOOK_SECONDS: Final = 0.02
 
 
@@ -55,10 +53,7 @@ class Watch:
         waiting = list(self._waiting)
         async with self._client.connection() as conn:
             found = await QUERIES.rows(
-                conn,
-                "ended",
-                tenants=[tenant for tenant, _ in waiting],
-                ids=[request for _, request in waiting],
+                conn, "ended", tenants=[tenant for tenant, _ in waiting], ids=[request for _, request in waiting]
             )
         for row in found:
             if (event := self._waiting.get((row["tenant_id"], row["id"]))) is not None:

@@ -21,13 +21,11 @@ from ostinato.jobs import retry_after_seconds
 if TYPE_CHECKING:
     from ostinato.apps.enrichment.settings import EnrichmentSettings
 
-__all__ = ["Lend", "Reply", "Wire"]
-
 Lend = Callable[[], AbstractAsyncContextManager[Connection]]
 """Lends a connection in a transaction."""
 
 LONGEST_PAUSE: Final = 1e8
-"""Seconds of Retry-After, not cut to a day: whoever calls a source before that is banned."""
+"""Seconds of Retry-After, not cut to a day: a caller that asks a source before that is banned."""
 
 
 class Reply(NamedTuple):
@@ -41,6 +39,12 @@ class Reply(NamedTuple):
     error: SourceError | None = None
     called: bool = True
     duration_ms: int = 0
+
+    @classmethod
+    def failed(cls, source: SourceApi, code: ErrorCode, message: str, *, called: bool = True) -> "Reply":
+        """Make a reply without a status; only a timeout is worth another try."""
+        retryable = code is ErrorCode.TIMEOUT and called
+        return cls(error=SourceError(code, source, None, message, retryable), called=called)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,16 +81,16 @@ class Wire:
                 finally:
                     await answer.aclose()
         except (TimeoutError, httpx.TimeoutException):
-            timeout = ErrorCode.TIMEOUT
-            return Reply(
-                error=SourceError(timeout, source, None, "request timed out", retryable=True)
-            )
+            return Reply.failed(source, ErrorCode.TIMEOUT, "request timed out")
         except (httpx.HTTPError, OSError) as failed:
-            return _unavailable(source, None, f"no connection: {type(failed).__name__}")
+            said = f"no connection: {type(failed).__name__}"
+            return Reply.failed(source, ErrorCode.SOURCE_UNAVAILABLE, said)
         payload = None if body is None else _parsed(body)
         status = answer.status_code
         if status == httpx.codes.OK and payload is None:
-            return _unavailable(source, status, "the answer is not JSON that can be kept")
+            said = "the answer is not JSON that can be kept"
+            code = ErrorCode.SOURCE_UNAVAILABLE
+            return Reply(status, error=SourceError(code, source, status, said, retryable=False))
         wait = await self._wait(answer.headers.get("retry-after"))
         return Reply(status, payload, wait, len(body or b""))
 
@@ -96,11 +100,6 @@ class Wire:
         async with self.lend() as conn:
             now = await database.now(conn)
         return retry_after_seconds(header, now, longest=LONGEST_PAUSE)
-
-
-def _unavailable(source: SourceApi, status: int | None, said: str) -> Reply:
-    error = SourceError(ErrorCode.SOURCE_UNAVAILABLE, source, status, said, retryable=False)
-    return Reply(status, error=error)
 
 
 async def _read(answer: httpx.Response) -> bytes | None:

@@ -1,7 +1,7 @@
 """Sends consented messages by WhatsApp, SMS and mail: once, if allowed, and accounted for.
 
 The way of a message is `accept` (checked and queued), `send` (asked again, sent, settled) and what
-`providers` tell later; `consent` is what people allowed. `rules` and `policy` hold the decisions,
+`providers` report later; `consent` is what people allowed. `rules` and `policy` hold the decisions,
 `http` the routes; `coop` is an application of its own on the `surface`. The rules with their
 numbers are in docs/specs/outbound.md.
 """
@@ -11,8 +11,6 @@ from typing import Final
 from ostinato import App, Queue, Rate
 from ostinato.apps.outbound.alerts import ALERTS
 
-__all__ = ["APP"]
-
 APP: Final = App(
     "outbound",
     # 80 a second for one business number, a long number of Twilio, a polite mail server.
@@ -21,11 +19,7 @@ APP: Final = App(
         Queue("outbound_sms", key_rate=Rate(10, 1)),
         Queue("outbound_email", key_rate=Rate(20, 1)),
     ),
-    jobs=(
-        "ostinato.apps.outbound.coop.jobs",
-        "ostinato.apps.outbound.jobs",
-        "ostinato.apps.outbound.round_notices",
-    ),
+    jobs=("ostinato.apps.outbound.coop.jobs", "ostinato.apps.outbound.jobs", "ostinato.apps.outbound.round_notices"),
     settings="ostinato.apps.outbound.settings:OutboundSettings",
     http="ostinato.apps.outbound.http:router",
     sql="ostinato.apps.outbound.schema:COMPONENT",
@@ -35,8 +29,5 @@ APP: Final = App(
     panels=("ostinato.apps.outbound.panel:PANEL",),
     doctor="ostinato.apps.outbound.checkup:CHECKUP",
     alerts=ALERTS,
-    machines=(
-        "ostinato.apps.outbound.machine:MESSAGE",
-        "ostinato.apps.outbound.machine:CONSENT",
-    ),
+    machines=("ostinato.apps.outbound.machine:MESSAGE", "ostinato.apps.outbound.machine:CONSENT"),
 )

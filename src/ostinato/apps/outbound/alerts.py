@@ -4,8 +4,6 @@ from typing import Final
 
 from ostinato.alerts import Alert
 
-__all__ = ["ALERTS"]
-
 ALERTS: Final = (
     Alert(
         "outbound.dead_letters",

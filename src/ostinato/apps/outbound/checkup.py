@@ -4,8 +4,6 @@ from ostinato.apps.outbound.providers import PROVIDERS
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.observe import Checkup, Trouble
 
-__all__ = ["CHECKUP", "troubles"]
-
 PREFIX = "OSTINATO_OUTBOUND_"
 
 

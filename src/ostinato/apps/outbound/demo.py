@@ -4,8 +4,6 @@ from typing import Any
 
 from ostinato.testing import Scenario, System
 
-__all__ = ["SCENARIO"]
-
 API = "/api/v1/outbound"
 SANDBOX = "/_sandbox/outbound"
 PHONE_NUMBER_ID = "100200300"
@@ -73,9 +71,7 @@ async def _message(system: System, to: str, what: str, status: int = 201) -> dic
     return found
 
 
-async def _until(
-    system: System, message: dict[str, Any], what: str, **wanted: object
-) -> dict[str, Any]:
+async def _until(system: System, message: dict[str, Any], what: str, **wanted: object) -> dict[str, Any]:
     async def look() -> dict[str, Any] | None:
         shown: dict[str, Any] = (await system.call("GET", f"{API}/messages/{message['id']}")).json()
         return shown if all(shown[name] == value for name, value in wanted.items()) else None
@@ -111,11 +107,7 @@ async def _same(system: System, to: str) -> str:
 
 async def _refused(system: System) -> None:
     refused = await _message(system, _number(system, 2), "refused", status=422)
-    system.check(
-        "without a granted consent nothing is queued",
-        refused["code"] == "consent_required",
-        refused,
-    )
+    system.check("without a granted consent nothing is queued", refused["code"] == "consent_required", refused)
     audit = await system.call("GET", f"{API}/audit", params={"dossierId": f"D-{system.run}"})
     blocked = [each for each in audit.json() if each["action"] == "BLOCKED_BY_POLICY"]
     system.check("and the audit says BLOCKED_BY_POLICY", blocked, audit.text)
@@ -188,8 +180,8 @@ async def _stopped(system: System) -> None:
         return True if shown["waitsFor"] else None
 
     await system.until("the offer waits", waits)
-    told = (await system.tell_sandbox("POST", f"{SANDBOX}/inbound", json=inbound)).json()
-    system.check("a signed STOP is taken", told["status"] == 200, told)  # noqa: PLR2004 - OK
+    taken = (await system.tell_sandbox("POST", f"{SANDBOX}/inbound", json=inbound)).json()
+    system.check("a signed STOP is taken", taken["status"] == 200, taken)  # noqa: PLR2004 - OK
     shown = await _until(system, made, "the offer is cancelled", status="CANCELLED")
     system.check("STOP cancels what waits", shown["cancelReason"] == "CONSENT_REVOKED", shown)
     params = {"subjectId": f"contact-{system.run}-{to[-4:]}"}
@@ -202,7 +194,5 @@ async def _stopped(system: System) -> None:
 
 
 SCENARIO = Scenario(
-    "outbound",
-    "Consented messages by WhatsApp: delivered once, refused, retried, redriven, stopped.",
-    run,
+    "outbound", "Consented messages by WhatsApp: delivered once, refused, retried, redriven, stopped.", run
 )

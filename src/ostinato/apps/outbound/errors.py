@@ -2,15 +2,6 @@
 
 from ostinato.errors import OstinatoError
 
-__all__ = [
-    "ConsentProofRequired",
-    "ConsentRequired",
-    "MessageWrongState",
-    "TemplateRefused",
-    "Undeliverable",
-    "WindowClosed",
-]
-
 
 class ConsentRequired(OstinatoError):
     """Nobody allowed this message: there is no granted consent for its channel and purpose."""

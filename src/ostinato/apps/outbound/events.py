@@ -7,8 +7,6 @@ from ostinato.apps.outbound import APP
 from ostinato.apps.outbound.model import Message, Status
 from ostinato.apps.outbound.store import Connection
 
-__all__ = ["MESSAGE_STATUS", "MessageStatus", "emit_status"]
-
 
 @dataclass(frozen=True)
 class MessageStatus:
@@ -25,20 +23,13 @@ class MessageStatus:
 MESSAGE_STATUS: Final = APP.event("outbound.message_status", payload=MessageStatus)
 
 
-async def emit_status(
-    conn: Connection, message: Message, status: Status, reason: str | None = None
-) -> None:
+async def emit_status(conn: Connection, message: Message, status: Status, reason: str | None = None) -> None:
     """Emit that a message reached a status: ids and codes, no recipient and no text.
 
     The events of a message are delivered in order.
     """
     payload = MessageStatus(
-        str(message.id),
-        status.value,
-        message.channel.value,
-        message.dossier_id,
-        message.template_code,
-        reason,
+        str(message.id), status.value, message.channel.value, message.dossier_id, message.template_code, reason
     )
     await MESSAGE_STATUS.emit(
         conn,

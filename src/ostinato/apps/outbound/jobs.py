@@ -13,17 +13,6 @@ from ostinato.apps.outbound.providers.wire import Wire, unpooled
 from ostinato.apps.outbound.send import attempts, callbacks, fallbacks, holds, orphans, settle
 from ostinato.apps.outbound.settings import OutboundSettings
 
-__all__ = [
-    "expire_consents",
-    "fall_back",
-    "opt_out",
-    "prune",
-    "send",
-    "sweep",
-    "take_callback",
-    "wake",
-]
-
 MOST_RUNS = 200
 KEEP_DAYS = 30
 SUPPRESSION_YEARS = 3
@@ -32,8 +21,7 @@ SUPPRESSION_YEARS = 3
 # The budget of attempts is the message's own: a hold or a deferral uses none of it. What is counted
 # here are runs, so that a fault of ours ends among the dead letters too.
 @APP.job(
-    queue="outbound_whatsapp",
-    retry=Retry(delays=DEFAULT_DELAYS, max_attempts=MOST_RUNS, permanent=(Undeliverable,)),
+    queue="outbound_whatsapp", retry=Retry(delays=DEFAULT_DELAYS, max_attempts=MOST_RUNS, permanent=(Undeliverable,))
 )
 async def send(ctx: Context, message_id: UUID) -> Done | Snooze | None:
     """Send a message, if policy still allows it: note the attempt, call, write what came of it."""
@@ -124,12 +112,7 @@ async def wake(
     """A sender or a template is free again: what waits for it goes now."""
     async with ctx.transaction() as conn:
         woken = await holds.wake(
-            conn,
-            ctx.job.tenant_id,
-            sender_id=sender_id,
-            template_code=template_code,
-            language=language,
-            again=again,
+            conn, ctx.job.tenant_id, sender_id=sender_id, template_code=template_code, language=language, again=again
         )
         ctx.result = {"woken": woken}
 

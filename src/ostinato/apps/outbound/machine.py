@@ -5,8 +5,6 @@
 
 from ostinato.machines import Invariant, Machine, Transition, filled
 
-__all__ = ["CONSENT", "CONSENT_ENTITY", "MESSAGE", "MESSAGE_ENTITY"]
-
 MESSAGE_ENTITY = "outbound.message"
 CONSENT_ENTITY = "outbound.consent"
 
@@ -18,23 +16,12 @@ MESSAGE = Machine(
     terminal=("DELIVERED", "CANCELLED"),
     transitions=(
         Transition("QUEUED", "send", "SENDING", guard="policy allows it, and the attempt is noted"),
-        Transition(
-            ("QUEUED", "SENDING"), "accept", "SENT", guard="the provider has it, by answer or call"
-        ),
+        Transition(("QUEUED", "SENDING"), "accept", "SENT", guard="the provider has it, by answer or call"),
         Transition("FAILED", "accept", "SENT", guard="its outcome was unknown until now"),
         Transition(("SENDING", "SENT"), "requeue", "QUEUED", guard="another attempt is due"),
-        Transition(
-            ("QUEUED", "SENDING", "SENT", "FAILED"), "deliver", "DELIVERED", guard="it arrived"
-        ),
-        Transition(
-            ("QUEUED", "SENDING", "SENT"),
-            "fail",
-            "FAILED",
-            guard="no attempt is left, or none helps",
-        ),
-        Transition(
-            ("QUEUED", "SENDING"), "cancel", "CANCELLED", guard="it may not be sent any more"
-        ),
+        Transition(("QUEUED", "SENDING", "SENT", "FAILED"), "deliver", "DELIVERED", guard="it arrived"),
+        Transition(("QUEUED", "SENDING", "SENT"), "fail", "FAILED", guard="no attempt is left, or none helps"),
+        Transition(("QUEUED", "SENDING"), "cancel", "CANCELLED", guard="it may not be sent any more"),
         Transition("FAILED", "retry", "QUEUED", guard="an operator asks for it"),
     ),
     invariants=(
@@ -52,15 +39,10 @@ CONSENT = Machine(
     initial="PENDING",
     terminal=(),
     transitions=(
-        Transition(
-            ("PENDING", "DENIED", "REVOKED", "EXPIRED"), "grant", "GRANTED", guard="with a proof"
-        ),
+        Transition(("PENDING", "DENIED", "REVOKED", "EXPIRED"), "grant", "GRANTED", guard="with a proof"),
         Transition(("PENDING", "EXPIRED"), "deny", "DENIED"),
         Transition(("PENDING", "GRANTED", "EXPIRED"), "revoke", "REVOKED"),
         Transition("GRANTED", "expire", "EXPIRED", guard="its time is over"),
     ),
-    invariants=(
-        Invariant("GRANTED", (filled("granted_at"),)),
-        Invariant("REVOKED", (filled("revoked_at"),)),
-    ),
+    invariants=(Invariant("GRANTED", (filled("granted_at"),)), Invariant("REVOKED", (filled("revoked_at"),))),
 )

@@ -1,6 +1,6 @@
 """Records the figures of rule 7.2 for Prometheus: queue, latencies, failures, dead letters.
 
-They are the database's (`outbound.figures`), over the last hour, so that every process tells the
+They are the database's (`outbound.figures`), over the last hour, so that every process shows the
 same: on `/metrics` of all tenants together, on a page of the tenant of its own. The dashboard
 `deploy/grafana/outbound.json` shows them.
 """
@@ -12,8 +12,6 @@ import prometheus_client
 
 from ostinato.apps.outbound import store
 from ostinato.observe import Collector, Figures, Gauge, Recorder
-
-__all__ = ["FIGURES", "METRICS", "record", "render"]
 
 PREFIX: Final = "ostinato_outbound_"
 
@@ -33,9 +31,7 @@ METRICS: Final = (
     _gauge("queued_to_sent_p50", "Seconds from accepted to sent: half are faster.", "channel"),
     _gauge("queued_to_sent_p95", "Seconds from accepted to sent: 95 of 100 are faster.", "channel"),
     _gauge("sent_to_delivered_p50", "Seconds from sent to delivered: half are faster.", "channel"),
-    _gauge(
-        "sent_to_delivered_p95", "Seconds from sent to delivered: 95 of 100 are faster.", "channel"
-    ),
+    _gauge("sent_to_delivered_p95", "Seconds from sent to delivered: 95 of 100 are faster.", "channel"),
     _gauge("retries", "Attempts of the last hour that were not the first."),
     _gauge("dead_letters", "Messages whose attempts are used up."),
 )
@@ -44,13 +40,11 @@ METRICS: Final = (
 OF_ALL: Final = (
     *METRICS,
     _gauge(
-        "signature_failures",
-        "Callbacks of the last hour that were refused because of their signature.",
-        "provider",
+        "signature_failures", "Callbacks of the last hour that were refused because of their signature.", "provider"
     ),
     _gauge("held_senders", "Senders that are held because of an error of their provider."),
 )
-"""What is told of all tenants together: `outbound.observe()`."""
+"""The figures of all tenants together: `outbound.observe()`."""
 
 
 async def record(conn: store.Connection) -> Recorder:

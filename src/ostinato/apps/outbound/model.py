@@ -7,25 +7,6 @@ from enum import StrEnum
 from typing import Any, Literal
 from uuid import UUID
 
-__all__ = [
-    "AttemptStatus",
-    "Category",
-    "Channel",
-    "Consent",
-    "ConsentSource",
-    "ConsentStatus",
-    "Content",
-    "Message",
-    "Mode",
-    "NewMessage",
-    "Organisation",
-    "Purpose",
-    "Sender",
-    "Status",
-    "Template",
-    "Validation",
-]
-
 
 class Channel(StrEnum):
     """How a message travels."""

@@ -9,8 +9,6 @@ from ostinato.apps.outbound import store
 from ostinato.apps.outbound.model import Status
 from ostinato.observe import Block, Counts, Panel, Table
 
-__all__ = ["PANEL", "blocks"]
-
 _WAITS = ("waits_for", "channel", "messages", "next_at")
 _SENDERS = ("channel", "provider_key", "hold_reason", "hold_code", "held_until")
 _FAILED = ("error_code", "error_class", "messages", "dead_letters")
@@ -28,9 +26,7 @@ async def blocks(conn: AsyncConnection[Any]) -> Sequence[Block]:
     ]
 
 
-async def _table(
-    conn: AsyncConnection[Any], title: str, name: str, columns: tuple[str, ...]
-) -> Table:
+async def _table(conn: AsyncConnection[Any], title: str, name: str, columns: tuple[str, ...]) -> Table:
     rows = await store.rows(conn, name)
     return Table(title, columns, [[row[column] for column in columns] for row in rows])
 

@@ -2,8 +2,6 @@
 
 from ostinato.web import Permission
 
-__all__ = ["CONSENT", "ERASE", "OPERATE", "READ", "SEND", "SET_UP"]
-
 SEND = Permission("outbound.send", ("agent", "ops", "admin"), "ask for messages to be sent")
 READ = Permission("outbound.read", ("agent", "auditor", "ops", "admin"), "read messages and audit")
 CONSENT = Permission("outbound.consent", ("agent", "ops", "admin"), "record and revoke consent")

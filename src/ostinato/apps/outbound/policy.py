@@ -10,22 +10,6 @@ from typing import Final
 
 from ostinato.apps.outbound.model import Purpose
 
-__all__ = [
-    "DEFAULT_DELAYS",
-    "ERROR_CLASSES",
-    "HOURS",
-    "OURS",
-    "QUARTER",
-    "SECONDS",
-    "UNKNOWN",
-    "Kind",
-    "Ruling",
-    "codes",
-    "hold",
-    "never",
-    "retry",
-]
-
 DEFAULT_DELAYS: Final = (60.0, 300.0, 900.0, 3600.0, 21_600.0)
 """1 m, 5 m, 15 m, 1 h, 6 h (rule 4.2). With five attempts the last is never used."""
 SECONDS: Final = (2.0, 8.0, 30.0, 120.0, 600.0)
@@ -110,4 +94,4 @@ OURS: Final = {
 """What the codes of our own mean, whichever provider was asked."""
 
 UNKNOWN: Final = replace(retry("unknown"), alert=True)
-"""What a code means that nobody lists: it is retried within the budget, and told about."""
+"""What a code means that nobody lists: it is retried within the budget, and raises an alert."""

@@ -1,7 +1,7 @@
-"""Notifies whoever wants it that a round is open, if he allowed it.
+"""Notifies the members who want it, and allowed it, that a round is open.
 
 The event is all that is known of rounds here: `rounds.opened` names the recipients. A recipient is
-reached by the first channel for which he granted a consent, at the address that he granted.
+reached by the first channel with a granted consent, at the address of that consent.
 """
 
 from collections.abc import Mapping
@@ -26,8 +26,6 @@ from ostinato.apps.outbound.surface import (
 from ostinato.errors import OstinatoError
 from ostinato.outbox import Event
 
-__all__ = ["OPENED", "TEMPLATE", "notify", "round_opened"]
-
 OPENED: Final = "rounds.opened"
 TEMPLATE: Final = "ROUND_OPENED"
 ACTOR: Final = "outbound.round_opened"
@@ -41,29 +39,20 @@ async def round_opened(ctx: Context, event: Event[Any]) -> None:
         await notify(conn, event.tenant_id, event.payload, settings)
 
 
-async def notify(
-    conn: Connection, tenant_id: str, opened: Mapping[str, Any], settings: OutboundSettings
-) -> list[str]:
+async def notify(conn: Connection, tenant_id: str, opened: Mapping[str, Any], settings: OutboundSettings) -> list[str]:
     """Accept one message for each recipient, and say what became of each."""
     return [
-        await _notify(conn, tenant_id, str(recipient), opened, settings)
-        for recipient in opened.get("recipients") or ()
+        await _notify(conn, tenant_id, str(recipient), opened, settings) for recipient in opened.get("recipients") or ()
     ]
 
 
 async def _notify(
-    conn: Connection,
-    tenant_id: str,
-    recipient: str,
-    opened: Mapping[str, Any],
-    settings: OutboundSettings,
+    conn: Connection, tenant_id: str, recipient: str, opened: Mapping[str, Any], settings: OutboundSettings
 ) -> str:
     consent = await _granted(conn, tenant_id, recipient)
     if consent is None:
         details = {"reason": "CONSENT_MISSING", "template_code": TEMPLATE}
-        await note_audit(
-            conn, tenant_id, "BLOCKED_BY_POLICY", ACTOR, subject_id=recipient, details=details
-        )
+        await note_audit(conn, tenant_id, "BLOCKED_BY_POLICY", ACTOR, subject_id=recipient, details=details)
         return "CONSENT_MISSING"
     channel = Channel(consent["channel"])
     about = ("ROUND", str(opened["round_id"]), "OPENED")
@@ -86,9 +75,7 @@ async def _notify(
             made = await accept(conn, tenant_id, ACTOR, new, settings, lenient=True)
     except OstinatoError as error:
         details = {"error_code": type(error).code, "template_code": TEMPLATE}
-        await note_audit(
-            conn, tenant_id, "NOTIFICATION_FAILED", ACTOR, subject_id=recipient, details=details
-        )
+        await note_audit(conn, tenant_id, "NOTIFICATION_FAILED", ACTOR, subject_id=recipient, details=details)
         return type(error).code
     return made.reason if isinstance(made, Blocked) else str(made.message.id)
 

@@ -7,29 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import Random
-from typing import Final, Literal
+from typing import ClassVar, Final, Literal
 
 from ostinato import idempotency
 from ostinato.apps.outbound.model import AttemptStatus, Channel, Consent, ConsentStatus, Status
 from ostinato.apps.outbound.policy import DEFAULT_DELAYS, Kind, Ruling
-
-__all__ = [
-    "Attempted",
-    "Budget",
-    "Convert",
-    "Fail",
-    "Hold",
-    "HoldTemplate",
-    "Retry",
-    "Verdict",
-    "callback_event",
-    "composed_key",
-    "consent_refusal",
-    "judge",
-    "pair_wait",
-    "reply_allowed",
-    "window_is_open",
-]
 
 WINDOW: Final = timedelta(hours=24)
 WINDOW_MARGIN: Final = timedelta(minutes=5)
@@ -65,24 +47,16 @@ class Retry:
 class Hold:
     """Nothing more goes out by this sender for some seconds; no attempt is used up."""
 
+    waits_for: ClassVar = "HOLD"
     seconds: float
-
-    @property
-    def waits_for(self) -> str:
-        """What the message that met it waits for."""
-        return "HOLD"
 
 
 @dataclass(frozen=True, slots=True)
 class HoldTemplate:
     """Nothing more goes out with this template for some seconds; no attempt is used up."""
 
+    waits_for: ClassVar = "TEMPLATE_HELD"
     seconds: float
-
-    @property
-    def waits_for(self) -> str:
-        """What the message that met it waits for."""
-        return "TEMPLATE_HELD"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +76,7 @@ Verdict = Retry | Hold | HoldTemplate | Convert | Fail
 
 
 def judge(
-    ruling: Ruling,
-    budget: Budget,
-    rng: Random,
-    *,
-    retry_after: float | None = None,
-    has_template: bool = False,
+    ruling: Ruling, budget: Budget, rng: Random, *, retry_after: float | None = None, has_template: bool = False
 ) -> Verdict:
     """What follows from an error.
 
@@ -140,9 +109,7 @@ def _again(ruling: Ruling, budget: Budget, rng: Random, retry_after: float | Non
     return Retry(max(delay, retry_after or 0.0), pauses)
 
 
-def consent_refusal(
-    consent: Consent | None, to: str, now: datetime, *, suppressed: bool = False
-) -> str | None:
+def consent_refusal(consent: Consent | None, to: str, now: datetime, *, suppressed: bool = False) -> str | None:
     """Why a message may not go, in one word; None: it may. Deny by default (rule 1.1).
 
     `suppressed` says that somebody refused everything at this address, and nobody lifted it since.
@@ -153,7 +120,7 @@ def consent_refusal(
         return f"CONSENT_{consent.status}"
     if consent.expires_at is not None and consent.expires_at <= now:
         return "CONSENT_EXPIRED"
-    # It was given for an address: whoever has it now may be somebody else.
+    # It was given for an address, which may belong to somebody else by now.
     if consent.address != to:
         return "CONSENT_OTHER_ADDRESS"
     return "CONSENT_SUPPRESSED" if suppressed else None
@@ -211,9 +178,7 @@ def pair_wait(tokens: float) -> float:
     return max(0.0, (1 - tokens) * PAIR_SECONDS)
 
 
-def reply_allowed(
-    asked: str | None, from_address: str, to: str, received_at: datetime, now: datetime
-) -> bool:
+def reply_allowed(asked: str | None, from_address: str, to: str, received_at: datetime, now: datetime) -> bool:
     """Whether an answer to STOP, HELP or START may go without a consent.
 
     Somebody asked for it, from there, and just now: nothing else is.

@@ -24,8 +24,6 @@ from pydantic import BaseModel
 from ostinato.apps.outbound.providers import PROVIDERS
 from ostinato.apps.outbound.providers.standin import Asked, Handler, Inbound, Telling, World
 
-__all__ = ["Providers"]
-
 CONTROL: Final = "/_sandbox/outbound"
 SHOWN: Final = 200
 
@@ -45,7 +43,7 @@ class Script(BaseModel):
 
 
 class Providers(World):
-    """All of them, and the routes by which they are told what to do."""
+    """All of them, and the routes that control them."""
 
     name = "outbound"
 

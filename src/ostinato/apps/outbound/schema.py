@@ -2,6 +2,4 @@
 
 from ostinato.database import Component
 
-__all__ = ["COMPONENT"]
-
 COMPONENT = Component.of("outbound", "ostinato.apps.outbound", "outbound")

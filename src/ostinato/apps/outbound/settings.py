@@ -3,24 +3,17 @@
 from ostinato.apps.outbound.model import Validation
 from ostinato.settings import Section, section, setting
 
-__all__ = ["OutboundSettings"]
-
 
 @section("outbound")
 class OutboundSettings(Section):
     """Where the providers are, what opens them, and how patient we are."""
 
     public_url: str = setting(
-        "http://127.0.0.1:8080",
-        "The address of this API as providers and readers of mail reach it, without a slash.",
+        "http://127.0.0.1:8080", "The address of this API as providers and readers of mail reach it, without a slash."
     )
-    whatsapp_url: str = setting(
-        "https://graph.facebook.com/v23.0", "The WhatsApp Cloud API, with its version."
-    )
+    whatsapp_url: str = setting("https://graph.facebook.com/v23.0", "The WhatsApp Cloud API, with its version.")
     whatsapp_token: str = setting("", "The token of the system user (a secret).")
-    whatsapp_app_secret: str = setting(
-        "", "Signs callbacks of WhatsApp (a secret). Empty: all of them are refused."
-    )
+    whatsapp_app_secret: str = setting("", "Signs callbacks of WhatsApp (a secret). Empty: all of them are refused.")
     whatsapp_verify_token: str = setting("", "What Meta says when it verifies the callback.")
     twilio_url: str = setting("https://api.twilio.com", "Twilio.")
     twilio_account_sid: str = setting("", "The account at Twilio.")
@@ -29,46 +22,29 @@ class OutboundSettings(Section):
     )
     smtp_host: str = setting("localhost", "The mail server.")
     smtp_port: int = setting(587, "Its port.", low=1, high=65_535)
-    smtp_tls: str = setting(
-        "starttls",
-        "How the connection is secured.",
-        choices=("none", "starttls", "tls"),
-    )
+    smtp_tls: str = setting("starttls", "How the connection is secured.", choices=("none", "starttls", "tls"))
     smtp_username: str = setting("", "Who logs in; empty: nobody.")
     smtp_password: str = setting("", "With which password (a secret).")
     mail_domain: str = setting("localhost", "The domain of Message-IDs and return addresses.")
-    bounce_secret: str = setting(
-        "", "What the mail server sends as X-Bounce-Secret with bounces (a secret)."
-    )
-    token_secret: str = setting(
-        "", "Seals unsubscribe links and return addresses (a secret); needed for mail."
-    )
+    bounce_secret: str = setting("", "What the mail server sends as X-Bounce-Secret with bounces (a secret).")
+    token_secret: str = setting("", "Seals unsubscribe links and return addresses (a secret); needed for mail.")
     suppression_secret: str = setting(
-        "",
-        "Seals the list of those who opted out (a secret, for years); empty: token_secret does.",
+        "", "Seals the list of those who opted out (a secret, for years); empty: token_secret does."
     )
     twilio_confirms: bool = setting(
-        default=True,
-        description="Whether Twilio answers STOP, HELP and START itself, as it does unless told.",
+        default=True, description="Whether Twilio answers STOP, HELP and START itself, as it does by default."
     )
-    timeout_seconds: float = setting(
-        10.0, "How long a provider has for its answer.", low=0.05, high=120
-    )
+    timeout_seconds: float = setting(10.0, "How long a provider has for its answer.", low=0.05, high=120)
     max_attempts: int = setting(5, "Attempts of a message in all.", low=1, high=6)
     unknown_hold_seconds: float = setting(
-        300.0,
-        "How long a callback is waited for when an answer was lost, before it is sent again.",
-        low=0,
-        high=86_400,
+        300.0, "How long a callback is waited for when an answer was lost, before it is sent again.", low=0, high=86_400
     )
     phone_validation: str = setting(
         "valid",
         "Which numbers are taken: those that are assigned, or all of a possible length.",
         choices=("valid", "possible"),
     )
-    quiet_hours: bool = setting(
-        default=True, description="Whether messages wait for hours at which people are awake."
-    )
+    quiet_hours: bool = setting(default=True, description="Whether messages wait for hours at which people are awake.")
 
     def __post_init__(self) -> None:
         """Check, and take a slash at the end of an address for none."""

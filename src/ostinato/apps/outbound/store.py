@@ -9,30 +9,9 @@ from uuid import UUID
 
 from psycopg import AsyncConnection
 
-from ostinato.apps.outbound.model import Consent, Message, Organisation, Sender, Template
+from ostinato.apps.outbound.model import Message, Organisation, Template
 from ostinato.database import Queries
 from ostinato.errors import NotFound
-
-__all__ = [
-    "Connection",
-    "Row",
-    "consent_from",
-    "find_message",
-    "find_row",
-    "first",
-    "message_from",
-    "moment",
-    "note_audit",
-    "note_message",
-    "one",
-    "organisation",
-    "organisation_from",
-    "put_template",
-    "rows",
-    "run",
-    "sender_from",
-    "template_from",
-]
 
 Connection = AsyncConnection[Any]
 Row = dict[str, Any]
@@ -40,15 +19,14 @@ Row = dict[str, Any]
 T = TypeVar("T")
 
 _QUERIES: Final = Queries(
-    "ostinato.apps.outbound",
-    json={"payload", "proof", "details", "provider_response", "variables", "components"},
+    "ostinato.apps.outbound", json={"payload", "proof", "details", "provider_response", "variables", "components"}
 )
 run, rows, one, first = _QUERIES.run, _QUERIES.rows, _QUERIES.one, _QUERIES.first
 
 
 async def find_message(conn: Connection, tenant_id: str, message_id: UUID) -> Message:
     """Return a message; raises `NotFound`, for one of another tenant too."""
-    return message_from(await find_row(conn, tenant_id, message_id))
+    return made(Message, await find_row(conn, tenant_id, message_id))
 
 
 async def find_row(conn: Connection, tenant_id: str, message_id: UUID) -> Row:
@@ -128,28 +106,13 @@ async def organisation(conn: Connection, tenant_id: str) -> Organisation:
 
 def organisation_from(row: Row | None) -> Organisation:
     """Make the choices of a tenant from a row, or from JSON as a join brings it."""
-    return Organisation() if row is None else _made(Organisation, row)
-
-
-def sender_from(row: Row) -> Sender:
-    """Make a sender from its row."""
-    return _made(Sender, row)
+    return Organisation() if row is None else made(Organisation, row)
 
 
 def template_from(row: Row) -> Template:
     """Make a template from its row."""
     named = {"code": row["template_code"], "variables": row["variables_schema"]}
-    return _made(Template, {**row, **named})
-
-
-def consent_from(row: Row) -> Consent:
-    """Make a consent from its row."""
-    return _made(Consent, row)
-
-
-def message_from(row: Row) -> Message:
-    """Make a message from its row."""
-    return _made(Message, row)
+    return made(Template, {**row, **named})
 
 
 def moment(value: str | datetime | None) -> datetime | None:
@@ -157,8 +120,8 @@ def moment(value: str | datetime | None) -> datetime | None:
     return datetime.fromisoformat(value) if isinstance(value, str) else value
 
 
-def _made(kind: type[T], row: Row) -> T:
-    """Make a value of a row that has a column, in JSON or not, for each of its fields."""
+def made(kind: type[T], row: Row) -> T:
+    """Make a value of a kind from a row that has a column, in JSON or not, for each field."""
     readers = _readers(kind)  # type: ignore[arg-type]  # classes are hashable
     return kind(**{name: read(row[name]) if read else row[name] for name, read in readers})
 

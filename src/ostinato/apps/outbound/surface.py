@@ -8,14 +8,7 @@ Coop Habitat (`coop`) is such an application, and imports only this, `APP` and t
 
 from ostinato.apps.outbound.accept.address import normalised
 from ostinato.apps.outbound.accept.service import Accepted, Blocked, accept, withdraw
-from ostinato.apps.outbound.model import (
-    Channel,
-    Message,
-    NewMessage,
-    Organisation,
-    Purpose,
-    Status,
-)
+from ostinato.apps.outbound.model import Channel, Message, NewMessage, Organisation, Purpose, Status
 from ostinato.apps.outbound.rules import composed_key
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection, Row, note_audit, organisation, put_template

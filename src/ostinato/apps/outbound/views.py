@@ -5,8 +5,6 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, StringConstraints
 from pydantic.alias_generators import to_camel
 
-__all__ = ["Code", "Language", "Name", "Short", "Text", "View"]
-
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00]+$")]
 Text = Annotated[str, StringConstraints(max_length=100_000, pattern=r"^[^\x00]*$")]
 Short = Annotated[str, StringConstraints(max_length=254, pattern=r"^[^\x00]*$")]
@@ -17,6 +15,4 @@ Language = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}(_[A-Z]{2})?$")
 class View(BaseModel):
     """A body. Its names are in camel case, as the contracts have them; no others are taken."""
 
-    model_config = ConfigDict(
-        alias_generator=to_camel, populate_by_name=True, extra="forbid", from_attributes=True
-    )
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid", from_attributes=True)

@@ -1,9 +1,7 @@
-"""Rounds: one round per group and local day, opened and closed at the right local time."""
+"""Opens and closes one round per group and local day, at the right local time."""
 
 from ostinato import App
 from ostinato.apps.rounds.alerts import ALERTS
-
-__all__ = ["APP"]
 
 APP = App(
     "rounds",

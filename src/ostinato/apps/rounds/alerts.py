@@ -1,8 +1,6 @@
-"""The alerts of rounds: a job that is silent, many failures, openings that are late."""
+"""Declares the alerts of rounds: a silent job, many failures, late openings."""
 
 from ostinato.alerts import Alert
-
-__all__ = ["ALERTS"]
 
 STALLED = Alert(
     "rounds.stalled",

@@ -1,4 +1,4 @@
-"""One run of a job: what is due is handled in sets, a transaction each.
+"""Runs a job of rounds: handles what is due in sets, a transaction each.
 
 Every set is tried as it is. Sets that failed are bisected at the end, until the groups at fault
 are alone: by then all that can be done is done, and nobody has waited for them. Where a hundred
@@ -22,17 +22,8 @@ from ostinato.apps.rounds.model import JobName
 from ostinato.apps.rounds.service import Days, Due
 from ostinato.apps.rounds.settings import RoundsSettings
 from ostinato.database import is_transient, translate
-from ostinato.errors import (
-    CommitUnknown,
-    DatabaseUnavailable,
-    InvalidInput,
-    LeaseLost,
-    NotConfigured,
-    OstinatoError,
-)
+from ostinato.errors import CommitUnknown, DatabaseUnavailable, InvalidInput, LeaseLost, NotConfigured, OstinatoError
 from ostinato.observe import FilteringBoundLogger, redact
-
-__all__ = ["Run", "Runs", "next_days", "work_through"]
 
 Connection = AsyncConnection[Any]
 Work = Callable[[Connection, Sequence[int]], Awaitable[list[float]]]

@@ -1,4 +1,4 @@
-"""`ostinato rounds …`: when the rounds of a group open."""
+"""`ostinato rounds …` shows when the rounds of a group open."""
 
 from datetime import datetime
 from typing import Annotated, Any
@@ -12,17 +12,13 @@ from ostinato import commands
 from ostinato.commands import Cli, command, table
 from ostinato.commands import group as group_of
 
-__all__ = ["register"]
-
 
 def next_(
     cli: Cli,
     group: Annotated[str, typer.Argument(metavar="GROUP", help="The group's id, or its name.")],
     *,
     number: Annotated[int, typer.Option("--number", "-n", min=1, max=366, help="So many.")] = 14,
-    after: Annotated[
-        str | None, typer.Option(metavar="ISO", help="Those after a time: 2026-10-24T00:00:00Z.")
-    ] = None,
+    after: Annotated[str | None, typer.Option(metavar="ISO", help="Those after a time: 2026-10-24T00:00:00Z.")] = None,
     tenant: Annotated[str | None, typer.Option(metavar="ID", help="Of this tenant.")] = None,
 ) -> None:
     """When the next rounds of a group open: local time, UTC, and days with a moved clock.
@@ -57,17 +53,7 @@ def next_(
         "group": {"id": found.id, "tenant_id": found.tenant_id, "name": found.name},
         "drop_time": timing.drop_time.isoformat(),
         "zone": timing.zone,
-        "openings": [
-            {
-                "local_date": each.local_date.isoformat(),
-                "local": each.local.isoformat(),
-                "open_at": each.open_at,
-                "close_at": each.close_at,
-                "hours": each.hours,
-                "note": each.note,
-            }
-            for each in openings
-        ],
+        "openings": openings,
     }
     cli.out.show(document, Group(head, "", shown))
 

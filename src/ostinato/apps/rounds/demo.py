@@ -21,8 +21,6 @@ from ostinato.apps.rounds.settings import RoundsSettings
 from ostinato.tenants import flow
 from ostinato.testing import Scenario, System
 
-__all__ = ["SCENARIO", "last_change"]
-
 API = "/api/v1/rounds"
 ZONE = "Europe/Paris"
 DROP = time(2, 30)
@@ -88,9 +86,7 @@ async def _week(conn: AsyncConnection[Any], system: System, group: int, change: 
             system.fail(f"the round of {day} was not closed at {closes}")
 
 
-async def _outage(
-    conn: AsyncConnection[Any], group: int, closes: datetime, rng: random.Random
-) -> None:
+async def _outage(conn: AsyncConnection[Any], group: int, closes: datetime, rng: random.Random) -> None:
     await _at(conn, closes + timedelta(hours=2))
     await _open(conn, group, rng)
 
@@ -126,17 +122,13 @@ async def _look(system: System, group: int, change: date) -> None:
     system.check("no prompt comes twice in the week", len(set(titles)) == len(titles), titles)
     opened = [await _openings_emitted(system, each["id"]) for each in week]
     system.check(
-        "each opening is emitted once, and that of the missed round is not",
-        opened == [1] * 5 + [0, 1],
-        opened,
+        "each opening is emitted once, and that of the missed round is not", opened == [1] * 5 + [0, 1], opened
     )
     round_id = week[3]["id"]
     refused = await system.call(
         "PUT", f"{API}/rounds/{round_id}/vote", status=409, json={"member_id": system.tenant_id}
     )
-    system.check(
-        "a vote after closing is refused by the database", "closed" in refused.text, refused.text
-    )
+    system.check("a vote after closing is refused by the database", "closed" in refused.text, refused.text)
     kept = (await system.call("GET", f"{API}/rounds/{round_id}/submissions")).json()
     system.check("what was submitted in time can still be read", len(kept) == 1, kept)
 
@@ -160,9 +152,7 @@ async def _at(conn: AsyncConnection[Any], at: datetime) -> None:
     await QUERIES.run(conn, "own_clock", at=at.isoformat())
 
 
-async def _create(
-    conn: AsyncConnection[Any], group: int, rng: random.Random, settings: RoundsSettings
-) -> None:
+async def _create(conn: AsyncConnection[Any], group: int, rng: random.Random, settings: RoundsSettings) -> None:
     days = Days([ZONE], [next_local_date(await database.now(conn), ZONE)])
     await service.create_set(conn, [group], days, settings, rng, wait=True)
 
@@ -181,7 +171,5 @@ async def _ids(conn: AsyncConnection[Any], group: int) -> list[int]:
 
 
 SCENARIO = Scenario(
-    "rounds",
-    "A week of rounds across the October change: at the right instants, once, then read-only.",
-    run,
+    "rounds", "A week of rounds across the October change: at the right instants, once, then read-only.", run
 )

@@ -1,4 +1,4 @@
-"""The events that rounds emits, in the order of each group (key `group-<id>`).
+"""Declares the events that rounds emits, in the order of each group (key `group-<id>`).
 
 An application that notifies members subscribes to `rounds.opened`: it names the members who want
 to be notified, and no others. It is emitted once for each round, when members can take part.
@@ -9,8 +9,6 @@ from datetime import date, datetime
 from pydantic import BaseModel, Field
 
 from ostinato.apps.rounds import APP
-
-__all__ = ["CLOSED", "OPENED", "RoundClosed", "RoundOpened"]
 
 
 class RoundOpened(BaseModel):

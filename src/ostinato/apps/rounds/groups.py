@@ -1,9 +1,9 @@
-"""Groups: their settings, members and prompts. One transaction each, as the tenant."""
+"""Changes groups, their settings, members and prompts: one transaction each, as the tenant."""
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, time
+from datetime import time
 from typing import Any
 
 from psycopg import AsyncConnection
@@ -14,28 +14,8 @@ from ostinato.apps.rounds.queries import QUERIES
 from ostinato.apps.rounds.rules import parse_drop_time, zone_of
 from ostinato.apps.rounds.service import retime_set
 from ostinato.apps.rounds.settings import RoundsSettings
-from ostinato.apps.rounds.views import MemberView, PromptView, SettingsView
+from ostinato.apps.rounds.views import GroupView, MemberView, PromptView, SettingsView
 from ostinato.errors import Conflict, Forbidden, NotFound
-
-__all__ = [
-    "Group",
-    "Person",
-    "add",
-    "add_prompt",
-    "change",
-    "change_prompt",
-    "change_settings",
-    "find",
-    "list_",
-    "list_prompts",
-    "members",
-    "put_member",
-    "remove_member",
-    "settings_of",
-    "show",
-    "show_prompt",
-    "timing_of",
-]
 
 Connection = AsyncConnection[Any]
 PAGE = 100
@@ -51,21 +31,6 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """A group with its settings; None means the installation's default."""
-
-    id: int
-    name: str
-    is_active: bool
-    created_at: datetime
-    drop_time: time | None
-    zone: str | None
-    notifications_enabled: bool | None
-    members: int
-    is_member: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Found:
     """A group that an operator named."""
 
@@ -77,12 +42,12 @@ class Found:
     zone: str | None
 
 
-def timing_of(group: Group | Found, settings: RoundsSettings) -> Timing:
+def timing_of(group: GroupView | Found, settings: RoundsSettings) -> Timing:
     """Return the drop time and zone of a group, its own or the installation's."""
     return Timing(group.drop_time or settings.default_drop_time, group.zone or settings.zone)
 
 
-def settings_of(group: Group, settings: RoundsSettings) -> SettingsView:
+def settings_of(group: GroupView, settings: RoundsSettings) -> SettingsView:
     """Return the settings of a group and what they resolve to."""
     timing = timing_of(group, settings)
     return SettingsView.model_validate(
@@ -102,60 +67,40 @@ async def find(conn: Connection, group: str, tenant_id: str | None = None) -> Fo
     if not found:
         raise NotFound(f"there is no group {group[:100]!r}", hint="Give its id or its whole name.")
     if len(found) > 1 and str(found[0].id) != group:
-        raise Conflict(
-            f"several groups are named {group[:100]!r}", hint="Give the id, or the --tenant."
-        )
+        raise Conflict(f"several groups are named {group[:100]!r}", hint="Give the id, or the --tenant.")
     return found[0]
 
 
-async def add(conn: Connection, who: Person, name: str, settings: Mapping[str, object]) -> Group:
-    """Add a group; whoever does becomes its first member."""
-    group_id = await QUERIES.value(
-        conn, "add_group", tenant_id=who.tenant_id, name=name, by=who.user_id
-    )
+async def add(conn: Connection, who: Person, name: str, settings: Mapping[str, object]) -> GroupView:
+    """Add a group; the person who adds it becomes its first member."""
+    group_id = await QUERIES.value(conn, "add_group", tenant_id=who.tenant_id, name=name, by=who.user_id)
     await _write_settings(conn, who, group_id, {"notifications_enabled": True} | dict(settings))
     await _put(conn, who, group_id, who.user_id)
     return await show(conn, who, group_id)
 
 
-async def list_(conn: Connection, who: Person, after: int = 0, most: int = PAGE) -> list[Group]:
+async def list_(
+    conn: Connection, who: Person, after: int = 0, most: int = PAGE, *, group_id: int | None = None
+) -> list[GroupView]:
     """List the groups of the tenant, or those that the person is a member of."""
     return await QUERIES.rows_as(
-        Group,
-        conn,
-        "groups",
-        group_id=None,
-        user_id=who.user_id,
-        everybody=who.manages,
-        after=after,
-        most=most,
+        GroupView, conn, "groups", group_id=group_id, user_id=who.user_id, everybody=who.manages, after=after, most=most
     )
 
 
-async def show(conn: Connection, who: Person, group_id: int) -> Group:
+async def show(conn: Connection, who: Person, group_id: int) -> GroupView:
     """Return one group; a group that the person has nothing to do with raises `NotFound`."""
-    found = await QUERIES.rows_as(
-        Group,
-        conn,
-        "groups",
-        group_id=group_id,
-        user_id=who.user_id,
-        everybody=who.manages,
-        after=0,
-        most=1,
-    )
+    found = await list_(conn, who, most=1, group_id=group_id)
     if not found:
         raise NotFound(
-            f"there is no group {group_id}",
-            hint="Check the id, and whether you are a member.",
-            group_id=group_id,
+            f"there is no group {group_id}", hint="Check the id, and whether you are a member.", group_id=group_id
         )
     return found[0]
 
 
 async def change(
     conn: Connection, who: Person, group_id: int, *, name: str | None, is_active: bool | None
-) -> Group:
+) -> GroupView:
     """Give a group another name, or let it rest; what is None stays."""
     await show(conn, who, group_id)
     await QUERIES.value(conn, "change_group", group_id=group_id, name=name, is_active=is_active)
@@ -163,19 +108,13 @@ async def change(
 
 
 async def change_settings(
-    conn: Connection,
-    who: Person,
-    group_id: int,
-    changes: Mapping[str, object],
-    settings: RoundsSettings,
-) -> Group:
+    conn: Connection, who: Person, group_id: int, changes: Mapping[str, object], settings: RoundsSettings
+) -> GroupView:
     """Change settings; what is scheduled is timed anew in the same transaction.
 
     A round that is open keeps its times.
     """
-    await QUERIES.value(
-        conn, "lock_group", group_id=group_id
-    )  # as the jobs, before any of its rounds
+    await QUERIES.value(conn, "lock_group", group_id=group_id)  # before its rounds, as jobs do
     group = await show(conn, who, group_id)
     now: dict[str, object] = {
         "drop_time": group.drop_time,
@@ -211,10 +150,7 @@ async def put_member(
     await QUERIES.value(conn, "lock_group", group_id=group_id)
     known = {member.user_id for member in await members(conn, who, group_id)}
     if user_id not in known and len(known) >= most:
-        raise Conflict(
-            f"group {group_id} has {most} members already",
-            hint="Make another group, or raise max_members.",
-        )
+        raise Conflict(f"group {group_id} has {most} members already", hint="Make another group, or raise max_members.")
     return await _put(conn, who, group_id, user_id, mute=mute, push=push)
 
 
@@ -232,30 +168,22 @@ async def list_prompts(
 ) -> list[PromptView]:
     """The prompts of a group."""
     await show(conn, who, group_id)
-    return await QUERIES.rows_as(
-        PromptView, conn, "prompts", group_id=group_id, prompt_id=None, after=after, most=most
-    )
+    return await QUERIES.rows_as(PromptView, conn, "prompts", group_id=group_id, prompt_id=None, after=after, most=most)
 
 
 async def show_prompt(conn: Connection, group_id: int, prompt_id: int) -> PromptView:
     """One prompt."""
-    found = await QUERIES.rows_as(
-        PromptView, conn, "prompts", group_id=group_id, prompt_id=prompt_id, after=0, most=1
-    )
+    found = await QUERIES.rows_as(PromptView, conn, "prompts", group_id=group_id, prompt_id=prompt_id, after=0, most=1)
     if not found:
         raise NotFound(f"group {group_id} has no prompt {prompt_id}", prompt_id=prompt_id)
     return found[0]
 
 
-async def add_prompt(
-    conn: Connection, who: Person, group_id: int, given: Mapping[str, Any]
-) -> PromptView:
+async def add_prompt(conn: Connection, who: Person, group_id: int, given: Mapping[str, Any]) -> PromptView:
     """Add a prompt; it may be chosen from now on."""
     await show(conn, who, group_id)
     values = dict(given) | {"metadata": Jsonb(given["metadata"], _dump)}
-    made = await QUERIES.value(
-        conn, "add_prompt", tenant_id=who.tenant_id, group_id=group_id, **values
-    )
+    made = await QUERIES.value(conn, "add_prompt", tenant_id=who.tenant_id, group_id=group_id, **values)
     return await show_prompt(conn, group_id, made)
 
 
@@ -272,9 +200,7 @@ async def change_prompt(
     return await show_prompt(conn, group_id, prompt_id)
 
 
-async def _write_settings(
-    conn: Connection, who: Person, group_id: int, wanted: Mapping[str, object]
-) -> None:
+async def _write_settings(conn: Connection, who: Person, group_id: int, wanted: Mapping[str, object]) -> None:
     drop_time, zone = wanted.get("drop_time"), wanted.get("zone")
     if isinstance(drop_time, str):
         drop_time = parse_drop_time(drop_time)
@@ -291,13 +217,7 @@ async def _write_settings(
 
 
 async def _put(
-    conn: Connection,
-    who: Person,
-    group_id: int,
-    user_id: str,
-    *,
-    mute: bool | None = None,
-    push: bool | None = None,
+    conn: Connection, who: Person, group_id: int, user_id: str, *, mute: bool | None = None, push: bool | None = None
 ) -> MemberView:
     params = {"tenant_id": who.tenant_id, "group_id": group_id, "user_id": user_id}
     found = await QUERIES.rows_as(MemberView, conn, "put_member", **params, mute=mute, push=push)

@@ -1,4 +1,4 @@
-"""Rounds over HTTP: groups, settings, members, prompts, rounds, and what is said in them.
+"""Serves rounds over HTTP: groups, settings, members, prompts, rounds, contributions.
 
 Roles: `member` reads the groups that it is in and takes part; `organizer` and `admin` keep all
 groups of the tenant; `ops` sees the figures of all tenants. What is not one's business is a 404.
@@ -18,11 +18,10 @@ from pydantic_core import PydanticCustomError
 from ostinato import database
 from ostinato.apps.rounds import groups, participation, rules, service, views
 from ostinato.apps.rounds.groups import Person
+from ostinato.apps.rounds.model import Opening
 from ostinato.apps.rounds.settings import RoundsSettings
 from ostinato.errors import Conflict, NotFound
 from ostinato.web import IDEMPOTENT, Caller, Key, Permission, Router, Who
-
-__all__ = ["router"]
 
 MANAGERS = ("organizer", "admin")
 READ = Permission("rounds.read", ("member", *MANAGERS), "see groups and rounds")
@@ -47,9 +46,7 @@ UserId = Annotated[str, Path(min_length=1, max_length=100, pattern=r"^[^\x00-\x1
 After = Annotated[int, Query(ge=0, le=2**53 - 1, description="The last id of the page before.")]
 Most = Annotated[int, Query(ge=1, le=100, description="At most so many.")]
 Count = Annotated[int, Query(ge=1, le=100, description="How many.")]
-Before = Annotated[
-    date | None, BeforeValidator(_written), Query(description="Rounds of days before this one.")
-]
+Before = Annotated[date | None, BeforeValidator(_written), Query(description="Rounds of days before this one.")]
 
 
 def _person(caller: Caller) -> Person:
@@ -62,41 +59,33 @@ async def _acting(caller: Caller) -> AsyncIterator[tuple[AsyncConnection[Any], P
         yield conn, _person(caller)
 
 
-@router.post(
-    "/groups",
-    needs=MANAGE,
-    status_code=201,
-    raises=IDEMPOTENT,
-    responses={201: {"model": views.GroupView}},
-)
+@router.post("/groups", needs=MANAGE, status_code=201, raises=IDEMPOTENT, responses={201: {"model": views.GroupView}})
 async def add_group(caller: Who, key: Key, body: views.NewGroup) -> Response:
     """Make a group. Its first round is that of the next local day."""
     async with key.once(caller) as once:
         if once.is_new:
             wanted = body.model_dump(exclude={"name"})
             made = await groups.add(once.conn, _person(caller), body.name, wanted)
-            once.reply(201, views.GroupView.model_validate(made))
+            once.reply(201, made)
     return once.response()
 
 
-@router.get("/groups", needs=READ, response_model=list[views.GroupView])
-async def list_groups(caller: Who, after: After = 0, most: Most = 100) -> Any:  # noqa: ANN401 - see the model
+@router.get("/groups", needs=READ)
+async def list_groups(caller: Who, after: After = 0, most: Most = 100) -> list[views.GroupView]:
     """The groups of the tenant; for a member, those that it is in."""
     async with _acting(caller) as (conn, who):
         return await groups.list_(conn, who, after, most)
 
 
-@router.get("/groups/{group_id}", needs=READ, raises=(NotFound,), response_model=views.GroupView)
-async def show_group(caller: Who, group_id: Id) -> Any:  # noqa: ANN401 - see the model
+@router.get("/groups/{group_id}", needs=READ, raises=(NotFound,))
+async def show_group(caller: Who, group_id: Id) -> views.GroupView:
     """One group with its settings."""
     async with _acting(caller) as (conn, who):
         return await groups.show(conn, who, group_id)
 
 
-@router.patch(
-    "/groups/{group_id}", needs=MANAGE, raises=(NotFound,), response_model=views.GroupView
-)
-async def change_group(caller: Who, group_id: Id, body: views.GroupChange) -> Any:  # noqa: ANN401 - see the model
+@router.patch("/groups/{group_id}", needs=MANAGE, raises=(NotFound,))
+async def change_group(caller: Who, group_id: Id, body: views.GroupChange) -> views.GroupView:
     """Rename a group, or let it rest: one that is not active gets no more rounds."""
     async with _acting(caller) as (conn, who):
         return await groups.change(conn, who, group_id, name=body.name, is_active=body.is_active)
@@ -110,10 +99,8 @@ async def show_settings(caller: Who, group_id: Id) -> views.SettingsView:
     return groups.settings_of(group, caller.settings(RoundsSettings))
 
 
-@router.patch(
-    "/groups/{group_id}/settings", needs=MANAGE, raises=(NotFound,), response_model=views.GroupView
-)
-async def change_settings(caller: Who, group_id: Id, body: views.SettingsChange) -> Any:  # noqa: ANN401 - see the model
+@router.patch("/groups/{group_id}/settings", needs=MANAGE, raises=(NotFound,))
+async def change_settings(caller: Who, group_id: Id, body: views.SettingsChange) -> views.GroupView:
     """Change drop time, zone and notifications; scheduled rounds are timed anew, open ones stay."""
     changes = body.model_dump(exclude_unset=True)
     async with _acting(caller) as (conn, who):
@@ -121,13 +108,8 @@ async def change_settings(caller: Who, group_id: Id, body: views.SettingsChange)
         return await groups.change_settings(conn, who, group_id, changes, settings)
 
 
-@router.get(
-    "/groups/{group_id}/openings",
-    needs=READ,
-    raises=(NotFound,),
-    response_model=list[views.OpeningView],
-)
-async def list_openings(caller: Who, group_id: Id, count: Count = 14) -> Any:  # noqa: ANN401 - see the model
+@router.get("/groups/{group_id}/openings", needs=READ, raises=(NotFound,))
+async def list_openings(caller: Who, group_id: Id, count: Count = 14) -> list[Opening]:
     """When the next rounds open, in local time and UTC, with what is unusual about the days."""
     async with _acting(caller) as (conn, who):
         group = await groups.show(conn, who, group_id)
@@ -144,20 +126,14 @@ async def list_members(caller: Who, group_id: Id) -> list[views.MemberView]:
 
 
 @router.put("/groups/{group_id}/members/{user_id}", needs=TAKE_PART, raises=(NotFound, Conflict))
-async def put_member(
-    caller: Who, group_id: Id, user_id: UserId, body: views.Preferences
-) -> views.MemberView:
+async def put_member(caller: Who, group_id: Id, user_id: UserId, body: views.Preferences) -> views.MemberView:
     """Add a member (organizers), or change preferences (members: their own)."""
     most = caller.settings(RoundsSettings).max_members
     async with _acting(caller) as (conn, who):
-        return await groups.put_member(
-            conn, who, group_id, user_id, mute=body.mute, push=body.push, most=most
-        )
+        return await groups.put_member(conn, who, group_id, user_id, mute=body.mute, push=body.push, most=most)
 
 
-@router.delete(
-    "/groups/{group_id}/members/{user_id}", needs=TAKE_PART, status_code=204, raises=(NotFound,)
-)
+@router.delete("/groups/{group_id}/members/{user_id}", needs=TAKE_PART, status_code=204, raises=(NotFound,))
 async def remove_member(caller: Who, group_id: Id, user_id: UserId) -> None:
     """Remove a member (organizers), or leave (members); what was said stays."""
     async with _acting(caller) as (conn, who):
@@ -165,9 +141,7 @@ async def remove_member(caller: Who, group_id: Id, user_id: UserId) -> None:
 
 
 @router.get("/groups/{group_id}/prompts", needs=MANAGE, raises=(NotFound,))
-async def list_prompts(
-    caller: Who, group_id: Id, after: After = 0, most: Most = 100
-) -> list[views.PromptView]:
+async def list_prompts(caller: Who, group_id: Id, after: After = 0, most: Most = 100) -> list[views.PromptView]:
     """The prompts of a group: for those who keep it, members see each in its time."""
     async with _acting(caller) as (conn, who):
         return await groups.list_prompts(conn, who, group_id, after, most)
@@ -199,9 +173,7 @@ async def show_prompt(caller: Who, group_id: Id, prompt_id: Id) -> views.PromptV
 
 
 @router.patch("/groups/{group_id}/prompts/{prompt_id}", needs=MANAGE, raises=(NotFound,))
-async def change_prompt(
-    caller: Who, group_id: Id, prompt_id: Id, body: views.PromptChange
-) -> views.PromptView:
+async def change_prompt(caller: Who, group_id: Id, prompt_id: Id, body: views.PromptChange) -> views.PromptView:
     """Change or retire a prompt; rounds that were opened with it stay as they are."""
     async with _acting(caller) as (conn, who):
         return await groups.change_prompt(conn, who, group_id, prompt_id, body.model_dump())
@@ -215,9 +187,7 @@ async def show_current(caller: Who, group_id: Id) -> views.RoundView:
 
 
 @router.get("/groups/{group_id}/rounds", needs=READ, raises=(NotFound,))
-async def list_rounds(
-    caller: Who, group_id: Id, before: Before = None, most: Most = 100
-) -> list[views.RoundView]:
+async def list_rounds(caller: Who, group_id: Id, before: Before = None, most: Most = 100) -> list[views.RoundView]:
     """The rounds of a group, newest first; closed ones can only be read."""
     async with _acting(caller) as (conn, who):
         return await participation.history(conn, who, group_id, before, most)
@@ -231,9 +201,7 @@ async def show_round(caller: Who, round_id: Id) -> views.RoundView:
 
 
 @router.get("/rounds/{round_id}/submissions", needs=READ, raises=(NotFound,))
-async def list_submissions(
-    caller: Who, round_id: Id, after: After = 0, most: Most = 100
-) -> list[views.SubmissionView]:
+async def list_submissions(caller: Who, round_id: Id, after: After = 0, most: Most = 100) -> list[views.SubmissionView]:
     """What was submitted: one's own, and that of others after taking part or closing."""
     async with _acting(caller) as (conn, who):
         return await participation.submissions(conn, who, round_id, after, most)
@@ -247,9 +215,7 @@ async def submit(caller: Who, round_id: Id, body: views.NewSubmission) -> views.
 
 
 @router.get("/rounds/{round_id}/comments", needs=READ, raises=(NotFound,))
-async def list_comments(
-    caller: Who, round_id: Id, after: After = 0, most: Most = 100
-) -> list[views.CommentView]:
+async def list_comments(caller: Who, round_id: Id, after: After = 0, most: Most = 100) -> list[views.CommentView]:
     """What was commented, as far as the caller may see it."""
     async with _acting(caller) as (conn, who):
         return await participation.comments(conn, who, round_id, after, most)
@@ -266,9 +232,7 @@ async def add_comment(caller: Who, key: Key, round_id: Id, body: views.NewCommen
     """Comment on a round, or on a submission in it, while it is open."""
     async with key.once(caller) as once:
         if once.is_new:
-            made = await participation.comment(
-                once.conn, _person(caller), round_id, body.body, body.submission_id
-            )
+            made = await participation.comment(once.conn, _person(caller), round_id, body.body, body.submission_id)
             once.reply(201, made)
     return once.response()
 
@@ -280,15 +244,11 @@ async def list_votes(caller: Who, round_id: Id) -> list[views.TallyView]:
         return await participation.votes(conn, who, round_id)
 
 
-@router.put(
-    "/rounds/{round_id}/vote", needs=TAKE_PART, status_code=204, raises=(NotFound, Conflict)
-)
+@router.put("/rounds/{round_id}/vote", needs=TAKE_PART, status_code=204, raises=(NotFound, Conflict))
 async def vote(caller: Who, round_id: Id, body: views.Vote) -> None:
     """Vote for a submission or a member, or change the vote, while the round is open."""
     async with _acting(caller) as (conn, who):
-        await participation.vote(
-            conn, who, round_id, submission_id=body.submission_id, member_id=body.member_id
-        )
+        await participation.vote(conn, who, round_id, submission_id=body.submission_id, member_id=body.member_id)
 
 
 @router.get("/figures", needs=FIGURES)

@@ -1,4 +1,4 @@
-"""The three jobs, every five minutes: create, open, close.
+"""Runs the three jobs every five minutes: create, open, close.
 
 A run (`batches.py`) works through what is due, and only the owner of the job commits. A group that
 fails is logged, noted, and retried by a job of its own (`rounds.mend`); all others are done. A

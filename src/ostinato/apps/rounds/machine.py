@@ -1,11 +1,9 @@
-"""The states of a round: `scheduled → open → closed`, and nothing else.
+"""Declares the states of a round: `scheduled → open → closed`, and nothing else.
 
 `sql/tables/0001_rounds.sql` installs the same; a test compares them.
 """
 
 from ostinato.machines import Invariant, Machine, Transition, filled
-
-__all__ = ["ENTITY", "ROUND"]
 
 ENTITY = "rounds.daily_rounds"
 """The table that obeys it."""

@@ -1,4 +1,4 @@
-"""The figures of the jobs, for Prometheus: run time, failures, lateness, groups a minute."""
+"""Records the figures of the jobs for Prometheus: run time, failures, lateness, rate."""
 
 from datetime import timedelta
 from typing import Any
@@ -8,25 +8,17 @@ from psycopg import AsyncConnection
 from ostinato.apps.rounds import service
 from ostinato.observe import Figures, Gauge, Recorder
 
-__all__ = ["FIGURES", "METRICS", "record"]
-
 PERIOD = timedelta(hours=1)
 
 RUNS = Gauge("ostinato_rounds_runs", "Runs that ended in the period.", ("job",))
 SECONDS = Gauge("ostinato_rounds_run_seconds", "How long a run took, on average.", ("job",))
 WORST = Gauge("ostinato_rounds_run_seconds_worst", "How long the longest run took.", ("job",))
 GROUPS = Gauge("ostinato_rounds_groups", "Groups handled in the period.", ("job",))
-PER_MINUTE = Gauge(
-    "ostinato_rounds_groups_per_minute", "Groups handled in a minute of work.", ("job",)
-)
+PER_MINUTE = Gauge("ostinato_rounds_groups_per_minute", "Groups handled in a minute of work.", ("job",))
 LATENESS = Gauge(
-    "ostinato_rounds_lateness_seconds",
-    "Time between when a round was due and when it was done, at worst.",
-    ("job",),
+    "ostinato_rounds_lateness_seconds", "Time between when a round was due and when it was done, at worst.", ("job",)
 )
-FAILURES = Gauge(
-    "ostinato_rounds_failures", "Groups, or whole runs, that failed.", ("job", "error")
-)
+FAILURES = Gauge("ostinato_rounds_failures", "Groups, or whole runs, that failed.", ("job", "error"))
 METRICS = (RUNS, SECONDS, WORST, GROUPS, PER_MINUTE, LATENESS, FAILURES)
 
 

@@ -1,18 +1,8 @@
-"""The values of rounds: what rules decide on, and what services hand back."""
+"""Defines the values of rounds: what rules decide on, and what services return."""
 
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from enum import StrEnum
-
-__all__ = [
-    "Choice",
-    "JobName",
-    "Opening",
-    "Plan",
-    "PromptType",
-    "Status",
-    "Timing",
-]
 
 
 class Status(StrEnum):

@@ -1,4 +1,4 @@
-"""Rounds as members see them: the present one, the past ones, and what is said in them.
+"""Shows rounds to members, and takes what they submit, comment and vote.
 
 The database refuses whatever is said in a round that is not open (`rounds.guard_taking_part`).
 Who may see it is decided here: while a round is open, others' contributions are shown to those who
@@ -16,18 +16,6 @@ from ostinato.apps.rounds.queries import QUERIES
 from ostinato.apps.rounds.rules import sees_others
 from ostinato.apps.rounds.views import CommentView, RoundView, SubmissionView, TallyView
 from ostinato.errors import Forbidden, InvalidInput, NotFound
-
-__all__ = [
-    "comment",
-    "comments",
-    "current",
-    "history",
-    "show",
-    "submissions",
-    "submit",
-    "vote",
-    "votes",
-]
 
 Connection = AsyncConnection[Any]
 PAGE = 100
@@ -74,32 +62,21 @@ async def submit(conn: Connection, who: Person, round_id: int, body: str) -> Sub
     return (await QUERIES.rows_as(SubmissionView, conn, "put_submission", **params, body=body))[0]
 
 
-async def comment(
-    conn: Connection, who: Person, round_id: int, body: str, submission_id: int | None
-) -> CommentView:
+async def comment(conn: Connection, who: Person, round_id: int, body: str, submission_id: int | None) -> CommentView:
     """Comment on a round, or on a submission in it, while it is open."""
     await _taking_part(conn, who, round_id)
     await _check_submission(conn, round_id, submission_id)
     params = {"tenant_id": who.tenant_id, "round_id": round_id, "user_id": who.user_id}
-    found = await QUERIES.rows_as(
-        CommentView, conn, "add_comment", **params, submission_id=submission_id, body=body
-    )
+    found = await QUERIES.rows_as(CommentView, conn, "add_comment", **params, submission_id=submission_id, body=body)
     return found[0]
 
 
 async def vote(
-    conn: Connection,
-    who: Person,
-    round_id: int,
-    *,
-    submission_id: int | None = None,
-    member_id: str | None = None,
+    conn: Connection, who: Person, round_id: int, *, submission_id: int | None = None, member_id: str | None = None
 ) -> None:
     """Vote for a submission or a member, or change the vote, while the round is open."""
     if (submission_id is None) is (member_id is None):
-        raise InvalidInput(
-            "a vote is for a submission or for a member", hint="Give one of the two."
-        )
+        raise InvalidInput("a vote is for a submission or for a member", hint="Give one of the two.")
     found = await _taking_part(conn, who, round_id)
     await _check_submission(conn, round_id, submission_id)
     if member_id is not None:
@@ -127,14 +104,10 @@ async def submissions(
     )
 
 
-async def comments(
-    conn: Connection, who: Person, round_id: int, after: int = 0, most: int = PAGE
-) -> list[CommentView]:
+async def comments(conn: Connection, who: Person, round_id: int, after: int = 0, most: int = PAGE) -> list[CommentView]:
     """What was commented, as far as the person may see it."""
     only = await _seen_by(conn, who, round_id)
-    return await QUERIES.rows_as(
-        CommentView, conn, "comments", round_id=round_id, user_id=only, after=after, most=most
-    )
+    return await QUERIES.rows_as(CommentView, conn, "comments", round_id=round_id, user_id=only, after=after, most=most)
 
 
 async def votes(conn: Connection, who: Person, round_id: int) -> list[TallyView]:
@@ -144,25 +117,9 @@ async def votes(conn: Connection, who: Person, round_id: int) -> list[TallyView]
     return await QUERIES.rows_as(TallyView, conn, "votes", round_id=round_id)
 
 
-async def _rounds(
-    conn: Connection,
-    *,
-    group_id: int | None = None,
-    round_id: int | None = None,
-    status: str | None = None,
-    before: date | None = None,
-    most: int,
-) -> list[RoundView]:
-    return await QUERIES.rows_as(
-        RoundView,
-        conn,
-        "rounds",
-        group_id=group_id,
-        round_id=round_id,
-        status=status,
-        before=before,
-        most=most,
-    )
+async def _rounds(conn: Connection, *, most: int, **which: object) -> list[RoundView]:
+    any_round = dict.fromkeys(("group_id", "round_id", "status", "before"))
+    return await QUERIES.rows_as(RoundView, conn, "rounds", **any_round | which, most=most)
 
 
 async def _taking_part(conn: Connection, who: Person, round_id: int) -> RoundView:
@@ -177,16 +134,12 @@ async def _check_submission(conn: Connection, round_id: int, submission_id: int 
     if submission_id is not None and not await QUERIES.value(
         conn, "has_submission", round_id=round_id, submission_id=submission_id
     ):
-        raise NotFound(
-            f"round {round_id} has no submission {submission_id}", submission_id=submission_id
-        )
+        raise NotFound(f"round {round_id} has no submission {submission_id}", submission_id=submission_id)
 
 
 async def _seen_by(conn: Connection, who: Person, round_id: int) -> str | None:
     """Whose contributions are shown: the person's own, or (None) those of all."""
     found = await show(conn, who, round_id)
     took_part = await QUERIES.value(conn, "has_taken_part", round_id=round_id, user_id=who.user_id)
-    everything = sees_others(
-        is_closed=found.status == "closed", took_part=bool(took_part), manages=who.manages
-    )
+    everything = sees_others(is_closed=found.status == "closed", took_part=bool(took_part), manages=who.manages)
     return None if everything else who.user_id

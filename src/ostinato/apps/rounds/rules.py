@@ -56,9 +56,7 @@ def zone_of(name: str) -> ZoneInfo:
     if name in known:
         return ZoneInfo(name)
     if not known:
-        raise NotConfigured(
-            "this machine has no time zone data", hint="Install it: `pip install tzdata`."
-        )
+        raise NotConfigured("this machine has no time zone data", hint="Install it: `pip install tzdata`.")
     raise InvalidInput(
         f"there is no time zone {name[:100]!r}",
         hint="Use a name of the IANA database, such as Europe/Paris or UTC.",
@@ -73,9 +71,7 @@ def parse_drop_time(text: str) -> time:
     except ValueError:
         found = None
     if found is None:
-        raise InvalidInput(
-            f"{text[:40]!r} is no time of the day", hint="Write it as 14:30.", drop_time=text[:40]
-        )
+        raise InvalidInput(f"{text[:40]!r} is no time of the day", hint="Write it as 14:30.", drop_time=text[:40])
     return found
 
 
@@ -106,9 +102,7 @@ def choose_prompt(choice: Choice, rng: random.Random) -> int | None:
     return rng.choice(eligible) if eligible else None
 
 
-def plan_opening(
-    now: datetime, close_at: datetime, chosen: int | None, choice: Choice, rng: random.Random
-) -> Plan:
+def plan_opening(now: datetime, close_at: datetime, chosen: int | None, choice: Choice, rng: random.Random) -> Plan:
     """What becomes of a round that is due.
 
     `chosen` is the prompt of its creation if that is still active; without one, another choice is
@@ -132,9 +126,7 @@ def openings(now: datetime, timing: Timing, count: int) -> list[Opening]:
     """The next openings of a group after now, with what is unusual about their days."""
     found: list[Opening] = []
     if not FIRST_DAY < now.date() < LAST_DAY - count * DAY:
-        raise InvalidInput(
-            f"there are no {count} openings after {now.date()}", hint="Ask for a time of our age."
-        )
+        raise InvalidInput(f"there are no {count} openings after {now.date()}", hint="Ask for a time of our age.")
     for day in _days_from(local_date(now, timing.zone) - DAY):
         if len(found) == count:
             break

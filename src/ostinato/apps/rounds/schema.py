@@ -1,7 +1,5 @@
-"""The part of the database schema that rounds have."""
+"""Names the rounds' part of the database schema."""
 
 from ostinato.database import Component
-
-__all__ = ["COMPONENT"]
 
 COMPONENT = Component.of("rounds", "ostinato.apps.rounds", "rounds")

@@ -1,4 +1,4 @@
-"""The verbs of the jobs: they create, retime, open and close sets of rounds, a transaction each.
+"""Creates, retimes, opens and closes sets of rounds for the jobs, a transaction each.
 
 The caller brings the transaction. Every verb looks again, under the locks of the groups, at what is
 to be done, so it may be repeated at any time; it returns what it did. `sql/functions/opening.sql`
@@ -16,34 +16,11 @@ from psycopg import AsyncConnection
 from ostinato import database
 from ostinato.apps.rounds.model import Choice, JobName
 from ostinato.apps.rounds.queries import QUERIES
-from ostinato.apps.rounds.rules import (
-    LAST_PROMPTS,
-    choose_prompt,
-    next_local_date,
-    plan_opening,
-    round_instants,
-)
+from ostinato.apps.rounds.rules import LAST_PROMPTS, choose_prompt, next_local_date, plan_opening, round_instants
 from ostinato.apps.rounds.settings import RoundsSettings
 from ostinato.apps.rounds.views import FiguresView
 from ostinato.errors import InvalidInput
 from ostinato.tenants import current_correlation
-
-__all__ = [
-    "Days",
-    "Due",
-    "Opened",
-    "close_set",
-    "create_set",
-    "days",
-    "failures_by_type",
-    "figures",
-    "note_failure",
-    "note_run",
-    "open_set",
-    "page",
-    "retime_set",
-    "soonest",
-]
 
 Connection = AsyncConnection[Any]
 
@@ -129,9 +106,7 @@ def _next_day(now: datetime, zone: str) -> date:
         return next_local_date(now, "UTC")
 
 
-async def page(
-    conn: Connection, name: str, after: Due | None, most: int, **params: object
-) -> list[Due]:
+async def page(conn: Connection, name: str, after: Due | None, most: int, **params: object) -> list[Due]:
     """The next things to look at, behind the last one of the page before."""
     place = {
         "after_id": 0 if after is None else after.place,
@@ -182,9 +157,7 @@ async def create_set(
     return [row["group_id"] for row in made]
 
 
-async def retime_set(
-    conn: Connection, round_ids: Sequence[int], settings: RoundsSettings, *, wait: bool
-) -> list[int]:
+async def retime_set(conn: Connection, round_ids: Sequence[int], settings: RoundsSettings, *, wait: bool) -> list[int]:
     """Time scheduled rounds anew whose group has other settings now; which these were."""
     found = await QUERIES.rows_as(
         _ToRetime,
@@ -214,20 +187,12 @@ async def open_set(
     conn: Connection, round_ids: Sequence[int], rng: random.Random, *, by: str, wait: bool
 ) -> list[Opened]:
     """Open rounds whose time has come, give open ones their missing prompt, and emit it."""
-    found = await QUERIES.rows_as(
-        _ToOpen, conn, "begin_opening", ids=list(round_ids), recent=LAST_PROMPTS, wait=wait
-    )
+    found = await QUERIES.rows_as(_ToOpen, conn, "begin_opening", ids=list(round_ids), recent=LAST_PROMPTS, wait=wait)
     if not found:
         return []
     now = await database.now(conn)
     plans = [
-        plan_opening(
-            now,
-            each.close_at,
-            each.prompt_id,
-            Choice(tuple(each.prompts), tuple(each.recently)),
-            rng,
-        )
+        plan_opening(now, each.close_at, each.prompt_id, Choice(tuple(each.prompts), tuple(each.recently)), rng)
         for each in found
     ]
     return await QUERIES.rows_as(
@@ -242,17 +207,10 @@ async def open_set(
     )
 
 
-async def close_set(
-    conn: Connection, round_ids: Sequence[int], *, by: str, wait: bool
-) -> dict[int, float]:
+async def close_set(conn: Connection, round_ids: Sequence[int], *, by: str, wait: bool) -> dict[int, float]:
     """Close rounds whose time is over; each with how late that was, in seconds."""
     found = await QUERIES.rows(
-        conn,
-        "close_rounds",
-        ids=list(round_ids),
-        wait=wait,
-        by=by,
-        correlation_id=current_correlation() or by,
+        conn, "close_rounds", ids=list(round_ids), wait=wait, by=by, correlation_id=current_correlation() or by
     )
     return {row["round_id"]: row["lateness"] for row in found}
 

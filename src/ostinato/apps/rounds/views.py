@@ -1,41 +1,11 @@
-"""The documents that the routes of rounds take and answer."""
+"""Defines the documents that the routes of rounds take and answer."""
 
 from datetime import date, datetime, time
 from typing import Annotated, Any
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    StrictBool,
-    StringConstraints,
-)
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, StringConstraints, WithJsonSchema
 
 from ostinato.apps.rounds.model import PromptType, Status
-
-__all__ = [
-    "CommentView",
-    "FiguresView",
-    "GroupChange",
-    "GroupView",
-    "MemberView",
-    "NewComment",
-    "NewGroup",
-    "NewPrompt",
-    "NewSubmission",
-    "OpeningView",
-    "Preferences",
-    "PromptChange",
-    "PromptView",
-    "RoundView",
-    "SettingsChange",
-    "SettingsView",
-    "SubmissionView",
-    "TallyView",
-    "Vote",
-]
 
 MOST_TAGS = 20
 MOST_METADATA = 50
@@ -47,27 +17,17 @@ def _visible(text: str) -> str:
     return text
 
 
-def _wall(value: object) -> object:
-    return value.isoformat() if isinstance(value, time) else value
-
-
-WallTime = Annotated[
-    str,
-    BeforeValidator(_wall),
-    Field(description="A time on the wall clock of the zone.", examples=["14:30:00"]),
-]
+WALL = {"description": "A time on the wall clock of the zone.", "examples": ["14:30:00"]}
+# Without the format "time" of JSON Schema, which asks for an offset.
+WallTime = Annotated[time, WithJsonSchema({"type": "string", **WALL})]
 DropTime = Annotated[
     str,
     StringConstraints(pattern=r"^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$"),
     Field(description="A time on the wall clock of the zone.", examples=["14:30"]),
 ]
-Zone = Annotated[
-    str, Field(min_length=1, max_length=100, description="IANA name.", examples=["Europe/Paris"])
-]
+Zone = Annotated[str, Field(min_length=1, max_length=100, description="IANA name.", examples=["Europe/Paris"])]
 Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_visible)]
-Tags = Annotated[
-    list[Annotated[str, Field(min_length=1, max_length=50)]], Field(max_length=MOST_TAGS)
-]
+Tags = Annotated[list[Annotated[str, Field(min_length=1, max_length=50)]], Field(max_length=MOST_TAGS)]
 Metadata = Annotated[dict[str, Any], Field(max_length=MOST_METADATA)]
 Text = Annotated[str, Field(min_length=1, max_length=4000), AfterValidator(_visible)]
 
@@ -157,7 +117,7 @@ class Vote(Strict):
 
 
 class GroupView(View):
-    """A group with its settings."""
+    """A group with its settings; null means the installation's default."""
 
     id: int
     name: str
@@ -167,6 +127,8 @@ class GroupView(View):
     zone: str | None
     notifications_enabled: bool | None
     members: int
+    is_member: bool = Field(exclude=True)
+    """Whether the person who asks is one."""
 
 
 class SettingsView(View):
@@ -251,17 +213,6 @@ class TallyView(View):
     submission_id: int | None
     member_id: str | None
     votes: int
-
-
-class OpeningView(View):
-    """An opening to come."""
-
-    local_date: date
-    local: datetime
-    open_at: datetime
-    close_at: datetime
-    hours: float
-    note: str
 
 
 class FiguresView(View):

@@ -5,8 +5,6 @@
 
 from ostinato import App
 
-__all__ = ["APP"]
-
 APP = App(
     "watchfolder",
     jobs="ostinato.apps.watchfolder.jobs",
@@ -15,8 +13,6 @@ APP = App(
     http="ostinato.apps.watchfolder.http:router",
     sql="ostinato.apps.watchfolder.schema:COMPONENT",
     demo="ostinato.apps.watchfolder.demo:SCENARIO",
-    machines=(
-        "ostinato.apps.watchfolder.machine:DUPLICATE",
-        "ostinato.apps.watchfolder.machine:JOB",
-    ),
+    doctor="ostinato.apps.watchfolder.checkup:CHECKUP",
+    machines=("ostinato.apps.watchfolder.machine:DUPLICATE", "ostinato.apps.watchfolder.machine:JOB"),
 )

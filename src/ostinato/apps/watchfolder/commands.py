@@ -1,4 +1,4 @@
-"""`ostinato watch`, `prep`, `ocr`, `held`, `decide`: scans in, searchable PDFs out."""
+"""`ostinato watch`, `prep`, `ocr`, `held`, `decide` turn scans into searchable PDFs."""
 
 import getpass
 import os
@@ -21,18 +21,13 @@ if TYPE_CHECKING:
     from ostinato.apps.watchfolder.terminal import View
     from ostinato.apps.watchfolder.tick.orchestrator import Orchestrator
 
-__all__ = ["register"]
-
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder that holds in/ and out/.")]
 Work = Annotated[Path, typer.Option(metavar="DIR", help="The folder work/ of a watched folder.")]
 Port = Annotated[int, typer.Option(metavar="N", min=0, max=65_535, help="0: any free one.")]
 Host = Annotated[str, typer.Option(metavar="ADDRESS", help="To listen on.")]
 AtOnce = Annotated[int, typer.Option(metavar="N", min=1, max=100, help="Jobs at once.")]
 Reader = Annotated[str, typer.Option(metavar="NAME", help="auto, tesseract or rapid.")]
-Beats = Annotated[
-    float,
-    typer.Option(metavar="SECONDS", min=0.05, max=60, help="Between two signs of life of a job."),
-]
+Beats = Annotated[float, typer.Option(metavar="SECONDS", min=0.05, max=60, help="Between two signs of life of a job.")]
 Room = Annotated[int, typer.Option(min=0, metavar="BYTES", help="Take nothing new with less free.")]
 UntilEof = Annotated[bool, typer.Option("--until-eof", hidden=True)]
 LOOPBACK = "127.0.0.1"
@@ -99,15 +94,11 @@ def watch(
     cli: Cli,
     folder: Folder,
     *,
-    prep_url: Annotated[
-        str | None, typer.Option(metavar="URL", help="Else one is started.")
-    ] = None,
+    prep_url: Annotated[str | None, typer.Option(metavar="URL", help="Else one is started.")] = None,
     ocr_url: Annotated[str | None, typer.Option(metavar="URL", help="Else one is started.")] = None,
     lang: Annotated[str, typer.Option(help="Languages of what is scanned.")] = "fra+eng",
     engine: Reader = "auto",
-    stable_seconds: Annotated[
-        float, typer.Option(min=0, help="A file unchanged for this long is finished.")
-    ] = 5.0,
+    stable_seconds: Annotated[float, typer.Option(min=0, help="A file unchanged for this long is finished.")] = 5.0,
     min_free: Room = 1 << 30,
     once: Annotated[bool, typer.Option("--once", help="Stop when nothing is left to do.")] = False,
 ) -> None:
@@ -154,9 +145,7 @@ def watch(
     view.sum_up()
 
 
-def _loop(
-    orchestrator: "Orchestrator", view: "View", ours: "list[ServiceProcess]", *, once: bool
-) -> None:
+def _loop(orchestrator: "Orchestrator", view: "View", ours: "list[ServiceProcess]", *, once: bool) -> None:
     """Tick until a signal stops it, or, with `once`, until nothing is left to do."""
     stop = threading.Event()
 
@@ -195,14 +184,9 @@ def decide(
     cli: Cli,
     folder: Folder,
     job: Annotated[str, typer.Argument(metavar="JOBKEY", help="Its beginning is enough.")],
-    action: Annotated[
-        str,
-        typer.Argument(metavar="ACTION", help="use (the result there is), discard, or force."),
-    ],
+    action: Annotated[str, typer.Argument(metavar="ACTION", help="use (the result there is), discard, or force.")],
     *,
-    file: Annotated[
-        list[str], typer.Option(metavar="NAME", help="Only this one; may be repeated.")
-    ] = [],  # noqa: B006 - Typer copies it
+    file: Annotated[list[str], typer.Option(metavar="NAME", help="Only this one; may be repeated.")] = [],  # noqa: B006 - Typer copies it
 ) -> None:
     """Decide about a duplicate: use the result that there is, discard it, or process it again.
 
@@ -238,7 +222,7 @@ def _serve(cli: Cli, app: "FastAPI", host: str, port: int, *, until_eof: bool) -
     import uvicorn
 
     async def work(stop: commands.Stop) -> None:
-        await asyncio.to_thread(app.state.station.claim)  # told well, and before any port is open
+        await asyncio.to_thread(app.state.station.claim)  # refused clearly, and before any port is open
         sock = commands.listen(host, port, what="the service")
         url = commands.url_of(sock)
         if until_eof:
@@ -264,7 +248,7 @@ def _serve(cli: Cli, app: "FastAPI", host: str, port: int, *, until_eof: bool) -
 
 
 def _on_eof(ended: Callable[[], None]) -> None:
-    """Have something called when whoever started us is gone."""
+    """Call something when the process that started this one is gone."""
     import asyncio
 
     loop = asyncio.get_running_loop()

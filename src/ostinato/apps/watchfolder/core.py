@@ -22,9 +22,7 @@ __all__ = [
 PROFILE_DIGITS = 16  # a jobKey of 82 characters still fits into the paths of Windows
 
 
-def canonical_profile(
-    prep_info: Mapping[str, Any], ocr_info: Mapping[str, Any], ocr_lang: str
-) -> dict[str, Any]:
+def canonical_profile(prep_info: Mapping[str, Any], ocr_info: Mapping[str, Any], ocr_lang: str) -> dict[str, Any]:
     """What a result depends on beside the file: the tools, their options and the languages.
 
     The order of the languages does not matter: `fra+eng` is `eng+fra`. Nothing volatile of an
@@ -42,19 +40,14 @@ def canonical_profile(
         if ocr_info.get(name):
             ocr[name] = ocr_info[name]
     return {
-        "prep": {
-            "tools": dict(prep_info.get("tools") or {}),
-            "params": dict(prep_info.get("params") or {}),
-        },
+        "prep": {"tools": dict(prep_info.get("tools") or {}), "params": dict(prep_info.get("params") or {})},
         "ocr": ocr,
     }
 
 
 def stable_json(obj: object) -> str:
     """JSON that does not depend on the order of keys."""
-    return json.dumps(
-        obj, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-    )
+    return json.dumps(obj, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def make_job_key(file_hash: str, profile: Mapping[str, Any]) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""The scenario "watchfolder": scans that it draws itself, found again as text; a twin, decided."""
+"""Plays the scenario "watchfolder": drawn scans found again as text; a decided duplicate."""
 
 import asyncio
 from pathlib import Path
@@ -6,8 +6,6 @@ from typing import Any
 
 from ostinato.apps.watchfolder import scans
 from ostinato.testing import Scenario, System
-
-__all__ = ["SCENARIO"]
 
 PATH = "/api/v1/watchfolder/folders"
 CREATED, ACCEPTED = 201, 202
@@ -89,15 +87,9 @@ async def _all(system: System, name: str, state: str, count: int) -> list[dict[s
 
 
 async def _held(system: System, name: str) -> dict[str, Any] | None:
-    answer = await system.call(
-        "GET", f"{PATH}/{name}/duplicates", params={"state": "DUPLICATE_PENDING"}
-    )
+    answer = await system.call("GET", f"{PATH}/{name}/duplicates", params={"state": "DUPLICATE_PENDING"})
     found: list[dict[str, Any]] = answer.json()["duplicates"]
     return found[0] if found else None
 
 
-SCENARIO = Scenario(
-    "watchfolder",
-    "Scans come out as PDFs that can be searched; twins wait for a person.",
-    run,
-)
+SCENARIO = Scenario("watchfolder", "Scans come out as PDFs that can be searched; twins wait for a person.", run)

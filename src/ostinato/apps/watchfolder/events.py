@@ -1,4 +1,4 @@
-"""The events that are emitted: every state of every job, and what becomes of duplicates."""
+"""Declares the events: every state of every job, and the decisions about duplicates."""
 
 from typing import Final
 
@@ -6,19 +6,10 @@ from pydantic.dataclasses import dataclass
 
 from ostinato.apps.watchfolder import APP
 
-__all__ = [
-    "DUPLICATE_CHANGED",
-    "FILE_REFUSED",
-    "JOB_CHANGED",
-    "DuplicateChanged",
-    "FileRefused",
-    "JobChanged",
-]
-
 
 @dataclass(frozen=True)
 class JobChanged:
-    """A job came to a state, as its state.json tells it. The key is the jobKey."""
+    """A job came to a state, as its state.json has it. The key is the jobKey."""
 
     folder: str
     job_key: str

@@ -1,4 +1,4 @@
-"""The folders of one watched place, and what must hold for them."""
+"""Lays out the folders of one watched place, and checks them."""
 
 import contextlib
 import fcntl
@@ -10,8 +10,6 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from ostinato.errors import InvalidInput, LeaseHeld
-
-__all__ = ["LAYOUT", "Folders", "is_local"]
 
 LAYOUT = {
     "incoming": "in",
@@ -35,7 +33,7 @@ class Folders:
     staging: Path
     """What was taken from `in/` and is being looked at."""
     work: Path
-    """One folder for each job in hand."""
+    """One folder for each job that goes on."""
     out: Path
     archive: Path
     """The originals, byte by byte, by year and month."""
@@ -96,7 +94,7 @@ class Folders:
         return min(shutil.disk_usage(folder).free for folder in disks.values())
 
     def job(self, job_key: str) -> Path:
-        """The folder of a job in hand."""
+        """The folder of a job that goes on."""
         return self.work / job_key
 
     @contextlib.contextmanager
@@ -125,7 +123,7 @@ ELSEWHERE = ("nfs", "cifs", "smb", "fuse", "9p", "afs", "ceph", "glusterfs", "nc
 
 
 def is_local(path: Path, mounts: str | None = None) -> bool:
-    """Whether only processes of this machine can write there; `mounts` as /proc tells them."""
+    """Whether only processes of this machine can write there; `mounts` as /proc lists them."""
     if mounts is None:
         try:
             mounts = Path("/proc/self/mountinfo").read_text("utf-8", "surrogateescape")

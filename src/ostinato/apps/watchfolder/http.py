@@ -1,6 +1,5 @@
-"""The routes of watchfolder: folders, what became of the files, and decisions about duplicates."""
+"""Serves folders, jobs, and decisions about duplicates."""
 
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -14,8 +13,6 @@ from ostinato.apps.watchfolder.service import Place
 from ostinato.apps.watchfolder.settings import WatchfolderSettings
 from ostinato.errors import Conflict, NotFound, UniqueConflict, WrongState
 from ostinato.web import IDEMPOTENT, Caller, Key, Permission, Router, Who
-
-__all__ = ["router"]
 
 READ = Permission("watchfolder.read", ("clerk", "ops", "admin"), "see folders, jobs and duplicates")
 DECIDE = Permission("watchfolder.decide", ("clerk", "ops", "admin"), "decide about duplicates")
@@ -35,9 +32,7 @@ class FolderRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     name: str = Field(pattern="^[a-z0-9][a-z0-9_-]{0,62}$", examples=["courrier"])
-    lang: str = Field(
-        default="fra+eng", pattern=r"^[A-Za-z_]{2,20}(\+[A-Za-z_]{2,20}){0,9}$", max_length=200
-    )
+    lang: str = Field(default="fra+eng", pattern=r"^[A-Za-z_]{2,20}(\+[A-Za-z_]{2,20}){0,9}$", max_length=200)
 
 
 class FolderView(BaseModel):
@@ -114,9 +109,7 @@ class Decision(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     action: Action
-    files: list[str] | None = Field(
-        default=None, min_length=1, max_length=1000, description="Only these; else all."
-    )
+    files: list[str] | None = Field(default=None, min_length=1, max_length=1000, description="Only these; else all.")
 
 
 @router.get("/folders", needs=READ)
@@ -124,15 +117,11 @@ async def list_folders(caller: Who) -> Folders:
     """The folders of the tenant."""
     async with caller.transaction() as conn:
         found = await QUERIES.rows(conn, "list_folders", tenant_id=caller.tenant_id)
-    return Folders(folders=[FolderView(**_without(row, "id")) for row in found])
+    return Folders(folders=[FolderView(**row) for row in found])
 
 
 @router.post(
-    "/folders",
-    needs=MANAGE,
-    status_code=201,
-    response_model=FolderView,
-    raises=(*IDEMPOTENT, UniqueConflict, Conflict),
+    "/folders", needs=MANAGE, status_code=201, response_model=FolderView, raises=(*IDEMPOTENT, UniqueConflict, Conflict)
 )
 async def make_folder(caller: Who, key: Key, body: FolderRequest) -> Response:
     """Have a folder watched; it is made below the root of the tenant."""
@@ -154,7 +143,7 @@ async def make_folder(caller: Who, key: Key, body: FolderRequest) -> Response:
                 raise UniqueConflict(f"There is a folder {body.name!r} already.", name=body.name)
             await start_watching(once.conn, caller.tenant_id, made)
             row = await service.find_folder(once.conn, caller.tenant_id, body.name)
-            once.reply(201, FolderView(**_without(row, "id")))
+            once.reply(201, FolderView(**row))
     return once.response()
 
 
@@ -163,7 +152,7 @@ async def show_folder(caller: Who, name: Name) -> FolderView:
     """One folder."""
     async with caller.transaction() as conn:
         row = await service.find_folder(conn, caller.tenant_id, name)
-    return FolderView(**_without(row, "id"))
+    return FolderView(**row)
 
 
 @router.post("/folders/{name}/pause", needs=MANAGE, raises=(NotFound,))
@@ -181,13 +170,11 @@ async def resume(caller: Who, name: Name) -> FolderView:
 async def _set_active(caller: Caller, name: str, *, active: bool) -> FolderView:
     async with caller.transaction() as conn:
         row = await service.find_folder(conn, caller.tenant_id, name)
-        await QUERIES.run(
-            conn, "set_active", tenant_id=caller.tenant_id, id=row["id"], active=active
-        )
+        await QUERIES.run(conn, "set_active", tenant_id=caller.tenant_id, id=row["id"], active=active)
         if active:
             await start_watching(conn, caller.tenant_id, row["id"])
         row = await service.find_folder(conn, caller.tenant_id, name)
-    return FolderView(**_without(row, "id"))
+    return FolderView(**row)
 
 
 @router.get("/folders/{name}/jobs", needs=READ, raises=(NotFound,))
@@ -201,12 +188,7 @@ async def list_jobs(
     async with caller.transaction() as conn:
         row = await service.find_folder(conn, caller.tenant_id, name)
         found = await QUERIES.rows(
-            conn,
-            "list_jobs",
-            tenant_id=caller.tenant_id,
-            folder_id=row["id"],
-            state=state,
-            limit=limit,
+            conn, "list_jobs", tenant_id=caller.tenant_id, folder_id=row["id"], state=state, limit=limit
         )
     return Jobs(jobs=[JobView(**each) for each in found])
 
@@ -216,9 +198,7 @@ async def show_job(caller: Who, name: Name, job_key: JobKey) -> JobView:
     """One job."""
     async with caller.transaction() as conn:
         row = await service.find_folder(conn, caller.tenant_id, name)
-        found = await QUERIES.first(
-            conn, "show_job", tenant_id=caller.tenant_id, folder_id=row["id"], job_key=job_key
-        )
+        found = await QUERIES.first(conn, "show_job", tenant_id=caller.tenant_id, folder_id=row["id"], job_key=job_key)
     if found is None:
         raise NotFound(f"There is no job {job_key}.", job_key=job_key)
     return JobView(**found)
@@ -235,14 +215,9 @@ async def list_duplicates(
     async with caller.transaction() as conn:
         row = await service.find_folder(conn, caller.tenant_id, name)
         found = await QUERIES.rows(
-            conn,
-            "list_duplicates",
-            tenant_id=caller.tenant_id,
-            folder_id=row["id"],
-            state=state,
-            limit=limit,
+            conn, "list_duplicates", tenant_id=caller.tenant_id, folder_id=row["id"], state=state, limit=limit
         )
-    return Duplicates(duplicates=[DuplicateView(**_without(each, "id")) for each in found])
+    return Duplicates(duplicates=[DuplicateView(**each) for each in found])
 
 
 @router.post(
@@ -259,16 +234,7 @@ async def decide(caller: Who, key: Key, name: Name, job_key: JobKey, body: Decis
             row = await service.find_folder(once.conn, caller.tenant_id, name)
             place = Place(caller.tenant_id, row["id"], name)
             made = await service.decide(
-                once.conn,
-                place,
-                job_key,
-                action=body.action,
-                by=caller.subject,
-                files=body.files,
+                once.conn, place, job_key, action=body.action, by=caller.subject, files=body.files
             )
-            once.reply(202, DuplicateView(**_without(made, "id")))
+            once.reply(202, DuplicateView(**made))
     return once.response()
-
-
-def _without(row: Mapping[str, Any], name: str) -> dict[str, Any]:
-    return {key: value for key, value in row.items() if key != name}

@@ -1,4 +1,4 @@
-"""The jobs: `watch` watches a folder while it is active; `ensure` sees that each folder has one.
+"""Runs `watch` for each active folder; `ensure` adds the job where it is missing.
 
 A folder is watched by one worker at a time: the job has the lease `watchfolder:<folder>` from the
 moment it is added, and the folder itself is locked for the processes of the machine.
@@ -17,8 +17,6 @@ from ostinato.apps.watchfolder.watcher import Watcher
 from ostinato.errors import LeaseHeld
 from ostinato.jobs import Target
 
-__all__ = ["QUEUE", "ensure", "lease_of", "start_watching", "watch"]
-
 QUEUE = "watchfolder"
 PATIENTLY = Retry(base=1, factor=2, cap=60, max_attempts=1000)
 AGAIN_SECONDS = 5.0
@@ -35,9 +33,7 @@ async def watch(ctx: Context, folder_id: int) -> Snooze | str:
     """Watch one folder until it is paused; another worker goes on when this one stops."""
     async with leases.hold(ctx, lease_of(folder_id)):
         async with ctx.fenced() as conn:
-            row = await QUERIES.first(
-                conn, "watched_folder", tenant_id=ctx.job.tenant_id, id=folder_id
-            )
+            row = await QUERIES.first(conn, "watched_folder", tenant_id=ctx.job.tenant_id, id=folder_id)
         if row is None or not row["active"]:
             return "paused"
         chosen = ctx.settings(WatchfolderSettings)

@@ -84,11 +84,7 @@ def _folders(config: Mapping[str, Any] | None = None) -> Folders:
 
 
 def process_tick(
-    in_flight: InFlight,
-    index: Index,
-    index_path: str | os.PathLike[str],
-    profile: Document | None,
-    config: Config,
+    in_flight: InFlight, index: Index, index_path: str | os.PathLike[str], profile: Document | None, config: Config
 ) -> dict[str, Any]:
     """Run one tick, in eight steps, and return what it did.
 
@@ -98,11 +94,7 @@ def process_tick(
 
 
 def _tick(
-    in_flight: InFlight,
-    index: Index,
-    index_path: str | os.PathLike[str],
-    profile: Document | None,
-    config: Config,
+    in_flight: InFlight, index: Index, index_path: str | os.PathLike[str], profile: Document | None, config: Config
 ) -> Tick:
     return Tick(
         _folders(config),
@@ -145,7 +137,7 @@ def check_stale_jobs(in_flight: InFlight, timeout_s: float) -> list[str]:
 
 
 def process_loop() -> None:
-    """Tick until SIGTERM or SIGINT, which let the tick in hand end."""
+    """Tick until SIGTERM or SIGINT, which let the current tick end."""
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())

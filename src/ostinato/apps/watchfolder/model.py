@@ -1,6 +1,6 @@
-"""States of a job, stages of its way, codes of what may go wrong. Plain values only.
+"""Defines the states of a job, its stages, and the codes of its errors: plain values.
 
-A *state* is what `state.json` says; a *stage* is where the scheduler has the job in hand:
+A *state* is what `state.json` says; a *stage* is where the scheduler has the job:
 
     DISCOVERED → PREP_SUBMITTED → PREP_RUNNING → PREP_DONE → OCR_SUBMITTED → OCR_RUNNING → DONE
     errors: PREP_ERROR, OCR_ERROR, PREP_TIMEOUT, OCR_TIMEOUT, ERROR
@@ -11,27 +11,12 @@ INGESTING and FINALIZING are intentions, written before files move, so that a cr
 import re
 from typing import Any, Final
 
-__all__ = [
-    "ACTIONS",
-    "FINAL",
-    "INFRASTRUCTURE",
-    "JOB_KEY",
-    "PERMANENT",
-    "STAGES",
-    "STATES",
-    "Document",
-    "InFlight",
-    "Index",
-    "in_hand",
-    "stage_of",
-]
-
 Document = dict[str, Any]
 """A JSON object, as the files of a folder hold them."""
 Index = dict[str, Any]
 """`{"version": 1, "jobs": {jobKey: …}, "forced": {nonce: …}}`."""
 InFlight = dict[str, Document]
-"""The jobs in hand: jobKey → `{"stage": …, …}`."""
+"""The jobs in flight: jobKey → `{"stage": …, …}`."""
 
 JOB_KEY: Final = re.compile(r"[0-9a-f]{64}__[0-9a-f]{8,64}")
 """What a jobKey looks like. A folder of another name is somebody else's, and is left alone."""
@@ -75,9 +60,7 @@ PERMANENT: Final = frozenset(
     }
 )
 """Causes that a retry cannot fix."""
-INFRASTRUCTURE: Final = frozenset(
-    {"SERVICE_RESTARTED", "UNREACHABLE", "BUSY", "UNKNOWN_JOB", "DISK_FULL"}
-)
+INFRASTRUCTURE: Final = frozenset({"SERVICE_RESTARTED", "UNREACHABLE", "BUSY", "UNKNOWN_JOB", "DISK_FULL"})
 """Causes that are not the file's fault: tried again without counting an attempt."""
 
 

@@ -1,4 +1,4 @@
-"""Names of files: which are not ours to touch, which are safe everywhere, which are free."""
+"""Checks and makes names of files: ignored, safe everywhere, free."""
 
 import base64
 import itertools
@@ -7,45 +7,19 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-__all__ = [
-    "FORCED",
-    "candidates",
-    "fit",
-    "forced_name",
-    "is_ignored",
-    "natural_key",
-    "raw_name",
-    "safe_name",
-    "shown_name",
-    "split_name",
-]
-
 LONGEST = 255  # bytes, on Linux and macOS
 FORCED = re.compile(r"__force-([0-9a-f]{8})(?=\.[^.]*$|$)")
 _RESERVED = {"CON", "PRN", "AUX", "NUL", *(f"{n}{i}" for n in ("COM", "LPT") for i in range(1, 10))}
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*]')
 _IGNORED_NAMES = {"thumbs.db", "desktop.ini", "@eadir"}
 _IGNORED_PREFIXES = (".", "~$", "~syncthing~")
-_IGNORED_SUFFIXES = (
-    ".part",
-    ".partial",
-    ".filepart",
-    ".tmp",
-    ".crdownload",
-    ".download",
-    ".swp",
-    ".lock",
-)
+_IGNORED_SUFFIXES = (".part", ".partial", ".filepart", ".tmp", ".crdownload", ".download", ".swp", ".lock")
 
 
 def is_ignored(name: str) -> bool:
     """Whether a name is of something hidden, temporary, or still on its way."""
     low = name.lower()
-    return (
-        low in _IGNORED_NAMES
-        or low.startswith(_IGNORED_PREFIXES)
-        or low.endswith(_IGNORED_SUFFIXES)
-    )
+    return low in _IGNORED_NAMES or low.startswith(_IGNORED_PREFIXES) or low.endswith(_IGNORED_SUFFIXES)
 
 
 def split_name(name: str) -> tuple[str, str]:

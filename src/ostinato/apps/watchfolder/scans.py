@@ -1,4 +1,4 @@
-"""Scans that we make ourselves, for the demo, the tests and the benchmark: French text, real noise.
+"""Draws scans for the demo, the tests and the benchmark: French text, real noise.
 
 The characters that OCR got wrong are counted against the text that was drawn.
 """
@@ -8,8 +8,6 @@ import random
 import unicodedata
 from importlib.resources import files
 from typing import Any
-
-__all__ = ["ACTE", "COMPTE_RENDU", "FACTURE", "PAGES", "distance", "error_rate", "render"]
 
 ACTE = """ACTE DE CESSION DE PARTS SOCIALES
 
@@ -83,9 +81,7 @@ def render(
     font_file = files("ocrmypdf").joinpath("data", "NotoSans-Regular.ttf")
     with font_file.open("rb") as file:
         font = ImageFont.truetype(io.BytesIO(file.read()), round(POINTS * dpi / 72))
-    ImageDraw.Draw(page).multiline_text(
-        (dpi * 0.8, dpi * 0.9), text, fill=20, font=font, spacing=dpi * 0.06
-    )
+    ImageDraw.Draw(page).multiline_text((dpi * 0.8, dpi * 0.9), text, fill=20, font=font, spacing=dpi * 0.06)
     if degrees:
         page = page.rotate(degrees, Image.Resampling.BICUBIC, fillcolor=250)
     if noise:

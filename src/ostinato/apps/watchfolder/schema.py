@@ -1,7 +1,5 @@
-"""The part of the database schema that watchfolder has."""
+"""Names watchfolder's part of the database schema."""
 
 from ostinato.database import Component
-
-__all__ = ["COMPONENT"]
 
 COMPONENT = Component.of("watchfolder", "ostinato.apps.watchfolder", "watchfolder")

@@ -1,4 +1,4 @@
-"""Folders, jobs and duplicates in the database, one transaction each, on the caller's connection.
+"""Records folders, jobs and duplicates, one transaction each, on the connection given.
 
 As a tenant: `make_folder`, `decide`. As the worker that watches a folder: `record`, which emits
 every state that was not emitted yet, and `reconcile`, which compares what is held with the rows.
@@ -31,16 +31,6 @@ from ostinato.database import is_transient
 from ostinato.errors import Conflict, DatabaseUnavailable, NotFound, WrongState
 from ostinato.observe import get_logger
 
-__all__ = [
-    "Place",
-    "decide",
-    "emit_refused",
-    "find_folder",
-    "make_folder",
-    "reconcile",
-    "record",
-]
-
 log = get_logger("watchfolder")
 
 Connection = AsyncConnection[Any]
@@ -63,9 +53,7 @@ async def make_folder(
     """Add a folder; None when the tenant has one of that name, `Conflict` when it has too many."""
     there = await QUERIES.rows(conn, "list_folders", tenant_id=tenant_id)
     if len(there) >= most and name not in {row["name"] for row in there}:
-        raise Conflict(
-            f"There are {len(there)} folders, and {most} are allowed (max_folders).", most=most
-        )
+        raise Conflict(f"There are {len(there)} folders, and {most} are allowed (max_folders).", most=most)
     made: int | None = await QUERIES.value(
         conn, "add_folder", tenant_id=tenant_id, name=name, path=path, lang=lang, created_by=by
     )
@@ -81,13 +69,7 @@ async def find_folder(conn: Connection, tenant_id: str, name: str) -> dict[str, 
 
 
 async def decide(
-    conn: Connection,
-    place: Place,
-    job_key: str,
-    *,
-    action: str,
-    by: str,
-    files: Sequence[str] | None,
+    conn: Connection, place: Place, job_key: str, *, action: str, by: str, files: Sequence[str] | None
 ) -> dict[str, Any]:
     """Decide about what is held under a jobKey; the worker that watches the folder does it."""
     key = {"tenant_id": place.tenant_id, "folder_id": place.folder_id, "job_key": job_key}
@@ -95,9 +77,7 @@ async def decide(
     if row is None or row["state"] == "APPLIED":
         raise NotFound(f"No duplicate of {job_key} is held.", job_key=job_key)
     if row["state"] != "DUPLICATE_PENDING":
-        raise WrongState(
-            f"It was decided already, by {row['decided_by']}: {row['action']}.", job_key=job_key
-        )
+        raise WrongState(f"It was decided already, by {row['decided_by']}: {row['action']}.", job_key=job_key)
     wanted = list(files or row["files"])
     unknown = set(wanted) - set(row["files"])
     if unknown:
@@ -129,11 +109,7 @@ async def record(conn: Connection, place: Place, documents: Iterable[Document]) 
     if not latest:
         return {}
     rows = await QUERIES.rows(
-        conn,
-        "recorded_states",
-        tenant_id=place.tenant_id,
-        folder_id=place.folder_id,
-        job_keys=list(latest),
+        conn, "recorded_states", tenant_id=place.tenant_id, folder_id=place.folder_id, job_keys=list(latest)
     )
     known = {row["job_key"]: row["seq"] for row in rows}
     rejected = {}
@@ -235,9 +211,7 @@ async def _write_row(conn: Connection, place: Place, document: Document) -> None
 
 async def reconcile(conn: Connection, place: Place, held: Sequence[Held]) -> list[dict[str, Any]]:
     """Update the rows to what is held; returns the decisions that are still to be written."""
-    open_rows = await QUERIES.rows(
-        conn, "open_duplicates", tenant_id=place.tenant_id, folder_id=place.folder_id
-    )
+    open_rows = await QUERIES.rows(conn, "open_duplicates", tenant_id=place.tenant_id, folder_id=place.folder_id)
     rows = {row["job_key"]: row for row in open_rows}
     here = {each.job_key: each for each in held}
     for job_key, each in here.items():
@@ -286,12 +260,7 @@ async def _seen(conn: Connection, place: Place, each: Held, row: dict[str, Any] 
             await _refresh(conn, place, found["id"], each)
         else:
             await QUERIES.run(
-                conn,
-                "add_duplicate",
-                **key,
-                files=each.files,
-                existing=each.existing_state,
-                message=message,
+                conn, "add_duplicate", **key, files=each.files, existing=each.existing_state, message=message
             )
         await _emit(conn, place, {"job_key": each.job_key}, "DUPLICATE_PENDING", each.files)
         return
@@ -325,13 +294,7 @@ async def _move(conn: Connection, row_id: int, event: str, why: str) -> None:
 
 
 async def _emit(
-    conn: Connection,
-    place: Place,
-    row: dict[str, Any],
-    state: str,
-    files: list[str],
-    *,
-    message: str | None = None,
+    conn: Connection, place: Place, row: dict[str, Any], state: str, files: list[str], *, message: str | None = None
 ) -> None:
     event = DuplicateChanged(
         folder=place.name,

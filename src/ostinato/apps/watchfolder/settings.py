@@ -1,4 +1,4 @@
-"""The settings of watchfolder under the engine; `main` reads the variables of the specification."""
+"""Declares the settings of watchfolder; `main` reads the variables of the specification."""
 
 import hashlib
 import re
@@ -7,8 +7,6 @@ from pathlib import Path
 from ostinato.apps.watchfolder.folders import Folders
 from ostinato.apps.watchfolder.tick.options import Options
 from ostinato.settings import Section, section, setting
-
-__all__ = ["WatchfolderSettings"]
 
 PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
@@ -24,18 +22,12 @@ def _segment(tenant_id: str) -> str:
 class WatchfolderSettings(Section):
     """How folders are watched."""
 
-    root: str = setting(
-        "", "Where the folders of tenants are made. Empty: `watch` in the data folder."
-    )
+    root: str = setting("", "Where the folders of tenants are made. Empty: `watch` in the data folder.")
     prep_url: str = setting("", "PREP to use. Empty: one is started beside the worker.")
     ocr_url: str = setting("", "OCR to use. Empty: one is started beside the worker.")
-    ocr_engine: str = setting(
-        "auto", "What reads: auto, tesseract or rapid.", choices=("auto", "tesseract", "rapid")
-    )
+    ocr_engine: str = setting("auto", "What reads: auto, tesseract or rapid.", choices=("auto", "tesseract", "rapid"))
     ocr_lang: str = setting("fra+eng", "Languages of what is scanned.")
-    stable_seconds: float = setting(
-        5.0, "A file that has not changed for this long is finished.", low=0, high=3600
-    )
+    stable_seconds: float = setting(5.0, "A file that has not changed for this long is finished.", low=0, high=3600)
     tick_seconds: float = setting(1.0, "Longest time between two ticks.", low=0.05, high=600)
     job_timeout_seconds: int = setting(
         120,
@@ -45,21 +37,14 @@ class WatchfolderSettings(Section):
         high=86_400,
     )
     renew_seconds: float = setting(
-        10.0,
-        "Watching that went well for so long after a worker died is no suspect.",
-        low=0.1,
-        high=3600,
+        10.0, "Watching that went well for so long after a worker died is no suspect.", low=0.1, high=3600
     )
-    max_folders: int = setting(
-        20, "Folders that a tenant may have: each is watched all the time.", low=1, high=10_000
-    )
-    max_jobs_in_flight: int = setting(10, "Jobs in hand at once.", low=1, high=10_000)
+    max_folders: int = setting(20, "Folders that a tenant may have: each is watched all the time.", low=1, high=10_000)
+    max_jobs_in_flight: int = setting(10, "Jobs in flight at once.", low=1, high=10_000)
     prep_concurrency: int = setting(2, "Jobs that PREP has at once.", low=1, high=1000)
     ocr_concurrency: int = setting(1, "Jobs that OCR has at once.", low=1, high=1000)
     max_attempts: int = setting(3, "Attempts of each step.", low=1, high=100)
-    min_free_bytes: int = setting(
-        1 << 30, "Nothing new is taken when less than this is free.", low=0, high=1 << 50
-    )
+    min_free_bytes: int = setting(1 << 30, "Nothing new is taken when less than this is free.", low=0, high=1 << 50)
 
     def folders(self, data_dir: str, tenant_id: str, name: str) -> Folders:
         """Return where the folder of a tenant is; `data_dir` counts when there is no `root`."""

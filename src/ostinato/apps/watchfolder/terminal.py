@@ -1,6 +1,5 @@
-"""What `ostinato watch` shows: every file, how far it is, and where its result lies."""
+"""Shows `ostinato watch`: every file, how far it is, and where its result is."""
 
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from rich.console import Console, Group
@@ -12,8 +11,6 @@ from ostinato.commands import Output, counted, table
 if TYPE_CHECKING:
     from ostinato.apps.watchfolder.folders import Folders
     from ostinato.apps.watchfolder.tick.memory import Memory
-
-__all__ = ["View"]
 
 MOST_SHOWN = 25
 COLOURS = {"DONE": "green", "ERROR": "red", "DUPLICATE_PENDING": "yellow", "REFUSED": "red"}
@@ -31,27 +28,19 @@ class View:
 
     def __enter__(self) -> Self:
         self._out.event({"event": "watching", "in": str(self._folders.incoming)})
-        self._out.note(
-            f"Watching {self._folders.incoming}; results go to {self._folders.out}."
-            " Ctrl-C stops it."
-        )
+        self._out.note(f"Watching {self._folders.incoming}; results go to {self._folders.out}. Ctrl-C stops it.")
         console = Console(stderr=True)
         if self._out.for_people and console.is_terminal:
             self._live = Live(self._table(), console=console, refresh_per_second=4)
-            self._live.__enter__()
+            self._live.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._live is not None:
-            self._live.__exit__(kind, error, trace)
+            self._live.stop()
 
     def hear(self, event: dict[str, Any]) -> None:
-        """Take in what a tick tells."""
+        """Take in what a tick reports."""
         kind = event["kind"]
         key = str(event.get("jobKey") or event.get("fileName"))
         if kind == "duplicate":
@@ -92,7 +81,7 @@ class View:
             self._live.update(self._table())
 
     def is_idle(self, memory: "Memory", in_flight: dict[str, Any]) -> bool:
-        """Whether nothing is in hand, and nothing lies in `in/`."""
+        """Whether no job is in flight, and `in/` is empty."""
         return not (in_flight or memory.staged or memory.sights or memory.finished)
 
     def sum_up(self) -> None:

@@ -12,30 +12,14 @@ import json
 import os
 import secrets
 import shutil
+import stat
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from ostinato.apps.watchfolder.names import candidates
-
-__all__ = [
-    "Changed",
-    "atomic_write_json",
-    "copy_to",
-    "fsync_dir",
-    "link_or_copy",
-    "move_atomic",
-    "move_unique",
-    "now_iso",
-    "read_json",
-    "remove_tree",
-    "sha256_file",
-    "timestamp",
-    "unlink",
-    "update_state",
-]
 
 CHUNK = 1 << 20
 AT_FDCWD = -100
@@ -45,12 +29,16 @@ UNSUPPORTED = {errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP, errno.EPERM}
 PathLike = str | os.PathLike[str]
 
 
+class NotPlain(OSError):
+    """A link, a FIFO or a device stands where a file is to be read."""
+
+
 class Changed(Exception):
     """A file was written to while it was read."""
 
 
 def now_iso() -> str:
-    """This moment, UTC, as the files tell it."""
+    """This moment, UTC, as the files write it."""
     return _utc().isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -65,18 +53,19 @@ def read_json(path: PathLike, default: Any = None) -> Any:  # noqa: ANN401 - wha
     Raises `ValueError` when it is not JSON.
     """
     try:
-        raw = Path(path).read_bytes()
+        with _opened(path) as file:
+            raw = file.read()
     except FileNotFoundError:
         return default
+    except NotPlain as error:
+        raise ValueError(str(error)) from error
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         return json.loads(raw.decode("utf-16"))
     return json.loads(raw.decode("utf-8-sig"))
 
 
-def atomic_write_json(
-    path: PathLike, value: object, *, durable: bool = True, pretty: bool = False
-) -> None:
-    """Write JSON so that whoever reads sees the old or the new, never a part of it."""
+def atomic_write_json(path: PathLike, value: object, *, durable: bool = True, pretty: bool = False) -> None:
+    """Write JSON so that a reader sees the old or the new file, never a part of one."""
     place = Path(path)
     temporary = place.with_name(f".{place.name}.{secrets.token_hex(4)}.tmp")
     try:
@@ -103,11 +92,11 @@ def update_state(work_dir: PathLike, job_key: str, patch: Mapping[str, Any]) -> 
     document = {"jobKey": job_key, **document, **patch, "updatedAt": now_iso()}
     if document.get("state") != before or "state" in patch:
         seq = int(document.get("seq", 0)) + 1
-        told = {"seq": seq, "state": document.get("state"), "at": document["updatedAt"]}
+        entry = {"seq": seq, "state": document.get("state"), "at": document["updatedAt"]}
         if document.get("message") and "message" in patch:
-            told["message"] = document["message"]
+            entry["message"] = document["message"]
         document["seq"] = seq
-        document["history"] = [*document.get("history", []), told][-MOST_HISTORY:]
+        document["history"] = [*document.get("history", []), entry][-MOST_HISTORY:]
     atomic_write_json(path, document)
     return document
 
@@ -115,7 +104,7 @@ def update_state(work_dir: PathLike, job_key: str, patch: Mapping[str, Any]) -> 
 def sha256_file(path: PathLike) -> str:
     """SHA-256 of a file, 64 lower-case digits; `Changed` when it was written to meanwhile."""
     digest = hashlib.sha256()
-    with Path(path).open("rb") as file:
+    with _opened(path) as file:
         before = os.fstat(file.fileno())
         while chunk := file.read(CHUNK):
             digest.update(chunk)
@@ -162,7 +151,7 @@ def copy_to(source: PathLike, target: PathLike) -> None:
     new.parent.mkdir(parents=True, exist_ok=True)
     part = new.with_name(f".{secrets.token_hex(8)}.part")
     try:
-        with Path(source).open("rb") as reading, part.open("xb") as writing:
+        with _opened(source) as reading, part.open("xb") as writing:
             shutil.copyfileobj(reading, writing, CHUNK)
             writing.flush()
             os.fsync(writing.fileno())
@@ -208,6 +197,25 @@ def fsync_dir(path: PathLike) -> None:
             os.fsync(number)
         finally:
             os.close(number)
+
+
+def _opened(path: PathLike) -> IO[bytes]:
+    """Open a plain file: a worker process may have left a link to another one, or a FIFO.
+
+    Links of the folders above it are followed: those are not for worker processes to write.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+    flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    try:
+        number = os.open(path, flags)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise NotPlain(error.errno, "it is a link", os.fspath(path)) from error
+        raise
+    if not stat.S_ISREG(os.fstat(number).st_mode):
+        os.close(number)
+        raise NotPlain(errno.EINVAL, "it is no plain file", os.fspath(path))
+    return os.fdopen(number, "rb")
 
 
 def _check_same(source: PathLike, copy: PathLike) -> None:

@@ -25,8 +25,6 @@ from ostinato.apps.watchfolder.tick.orchestrator import BUSY_TICK_SECONDS, Orche
 from ostinato.apps.watchfolder.tick.profile import Profile
 from ostinato.errors import NotFound
 
-__all__ = ["Owner", "Watcher"]
-
 NOTE_SECONDS = 5.0
 RECONCILE_SECONDS = 1.0
 
@@ -48,12 +46,7 @@ class Watcher:
     """One folder that one worker watches."""
 
     def __init__(
-        self,
-        ctx: Owner,
-        place: Place,
-        orchestrator: Orchestrator,
-        *,
-        renew_seconds: float | None = None,
+        self, ctx: Owner, place: Place, orchestrator: Orchestrator, *, renew_seconds: float | None = None
     ) -> None:
         """With `renew_seconds`, `run` ends well after that time, so that crashes are forgotten."""
         self._ctx = ctx
@@ -88,16 +81,14 @@ class Watcher:
                     return "stopping"
                 if clock() >= renew_at:
                     return "renew"
-                await asyncio.sleep(
-                    min(watched.pause, BUSY_TICK_SECONDS) if self._pending else watched.pause
-                )
+                await asyncio.sleep(min(watched.pause, BUSY_TICK_SECONDS) if self._pending else watched.pause)
         finally:
             await asyncio.to_thread(watched.memory.close)
 
     async def _in_thread(self, work: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:
         """Work in a thread, waited for also when this is cancelled.
 
-        Whoever comes next may find the folder only when nobody moves files in it any more.
+        The next watcher may get the folder only when nobody moves files in it any more.
         """
         task = asyncio.ensure_future(asyncio.to_thread(work, *args, **options))
         try:
@@ -152,9 +143,7 @@ class Watcher:
 
     async def _is_active(self, conn: AsyncConnection[Any]) -> bool:
         place = self._place
-        found = await QUERIES.first(
-            conn, "watched_folder", tenant_id=place.tenant_id, id=place.folder_id
-        )
+        found = await QUERIES.first(conn, "watched_folder", tenant_id=place.tenant_id, id=place.folder_id)
         return found is not None and bool(found["active"])
 
     async def _note(self, conn: AsyncConnection[Any]) -> None:

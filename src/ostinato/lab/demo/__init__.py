@@ -1,1 +1,1 @@
-"""`ostinato demo`: what is promised, shown end to end on a running system."""
+"""Runs `ostinato demo`: shows the promises end to end on a running system."""

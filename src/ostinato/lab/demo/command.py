@@ -1,5 +1,6 @@
-"""`ostinato demo`: scenarios, end to end, on a running system or on a fresh one."""
+"""`ostinato demo` runs scenarios end to end, on a running system or on a fresh one."""
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,27 +14,15 @@ from ostinato._faces.cli.frame.words import counted
 if TYPE_CHECKING:
     from ostinato.lab.demo.run import Result
 
-__all__ = ["demo"]
-
 
 def demo(
     cli: Cli,
     *,
-    scenario: Annotated[
-        list[str], typer.Option(metavar="NAME", help="Run only this one; may be repeated.")
-    ] = [],  # noqa: B006 - Typer copies it
-    url: Annotated[
-        str | None, typer.Option(metavar="URL", help="Of an API that runs; else the folder's.")
-    ] = None,
-    key_file: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Its key (demo-key in the folder).")
-    ] = None,
-    sandbox: Annotated[
-        str | None, typer.Option(metavar="URL", help="Of the sandbox that it can reach.")
-    ] = None,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Use a fresh system, even if one runs.")
-    ] = False,
+    scenario: Annotated[list[str], typer.Option(metavar="NAME", help="Run only this one; may be repeated.")] = [],  # noqa: B006 - Typer copies it
+    url: Annotated[str | None, typer.Option(metavar="URL", help="Of an API that runs; else the folder's.")] = None,
+    key_file: Annotated[str | None, typer.Option(metavar="FILE", help="Its key (demo-key in the folder).")] = None,
+    sandbox: Annotated[str | None, typer.Option(metavar="URL", help="Of the sandbox that it can reach.")] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Use a fresh system, even if one runs.")] = False,
 ) -> None:
     """Show what is promised: run scenarios end to end, and say what each one proved.
 
@@ -55,25 +44,17 @@ def demo(
 def _show(cli: Cli, results: "list[Result]") -> None:
     shown = table("scenario", "what was proved", "result", "time", right=("time",))
     for result in results:
-        proofs = Text("\n".join(f"✓ {proof}" for proof in result.proofs))
+        proofs = Text("\n".join(f"✓ {proof}" for proof in result.proved))
         if result.error is not None:
-            proofs.append(("\n" if result.proofs else "") + f"✗ {result.error}", "red")
+            proofs.append(("\n" if result.proved else "") + f"✗ {result.error}", "red")
         verdict = Text("proved", "green") if result.holds else Text("FAILED", "bold red")
         shown.add_row(result.name, proofs, verdict, f"{result.seconds:.1f} s")
     failed = sum(not result.holds for result in results)
     said = f"{counted(failed, 'scenario')} failed" if failed else "everything holds"
-    told = {
+    answer = {
         "holds": not failed,
         "scenarios": [
-            {
-                "name": result.name,
-                "about": result.about,
-                "proved": result.proofs,
-                "holds": result.holds,
-                "error": result.error,
-                "seconds": round(result.seconds, 3),
-            }
-            for result in results
+            {**asdict(result), "holds": result.holds, "seconds": round(result.seconds, 3)} for result in results
         ],
     }
-    cli.out.show(told, shown, Text(said))
+    cli.out.show(answer, shown, Text(said))

@@ -7,7 +7,7 @@ written once. Where the API and the sandbox are is in `<data-dir>/demo.json` whi
 import contextlib
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -25,8 +25,6 @@ from ostinato._core.engine.schedules import Schedule
 from ostinato._core.runtime.client import Client
 from ostinato._core.runtime.database import Database
 from ostinato._faces.cli.serve.lab import DemoKey
-
-__all__ = ["TENANT", "Place", "forget", "key_path", "prepare", "recall", "remember"]
 
 TENANT = "demo"
 SUBJECT = "demo"
@@ -62,15 +60,14 @@ async def prepare(database: Database, settings: Settings, folder: Path) -> DemoK
 
 def remember(folder: Path, place: Place) -> None:
     """Note where the demo runs."""
-    told = {"url": place.url, "sandbox": place.sandbox, "pid": place.pid}
-    _write(folder / PLACE_FILE, json.dumps(told))
+    _write(folder / PLACE_FILE, json.dumps(asdict(place)))
 
 
 def recall(folder: Path) -> Place | None:
     """Where a demo runs, as it noted itself."""
     try:
-        told = json.loads((folder / PLACE_FILE).read_text(encoding="utf-8"))
-        return Place(str(told["url"]), told["sandbox"], int(told["pid"]))
+        noted = json.loads((folder / PLACE_FILE).read_text(encoding="utf-8"))
+        return Place(str(noted["url"]), noted["sandbox"], int(noted["pid"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -89,9 +86,7 @@ async def _key(client: Client, path: Path) -> DemoKey:
             record = await keys.authenticate(conn, text)
             if record.tenant_id == TENANT and set(ROLES) <= set(record.roles):
                 return DemoKey(path, text, is_new=False)
-        made = await keys.create(
-            conn, tenant_id=TENANT, subject=SUBJECT, roles=ROLES, name="the demo"
-        )
+        made = await keys.create(conn, tenant_id=TENANT, subject=SUBJECT, roles=ROLES, name="the demo")
     _write(path, made.key)
     return DemoKey(path, made.key, is_new=True)
 
@@ -126,13 +121,7 @@ async def _seed(client: Client) -> None:
         withdrawn = await _seed_jobs(conn)
         await schedules.upsert(
             conn,
-            Schedule(
-                "demo-morning",
-                "tour.greet",
-                {"name": "everybody"},
-                cron="0 8 * * MON-FRI",
-                zone="Europe/Paris",
-            ),
+            Schedule("demo-morning", "tour.greet", {"name": "everybody"}, cron="0 8 * * MON-FRI", zone="Europe/Paris"),
         )
         await outbox.emit_many(conn, _events())
         await idempotency.finish(conn, asked, None)

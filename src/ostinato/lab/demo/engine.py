@@ -1,10 +1,8 @@
-"""The scenario "engine": what callers and operators can do, over HTTP only."""
+"""Plays the scenario "engine": what callers and operators can do, over HTTP only."""
 
 from typing import Any
 
 from ostinato._core.runtime.observe.scenario import Scenario, System
-
-__all__ = ["ENGINE"]
 
 API = "/api/v1/engine"
 
@@ -23,7 +21,7 @@ async def run(system: System) -> None:
     )
     trail = (await system.call("GET", f"{API}/trail/demo-{system.run}")).json()
     named = [item for item in trail["items"] if str(flaky) in str(item)]
-    system.check("its correlation id tells the whole story", len(named) >= len(outcomes), trail)
+    system.check("its correlation id has the whole story", len(named) >= len(outcomes), trail)
 
 
 async def _enqueue_once(system: System, flow: dict[str, str]) -> int:
@@ -39,9 +37,7 @@ async def _enqueue_once(system: System, flow: dict[str, str]) -> int:
     other = job | {"args": {"failures": 3}}
     refused = await system.call("POST", f"{API}/jobs", status=422, json=other, headers=once)
     system.check(
-        "another request under the same key is a conflict that names the field",
-        "args" in refused.text,
-        refused.text,
+        "another request under the same key is a conflict that names the field", "args" in refused.text, refused.text
     )
     return int(first.json()["job_id"])
 
@@ -59,9 +55,7 @@ async def _redrive(system: System, flow: dict[str, str]) -> None:
     wanted = {"kind": "tour.poison", "signature": (mine or {})["signature"]}
     preview = (await system.call("POST", f"{API}/jobs/redrive", json=wanted)).json()
     system.check(
-        "a redrive only counts unless asked to run",
-        (preview["matching"], preview["redriven"]) == (1, 0),
-        preview,
+        "a redrive only counts unless asked to run", (preview["matching"], preview["redriven"]) == (1, 0), preview
     )
     await system.call("POST", f"{API}/jobs/redrive", json=wanted | {"preview": False})
     found = await _in_state(system, poison, "done")
@@ -80,6 +74,4 @@ async def _in_state(system: System, job_id: int, *states: str) -> dict[str, Any]
     return await system.until(f"job {job_id} is {' or '.join(states)}", look)
 
 
-ENGINE = Scenario(
-    "engine", "Jobs over HTTP: one effect, retries, dead letters redriven, one trail.", run
-)
+ENGINE = Scenario("engine", "Jobs over HTTP: one effect, retries, dead letters redriven, one trail.", run)

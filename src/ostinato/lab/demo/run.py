@@ -31,8 +31,6 @@ from ostinato.lab.demo.engine import ENGINE
 from ostinato.lab.demo.webhook import WEBHOOK
 from ostinato.lab.door import TOUR
 
-__all__ = ["Result", "Wanted", "choose", "run", "scenarios"]
-
 HTTP_SECONDS = 30.0
 START_SECONDS = 120.0
 STOP_SECONDS = 60.0
@@ -65,7 +63,7 @@ class Result:
 
     name: str
     about: str
-    proofs: list[str]
+    proved: list[str]
     seconds: float
     error: str | None = None
 
@@ -113,17 +111,11 @@ async def _played(cli: Cli, scenario: Scenario, found: Found, client: Client | N
         if found.place.sandbox is not None:
             sandbox = await stack.enter_async_context(_http(found.place.sandbox))
         system = System(
-            http,
-            demo_data.TENANT,
-            sandbox=sandbox,
-            database=client,
-            say=lambda proof: cli.out.note(f"  ✓ {proof}"),
+            http, demo_data.TENANT, sandbox=sandbox, database=client, say=lambda proof: cli.out.note(f"  ✓ {proof}")
         )
         try:
             await scenario.run(system)
-        except ScenarioFailed as failed:
-            error = str(failed)
-        except OstinatoError as failed:
+        except (ScenarioFailed, OstinatoError) as failed:
             error = str(failed)
         except Exception as failed:  # noqa: BLE001 - an application's scenario may do anything
             error = f"{type(failed).__name__}: {failed}"
@@ -162,8 +154,7 @@ def _key(wanted: Wanted, folder: Path) -> str:
     except (OSError, UnicodeError) as error:
         raise NotConfigured(
             f"there is no key in {path}: {error}",
-            hint="Name the file of a key of tenant demo with --key-file; `ostinato up --demo`"
-            " makes one.",
+            hint="Name the file of a key of tenant demo with --key-file; `ostinato up --demo` makes one.",
         ) from None
 
 
@@ -227,9 +218,9 @@ async def _ready(process: Process) -> dict[str, object] | None:
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(START_SECONDS):
             while line := await process.stdout.readline():
-                told: dict[str, object] = json.loads(line)
-                if told.get("event") == "ready":
-                    return told
+                news: dict[str, object] = json.loads(line)
+                if news.get("event") == "ready":
+                    return news
     return None
 
 

@@ -1,1 +1,1 @@
-"""Stand-ins for the outside world, over real HTTP and with scripted faults: for demo and tests."""
+"""Plays the outside world for demo and tests, over real HTTP and with scripted faults."""

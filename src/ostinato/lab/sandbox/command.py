@@ -1,4 +1,4 @@
-"""`ostinato sandbox`: the stand-ins for the outside world, as a process of their own."""
+"""`ostinato sandbox` serves the stand-ins for the outside world from one process."""
 
 import os
 from typing import Annotated
@@ -9,8 +9,6 @@ from ostinato._faces.cli.frame.command import Cli
 from ostinato._faces.cli.frame.loading import INSTALLED, load_apps
 from ostinato._faces.cli.serve import process
 
-__all__ = ["sandbox"]
-
 LOOPBACK = "127.0.0.1"
 
 
@@ -18,8 +16,7 @@ def sandbox(
     cli: Cli,
     *,
     app: Annotated[
-        list[str],
-        typer.Option("--app", metavar="MODULE:APP", help="Whose stand-ins; may be repeated."),
+        list[str], typer.Option("--app", metavar="MODULE:APP", help="Whose stand-ins; may be repeated.")
     ] = [],  # noqa: B006 - Typer copies it
     port: Annotated[int, typer.Option(metavar="N", min=0, max=65_535, help="0: any free one.")] = 0,
     fd: Annotated[int | None, typer.Option(hidden=True)] = None,
@@ -41,19 +38,15 @@ def sandbox(
 
     async def work(stop: process.Stop) -> None:
         made = Sandbox(stand_ins(load_apps(list(app) or [INSTALLED])))
-        sock = (
-            listening.listen(LOOPBACK, port, what="the sandbox")
-            if fd is None
-            else listening.adopted(fd)
-        )
-        told = {"url": listening.url_of(sock), "pid": os.getpid()}
+        sock = listening.listen(LOOPBACK, port, what="the sandbox") if fd is None else listening.adopted(fd)
+        place = {"url": listening.url_of(sock), "pid": os.getpid()}
 
         def started() -> None:
-            cli.out.event({"event": "ready", **told})
+            cli.out.event({"event": "ready", **place})
             if line is not None:
-                line.say({"ready": told})
+                line.say({"ready": place})
             elif not cli.out.json:
-                cli.out.plain(f"ready {told['url']}")
+                cli.out.plain(f"ready {place['url']}")
 
         await listening.serve(config(made), sock, stop, started)
 

@@ -22,9 +22,9 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Final
 
-from ostinato._core.base.errors import InvalidInput
+from pydantic import BaseModel, ConfigDict, Field
 
-__all__ = ["OK", "Call", "Fault", "Faults", "Limit", "Order", "parse"]
+from ostinato._core.base.errors import InvalidInput
 
 MOST_CALLS = 2000
 MOST_ORDERS = 200
@@ -57,13 +57,14 @@ class Fault:
 OK: Final = Fault("ok")
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
+class Limit(BaseModel):
     """A number of requests in a window of some seconds."""
 
-    requests: int
-    seconds: float
-    status: int = 429
+    model_config = ConfigDict(extra="forbid")
+
+    requests: int = Field(ge=0, le=1_000_000)
+    seconds: float = Field(gt=0, le=86_400)
+    status: int = Field(default=429, ge=400, le=599)
 
 
 @dataclass
@@ -103,12 +104,7 @@ class Order:
             return None
         wait = math.ceil(self._window[0] + limit.seconds - now) if self._window else 1
         return Fault(
-            "status",
-            limit.status,
-            retry_after=max(1, wait),
-            body=self.body,
-            headers=self.headers,
-            text="limit",
+            "status", limit.status, retry_after=max(1, wait), body=self.body, headers=self.headers, text="limit"
         )
 
 
@@ -158,9 +154,7 @@ class Faults:
                 return fault
         return OK
 
-    def note(
-        self, *, method: str, path: str, query: str, headers: dict[str, str], body: bytes
-    ) -> Call:
+    def note(self, *, method: str, path: str, query: str, headers: dict[str, str], body: bytes) -> Call:
         """Remember a call."""
         self._count += 1
         text = body.decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""The middleware in front of the stand-ins: records every call, and plays the scripted faults.
+"""Records every call to the stand-ins, and plays the scripted faults, as middleware.
 
 A stand-in may ask for a fault itself, by a word of `faults` in the header `x-sandbox-fault` of its
 answer: a connection that is reset, for one path or one caller.
@@ -15,8 +15,6 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from ostinato._core.base.redact import redact_value
 from ostinato.lab.sandbox.faults import Fault, Faults, parse
-
-__all__ = ["CONTROL", "Faulty", "Lines", "protocol"]
 
 CONTROL = "/_sandbox"
 """The routes that control the sandbox itself; never faulty, never recorded."""
@@ -131,8 +129,8 @@ class Faulty:
                 headers = dict(fault.headers)
                 if fault.retry_after is not None:
                     headers["retry-after"] = str(fault.retry_after)
-                told = json.dumps({"error": "a scripted fault", "status": fault.status})
-                await _answer(send, fault.status, (fault.body or told).encode(), headers)
+                raw_headers = json.dumps({"error": "a scripted fault", "status": fault.status})
+                await _answer(send, fault.status, (fault.body or raw_headers).encode(), headers)
             case "garbage":
                 await _answer(send, 200, GARBAGE, {"content-type": "application/json"})
             case "empty":
@@ -156,8 +154,8 @@ class Faulty:
 
 def _headers(scope: Scope) -> dict[str, str]:
     """The headers of a call, without credentials."""
-    told: list[tuple[bytes, bytes]] = scope["headers"]
-    named = {name.decode("latin-1"): value.decode("latin-1") for name, value in told}
+    raw_headers: list[tuple[bytes, bytes]] = scope["headers"]
+    named = {name.decode("latin-1"): value.decode("latin-1") for name, value in raw_headers}
     return {name: str(redact_value(name, value)) for name, value in named.items()}
 
 
@@ -194,9 +192,7 @@ async def _left(receive: Receive) -> None:
         pass
 
 
-async def _answer(
-    send: Send, status: int, body: bytes, headers: dict[str, str] | None = None
-) -> None:
+async def _answer(send: Send, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
     named = {"content-type": "application/json", "content-length": str(len(body))}
     sent = named | {name.lower(): value for name, value in (headers or {}).items()}
     raw = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in sent.items()]

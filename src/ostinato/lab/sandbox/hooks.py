@@ -1,4 +1,4 @@
-"""A receiver of webhooks, as a customer would write it: checks signatures, keeps messages.
+"""Receives webhooks as a customer would: checks signatures, keeps messages.
 
     PUT  /_sandbox/hooks/orders   {"secret": "whsec_…"}     make a receiver
     POST /hooks/orders                                      where the webhooks go
@@ -19,8 +19,6 @@ from pydantic import BaseModel, Field
 from ostinato._core.base import webhooks
 from ostinato._core.base.errors import InvalidInput, SignatureRefused
 from ostinato.lab.sandbox.faulty import CONTROL
-
-__all__ = ["Hooks", "Message"]
 
 MOST_RECEIVERS = 100
 MOST_MESSAGES = 1000

@@ -1,4 +1,4 @@
-"""The sandbox in a thread of this process, for tests.
+"""Runs the sandbox in a thread of this process, for tests.
 
 with running(Hooks()) as sandbox:
     sandbox.order("/hooks/*", "503,503,200")
@@ -16,8 +16,6 @@ import uvicorn
 from ostinato.lab.sandbox.faults import Faults, Order
 from ostinato.lab.sandbox.faulty import protocol
 from ostinato.lab.sandbox.server import Sandbox, StandIn
-
-__all__ = ["Running", "config", "running"]
 
 LOOPBACK = "127.0.0.1"
 STOP_SECONDS = 1

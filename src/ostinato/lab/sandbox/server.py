@@ -1,4 +1,4 @@
-"""The sandbox as one server: the stand-ins, and the routes that control it.
+"""Serves the stand-ins, and the routes that control them.
 
     POST /_sandbox/faults   {"path": "/hooks/*", "script": "503,503,200"}     see `faults`
     GET  /_sandbox/faults                                                     what is set
@@ -25,8 +25,6 @@ from ostinato.lab.sandbox.faults import Faults, Limit, Order
 from ostinato.lab.sandbox.faulty import CONTROL, Faulty, Lines
 from ostinato.lab.sandbox.hooks import Hooks
 
-__all__ = ["Sandbox", "StandIn", "stand_ins"]
-
 HOSTS = ["127.0.0.1", "localhost"]
 PAGE = 200
 
@@ -44,16 +42,6 @@ class StandIn(Protocol):
         """The environment that leads its application to the sandbox at this address."""
 
 
-class LimitSet(BaseModel):
-    """A number of requests in a window."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    requests: int = Field(ge=0, le=1_000_000)
-    seconds: float = Field(gt=0, le=86_400)
-    status: int = Field(default=429, ge=400, le=599)
-
-
 class FaultSet(BaseModel):
     """A script, or a limit, for the calls to some paths."""
 
@@ -62,7 +50,7 @@ class FaultSet(BaseModel):
     path: str = Field(min_length=1, max_length=500, examples=["/hooks/*"])
     script: str = Field(default="", max_length=10_000, examples=["503,503,200"])
     method: str | None = Field(default=None, pattern="^[A-Z]+$")
-    limit: LimitSet | None = None
+    limit: Limit | None = None
     body: str | None = Field(default=None, max_length=100_000)
     headers: dict[str, str] = {}
 
@@ -100,37 +88,28 @@ class Sandbox:
 
         @control.post("/faults", status_code=204)
         async def set_faults(given: FaultSet) -> Response:
-            limit = None if given.limit is None else Limit(**given.limit.model_dump())
             try:
-                order = Order(**given.model_dump(exclude={"limit"}), limit=limit)
+                self.faults.order(Order(**dict(given)))
             except InvalidInput as error:
                 return JSONResponse({"error": error.message, "hint": error.hint}, 422)
-            self.faults.order(order)
             return Response(status_code=204)
 
         @control.get("/faults")
         async def show_faults() -> dict[str, Any]:
-            told = [{"path": o.path, "method": o.method, "script": o.script} for o in self._orders]
-            return {"faults": told}
+            orders = self.faults.orders
+            return {"faults": [{"path": o.path, "method": o.method, "script": o.script} for o in orders]}
 
         @control.get("/calls")
         async def show_calls(path: str = "*", after: int = 0) -> dict[str, Any]:
-            return {"calls": self._calls(path, after)}
+            fit = Order(path).fits
+            calls = [c for c in self.faults.calls if c.number > after and fit(c.method, c.path)]
+            return {"calls": calls[:PAGE]}
 
         @control.post("/reset", status_code=204)
         async def reset() -> None:
             self.reset()
 
         return control
-
-    @property
-    def _orders(self) -> list[Order]:
-        return self.faults.orders
-
-    def _calls(self, path: str, after: int) -> list[Any]:
-        pattern = Order(path)
-        fit = [c for c in self.faults.calls if c.number > after and pattern.fits(c.method, c.path)]
-        return fit[:PAGE]
 
 
 def stand_ins(apps: Sequence[App]) -> list[StandIn]:

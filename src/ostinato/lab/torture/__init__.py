@@ -1,1 +1,1 @@
-"""`ostinato torture`: kills, pauses and cuts under load, and a count of the promises afterwards."""
+"""Kills, pauses and cuts under load for `ostinato torture`, then counts the promises."""

@@ -1,4 +1,4 @@
-"""The jobs of `ostinato torture`: what real handlers do, and what they should not.
+"""Declares the jobs of `ostinato torture`: what real handlers do, and what they should not.
 
 Every kind in `WITH_EFFECT` leaves one row in `torture.effect`, written in the transaction that ends
 the job: exactly one for each job that is done, whatever happens to the worker. Each of the
@@ -20,15 +20,12 @@ from ostinato._core.base.settings import ENV_PREFIX
 from ostinato._core.db.sqlfile import statement
 from ostinato._core.runtime.handlers.app import App
 from ostinato._core.runtime.handlers.context import Context, SyncContext
-from ostinato._core.runtime.handlers.deliver import EventContext
 from ostinato._core.runtime.handlers.outcomes import Snooze
-
-__all__ = ["POISON", "SUBSCRIPTIONS", "TENANT", "WITH_EFFECT", "app", "tell"]
 
 app = App("torture")
 
-# The database is away now and then: no job may become a dead letter because of it.
-STUBBORN = Retry(base=0.1, factor=1.5, cap=1.5, max_attempts=1000)
+# Quicker than the default, with as many attempts: what the database does may use up none of them.
+STUBBORN = Retry(base=0.1, factor=1.5, cap=1.5)
 FILE = ("ostinato.lab.torture", "sql/torture.sql")
 EVENTS = ("ostinato.lab.torture", "sql/events.sql")
 TENANT = "torture"
@@ -38,9 +35,7 @@ happened = app.event("torture.happened")
 
 async def tell(conn: psycopg.AsyncConnection[Any], keys: Sequence[str | None]) -> list[int]:
     """Emit an event of each key, and record it as a fact, in one transaction."""
-    told = await happened.emit_many(
-        conn, [({}, key) for key in keys], tenant=TENANT, correlation_id="torture"
-    )
+    told = await happened.emit_many(conn, [({}, key) for key in keys], tenant=TENANT, correlation_id="torture")
     await conn.execute(statement(*EVENTS, "note_facts"), [told, list(keys)])
     return told
 
@@ -133,17 +128,17 @@ async def telling(ctx: Context, key: str) -> None:
 
 
 # A buried event keeps its key waiting, so that what comes after it does not come before it.
-@app.on(happened.name, mode="relay", retry=STUBBORN, start="beginning", on_poison="block")
-async def relayed(ctx: EventContext, event: Event[Any]) -> None:
-    """Books an event beside the jobs of a worker."""
+@app.on(happened.name, retry=STUBBORN, start="beginning", on_poison="block")
+async def relayed(ctx: Context, event: Event[Any]) -> None:
+    """Books an event, and takes its time."""
     await asyncio.sleep(0.02)
     async with ctx.transaction() as conn:
         await conn.execute(statement(*EVENTS, "book"), _booked(relayed.name, event))
 
 
-@app.on(happened.name, mode="job", retry=STUBBORN, start="beginning", on_poison="block")
+@app.on(happened.name, retry=STUBBORN, start="beginning", on_poison="block")
 async def made(ctx: Context, event: Event[Any]) -> None:
-    """Books an event in a job."""
+    """Books an event at once."""
     async with ctx.transaction() as conn:
         await conn.execute(statement(*EVENTS, "book"), _booked(made.name, event))
 
@@ -160,6 +155,4 @@ async def poison(ctx: Context) -> None:  # noqa: ARG001 - a handler takes it
 
 POISON = poison.name
 SUBSCRIPTIONS = [relayed.name, made.name]
-WITH_EFFECT = [
-    kind.name for kind in (effect, slow, blocking, threaded, flaky, sleepy, single, telling)
-]
+WITH_EFFECT = [kind.name for kind in (effect, slow, blocking, threaded, flaky, sleepy, single, telling)]

@@ -10,8 +10,6 @@ from ostinato._core.db.sqlfile import statement
 from ostinato.lab.torture import app as kinds
 from ostinato.lab.torture.nemesis import Death
 
-__all__ = ["Count", "Left", "counts", "evidence", "in_two_places", "left", "longest_rescue"]
-
 FILE = ("ostinato.lab.torture", "sql/torture.sql")
 
 Connection = AsyncConnection[Any]

@@ -1,5 +1,6 @@
-"""`ostinato torture`: break everything, for a while, and count the promises afterwards."""
+"""`ostinato torture` breaks everything for a while, and counts the promises afterwards."""
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
@@ -10,17 +11,13 @@ if TYPE_CHECKING:
     from ostinato.lab.torture.checks import Left
     from ostinato.lab.torture.run import Report
 
-__all__ = ["torture"]
-
 BROKEN = 1
 
 
 def torture(
     cli: Cli,
     minutes: Annotated[float, typer.Option(min=0.05, help="How long to break things.")] = 1.0,
-    seed: Annotated[
-        int | None, typer.Option(help="Where chance begins.", show_default="another every time")
-    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Where chance begins.", show_default="another every time")] = None,
     workers: Annotated[int, typer.Option(min=1, max=64, help="Worker processes.")] = 4,
 ) -> None:
     """Kill workers, crash the database, cut connections; then count what was promised.
@@ -81,10 +78,7 @@ class _progress:  # noqa: N801 - read as a verb, in a `with`
 
 
 def _standing(left: "Left") -> str:
-    return (
-        f"{left.ready} ready, {left.running} running, {left.scheduled} later, {left.dead} dead,"
-        f" {left.ended} ended"
-    )
+    return f"{left.ready} ready, {left.running} running, {left.scheduled} later, {left.dead} dead, {left.ended} ended"
 
 
 def _show(cli: Cli, report: "Report") -> None:
@@ -102,23 +96,15 @@ def _show(cli: Cli, report: "Report") -> None:
             verdict = Text("kept", "green") if count.holds else Text("BROKEN", "bold red")
         must_be = "" if count.must_be is None else f"{count.must_be}"
         promises.add_row(count.name, f"{count.value:g}", must_be, verdict)
-    told = {
+    answer = {
         "seed": report.seed,
         "minutes": report.minutes,
         "workers": report.workers,
         "holds": report.holds,
         "harm": dict(report.harm),
         "evidence": report.evidence,
-        "counts": [
-            {
-                "name": count.name,
-                "value": count.value,
-                "must_be": count.must_be,
-                "holds": count.holds,
-            }
-            for count in report.counts
-        ],
+        "counts": [{**asdict(count), "holds": count.holds} for count in report.counts],
     }
     again = f"seed {report.seed}, {report.minutes:g} min, {report.workers} workers"
     summary = "every promise was kept" if report.holds else "a promise was broken"
-    cli.out.show(told, harm, promises, *report.evidence, f"{summary} ({again})")
+    cli.out.show(answer, harm, promises, *report.evidence, f"{summary} ({again})")

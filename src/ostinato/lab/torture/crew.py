@@ -13,12 +13,9 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from ostinato._core.base.settings import ENV_PREFIX
-
-__all__ = ["Crew", "Hand"]
 
 KILL_SECONDS = 30.0
 
@@ -100,9 +97,7 @@ class Hand:
 class Crew:
     """Workers of one app on one database. A context manager: none outlives the block."""
 
-    def __init__(
-        self, app: str, url: str, folder: Path, settings: Mapping[str, object] | None = None
-    ) -> None:
+    def __init__(self, app: str, url: str, folder: Path, settings: Mapping[str, object] | None = None) -> None:
         self._app = app
         self._url = url
         self._folder = folder
@@ -113,12 +108,7 @@ class Crew:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for hand in self.hands:
             hand.kill()
 

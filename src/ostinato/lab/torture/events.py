@@ -15,13 +15,11 @@ from psycopg import AsyncConnection
 from ostinato._core.base.backoff import Retry
 from ostinato._core.base.safeurl import parse_allowed
 from ostinato._core.db.sqlfile import statement
-from ostinato._core.engine import clock, subscriptions, webhook_work, webhooks
+from ostinato._core.engine import clock, subscriptions, webhook_deliveries, webhooks
 from ostinato._core.runtime.client import Client
 from ostinato.lab.torture import app as kinds
 from ostinato.lab.torture.checks import Count
 from ostinato.lab.torture.receiver import Message, Receiver
-
-__all__ = ["Telling", "counts", "evidence", "left", "mend", "open_endpoint"]
 
 FILE = ("ostinato.lab.torture", "sql/events.sql")
 KEYS = 5
@@ -73,12 +71,7 @@ class Telling:
 async def open_endpoint(conn: Connection, receiver: Receiver) -> None:
     """Let all events be sent to the receiver."""
     made = await webhooks.create_endpoint(
-        conn,
-        "torture",
-        receiver.url,
-        tenant_id=kinds.TENANT,
-        retry=RETRY,
-        allowed=parse_allowed(receiver.place),
+        conn, "torture", receiver.url, tenant_id=kinds.TENANT, retry=RETRY, allowed=parse_allowed(receiver.place)
     )
     receiver.open(made.secret, await clock.now(conn))
 
@@ -94,7 +87,7 @@ async def mend(conn: Connection) -> int:
     Events that were buried only because of crashes beside them are delivered again.
     """
     await subscriptions.heal(conn)
-    await webhook_work.mend(conn)
+    await webhook_deliveries.mend(conn)
     cursor = await conn.execute(statement(*FILE, "buried"))
     return sum([await subscriptions.redeliver(conn, row[0]) for row in await cursor.fetchall()])
 
@@ -146,11 +139,7 @@ def _turned(facts: list[_Fact], messages: Iterable[Message]) -> list[str]:
 
     Events that were given up did not keep the others waiting.
     """
-    place = {
-        fact.event_id: (n, fact.key)
-        for n, fact in enumerate(facts)
-        if fact.key is not None and not fact.given_up
-    }
+    place = {fact.event_id: (n, fact.key) for n, fact in enumerate(facts) if fact.key is not None and not fact.given_up}
     furthest: defaultdict[str | None, int] = defaultdict(lambda: -1)
     turned = []
     for event_id in dict.fromkeys(message.event_id for message in messages):
@@ -167,10 +156,7 @@ async def evidence(conn: Connection, receiver: Receiver) -> list[str]:
     facts = await _facts(conn)
     taken = {message.event_id for message in receiver.messages if message.taken}
     odd = [fact.event_id for fact in facts if fact.event_id not in taken]
-    named = {
-        "ids": [*odd, *_turned(facts, receiver.messages)],
-        "subscriptions": kinds.SUBSCRIPTIONS,
-    }
+    named = {"ids": [*odd, *_turned(facts, receiver.messages)], "subscriptions": kinds.SUBSCRIPTIONS}
     cursor = await conn.execute(statement(*FILE, "evidence"), named)
     return [str(row[0]) for row in await cursor.fetchall()]
 

@@ -11,8 +11,6 @@ from ostinato._core.runtime.client import Client
 from ostinato.lab.torture import app as kinds
 from ostinato.lab.torture.events import Telling
 
-__all__ = ["Load"]
-
 LONGEST_PAUSE = 0.1
 MOST_WAITING = 2000
 
@@ -20,9 +18,7 @@ MOST_WAITING = 2000
 class Load:
     """Enqueues until it is cancelled; remembers what was acknowledged."""
 
-    def __init__(
-        self, client: Client, rng: random.Random, expiry_seconds: float, most_poison: int
-    ) -> None:
+    def __init__(self, client: Client, rng: random.Random, expiry_seconds: float, most_poison: int) -> None:
         self._client = client
         self._rng = rng
         self._expiry = expiry_seconds

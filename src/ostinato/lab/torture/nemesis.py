@@ -18,8 +18,6 @@ from ostinato._core.db.embedded import Server
 from ostinato._core.db.sqlfile import statement
 from ostinato.lab.torture.crew import Crew, Hand
 
-__all__ = ["Death", "Nemesis", "frozen"]
-
 FILE = ("ostinato.lab.torture", "sql/torture.sql")
 LONGEST_CALM = 1.5
 LONGEST_FREEZE = 1.0
@@ -56,14 +54,7 @@ def frozen(pid: int) -> Iterator[None]:
 class Nemesis:
     """Breaks one thing after the other until it is cancelled."""
 
-    def __init__(
-        self,
-        crew: Crew,
-        server: Server,
-        admin_url: str,
-        rng: random.Random,
-        expiry_seconds: float,
-    ) -> None:
+    def __init__(self, crew: Crew, server: Server, admin_url: str, rng: random.Random, expiry_seconds: float) -> None:
         self._crew = crew
         self._server = server
         self._admin_url = admin_url
@@ -136,9 +127,7 @@ class Nemesis:
         seed, most = self._rng.random(), self._rng.randint(1, MOST_CUT)
         with contextlib.suppress(psycopg.Error):
             async with await self._connect() as conn:
-                await conn.execute(
-                    statement(*FILE, "end_connections"), {"seed": seed, "most": most}
-                )
+                await conn.execute(statement(*FILE, "end_connections"), {"seed": seed, "most": most})
 
     async def _crash(self) -> None:
         await asyncio.to_thread(self._server.restart, "immediate")
@@ -150,6 +139,4 @@ class Nemesis:
                 await asyncio.sleep(seconds)
 
     async def _connect(self) -> psycopg.AsyncConnection[tuple[Any, ...]]:
-        return await psycopg.AsyncConnection.connect(
-            self._admin_url, autocommit=True, connect_timeout=3
-        )
+        return await psycopg.AsyncConnection.connect(self._admin_url, autocommit=True, connect_timeout=3)

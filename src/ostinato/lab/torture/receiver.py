@@ -16,8 +16,6 @@ from typing import Self
 from ostinato._core.base.errors import SignatureRefused
 from ostinato._core.base.webhooks import verify
 
-__all__ = ["Message", "Receiver"]
-
 HOST = "127.0.0.1"
 TROUBLE = 0.05
 

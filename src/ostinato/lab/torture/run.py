@@ -13,7 +13,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +31,6 @@ from ostinato.lab.torture.crew import Crew
 from ostinato.lab.torture.load import Load
 from ostinato.lab.torture.nemesis import Nemesis
 from ostinato.lab.torture.receiver import Receiver
-
-__all__ = ["Report", "run"]
 
 FILE = ("ostinato.lab.torture", "sql/torture.sql")
 EVENTS = ("ostinato.lab.torture", "sql/events.sql")
@@ -83,7 +81,8 @@ async def run(seed: int, minutes: float, workers: int, say: Say) -> Report:
         say("starting", 0, None)
         server = await asyncio.to_thread(embedded.start, Path(folder) / "data")
         try:
-            database = Database.embedded(server)
+            # The superuser: the nemesis ends connections of every role.
+            database = replace(Database.embedded(server), admin_url=server.admin_url)
             await migrate.migrate(database.admin_url, [ENGINE])
             async with _admin(database) as conn:
                 await conn.execute(statement(*FILE, "create_tables"))
@@ -103,14 +102,7 @@ class _Run:
     """The three phases."""
 
     def __init__(
-        self,
-        report: Report,
-        server: embedded.Server,
-        database: Database,
-        crew: Crew,
-        *,
-        receiver: Receiver,
-        say: Say,
+        self, report: Report, server: embedded.Server, database: Database, crew: Crew, *, receiver: Receiver, say: Say
     ) -> None:
         self._report = report
         self._receiver = receiver
@@ -207,17 +199,17 @@ class _Run:
         async with _admin(self._database) as conn:
             found = await checks.counts(conn, load.acknowledged)
             longest = await checks.longest_rescue(conn, self._nemesis.deaths)
-            told = await events.counts(conn, load.telling, self._receiver)
+            about_events = await events.counts(conn, load.telling, self._receiver)
             if not all(count.holds for count in found):
                 self._report.evidence += await checks.evidence(conn, load.acknowledged)
-            if not all(count.holds for count in told):
+            if not all(count.holds for count in about_events):
                 self._report.evidence += await events.evidence(conn, self._receiver)
         self._report.harm = self._nemesis.done
         self._report.counts = [
             *found,
             Count("jobs ever seen in two places", self._two_places, 0),
-            Count("workers that did not end when told to", len(self._crew.alive), 0),
-            *told,
+            Count("workers that did not end when asked to", len(self._crew.alive), 0),
+            *about_events,
             Count("innocent events buried by crashes and redelivered", self._redelivered),
             Count("innocent jobs buried by crashes and redriven", self._redriven),
             Count("stale writes refused", self._crew.said("fenced")),
@@ -242,7 +234,5 @@ async def _beside(*work: Any) -> AsyncIterator[None]:  # noqa: ANN401 - coroutin
 @asynccontextmanager
 async def _admin(database: Database) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
     url = database.admin_url
-    async with await psycopg.AsyncConnection.connect(
-        url, autocommit=True, connect_timeout=3
-    ) as conn:
+    async with await psycopg.AsyncConnection.connect(url, autocommit=True, connect_timeout=3) as conn:
         yield conn

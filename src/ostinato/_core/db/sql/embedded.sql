@@ -5,8 +5,8 @@
 select exists (select from pg_catalog.pg_database where datname = %(name)s);
 
 -- name: create_database
--- A database of the owner, closed to everybody else. Copying the files takes half of the time of logging every page, and a
--- fifth where nothing waits for the disk.
+-- A database of the owner, closed to everybody else. Copying the files takes half of the time of logging every page,
+-- and a fifth where nothing waits for the disk.
 create database {name} owner ostinato_owner template {template} strategy file_copy;
 
 -- name: close_database
@@ -21,3 +21,7 @@ drop database if exists {name} with (force);
 -- name: rename_database
 -- Gives a database that nobody is connected to another name.
 alter database {name} rename to {to};
+
+-- name: set_password
+-- Gives the superuser the password of its file. One line: single-user mode ends a statement at the end of a line.
+alter role {role} password {password};

@@ -1,4 +1,4 @@
--- The three roles, and the two schemas. All of it may be run again at any time, by several at once.
+-- The three roles, and the three schemas. All of it may be run again at any time, by several at once.
 
 -- name: inspect
 -- What is there: one row per role and per schema with whether it exists, and what is wrong with it.
@@ -8,7 +8,8 @@ select w.name,
        -- Since PostgreSQL 16 a member may act as the role only with the option SET.
        case when r.oid is null then false
             -- Only who can mend it is told: for everything but clients that work for tenants it does not matter.
-            when w.name = 'ostinato_tenant' then not m.rolsuper or coalesce(pg_catalog.pg_has_role(k.oid, r.oid, 'member'), false)
+            when w.name = 'ostinato_tenant' then not m.rolsuper
+                or coalesce(pg_catalog.pg_has_role(k.oid, r.oid, 'member'), false)
             when pg_catalog.current_setting('server_version_num')::integer >= 160000
             then pg_catalog.pg_has_role(current_user, r.oid, 'set')
             else pg_catalog.pg_has_role(current_user, r.oid, 'member') end as fits
@@ -18,13 +19,14 @@ left join pg_catalog.pg_roles k on k.rolname = 'ostinato_worker'
 join pg_catalog.pg_roles m on m.rolname = current_user
 union all
 select w.name, n.oid is not null, false, coalesce(o.rolname = 'ostinato_owner', true)
-from pg_catalog.unnest(array['ostinato', 'ostinato_data']) as w(name)
+from pg_catalog.unnest(array['ostinato', 'ostinato_internal', 'ostinato_data']) as w(name)
 left join pg_catalog.pg_namespace n on n.nspname = w.name
 left join pg_catalog.pg_roles o on o.oid = n.nspowner;
 
 -- name: whoami
 -- Who is connected, and to what.
-select current_user::text, current_database()::text, (select rolsuper from pg_catalog.pg_roles where rolname = current_user);
+select current_user::text, current_database()::text, (select rolsuper from pg_catalog.pg_roles
+                                                      where rolname = current_user);
 
 -- name: lock
 -- One at a time in this database.
@@ -52,13 +54,15 @@ begin
             execute pg_catalog.format('alter role %I nosuperuser nobypassrls', v_role);
         end if;
     end loop;
-    -- Timeouts sit on the roles because a pooler drops the options of a connection. Whoever set some already keeps them.
+    -- Timeouts sit on the roles because a pooler drops the options of a connection. Whoever set some already keeps
+    -- them.
     foreach v_role in array array['ostinato_worker', 'ostinato_tenant'] loop
         if not exists (
             select from pg_catalog.pg_db_role_setting where setrole = v_role::regrole and setdatabase = 0
         ) then
             execute pg_catalog.format('alter role %I set idle_in_transaction_session_timeout = ''30s''', v_role);
-            -- Shorter than the application's own timeout: a lock that is not to be had costs an error, not a connection.
+            -- Shorter than the application's own timeout: a lock that is not to be had costs an error, not a
+            -- connection.
             execute pg_catalog.format('alter role %I set lock_timeout = ''8s''', v_role);
             begin
                 execute pg_catalog.format('alter role %I set client_connection_check_interval = ''5s''', v_role);
@@ -84,8 +88,9 @@ end
 $$;
 
 -- name: create_schemas
--- Makes the two schemas: functions and views for everybody, tables for the engine.
+-- Makes the three schemas: verbs and views for everybody, helpers and tables for the engine.
 create schema if not exists ostinato authorization ostinato_owner;
+create schema if not exists ostinato_internal authorization ostinato_owner;
 create schema if not exists ostinato_data authorization ostinato_owner;
 
 -- name: missing_schemas
@@ -107,6 +112,7 @@ alter role ostinato_worker set lock_timeout = '8s';
 alter role ostinato_tenant set idle_in_transaction_session_timeout = '30s';
 alter role ostinato_tenant set lock_timeout = '8s';
 create schema ostinato authorization ostinato_owner;
+create schema ostinato_internal authorization ostinato_owner;
 create schema ostinato_data authorization ostinato_owner;
 grant ostinato_tenant to ostinato_worker;
 grant ostinato_owner to {admin};

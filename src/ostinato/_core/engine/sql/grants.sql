@@ -1,62 +1,45 @@
--- Who may call what. Workers everything; tenants what enqueueing needs, under row-level security.
-revoke execute on all functions in schema ostinato from public;
-grant usage on schema ostinato to ostinato_worker, ostinato_tenant;
-grant execute on all functions in schema ostinato to ostinato_worker;
-grant execute on function
-    ostinato.now, ostinato.fake_now, ostinato.first_id, ostinato.new_id, ostinato.contract, ostinato.tenant, ostinato.correlation, ostinato.pick,
-    ostinato.check_args, ostinato.check_name, ostinato.check_options, ostinato.check_lengths, ostinato.check_sets,
-    ostinato.enqueue_job, ostinato.enqueue_jobs, ostinato.hold_unique_key
-to ostinato_tenant;
-grant execute on function
-    ostinato.begin_idempotent, ostinato.renew_idempotent, ostinato.finish_idempotent, ostinato.abandon_idempotent, ostinato.check_idempotent,
-    ostinato.key_lock, ostinato.seal, ostinato.sealed_request, ostinato.differing_fields, ostinato.may_take_over, ostinato.take_key, ostinato.refuse_key,
-    ostinato.in_grace, ostinato.is_expired, ostinato.is_lapsed, ostinato.is_new_doubt,
-    ostinato.acquire_lease, ostinato.take_lease, ostinato.renew_lease, ostinato.guard_lease, ostinato.release_lease,
-    ostinato.enqueue_or_attach, ostinato.check_lease, ostinato.lease_state, ostinato.is_own_lease, ostinato.refuse_lease, ostinato.refuse_held
-to ostinato_tenant;
--- Machines: any role lets events happen to the rows that it may change; whoever migrates installs and attaches them.
-grant execute on function
-    ostinato.transition, ostinato.transition_all, ostinato.check_transitions, ostinato.changed_columns, ostinato.open_pass, ostinato.close_pass,
-    ostinato.allowed_events, ostinato.allowed_words, ostinato.column_type, ostinato.relation_of, ostinato.list_transitions
-to ostinato_tenant;
-revoke execute on function
-    ostinato.install_machine, ostinato.attach_machine, ostinato.make_guard, ostinato.note_transition, ostinato.drop_triggers, ostinato.refuse_row,
-    ostinato.protect_table
-from ostinato_worker;
--- Events: a tenant tells its own, and reads them.
-grant execute on function
-    ostinato.emit_event, ostinato.emit_events, ostinato.check_events, ostinato.is_odd_payload, ostinato.check_payload, ostinato.check_registered, ostinato.refuse_event,
-    ostinato.lock_keys, ostinato.lane, ostinato.list_events, ostinato.show_event
-to ostinato_tenant;
--- Schedules: a tenant keeps its own; workers fire.
-grant execute on function
-    ostinato.upsert_schedule, ostinato.upsert_schedules, ostinato.read_schedules, ostinato.check_schedule, ostinato.retime_schedules,
-    ostinato.check_timed, ostinato.find_schedule, ostinato.pause_schedule, ostinato.resume_schedule, ostinato.delete_schedule,
-    ostinato.list_schedules, ostinato.show_schedule, ostinato.list_fires, ostinato.rule_text, ostinato.next_fires, ostinato.next_slots,
-    ostinato.preview_fires, ostinato.offset_text, ostinato.slot_note, ostinato.next_due, ostinato.jitter, ostinato.next_slot,
-    ostinato.next_local, ostinato.next_date, ostinato.is_day, ostinato.make_rule, ostinato.parse_cron, ostinato.parse_cron_field,
-    ostinato.cron_number, ostinato.check_zone, ostinato.check_policies, ostinato.local_instant, ostinato.local_instants, ostinato.utc_offset
-to ostinato_tenant;
-grant execute on function ostinato.enter_tenant, ostinato.enter_flow to ostinato_tenant;
-grant execute on function
-    ostinato.trail, ostinato.trail_jobs, ostinato.trail_of_jobs, ostinato.trail_of_runs, ostinato.trail_of_steps, ostinato.trail_of_leases,
-    ostinato.trail_of_fires, ostinato.trail_of_events, ostinato.trail_of_webhooks, ostinato.trail_of_transitions, ostinato.error_summary
-to ostinato_tenant;
+-- Who may call what, by one rule per schema and role: workers and tenants call the verbs (ostinato), and the verbs call
+-- the helpers (ostinato_internal) with the rights of their caller. So a function gives nobody a right that it has not:
+-- the privileges of the tables and row-level security decide.
+revoke all on schema ostinato, ostinato_internal from public;
+revoke execute on all functions in schema ostinato, ostinato_internal from public, ostinato_worker, ostinato_tenant;
+grant usage on schema ostinato, ostinato_internal to ostinato_worker, ostinato_tenant;
+grant execute on all functions in schema ostinato, ostinato_internal to ostinato_worker, ostinato_tenant;
 
--- The read model, and the verbs of jobs: under row-level security, or by functions own_* that check whose a job is.
+-- A function that runs with the rights of the owner is closed, until it is named here with the reason.
+do $$
+declare
+    v_function text;
+begin
+    for v_function in
+        select p.oid::pg_catalog.regprocedure::text from pg_catalog.pg_proc p
+        where p.prosecdef and p.pronamespace::pg_catalog.regnamespace::text in ('ostinato', 'ostinato_internal')
+    loop
+        execute pg_catalog.format('revoke execute on function %s from ostinato_worker, ostinato_tenant', v_function);
+    end loop;
+end
+$$;
+-- They give a tenant its part of what policies cannot divide, or change a job of its own for it: each asks own_tenant()
+-- whose a row is. Workers call the same verbs, and see everything already.
 grant execute on function
-    ostinato.own_tenant, ostinato.sees_all, ostinato.tenant_filter, ostinato.ready_cap, ostinato.place_cap, ostinato.line_cap,
-    ostinato.own_lanes, ostinato.held_jobs, ostinato.own_held_jobs, ostinato.short_json, ostinato.job_summaries, ostinato.own_found_jobs,
-    ostinato.list_jobs, ostinato.page_size, ostinato.refuse_unknown, ostinato.check_job, ostinato.show_job, ostinato.job_attempts,
-    ostinato.job_steps, ostinato.wait_name, ostinato.real_time, ostinato.ready_since, ostinato.waited, ostinato.ready_lines,
-    ostinato.list_queues, ostinato.list_workers, ostinato.list_dead_letters, ostinato.dead_letter_groups, ostinato.job_state,
-    ostinato.is_ready, ostinato.why, ostinato.say_time, ostinato.say_span, ostinato.say_count, ostinato.able_workers, ostinato.why_waiting,
-    ostinato.why_ended, ostinato.why_running, ostinato.why_silent, ostinato.why_cancelling, ostinato.why_scheduled, ostinato.why_blocked,
-    ostinato.why_ready, ostinato.why_suspect, ostinato.why_turn, ostinato.queue_running, ostinato.reached_limits, ostinato.own_limits,
-    ostinato.why_limited, ostinato.slot_holders, ostinato.why_unique, ostinato.cancel_job, ostinato.own_cancel_job, ostinato.retry_job,
-    ostinato.own_retry_job, ostinato.redrive_jobs, ostinato.own_redrive_jobs, ostinato.check_open_kind, ostinato.own_alerts,
-    ostinato.own_firings
-to ostinato_tenant;
+    ostinato.own_alerts, ostinato.own_firings, ostinato_internal.own_lanes, ostinato_internal.own_held_jobs,
+    ostinato_internal.own_found_jobs, ostinato_internal.own_limits, ostinato_internal.own_cancel_job,
+    ostinato_internal.own_retry_job, ostinato_internal.own_redrive_jobs
+to ostinato_worker, ostinato_tenant;
+-- It says whether the engine makes the jobs of a kind, and no more: no row of a tenant is in it.
+grant execute on function ostinato.check_open_kind to ostinato_worker, ostinato_tenant;
+-- A pass alone changes nothing: the guard of the table asks the machine, and the update is the caller's.
+grant execute on function ostinato.open_pass, ostinato.close_pass to ostinato_worker, ostinato_tenant;
+-- They make and drop partitions, which only an owner may; every worker does it for all.
+grant execute on function ostinato.upkeep_partitions, ostinato.upkeep_logs to ostinato_worker;
+
+-- What only a migration calls, as the owner.
+revoke execute on function
+    ostinato.install_machine, ostinato.attach_machine, ostinato.protect_table, ostinato_internal.note_transition,
+    ostinato_internal.drop_triggers, ostinato_internal.refuse_row
+from ostinato_worker, ostinato_tenant;
+-- What only the maker of a database for tests calls, as a superuser.
+revoke execute on function ostinato.use_test_clock from ostinato_worker, ostinato_tenant;
 
 -- The outbox, to be looked at.
 grant select on ostinato.events_outbox to ostinato_worker, ostinato_tenant;

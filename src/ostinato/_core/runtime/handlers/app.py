@@ -14,7 +14,7 @@ calls it.
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
-from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, Unpack, overload
+from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack, overload
 
 from ostinato._core.base.alerts import Alert
 from ostinato._core.base.backoff import Retry
@@ -24,12 +24,9 @@ from ostinato._core.db.pool import Target
 from ostinato._core.engine.queues import Queue
 from ostinato._core.engine.schedules import Schedule
 from ostinato._core.runtime.handlers.declared import Times, declared
-from ostinato._core.runtime.handlers.deliver import event_job
-from ostinato._core.runtime.handlers.events import Envelope, EventKind, Subscriber, Types
+from ostinato._core.runtime.handlers.events import Envelope, EventArguments, EventKind, Subscriber, Types
 from ostinato._core.runtime.handlers.kinds import Handler, JobKind
 from ostinato._core.runtime.named import named
-
-__all__ = ["App"]
 
 P = ParamSpec("P")
 M = TypeVar("M")
@@ -212,9 +209,7 @@ class App:
     @overload
     def event(self, name: str, *, version: int = 1, payload: type[M]) -> EventKind[M]: ...
 
-    def event(
-        self, name: str, *, version: int = 1, payload: type[Any] | None = None
-    ) -> EventKind[Any]:
+    def event(self, name: str, *, version: int = 1, payload: type[Any] | None = None) -> EventKind[Any]:
         """Declare a type of event that this app emits, and the shape of its payload."""
         if (name, version) in self._events:
             raise InvalidInput(
@@ -229,20 +224,17 @@ class App:
         self,
         *types: str,
         name: str | None = None,
-        mode: Literal["job", "relay"] = "job",
         queue: str = "default",
         retry: Retry | None = None,
         timeout: float | None = None,
         tenant: str | None = None,
         on_poison: OnPoison = "skip",
         start: Start = "now",
-        concurrency: int = 16,
     ) -> Callable[[Callable[[Any, Any], Any]], Subscriber]:
         """Make a function the handler of a subscription, named `<app>.<function>` unless named.
 
-        It gets the context and the event, at least once, in order for each key. In mode "job" an
-        event is a job of its own, in `queue`; in mode "relay" it runs in the background of every
-        worker, `concurrency` at a time: for quick handlers. A new subscription begins at `start`.
+        It gets the context and the event, at least once, in order for each key. Each event is a job
+        of its own, in `queue`. A new subscription begins at `start`.
         """
 
         def decorate(handler: Callable[[Any, Any], Any]) -> Subscriber:
@@ -250,14 +242,12 @@ class App:
                 name=name or f"{self.name}.{_name_of(handler)}",
                 types=types,
                 handler=handler,
-                mode=mode,
                 known=Types(self._events),
                 retry=retry or Retry(),
                 timeout=timeout,
                 tenant=tenant,
                 on_poison=on_poison,
                 start=start,
-                concurrency=concurrency,
             )
             if subscriber.name in self._subscribers or subscriber.name in self._kinds:
                 raise InvalidInput(
@@ -265,23 +255,15 @@ class App:
                     hint='Give one a name of its own: @app.on("…", name="…").',
                 )
             self._subscribers[subscriber.name] = subscriber
-            if mode == "job":
-                job = self.job(
-                    name=subscriber.name, queue=queue, retry=subscriber.retry, timeout=timeout
-                )
-                job(event_job(subscriber, queue))
+            made = self.job(name=subscriber.name, queue=queue, retry=retry, timeout=timeout)
+            kind = made(subscriber.deliver)
+            kind.arguments, kind.is_event = EventArguments(subscriber), True
             return subscriber
 
         return decorate
 
     async def emit(
-        self,
-        to: Target,
-        name: str,
-        payload: Mapping[str, object],
-        *,
-        version: int = 1,
-        **envelope: Unpack[Envelope],
+        self, to: Target, name: str, payload: Mapping[str, object], *, version: int = 1, **envelope: Unpack[Envelope]
     ) -> int:
         """Tell an event by the name of its type, which must be declared, and return its id."""
         self.load()
@@ -299,8 +281,7 @@ class App:
             return self.kinds[kind]
         except KeyError:
             raise NotFound(
-                f"app {self.name!r} has no kind {kind!r}",
-                hint=f"It has: {', '.join(self._kinds) or 'none'}.",
+                f"app {self.name!r} has no kind {kind!r}", hint=f"It has: {', '.join(self._kinds) or 'none'}."
             ) from None
 
     def __repr__(self) -> str:
@@ -313,11 +294,14 @@ def merged_kinds(apps: Iterable[App]) -> dict[str, JobKind[Any]]:
     for app in apps:
         for name, kind in app.kinds.items():
             if name in kinds:
-                raise InvalidInput(
-                    f"two apps have a kind named {name!r}", hint="Give one of them another name."
-                )
+                raise InvalidInput(f"two apps have a kind named {name!r}", hint="Give one of them another name.")
             kinds[name] = kind
     return kinds
+
+
+def event_kinds(kinds: Mapping[str, JobKind[Any]]) -> frozenset[str]:
+    """The names of those kinds whose jobs are events."""
+    return frozenset(name for name, kind in kinds.items() if kind.is_event)
 
 
 def _name_of(handler: Handler) -> str:

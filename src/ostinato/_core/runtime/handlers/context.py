@@ -3,38 +3,23 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
-from contextlib import (
-    AbstractAsyncContextManager,
-    AbstractContextManager,
-    asynccontextmanager,
-    contextmanager,
-)
-from typing import (
-    Any,
-    Concatenate,
-    NamedTuple,
-    ParamSpec,
-    Protocol,
-    TypeVar,
-    TypeVarTuple,
-    overload,
-)
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, TypeVarTuple, overload
 
 from psycopg import AsyncConnection, Connection
 
 from ostinato._core.base.errors import InvalidInput
+from ostinato._core.base.events import Event
 from ostinato._core.base.flow import Flow
 from ostinato._core.base.log import FilteringBoundLogger, get_logger
 from ostinato._core.base.sections import Section
-from ostinato._core.base.settings import Settings
 from ostinato._core.base.signature import storable
 from ostinato._core.engine import claims
 from ostinato._core.engine import steps as engine_steps
 from ostinato._core.engine.claims import Job
+from ostinato._core.runtime.handlers.lent import Limit, Services
 from ostinato._core.runtime.handlers.results import dump_result
-from ostinato._core.runtime.handlers.shared import Shared
 from ostinato._core.runtime.handlers.steps import Steps, value_of
-from ostinato._core.runtime.worker.saver import Saver
 
 __all__ = ["Context", "Services", "SyncContext", "Token"]
 
@@ -42,7 +27,6 @@ P = ParamSpec("P")
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 L = TypeVar("L", bound=Section)
-
 NOTE_LENGTH = 1000
 
 
@@ -53,43 +37,21 @@ class Token(NamedTuple):
     attempt: int
 
 
-class Services(Protocol):
-    """What a worker lends to the contexts of its jobs."""
-
-    @property
-    def saver(self) -> Saver:
-        """What keeps the steps."""
-
-    @property
-    def shared(self) -> Shared:
-        """What its jobs have in common."""
-
-    @property
-    def settings(self) -> Settings:
-        """The settings that the worker runs with."""
-
-    def transaction(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
-        """A transaction on a connection of the worker's pool."""
-
-    def transaction_in_thread(self) -> AbstractContextManager[Connection[Any]]:
-        """The same for a plain function, on a connection of its own."""
-
-    def note_progress(self, job: Job, done: float, total: float | None, note: str | None) -> None:
-        """Keep the last word on how far a job is, and write it soon; safe from any thread."""
-
-
 class Context:
     """The context of one attempt, for an `async def` handler. Made by the worker."""
 
     __slots__ = (
+        "_apart",
         "_ending",
         "_log",
         "_services",
         "abandoned",
         "cancelled",
         "deadline",
+        "event",
         "interrupted",
         "job",
+        "place",
         "result",
         "settled",
         "started",
@@ -104,24 +66,24 @@ class Context:
         """Somebody asked for this job to be cancelled; a handler that sees it should stop soon."""
         self.stopping = False
         """The worker drains: a handler that goes on and on should return `Snooze(0)` soon."""
+        self.event: Event[Any] | None = None  # that the job delivers
         self.result: object = None
         """Set it before the end of `transaction()` to keep a result with the completion."""
         self.settled = False
         self.abandoned = False
         self.interrupted: str | None = None
         self.started = time.perf_counter()
+        self.place = 0
         self.deadline: float | None = None
         self.steps: Steps | None = None
         self._services = services
+        self._apart = job.apart
         self._ending: AsyncConnection[Any] | Connection[Any] | None = None
         self._log: FilteringBoundLogger | None = None
 
     @property
     def token(self) -> Token:
-        """The fencing token.
-
-        Hand it to your own tables or to other systems to refuse late writes.
-        """
+        """The fencing token: your own tables and other systems refuse late writes by it."""
         return Token(self.job.id, self.job.attempt)
 
     @property
@@ -154,20 +116,19 @@ class Context:
         return self._services.settings.section(of)
 
     @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[AsyncConnection[Any]]:
+    async def transaction(self, statement_seconds: Limit = None) -> AsyncIterator[AsyncConnection[Any]]:
         """A transaction that ends the job: its writes and the completion commit together.
 
         It is the last thing that a handler does. Raises `LeaseLost`, and writes nothing, when
-        another worker has the job by now.
+        another worker has the job by now. `statement_seconds` replaces the setting of that name.
         """
-        async with self._services.transaction() as conn:
+        await self.set_apart()
+        async with self._services.transaction(statement_seconds) as conn:
             self._ending = conn
             try:
                 yield conn
                 self._check_steps()
-                await claims.complete_one(
-                    conn, self.job, dump_result(self.result), self.milliseconds()
-                )
+                await claims.complete_one(conn, self.job, dump_result(self.result), self.milliseconds())
             finally:
                 self._ending = None
         self.settled = True
@@ -178,18 +139,9 @@ class Context:
     ) -> Coroutine[Any, Any, T]: ...
 
     @overload
-    def step(
-        self, name: str, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
-    ) -> Coroutine[Any, Any, T]: ...
+    def step(self, name: str, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, T]: ...
 
-    def step(
-        self,
-        name: str,
-        fn: Callable[..., Any],
-        /,
-        *args: Any,
-        **kwargs: Any,
-    ) -> Coroutine[Any, Any, Any]:
+    def step(self, name: str, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Coroutine[Any, Any, Any]:
         """`await ctx.step("charge", charge, order)`: run a function, once and for all attempts.
 
         Its result is committed before the handler goes on; later attempts get it without running
@@ -218,6 +170,7 @@ class Context:
             result: T = value_of(found)
             return result
         started = time.perf_counter()
+        await self.set_apart()
         with steps.running():
             async with self._services.transaction() as conn:
                 result = await fn(conn, *args, **kwargs)
@@ -264,6 +217,7 @@ class Context:
         Raises `LeaseLost`, and writes nothing, when another worker has the job by now. The fence
         comes last, so that rows of the handler are locked before the claim, as in `transaction()`.
         """
+        await self.set_apart()
         async with self._services.transaction() as conn:
             yield conn
             await claims.fence(conn, self.job)
@@ -271,11 +225,21 @@ class Context:
     async def fence(self, conn: AsyncConnection[Any]) -> None:
         """Hold the job until the end of this connection's transaction, or raise `LeaseLost`.
 
-        Guards your own writes in a transaction that does not end the job. `transaction()` needs no
-        fence: it ends with one.
+        It guards your writes in a transaction that does not end the job; `transaction()` has it.
         """
         if conn is not self._ending:
+            await self.set_apart()
             await claims.fence(conn, self.job)
+
+    async def set_apart(self) -> None:
+        """Give the job a claim of its own: a transaction that holds it then holds up no other.
+
+        Whatever this context fences does so by itself. Call it before a transaction of your own
+        that is fenced in another way: `transition(…, fence=ctx.token)`, say.
+        """
+        if not self._apart:
+            await self._services.set_apart(self.job)
+            self._apart = True
 
     async def shared(self, make: Callable[[*Ts], AbstractAsyncContextManager[T]], *args: *Ts) -> T:
         """What `make(*args)` opens, once for all jobs of this worker; closed when the worker ends.
@@ -308,14 +272,10 @@ class SyncContext:
 
     job = property(lambda self: self._ctx.job, doc="The job.")
     token = property(lambda self: self._ctx.token, doc="The fencing token.")
-    correlation_id = property(
-        lambda self: self._ctx.correlation_id, doc="What this job is part of."
-    )
+    correlation_id = property(lambda self: self._ctx.correlation_id, doc="What this job is part of.")
+    event = property(lambda self: self._ctx.event, doc="The event that the job delivers, or None.")
     log = property(lambda self: self._ctx.log, doc="A logger bound to the job.")
-    cancelled = property(
-        lambda self: self._ctx.cancelled, doc="Whether the job is to be cancelled."
-    )
-
+    cancelled = property(lambda self: self._ctx.cancelled, doc="Whether the job is to be cancelled.")
     stopping = property(lambda self: self._ctx.stopping, doc="Whether the worker drains.")
 
     def settings(self, of: type[L]) -> L:
@@ -323,20 +283,18 @@ class SyncContext:
         return self._ctx.settings(of)
 
     @contextmanager
-    def transaction(self, result: Callable[[], object] | None = None) -> Iterator[Connection[Any]]:
-        """As `Context.transaction`, on a synchronous connection.
-
-        `result` is asked for at the end.
-        """
+    def transaction(
+        self, result: Callable[[], object] | None = None, statement_seconds: Limit = None
+    ) -> Iterator[Connection[Any]]:
+        """As `Context.transaction`, on a synchronous connection; `result` is asked for last."""
         ctx = self._ctx
-        with ctx._services.transaction_in_thread() as conn:  # noqa: SLF001
+        self._set_apart()
+        with ctx._services.transaction_in_thread(statement_seconds) as conn:  # noqa: SLF001
             ctx._ending = conn  # noqa: SLF001
             try:
                 yield conn
                 ctx._check_steps()  # noqa: SLF001
-                claims.complete_one_now(
-                    conn, ctx.job, dump_result(result() if result else None), ctx.milliseconds()
-                )
+                claims.complete_one_now(conn, ctx.job, dump_result(result() if result else None), ctx.milliseconds())
             finally:
                 ctx._ending = None  # noqa: SLF001
         ctx.settled = True
@@ -358,12 +316,7 @@ class SyncContext:
         return result
 
     def step_in_transaction(
-        self,
-        name: str,
-        fn: Callable[Concatenate[Connection[Any], P], T],
-        /,
-        *args: P.args,
-        **kwargs: P.kwargs,
+        self, name: str, fn: Callable[Concatenate[Connection[Any], P], T], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """As `Context.step_in_transaction`, on a synchronous connection."""
         steps = self._ctx._open_steps(name)  # noqa: SLF001
@@ -375,6 +328,7 @@ class SyncContext:
             stored: T = value_of(found)
             return stored
         started = time.perf_counter()
+        self._set_apart()
         with steps.running(), self._ctx._services.transaction_in_thread() as conn:  # noqa: SLF001
             result = fn(conn, *args, **kwargs)
             engine_steps.save_one_now(conn, steps.made(position, name, result, started))
@@ -387,6 +341,10 @@ class SyncContext:
     def wait_for(self, event: str, key: str, timeout: float | None = None) -> Any:  # noqa: ANN401 - whatever was emitted
         """As `Context.wait_for`."""
         return self._wait(self._ctx._open_steps("wait_for").wait_for(event, key, timeout))  # noqa: SLF001
+
+    def _set_apart(self) -> None:
+        if not self._ctx._apart:  # noqa: SLF001
+            self._wait(self._ctx.set_apart())
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
         """Let the worker's event loop do something, and wait for it here."""

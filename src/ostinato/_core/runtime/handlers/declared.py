@@ -8,8 +8,6 @@ from typing import Any, TypedDict
 from ostinato._core.engine.schedules import CatchUp, Gap, Overlap, Schedule, Weekday
 from ostinato._core.runtime.handlers.kinds import JobKind
 
-__all__ = ["Times", "declared"]
-
 
 class Times(TypedDict, total=False):
     """When a declared schedule fires: the fields of `Schedule` that are not the kind's."""
@@ -33,9 +31,7 @@ class Times(TypedDict, total=False):
     ends_at: datetime
 
 
-def declared(
-    owner: str, kind: JobKind[Any], name: str, args: Mapping[str, object], times: Times
-) -> Schedule:
+def declared(owner: str, kind: JobKind[Any], name: str, args: Mapping[str, object], times: Times) -> Schedule:
     """A schedule of a kind, with arguments that the kind's handler takes."""
     checked: dict[str, object] = json.loads(kind.arguments.dump_scheduled(args))
     chosen: Times = {"queue": kind.queue, "priority": kind.priority, "tenant_id": "default"}

@@ -12,10 +12,10 @@ A payload is checked against its declared type when an event is emitted, and aga
 
 import inspect
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Generic, Literal, TypedDict, TypeVar
+from typing import Any, Generic, TypedDict, TypeVar
 
 import psycopg
 import pydantic
@@ -28,10 +28,8 @@ from ostinato._core.base.jsonio import dump_args
 from ostinato._core.db.pool import Target, connection_of
 from ostinato._core.engine import outbox, subscriptions
 from ostinato._core.engine.outbox import NewEvent
-from ostinato._core.engine.subscriptions import Delivery
-from ostinato._core.runtime.handlers.kinds import MAX_ARGS_BYTES, Handler
-
-__all__ = ["Envelope", "EventKind", "Subscriber", "Types", "register"]
+from ostinato._core.runtime.handlers.context import Context, SyncContext
+from ostinato._core.runtime.handlers.kinds import MAX_ARGS_BYTES, Arguments, Handler
 
 M = TypeVar("M")
 
@@ -56,6 +54,7 @@ class EventKind(Generic[M]):
         self._adapter: pydantic.TypeAdapter[Any] | None = None
         if declared.payload is not None:
             self._adapter = pydantic.TypeAdapter(declared.payload)
+            self._args = pydantic.create_model("args", payload=(declared.payload, ...))
 
     @property
     def name(self) -> str:
@@ -91,9 +90,7 @@ class EventKind(Generic[M]):
         occurred_at: datetime | None = None,
     ) -> list[int]:
         """Emit many, each a payload with its key, in one statement; returns the ids in order."""
-        events = [
-            self.new(payload, key, tenant, correlation_id, occurred_at) for payload, key in payloads
-        ]
+        events = [self.new(payload, key, tenant, correlation_id, occurred_at) for payload, key in payloads]
         async with connection_of(to) as conn:
             return await outbox.emit_many(conn, events)
 
@@ -144,12 +141,12 @@ class EventKind(Generic[M]):
             dump_args(json.loads(raw), MAX_ARGS_BYTES)
         return str(raw, "utf-8")
 
-    def load(self, text: str) -> Any:  # noqa: ANN401 - what the type says
-        """A payload from JSON text, as the type says."""
+    def load(self, args: str) -> Any:  # noqa: ANN401 - what the type says
+        """The payload of an event's job, from its args as JSON text, as the type says."""
         if self._adapter is None:
-            return json.loads(text)
+            return json.loads(args)["payload"]
         try:
-            return self._adapter.validate_json(text)
+            return self._args.model_validate_json(args).payload  # type: ignore[attr-defined]
         except pydantic.ValidationError as error:
             raise self._invalid(error) from None
 
@@ -159,8 +156,7 @@ class EventKind(Generic[M]):
 
     def _invalid(self, error: pydantic.ValidationError) -> InvalidInput:
         faults = [
-            f"{'.'.join(str(part) for part in fault['loc']) or 'payload'}: {fault['msg']}"
-            for fault in error.errors(include_input=False, include_url=False)
+            f"{_place(fault['loc'])}: {fault['msg']}" for fault in error.errors(include_input=False, include_url=False)
         ]
         called = getattr(self.type.payload, "__qualname__", self.type.payload)
         return InvalidInput(
@@ -178,7 +174,6 @@ class Subscriber:
     name: str
     types: tuple[str, ...]
     handler: Handler
-    mode: Literal["job", "relay"] = "job"
     known: "Types" = field(default_factory=lambda: Types({}), repr=False)
     """The types whose payloads are checked on arrival."""
     retry: Retry = field(default_factory=Retry)
@@ -186,7 +181,6 @@ class Subscriber:
     tenant: str | None = None
     on_poison: OnPoison = "skip"
     start: Start = "now"
-    concurrency: int = 16
     is_async: bool = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -200,12 +194,22 @@ class Subscriber:
                 f"{self.name} must take two parameters, the context and the event",
                 hint="Write: async def handler(ctx, event).",
             )
-        if self.concurrency < 1 or (self.timeout is not None and self.timeout <= 0):
-            raise InvalidInput(
-                f"{self.name} has concurrency {self.concurrency} and timeout {self.timeout}",
-                hint="Both are positive; leave the timeout out for no limit.",
-            )
         self.is_async = inspect.iscoroutinefunction(inspect.unwrap(self.handler))
+
+    @property
+    def deliver(self) -> Handler:
+        """The handler as a worker calls it: as that of a kind of job, with a named argument."""
+        handler = self.handler
+
+        async def deliver(ctx: Context, event: Event[Any]) -> object:
+            ctx.event = event
+            return await handler(ctx, event)
+
+        def deliver_in_thread(ctx: SyncContext, event: Event[Any]) -> object:
+            ctx._ctx.event = event  # noqa: SLF001 - the worker's part of it
+            return handler(ctx, event)
+
+        return deliver if self.is_async else deliver_in_thread
 
     def __call__(self, ctx: Any, event: Event[Any], /) -> Any:  # noqa: ANN401
         """Call the handler directly, as a test does."""
@@ -213,27 +217,52 @@ class Subscriber:
 
 
 class Types:
-    """The declared types of an app: what turns a delivery into an event."""
+    """The declared types of an app: what turns the args of a job into an event."""
 
     def __init__(self, declared: Mapping[tuple[str, int], EventKind[Any]]) -> None:
         self._kinds = declared
 
-    def event(self, delivery: Delivery) -> Event[Any]:
+    def event(self, args: str) -> Event[Any]:
         """The event; a payload of a type that is not declared here is plain JSON."""
-        kind = self._kinds.get((delivery.type, delivery.version))
-        load: Callable[[str], Any] = json.loads if kind is None else kind.load
+        given = json.loads(args)
+        kind = self._kinds.get((given["type"], given["version"]))
         return Event(
-            delivery.event_id,
-            delivery.position,
-            delivery.type,
-            delivery.version,
-            delivery.tenant_id,
-            delivery.correlation_id,
-            delivery.occurred_at,
-            delivery.producer,
-            delivery.ordering_key,
-            load(delivery.payload),
+            given["event_id"],
+            given["position"],
+            given["type"],
+            given["version"],
+            given["tenant_id"],
+            given["correlation_id"],
+            datetime.fromisoformat(given["occurred_at"]),
+            given["producer"],
+            given["ordering_key"],
+            given["payload"] if kind is None else kind.load(args),
         )
+
+
+class EventArguments(Arguments):
+    """The arguments of an event's job: the event, as the engine wrote it into the job."""
+
+    def __init__(self, subscriber: Subscriber) -> None:
+        super().__init__(subscriber.name, subscriber.deliver)
+        self._types = subscriber.known
+
+    def load(self, text: str) -> dict[str, Any]:
+        """The event, as the handler gets it."""
+        try:
+            return {"event": self._types.event(text)}
+        except KeyError as error:
+            raise InvalidInput(
+                f"this job of {self.kind} holds no event: {error} is missing",
+                hint="The engine makes the jobs of a subscription. Emit an event instead.",
+                kind=self.kind,
+            ) from None
+
+
+def _place(path: tuple[object, ...]) -> str:
+    """Where in a payload a fault is."""
+    inner = path[1:] if path[:1] == ("payload",) else path
+    return ".".join(str(part) for part in inner) or "payload"
 
 
 async def register(
@@ -248,7 +277,7 @@ async def register(
             each.name,
             types=None if "*" in each.types else each.types,
             tenant_id=each.tenant,
-            kind=each.name if each.mode == "job" else None,
+            kind=each.name,
             on_poison=each.on_poison,
             start=each.start,
         )

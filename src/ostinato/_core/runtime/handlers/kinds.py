@@ -19,22 +19,15 @@ from ostinato._core.base.errors import InvalidInput
 from ostinato._core.base.jsonio import dump_args
 from ostinato._core.db.pool import Target, connection_of
 from ostinato._core.engine import clock, jobs
-from ostinato._core.engine.jobs import NewJob, Unique
+from ostinato._core.engine.jobs import MAX_ARGS_BYTES, NewJob, Unique
 
 __all__ = ["MAX_ARGS_BYTES", "Arguments", "Handler", "JobKind", "Options", "new_job"]
 
 P = ParamSpec("P")
 Handler = Callable[..., Any]
 
-MAX_ARGS_BYTES = 262_144
 SLOT = "scheduled_for"
-_SOME_SLOT = {
-    "schedule": "-",
-    "key": None,
-    "local": "2026-01-01T00:00:00",
-    "zone": "UTC",
-    "at": "2026-01-01T00:00:00Z",
-}
+_SOME_SLOT = {"schedule": "-", "key": None, "local": "2026-01-01T00:00:00", "zone": "UTC", "at": "2026-01-01T00:00:00Z"}
 LEAST_PRIORITY, MOST_PRIORITY = -32_768, 32_767
 
 
@@ -68,10 +61,7 @@ class Arguments:
             fields[f"arg_{parameter.name}"] = (hint, pydantic.Field(default, alias=parameter.name))
         self._names = {f"arg_{name}": name for name in list(self.signature.parameters)[1:]}
         config = pydantic.ConfigDict(
-            extra="forbid",
-            allow_inf_nan=False,
-            ser_json_inf_nan="constants",
-            arbitrary_types_allowed=False,
+            extra="forbid", allow_inf_nan=False, ser_json_inf_nan="constants", arbitrary_types_allowed=False
         )
         try:
             self._model = pydantic.create_model(kind, __config__=config, **fields)
@@ -96,18 +86,14 @@ class Arguments:
         try:
             bound = self.signature.bind(None, *args, **kwargs)
         except TypeError as error:
-            raise InvalidInput(
-                f"{self.kind}: {error}", hint=self._usage(), kind=self.kind
-            ) from None
+            raise InvalidInput(f"{self.kind}: {error}", hint=self._usage(), kind=self.kind) from None
         values = dict(list(bound.arguments.items())[1:])
         return self.dump_values(values)
 
     def dump_values(self, values: Mapping[str, object]) -> str:
         """Named arguments as JSON text."""
         try:
-            raw = self._serializer.to_json(
-                self._validator.validate_python(dict(values)), by_alias=True
-            )
+            raw = self._serializer.to_json(self._validator.validate_python(dict(values)), by_alias=True)
         except pydantic.ValidationError as error:
             raise self._invalid(error) from None
         except (pydantic.PydanticUserError, ValueError, TypeError):
@@ -148,9 +134,7 @@ class Arguments:
 
     def _usage(self) -> str:
         parameters = list(self.signature.parameters.values())[1:]
-        return (
-            f"It takes: {', '.join(str(parameter) for parameter in parameters) or 'no arguments'}."
-        )
+        return f"It takes: {', '.join(str(parameter) for parameter in parameters) or 'no arguments'}."
 
 
 @dataclass
@@ -165,13 +149,14 @@ class JobKind(Generic[P]):
     timeout: float | None = None
     arguments: Arguments = field(init=False, repr=False)
     is_async: bool = field(init=False, repr=False)
+    is_event: bool = field(init=False, default=False, repr=False)
+    """Its jobs are events, made by the engine (`handlers.events`)."""
     chosen: Options = field(default_factory=Options, repr=False)
 
     def __post_init__(self) -> None:
         if self.timeout is not None and self.timeout <= 0:
             raise InvalidInput(
-                f"timeout of {self.name} must be positive, got {self.timeout}",
-                hint="Leave it out for no limit.",
+                f"timeout of {self.name} must be positive, got {self.timeout}", hint="Leave it out for no limit."
             )
         if not LEAST_PRIORITY <= self.priority <= MOST_PRIORITY:
             raise InvalidInput(
@@ -202,9 +187,7 @@ class JobKind(Generic[P]):
         async with connection_of(to) as conn:
             return await jobs.enqueue(conn, await self._new(conn, text))
 
-    async def enqueue_many(
-        self, to: Target, arguments: Iterable[Mapping[str, object]]
-    ) -> list[int]:
+    async def enqueue_many(self, to: Target, arguments: Iterable[Mapping[str, object]]) -> list[int]:
         """Add a job for each set of named arguments, in one statement; returns the ids in order."""
         texts = [self.arguments.dump_values(values) for values in arguments]
         async with connection_of(to) as conn:
@@ -257,8 +240,7 @@ def _signature(kind: str, handler: Handler) -> inspect.Signature:
     odd = [
         p.name
         for p in parameters
-        if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
-        or (p.kind is p.POSITIONAL_ONLY and p is not parameters[0])
+        if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) or (p.kind is p.POSITIONAL_ONLY and p is not parameters[0])
     ]
     if not parameters or odd:
         raise InvalidInput(

@@ -33,8 +33,6 @@ from ostinato._core.engine.leases import Attached, Lease
 from ostinato._core.runtime.handlers.context import Context, Services, SyncContext
 from ostinato._core.runtime.handlers.kinds import JobKind
 
-__all__ = ["HeldLease", "enqueue_or_attach", "hold", "hold_now"]
-
 P = ParamSpec("P")
 
 TTL_SECONDS = 30.0
@@ -156,6 +154,7 @@ async def hold(
     whose = holder or (f"{platform.node()}-{os.getpid()}" if job is None else _title(job))
     binding: dict[str, Any] = {"ttl": ttl, "tenant": tenant}
     if job is not None:
+        await job.set_apart()  # a guard holds the job for as long as its transaction lasts
         attempt = {"job_id": job.job.id, "job_attempt": job.job.attempt}
         binding = {"tenant": tenant or job.job.tenant_id, **attempt}
     asked = time.monotonic()
@@ -183,6 +182,7 @@ def hold_now(ctx: SyncContext, name: str, *, holder: str | None = None) -> Itera
     """
     job, services = ctx.job, ctx._ctx._services  # noqa: SLF001 - as SyncContext does
     binding = {"job_id": job.id, "job_attempt": job.attempt, "tenant": job.tenant_id}
+    ctx._set_apart()  # noqa: SLF001 - as `hold` does
     with services.transaction_in_thread() as conn:
         lease = leases.acquire_now(conn, name, holder=holder or _title(ctx), **binding)
     try:
@@ -196,9 +196,7 @@ def hold_now(ctx: SyncContext, name: str, *, holder: str | None = None) -> Itera
                 log.warning("lease_not_released", lease=name, error=error.message)
 
 
-async def enqueue_or_attach(
-    to: Target, name: str, kind: JobKind[P], /, *args: P.args, **kwargs: P.kwargs
-) -> Attached:
+async def enqueue_or_attach(to: Target, name: str, kind: JobKind[P], /, *args: P.args, **kwargs: P.kwargs) -> Attached:
     """Add a job that has the lease until it ends, or join the one that has it.
 
     Raises `LeaseHeld` when it is held by no job.

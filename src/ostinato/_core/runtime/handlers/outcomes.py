@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 from ostinato._core.base.errors import InvalidInput
 
-__all__ = ["Cancel", "Done", "Snooze"]
-
 
 @dataclass(frozen=True, slots=True)
 class Done:
@@ -22,9 +20,7 @@ class Snooze:
 
     def __post_init__(self) -> None:
         if not 0 <= self.seconds < 10 * 366 * 86_400:
-            raise InvalidInput(
-                f"cannot snooze for {self.seconds} seconds", hint="Use 0 seconds to ten years."
-            )
+            raise InvalidInput(f"cannot snooze for {self.seconds} seconds", hint="Use 0 seconds to ten years.")
 
 
 @dataclass(frozen=True, slots=True)

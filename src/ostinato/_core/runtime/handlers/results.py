@@ -8,8 +8,6 @@ import pydantic_core
 from ostinato._core.base.errors import InvalidInput
 from ostinato._core.base.jsonio import dump_args
 
-__all__ = ["MAX_RESULT_BYTES", "dump_result", "dump_step"]
-
 MAX_RESULT_BYTES = 1_048_576
 
 _EXACT = frozenset((str, int, float, bool, NoneType))
@@ -42,9 +40,7 @@ def dump_step(name: str, result: object) -> str | None:
     except InvalidInput as error:
         what = error.message.replace("args", "it", 1)
         raise InvalidInput(
-            f"the result of step {name!r} cannot be stored: {what}",
-            hint=error.hint,
-            step=name,
+            f"the result of step {name!r} cannot be stored: {what}", hint=error.hint, step=name
         ) from None
     changed = _changed(result, "$")
     if changed is not None:

@@ -16,8 +16,6 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Any, Self, TypeVar, TypeVarTuple
 
-__all__ = ["Shared"]
-
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 

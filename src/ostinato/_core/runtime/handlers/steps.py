@@ -24,8 +24,6 @@ from ostinato._core.engine.steps import NewStep, StoredStep, wait_name
 from ostinato._core.runtime.handlers.results import dump_step
 from ostinato._core.runtime.worker.saver import Saver, Stored
 
-__all__ = ["Slept", "Steps", "Suspended", "Waiting", "value_of"]
-
 LONGEST_NAME = 200
 LONGEST_SECONDS = 10 * 366 * 86_400
 
@@ -90,12 +88,7 @@ class Steps:
         return self._count
 
     async def run(
-        self,
-        position: int,
-        name: str,
-        fn: Callable[..., Any],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
+        self, position: int, name: str, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:  # noqa: ANN401 - what the step returns
         """The result of a step: the stored one, or that of the function."""
         if self._stored is None:
@@ -221,9 +214,7 @@ class Steps:
                 hint="The job leaves its worker with it: await all steps first.",
             )
 
-    def _mismatch(
-        self, message: str, *, position: int, found: str, given: str | None
-    ) -> StepMismatch:
+    def _mismatch(self, message: str, *, position: int, found: str, given: str | None) -> StepMismatch:
         stored = [f"{at} {step.name}" for at, step in sorted((self._stored or {}).items())]
         self._broken = StepMismatch(
             f"{message}; stored: {', '.join(stored)}",
@@ -249,8 +240,7 @@ def check_name(what: str, name: str) -> None:
     good = type(name) is str and 0 < len(name) <= LONGEST_NAME and "\0" not in name
     if not good or not (name.isascii() or _is_unicode(name)):
         raise InvalidInput(
-            f"the {what} {name!r:.100} cannot be used: it must be text of 1 to {LONGEST_NAME}"
-            " characters",
+            f"the {what} {name!r:.100} cannot be used: it must be text of 1 to {LONGEST_NAME} characters",
             hint="Leave out NUL and unpaired surrogates; a number is written as str(number).",
         )
 
@@ -265,9 +255,7 @@ def _is_unicode(text: str) -> bool:
 
 def _check_seconds(what: str, seconds: float) -> None:
     if not 0 <= seconds < LONGEST_SECONDS:
-        raise InvalidInput(
-            f"cannot {what} for {seconds} seconds", hint="Use 0 seconds to ten years."
-        )
+        raise InvalidInput(f"cannot {what} for {seconds} seconds", hint="Use 0 seconds to ten years.")
 
 
 def _shown(step: StoredStep) -> str:

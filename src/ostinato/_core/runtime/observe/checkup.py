@@ -19,8 +19,6 @@ from ostinato._core.base.settings import Settings
 from ostinato._core.runtime.handlers.app import App
 from ostinato._core.runtime.named import named
 
-__all__ = ["Checkup", "Trouble", "examine"]
-
 
 class Trouble(NamedTuple):
     """A fault, in a sentence, and its remedy."""
@@ -40,9 +38,7 @@ class Checkup:
 async def examine(apps: Iterable[App], settings: Settings) -> dict[str, list[Trouble]]:
     """The troubles by application, of those that have a checkup. One that fails is a trouble."""
     return {
-        app.name: await asyncio.to_thread(_troubles, app.doctor, settings)
-        for app in apps
-        if app.doctor is not None
+        app.name: await asyncio.to_thread(_troubles, app.doctor, settings) for app in apps if app.doctor is not None
     }
 
 

@@ -16,8 +16,6 @@ from ostinato._core.base.log import get_logger
 from ostinato._core.base.metrics import WORKER_METRICS, Recorder
 from ostinato._core.base.prometheus import Collector
 
-__all__ = ["Exporter"]
-
 log = get_logger("exporter")
 
 PORTS = 64
@@ -40,9 +38,7 @@ class Exporter:
         self._thread.join()
 
 
-def _listen(
-    registry: prometheus_client.CollectorRegistry, host: str, first: int
-) -> tuple[WSGIServer, Thread]:
+def _listen(registry: prometheus_client.CollectorRegistry, host: str, first: int) -> tuple[WSGIServer, Thread]:
     for port in range(first, min(first + PORTS, 65_536)):
         try:
             return prometheus_client.start_http_server(port, host, registry)

@@ -26,8 +26,6 @@ from ostinato._core.db.pool import transaction
 from ostinato._core.runtime.handlers.app import App
 from ostinato._core.runtime.named import named
 
-__all__ = ["Figures", "Shown", "ask", "declared", "figures_of"]
-
 log = get_logger("figures")
 
 

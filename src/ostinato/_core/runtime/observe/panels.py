@@ -20,8 +20,6 @@ from ostinato._core.base.errors import InvalidInput, NotFound
 from ostinato._core.runtime.handlers.app import App
 from ostinato._core.runtime.named import named
 
-__all__ = ["Block", "Cell", "Counts", "Panel", "Table", "panels_of"]
-
 Cell: TypeAlias = str | int | float | bool | datetime | None
 """A value in a table of a panel."""
 

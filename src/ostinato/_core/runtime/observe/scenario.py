@@ -21,8 +21,6 @@ import httpx
 from ostinato._core.base.errors import NotConfigured
 from ostinato._core.runtime.client import Client
 
-__all__ = ["Scenario", "ScenarioFailed", "System"]
-
 T = TypeVar("T")
 
 LOOK_SECONDS = 0.05
@@ -70,9 +68,7 @@ class System:
     ) -> httpx.Response:
         """Call the sandbox, which must answer with this status."""
         if self.sandbox is None:
-            raise NotConfigured(
-                "this system has no sandbox", hint="Start it with `ostinato up --demo`."
-            )
+            raise NotConfigured("this system has no sandbox", hint="Start it with `ostinato up --demo`.")
         return await self._ask(self.sandbox, method, path, status, options)
 
     def client(self) -> Client:
@@ -84,9 +80,7 @@ class System:
             )
         return self.database
 
-    async def until(
-        self, what: str, look: Callable[[], Awaitable[T | None]], seconds: float = WAIT_SECONDS
-    ) -> T:
+    async def until(self, what: str, look: Callable[[], Awaitable[T | None]], seconds: float = WAIT_SECONDS) -> T:
         """Call `look` until it returns something; fail after some seconds."""
         give_up = asyncio.get_running_loop().time() + seconds
         while (found := await look()) is None:
@@ -111,22 +105,14 @@ class System:
         raise ScenarioFailed(what)
 
     async def _ask(
-        self,
-        http: httpx.AsyncClient,
-        method: str,
-        path: str,
-        status: int,
-        options: dict[str, Any],
+        self, http: httpx.AsyncClient, method: str, path: str, status: int, options: dict[str, Any]
     ) -> httpx.Response:
         try:
             answer = await http.request(method, path, **options)
         except httpx.HTTPError as error:
             self.fail(f"{method} {path} had no answer: {type(error).__name__} {error}")
         if answer.status_code != status:
-            self.fail(
-                f"{method} {path} was answered {answer.status_code}, not {status}:"
-                f" {answer.text[:300]}"
-            )
+            self.fail(f"{method} {path} was answered {answer.status_code}, not {status}: {answer.text[:300]}")
         return answer
 
 

@@ -18,8 +18,6 @@ from ostinato._core.runtime.handlers.context import Context
 from ostinato._core.runtime.handlers.kinds import JobKind
 from ostinato._core.runtime.worker.execute import Failed, Verdict, execute
 
-__all__ = ["Execute", "chosen", "trace_id"]
-
 Execute = Callable[[JobKind[Any], Context, Executor, random.Random], Awaitable[Verdict]]
 
 SAMPLED = 1
@@ -53,9 +51,7 @@ def _traced() -> Execute:
         ) from None
     tracer = trace.get_tracer("ostinato")
 
-    async def run(
-        kind: JobKind[Any], ctx: Context, threads: Executor, rng: random.Random
-    ) -> Verdict:
+    async def run(kind: JobKind[Any], ctx: Context, threads: Executor, rng: random.Random) -> Verdict:
         job = ctx.job
         correlation_id = job.correlation_id or f"job-{job.id}"
         parent = trace.SpanContext(

@@ -21,8 +21,6 @@ from ostinato._core.engine.alerts import Change
 from ostinato._core.runtime.handlers.app import App
 from ostinato._core.runtime.handlers.events import EventKind
 
-__all__ = ["ALERT_EVENTS", "ALERT_SECONDS", "AlertTold", "declare", "watch"]
-
 log = get_logger("alerts")
 
 ALERT_SECONDS = 30.0
@@ -47,9 +45,7 @@ class AlertTold:
     details: dict[str, Any]
 
 
-ALERT_EVENTS = tuple(
-    EventKind[AlertTold](ENGINE_OWNER, EventType(name, 1, AlertTold)) for name in (FIRED, RESOLVED)
-)
+ALERT_EVENTS = tuple(EventKind[AlertTold](ENGINE_OWNER, EventType(name, 1, AlertTold)) for name in (FIRED, RESOLVED))
 
 
 async def declare(conn: AsyncConnection[Any], apps: Sequence[App]) -> None:

@@ -15,19 +15,8 @@ from psycopg import AsyncConnection
 from ostinato._core.base.errors import DatabaseUnavailable, OstinatoError
 from ostinato._core.base.log import get_logger
 from ostinato._core.base.metrics import Recorder
-from ostinato._core.engine import (
-    alerts,
-    idempotency,
-    keys,
-    leases,
-    observe,
-    subscriptions,
-    upkeep,
-    webhook_work,
-)
+from ostinato._core.engine import alerts, idempotency, keys, leases, observe, subscriptions, upkeep, webhook_deliveries
 from ostinato._core.runtime.services.alerts import ALERT_SECONDS, watch
-
-__all__ = ["Janitor"]
 
 log = get_logger("janitor")
 
@@ -36,7 +25,7 @@ Round = Callable[[AsyncConnection[Any]], Awaitable[object]]
 PARTITIONS_SECONDS = 3600.0
 SAMPLES_SECONDS = 60.0
 KEYS_SECONDS = 300.0
-DELIVERIES_SECONDS = 60.0
+DELIVERIES_SECONDS = 20.0
 WEBHOOKS_SECONDS = 120.0
 
 
@@ -53,9 +42,7 @@ class Janitor:
 
     name = "janitor"
 
-    def __init__(
-        self, retention_days: int, rng: random.Random, recorder: Recorder | None = None
-    ) -> None:
+    def __init__(self, retention_days: int, rng: random.Random, recorder: Recorder | None = None) -> None:
         self._rng = rng
         counted = recorder or Recorder()
         self._chores = (
@@ -95,5 +82,5 @@ async def _sample(conn: AsyncConnection[Any]) -> object:
 
 
 async def _webhooks(conn: AsyncConnection[Any], retention_days: int) -> None:
-    await webhook_work.mend(conn)
-    await webhook_work.prune(conn, retention_days)
+    await webhook_deliveries.mend(conn)
+    await webhook_deliveries.prune(conn, retention_days)

@@ -22,8 +22,6 @@ import httpx
 from ostinato._core.base.errors import NoAnswer
 from ostinato._core.base.safeurl import Allowed, Target, check_address, parse
 
-__all__ = ["Answer", "Resolver", "post", "system_resolver"]
-
 ANSWER_BYTES = 65_536
 SECONDS = 5.0
 MOST_ADDRESSES = 4
@@ -102,11 +100,7 @@ async def _addresses(target: Target, allowed: Allowed, resolver: Resolver) -> li
 
 
 async def _send(
-    target: Target,
-    addresses: Sequence[str],
-    body: bytes,
-    headers: Mapping[str, str],
-    tls: ssl.SSLContext,
+    target: Target, addresses: Sequence[str], body: bytes, headers: Mapping[str, str], tls: ssl.SSLContext
 ) -> httpx.Response:
     """Send it to the first address that takes the connection."""
     for address in addresses[:-1]:
@@ -126,18 +120,8 @@ async def _send_to(
     transport = httpx.AsyncHTTPTransport(verify=tls, trust_env=False)
     request = httpx.Request(
         "POST",
-        httpx.URL(
-            scheme=target.scheme,
-            host=address,
-            port=target.port,
-            raw_path=target.path.encode("ascii"),
-        ),
-        headers={
-            **headers,
-            "host": target.authority,
-            "accept-encoding": "identity",
-            "connection": "close",
-        },
+        httpx.URL(scheme=target.scheme, host=address, port=target.port, raw_path=target.path.encode("ascii")),
+        headers={**headers, "host": target.authority, "accept-encoding": "identity", "connection": "close"},
         content=body,
         # The time limit is around all of it.
         extensions={} if target.address is not None else {"sni_hostname": target.host},

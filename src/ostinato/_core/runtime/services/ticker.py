@@ -17,18 +17,11 @@ from psycopg import AsyncConnection
 
 from ostinato._core.base.errors import InvalidInput
 from ostinato._core.base.log import get_logger
-from ostinato._core.base.metrics import (
-    SCHEDULE_BROKEN,
-    SCHEDULE_LATENESS_SECONDS,
-    SCHEDULE_MISSED,
-    Recorder,
-)
+from ostinato._core.base.metrics import SCHEDULE_BROKEN, SCHEDULE_LATENESS_SECONDS, SCHEDULE_MISSED, Recorder
 from ostinato._core.engine import fires, queues, schedules
 from ostinato._core.engine.fires import Fired
 from ostinato._core.engine.schedules import Schedule
 from ostinato._core.runtime.worker.loop import FOREVER
-
-__all__ = ["Ticker"]
 
 SET = 5000
 MOST_LISTED = 1000
@@ -84,7 +77,5 @@ class Ticker:
             for found in await schedules.list_(conn, owner=owner, most=MOST_LISTED):
                 if found.name not in names:
                     log.warning(
-                        "schedule_not_declared",
-                        schedule=found.name,
-                        hint=f"ostinato schedules delete {found.name}",
+                        "schedule_not_declared", schedule=found.name, hint=f"ostinato schedules delete {found.name}"
                     )

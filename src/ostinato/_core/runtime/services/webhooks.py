@@ -36,34 +36,18 @@ from ostinato._core.base.safeurl import Allowed, parse_allowed
 from ostinato._core.base.settings import Settings
 from ostinato._core.base.signature import storable
 from ostinato._core.base.webhooks import signed_headers
-from ostinato._core.engine import queues
-from ostinato._core.engine import webhook_work as work
-from ostinato._core.engine.webhook_work import Sending
+from ostinato._core.engine import webhook_deliveries
+from ostinato._core.engine.webhook_deliveries import Sending
 from ostinato._core.runtime.handlers.app import App
 from ostinato._core.runtime.handlers.context import Context
 from ostinato._core.runtime.handlers.outcomes import Snooze
-from ostinato._core.runtime.worker.loop import FOREVER
 
 if TYPE_CHECKING:
     from ostinato._core.runtime.services.safehttp import Answer, Resolver
 
-__all__ = [
-    "KIND",
-    "QUEUE",
-    "DeliveryFailed",
-    "FanOut",
-    "Met",
-    "Sender",
-    "app",
-    "judge",
-    "probe",
-    "with_app",
-]
-
 QUEUE = "webhooks"
 APP_NAME = "webhooks"
 KIND = f"{APP_NAME}.deliver"
-BATCH = 500
 CONTENT_TYPE = "application/cloudevents+json; charset=utf-8"
 USER_AGENT = "ostinato-webhooks"
 AGAIN_SECONDS = 1.0
@@ -125,29 +109,19 @@ class Sender:
         if self._recorder is not None:
             self._recorder.add(WEBHOOK_ATTEMPTS, met.outcome)
             self._recorder.observe(WEBHOOK_SECONDS, seconds)
-        return Met(
-            met.outcome, met.status, int(1000 * seconds), met.answer, met.error, met.retry_after
-        )
+        return Met(met.outcome, met.status, int(1000 * seconds), met.answer, met.error, met.retry_after)
 
     async def _post(self, sending: Sending) -> "Answer":
         # Importing the HTTP client takes long: only a process that sends something waits for it.
         from ostinato._core.runtime.services.safehttp import post  # noqa: PLC0415
 
         body = sending.body.encode("utf-8")
-        signed = signed_headers(
-            sending.event_id, int(sending.sent_at.timestamp()), body, sending.secrets
-        )
+        signed = signed_headers(sending.event_id, int(sending.sent_at.timestamp()), body, sending.secrets)
         static = {name.lower(): value for name, value in sending.headers.items()}
         return await post(
             sending.url,
             body,
-            {
-                "user-agent": USER_AGENT,
-                "accept": "*/*",
-                **static,
-                "content-type": CONTENT_TYPE,
-                **signed,
-            },
+            {"user-agent": USER_AGENT, "accept": "*/*", **static, "content-type": CONTENT_TYPE, **signed},
             allowed=self._allowed,
             seconds=sending.timeout_seconds,
             resolver=self._resolver,
@@ -166,9 +140,7 @@ def judge(answer: "Answer", now: datetime, hidden: tuple[str, ...] = ()) -> Met:
     redirect = 300 <= status < 400  # noqa: PLR2004 - redirection, as HTTP has it
     error = f"answered {status}" + (": redirects are not followed" if redirect else "")
     asked = answer.headers.get("retry-after") if status in ASKED_LATER else None
-    return Met(
-        "failed", status, answer=text, error=error, retry_after=retry_after_seconds(asked, now)
-    )
+    return Met("failed", status, answer=text, error=error, retry_after=retry_after_seconds(asked, now))
 
 
 def app(
@@ -198,9 +170,7 @@ def app(
     return made
 
 
-def with_app(
-    apps: Sequence[App], settings: Settings, recorder: Recorder, rng: random.Random
-) -> list[App]:
+def with_app(apps: Sequence[App], settings: Settings, recorder: Recorder, rng: random.Random) -> list[App]:
     """Some apps and the one that delivers webhooks, unless it is among them."""
     if any(given.name == APP_NAME for given in apps):
         return list(apps)
@@ -208,35 +178,18 @@ def with_app(
 
 
 async def probe(
-    conn: AsyncConnection[Any],
-    name: str,
-    *,
-    tenant_id: str | None = None,
-    settings: Settings | None = None,
+    conn: AsyncConnection[Any], name: str, *, tenant_id: str | None = None, settings: Settings | None = None
 ) -> Met:
     """Send a test message to an endpoint, now and from here, and return the result."""
-    sending = await work.probe(conn, name, tenant_id=tenant_id)
+    sending = await webhook_deliveries.probe(conn, name, tenant_id=tenant_id)
     allowed = parse_allowed((settings or Settings()).webhooks_allow_private)
     return await Sender(allowed).send(sending)
-
-
-class FanOut:
-    """The service that makes deliveries of events for the endpoints that want them."""
-
-    name = "deliver:ostinato.webhooks"
-
-    async def tick(self, conn: AsyncConnection[Any]) -> float:
-        """Fan out a batch of events; the next one follows at once if there are more."""
-        events, deliveries = await work.fan_out(conn, BATCH)
-        if deliveries:
-            await queues.ring(conn, QUEUE)
-        return 0.0 if events == BATCH else FOREVER
 
 
 async def _deliver(ctx: Context, delivery: int, sender: Sender, rng: random.Random) -> None:
     job = ctx.job
     async with ctx._services.transaction() as conn:  # noqa: SLF001  # this is the engine's own
-        sending = await work.start(conn, delivery, job.id)
+        sending = await webhook_deliveries.start(conn, delivery, job.id)
     if sending.verdict != "send":
         return
     met = await sender.send(sending)
@@ -246,11 +199,7 @@ async def _deliver(ctx: Context, delivery: int, sender: Sender, rng: random.Rand
         return
     what = f"webhook endpoint {sending.endpoint} of {sending.tenant_id}: {met.error}"
     ctx.log.warning(
-        "webhook_not_delivered",
-        endpoint=sending.endpoint,
-        outcome=met.outcome,
-        status=met.status,
-        verdict=verdict,
+        "webhook_not_delivered", endpoint=sending.endpoint, outcome=met.outcome, status=met.status, verdict=verdict
     )
     if verdict == "retry" and delay is not None:
         raise RetryAfter(delay, what)
@@ -275,10 +224,8 @@ async def _settled(ctx: Context, delivery: int, met: Met, delay: float | None) -
     raise AssertionError("unreachable")
 
 
-async def _settle(
-    conn: AsyncConnection[Any], delivery: int, job_id: int, met: Met, delay: float | None
-) -> str:
-    return await work.settle(
+async def _settle(conn: AsyncConnection[Any], delivery: int, job_id: int, met: Met, delay: float | None) -> str:
+    return await webhook_deliveries.settle(
         conn,
         delivery,
         job_id,
@@ -315,7 +262,5 @@ def _shown(answer: "Answer", hidden: tuple[str, ...]) -> str | None:
     for value in hidden:
         if value:
             text = text.replace(value, MASK)
-    clean = "".join(
-        c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text
-    )
+    clean = "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text)
     return storable(redact(clean))[:ANSWER_LENGTH] or None

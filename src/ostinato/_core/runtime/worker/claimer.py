@@ -1,32 +1,40 @@
 """The claimer: claims jobs for the worker's lanes.
 
-It claims from a queue when that may hold work: the doorbell rang, a poll saw ready jobs, a verdict
-may have freed a slot, or the last claim found some. After an empty claim it tries every millisecond
-for a tenth of a second, so that a stream of single jobs starts at once without a notification for
-each; with a single queue it lets the database wait instead. Then the queue rests until the next
-ring or poll; while it holds ready jobs that a limit keeps back, it is tried five times a second.
+It claims once from a queue when that may hold work: the doorbell rang, a poll saw ready jobs, or a
+job ended that may let another one start. Then the queue rests until the next ring or poll: every
+commit rings while workers rest, so a lone job costs one claim.
+
+Under load, which is when a queue gave jobs twice within 30 ms, clients coalesce their rings. Then
+the claimer lets the database wait for the next job, 5 ms at a time, until 30 ms bring nothing;
+where several queues are under load it tries each every millisecond instead. While a queue holds
+ready jobs that a limit keeps back, it is tried five times a second.
 """
 
+import asyncio
 import random
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 from uuid import UUID
+
+from psycopg import AsyncConnection
 
 from ostinato._core.base.metrics import BUFFER_JOBS, CLAIMED_JOBS, CLAIMS, Recorder
 from ostinato._core.db.keep import Keeper
 from ostinato._core.engine import claims
+from ostinato._core.engine import queues as engine_queues
 from ostinato._core.engine.claims import Job
 from ostinato._core.runtime.worker.lanes import Lanes
 from ostinato._core.runtime.worker.loop import FOREVER, Loop
+from ostinato._core.runtime.worker.marker import Marker
 
-__all__ = ["Claimer"]
-
-HOT_FOR_SECONDS = 0.1
+LOAD_SECONDS = 0.03
 HOT_SECONDS = 0.0009  # the event loop waits whole milliseconds: this is one, 0.0012 is two
-HOT_PATIENCE_SECONDS = 0.01
+PATIENCE_SECONDS = 0.005  # a ring for another queue waits as long
 HELD_BACK_SECONDS = 0.2
 SILENT_SECONDS = 0.05
+AT_ONCE = 0.0
+"""The due time of a queue while a claim is under way: one that is roused meanwhile has a later."""
 SMALL_CLAIM = 32
 """Claims up to this size take no turns in the database (claims.sql), so a lone job starts sooner.
 A queue is asked for more once it gave that many."""
@@ -53,6 +61,8 @@ class Claimer:
         *,
         queues: Sequence[str],
         kinds: list[str],
+        marker: Marker,
+        connections: Callable[[], int],
         recorder: Recorder,
         rng: random.Random,
         worker_id: Callable[[], UUID],
@@ -64,25 +74,57 @@ class Claimer:
         self._heart = heart
         self._keeper = keeper
         self._lanes = lanes
-        self._queues = tuple(queues)
+        self.queues = tuple(queues)
+        """The queues of this worker, awake or not."""
         self._kinds = kinds
+        self._marker = marker
+        self._connections = connections
+        """How many more jobs may start that use a connection."""
         self._recorder = recorder
         self._worker_id = worker_id
         self._due: dict[str, float] = {}
+        self._found_at: dict[str, float] = {}
         self._hot_until: dict[str, float] = {}
         self._ready: frozenset[str] = frozenset()
         self._cursors: dict[str, str | None] = {}
+        self._asked_for = kinds
         self._plenty: set[str] = set()
+        self._limited = frozenset(self.queues)
         self._asking: str | None = None
+        self._idle = False
         self.paused = False
 
     def rouse(self, queue: str | None = None) -> None:
         """Claim from a queue, or from all, now."""
         now = time.monotonic()
-        for name in self._queues if queue not in self._queues else (queue,):
+        for name in self.queues if queue not in self.queues else (queue,):
             self._due[name] = now
-            self._hot_until[name] = now + HOT_FOR_SECONDS
         self.loop.wake()
+
+    def has_room(self) -> None:
+        """Claim what had to wait for room, if anything did; the end of a lone job wakes nobody."""
+        if self._due or not self._idle:
+            self.loop.wake()
+
+    def has_connections(self) -> None:
+        """Claim the kinds that had to wait for a connection, if any had to."""
+        if self._asked_for is self._kinds:
+            self.loop.wake()
+        else:
+            self.rouse()
+
+    def ended(self, queue: str, *, plainly: bool) -> None:
+        """Claim from a queue if the end of one of its jobs may let another one start.
+
+        A job that completed plainly, which is outside of a transaction of its own, frees at most
+        a slot of a limit: after it a claim from a queue without limits would find nothing.
+        """
+        if not plainly or queue in self._limited or queue in self._ready:
+            self.rouse(queue)
+
+    async def learn_limits(self, conn: AsyncConnection[Any]) -> None:
+        """Ask which of the queues have limits."""
+        self._limited = await engine_queues.limited(conn, self.queues)
 
     def resting(self) -> list[str]:
         """The queues that a poll should look into; the claimer claims from the others anyway.
@@ -93,10 +135,8 @@ class Claimer:
         now = time.monotonic()
         return [
             queue
-            for queue in self._queues
-            if queue != self._asking
-            and queue not in self._plenty
-            and self._hot_until.get(queue, 0.0) <= now
+            for queue in self.queues
+            if queue != self._asking and queue not in self._plenty and self._hot_until.get(queue, 0.0) <= now
         ]
 
     def saw_ready(self, asked: Iterable[str], queues: Iterable[str]) -> None:
@@ -116,7 +156,8 @@ class Claimer:
             return SILENT_SECONDS  # other workers could rescue at once what we claim now
         pause = await self.tick()
         self._recorder.set(BUFFER_JOBS, self._lanes.buffered)
-        heart.set_waiting(waiting=pause == FOREVER and self._lanes.room() > 0)
+        self._idle = pause == FOREVER and self._lanes.room() > 0
+        heart.set_waiting(waiting=self._idle)
         return pause
 
     async def tick(self) -> float:
@@ -127,15 +168,16 @@ class Claimer:
             if due > time.monotonic():
                 continue
             room = self._lanes.room()
-            if room <= 0:
+            if room <= 0 or not self._wanted_kinds():
                 return FOREVER  # the lanes wake the claimer when there is room again
             wanted = room if queue in self._plenty else min(room, SMALL_CLAIM)
+            self._due[queue] = AT_ONCE
             found = await self._claim(queue, wanted)
             if found == wanted:
                 self._plenty.add(queue)
                 # The other queues come first now: the order of the dict is the order of service.
                 del self._due[queue]
-                self._due[queue] = 0.0
+                self._due[queue] = AT_ONCE
                 return 0
             self._plenty.discard(queue)
             self._schedule(queue)
@@ -143,6 +185,8 @@ class Claimer:
 
     def _schedule(self, queue: str) -> None:
         """Set when to claim again from a queue that gave all it had."""
+        if self._due[queue] != AT_ONCE:
+            return  # it was roused meanwhile, by a commit that the claim may not have seen
         now = time.monotonic()
         if now < self._hot_until.get(queue, 0.0):
             self._due[queue] = now + HOT_SECONDS
@@ -161,23 +205,45 @@ class Claimer:
         self._cursors[queue] = jobs[0].cursor if jobs else None
         if jobs:
             self._recorder.add(CLAIMED_JOBS, queue, by=len(jobs))
-            self._hot_until[queue] = time.monotonic() + HOT_FOR_SECONDS
-            self._lanes.add(jobs)
+            self._note_load(queue)
         return len(jobs)
 
+    def _note_load(self, queue: str) -> None:
+        """Note that a queue gave jobs; when that was soon after the last time, it is hot."""
+        now = time.monotonic()
+        if now - self._found_at.get(queue, 0.0) < LOAD_SECONDS:
+            self._hot_until[queue] = now + LOAD_SECONDS
+        self._found_at[queue] = now
+
     async def _ask(self, queue: str, wanted: int) -> list[Job]:
+        kinds, starts = self._wanted_kinds(), self._lanes.starts()
+        if kinds != self._asked_for:  # a cursor is behind the jobs of other kinds
+            self._cursors.clear()
+            self._asked_for = kinds
         async with self._keeper.connection() as conn:
-            return await claims.claim(
+            jobs = await claims.claim(
                 conn,
                 self._worker_id(),
                 queue,
                 wanted,
-                kinds=self._kinds,
+                kinds=kinds,
                 cursor=self._cursors.get(queue),
                 suspects=not self._lanes.holds_suspect(),
-                patience=HOT_PATIENCE_SECONDS if self._is_hot(queue) else 0.0,
+                patience=PATIENCE_SECONDS if self._is_hot(queue) else 0.0,
+                starts=starts,
+                apart=self._marker.apart,
             )
+        if jobs:
+            self._lanes.add(jobs, starts)
+            await asyncio.sleep(0)  # they start before the next claim is prepared
+        return jobs
+
+    def _wanted_kinds(self) -> list[str]:
+        """The kinds to claim: none that use a connection while all are in use."""
+        if self._connections() > 0 or not self._marker.apart:
+            return self._kinds
+        return [kind for kind in self._kinds if kind not in self._marker.apart]
 
     def _is_hot(self, queue: str) -> bool:
-        """Whether to wait in the database for a queue's next job; only with a single queue."""
-        return len(self._queues) == 1 and time.monotonic() < self._hot_until.get(queue, 0.0)
+        """Whether to wait in the database for a queue's next job; not while others are due."""
+        return len(self._due) == 1 and time.monotonic() < self._hot_until.get(queue, 0.0)

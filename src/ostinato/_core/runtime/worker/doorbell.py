@@ -11,15 +11,11 @@ from ostinato._core.db.listen import POLL_NOW
 from ostinato._core.runtime.worker.claimer import Claimer
 from ostinato._core.runtime.worker.loop import Loop
 
-__all__ = ["Doorbell"]
-
 
 class Doorbell:
     """Wakes the claimer for a queue, a service by its name, and the poller when rings were lost."""
 
-    def __init__(
-        self, claimer: Claimer, poll: Loop, services: Mapping[str, Loop], recorder: Recorder
-    ) -> None:
+    def __init__(self, claimer: Claimer, poll: Loop, services: Mapping[str, Loop], recorder: Recorder) -> None:
         self._claimer = claimer
         self._poll = poll
         self._services = services

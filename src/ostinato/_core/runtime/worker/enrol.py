@@ -13,8 +13,6 @@ from ostinato._core.runtime.handlers.app import App, merged_kinds
 from ostinato._core.runtime.handlers.kinds import JobKind
 from ostinato._core.runtime.services.services import declare
 
-__all__ = ["enrol", "queues_of"]
-
 
 def queues_of(apps: Sequence[App]) -> tuple[str, ...]:
     """The queues of some apps' jobs, each once."""
@@ -47,6 +45,4 @@ async def enrol(
 
 
 def _row(kind: JobKind[Any]) -> workers.KindRow:
-    return workers.KindRow(
-        kind.name, kind.queue, kind.priority, kind.timeout, kind.retry, kind.arguments.schema()
-    )
+    return workers.KindRow(kind.name, kind.queue, kind.priority, kind.timeout, kind.retry, kind.arguments.schema())

@@ -17,26 +17,13 @@ from ostinato._core.base.backoff import LONGEST_DELAY, Retry, is_permanent, next
 from ostinato._core.base.errors import InvalidInput, LeaseLost, RetryAfter, StepMismatch
 from ostinato._core.base.flow import enter, leave
 from ostinato._core.base.signature import bounded_error, error_signature, storable
+from ostinato._core.db.sqlstate import is_databases_fault
 from ostinato._core.engine.claims import Failure, Job
 from ostinato._core.runtime.handlers.context import Context, SyncContext
 from ostinato._core.runtime.handlers.kinds import JobKind
 from ostinato._core.runtime.handlers.outcomes import Cancel, Done, Snooze
 from ostinato._core.runtime.handlers.results import dump_result
 from ostinato._core.runtime.handlers.steps import Slept, Waiting
-
-__all__ = [
-    "Cancelled",
-    "Completed",
-    "Failed",
-    "Lost",
-    "Released",
-    "Settled",
-    "Snoozed",
-    "Verdict",
-    "execute",
-    "judge",
-    "judge_error",
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +36,13 @@ class Completed:
 @dataclass(frozen=True, slots=True)
 class Failed:
     """The attempt failed; the failure says what comes next."""
+
+    failure: Failure
+
+
+@dataclass(frozen=True, slots=True)
+class Deferred:
+    """The database failed, not the job: it is given back, and fails only when that is too often."""
 
     failure: Failure
 
@@ -85,15 +79,13 @@ class Lost:
     """Whether the write that was refused is counted already."""
 
 
-Verdict = Completed | Failed | Snoozed | Slept | Waiting | Cancelled | Released | Settled | Lost
+Verdict = Completed | Failed | Deferred | Snoozed | Slept | Waiting | Cancelled | Released | Settled | Lost
 
 PLAIN_SUCCESS = Completed(None)
 REASON_LENGTH = 1000
 
 
-async def execute(
-    kind: JobKind[Any], ctx: Context, threads: Executor, rng: random.Random
-) -> Verdict:
+async def execute(kind: JobKind[Any], ctx: Context, threads: Executor, rng: random.Random) -> Verdict:
     """Run the handler, in the flow of its job, and return the verdict.
 
     Never raises; a cancellation of the lane is part of the verdict.
@@ -138,10 +130,11 @@ def judge(outcome: object, ctx: Context) -> Verdict:
             return Completed(dump_result(outcome))
 
 
-def judge_error(
-    error: BaseException, job: Job, retry: Retry, rng: random.Random, *, settled: bool = False
-) -> Verdict:
-    """Return the verdict for an error: a retry after a delay, or a dead letter."""
+def judge_error(error: BaseException, job: Job, retry: Retry, rng: random.Random, *, settled: bool = False) -> Verdict:
+    """Return the verdict for an error: a retry after a delay, or a dead letter.
+
+    The database's own trouble gives the job back instead, unless its policy says otherwise.
+    """
     if settled:
         return Settled()  # the work is committed; an error after it cannot undo that
     if isinstance(error, LeaseLost) and error.values.get("job_id") in (None, job.id):
@@ -150,21 +143,19 @@ def judge_error(
     most = job.max_attempts if job.max_attempts is not None else retry.max_attempts
     reason = "attempts_used_up"
     delay: float | None = None
+    verdict = Deferred if is_databases_fault(error) else Failed
     if isinstance(error, InvalidInput | StepMismatch) or is_permanent(retry, error):
         reason = "permanent_error"
+        verdict = Failed
     elif failures < most:
         delay = _asked_delay(error)
         if delay is None:
             delay = _delay(retry, failures, most, rng)
     kept = bounded_error(error.with_traceback(_handlers_part(error.__traceback__)))
-    return Failed(
-        Failure(delay, json.dumps(kept), error_signature(kept["type"], kept["message"]), reason)
-    )
+    return verdict(Failure(delay, json.dumps(kept), error_signature(kept["type"], kept["message"]), reason))
 
 
-def judge_interruption(
-    kind: JobKind[Any], ctx: Context, error: BaseException, rng: random.Random
-) -> Verdict:
+def judge_interruption(kind: JobKind[Any], ctx: Context, error: BaseException, rng: random.Random) -> Verdict:
     """Return the verdict for a handler that was stopped from outside."""
     if (decided := _decided(ctx)) is not None:
         return decided
@@ -201,9 +192,7 @@ def _asked_delay(error: BaseException) -> float | None:
 
 def _delay(retry: Retry, failures: int, most: int, rng: random.Random) -> float | None:
     # A job with more attempts than its policy repeats the last delay.
-    return next_delay(
-        retry, min(failures, retry.max_attempts - 1) if failures < most else failures, rng
-    )
+    return next_delay(retry, min(failures, retry.max_attempts - 1) if failures < most else failures, rng)
 
 
 def _handlers_part(trace: TracebackType | None) -> TracebackType | None:
@@ -212,9 +201,7 @@ def _handlers_part(trace: TracebackType | None) -> TracebackType | None:
     return trace.tb_next if trace is not None and ours and trace.tb_next else trace
 
 
-async def _in_thread(
-    kind: JobKind[Any], ctx: Context, arguments: dict[str, Any], threads: Executor
-) -> object:
+async def _in_thread(kind: JobKind[Any], ctx: Context, arguments: dict[str, Any], threads: Executor) -> object:
     context = contextvars.copy_context()
     loop = asyncio.get_running_loop()
 

@@ -7,35 +7,27 @@ nothing, and it is counted.
 """
 
 import asyncio
+import contextlib
 import json
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Container, Iterator
 from typing import Any, NamedTuple
 
 from psycopg import AsyncConnection
 
-from ostinato._core.base.errors import (
-    CommitUnknown,
-    DatabaseUnavailable,
-    InvalidInput,
-    OstinatoError,
-)
+from ostinato._core.base.errors import CommitUnknown, DatabaseUnavailable, InvalidInput, OstinatoError
 from ostinato._core.base.log import get_logger
-from ostinato._core.base.metrics import (
-    FENCED_WRITES,
-    JOB_RUN_SECONDS,
-    JOBS_FINISHED,
-    START_LATENCY_SECONDS,
-    Recorder,
-)
+from ostinato._core.base.metrics import FENCED_WRITES, JOB_RUN_SECONDS, JOBS_FINISHED, START_LATENCY_SECONDS, Recorder
 from ostinato._core.base.signature import storable
 from ostinato._core.db.keep import Keeper
-from ostinato._core.engine import claims, steps
+from ostinato._core.db.sqlstate import is_damage
+from ostinato._core.engine import claims, steps, subscriptions
 from ostinato._core.engine.claims import Failure, Job
 from ostinato._core.runtime.handlers.steps import Slept, Waiting
 from ostinato._core.runtime.worker.execute import (
     Cancelled,
     Completed,
+    Deferred,
     Failed,
     Lost,
     Released,
@@ -44,8 +36,6 @@ from ostinato._core.runtime.worker.execute import (
     Verdict,
 )
 from ostinato._core.runtime.worker.loop import FOREVER
-
-__all__ = ["Finisher"]
 
 log = get_logger("finisher")
 
@@ -83,13 +73,16 @@ class Finisher:
         recorder: Recorder,
         *,
         wake: Callable[[], None] = lambda: None,
-        on_written: Callable[[str], None] = lambda _: None,
+        on_written: Callable[[str, bool], None] = lambda *_: None,
+        events: Container[str] = (),
     ) -> None:
         self._keeper = keeper
         self._recorder = recorder
         self._wake = wake
         self._on_written = on_written
-        """Called with a queue whose verdicts were written: a slot of its limits may be free."""
+        """Called with a queue whose verdicts were written, and whether all were completions."""
+        self._events = events
+        """The kinds whose jobs are events: their keys go on when they end."""
         self._waiting: list[Finished] = []
         self._progress: dict[tuple[int, int], Progress] = {}
         self._progress_due = 0.0
@@ -141,9 +134,7 @@ class Finisher:
         if trouble is not None:
             raise trouble
 
-    async def _write(
-        self, conn: AsyncConnection[Any], verdict_type: type, group: list[Finished]
-    ) -> Exception | None:
+    async def _write(self, conn: AsyncConnection[Any], verdict_type: type, group: list[Finished]) -> Exception | None:
         """Write verdicts of one type.
 
         Returns the error that keeps one of them from being written, when the verdict is not the
@@ -151,11 +142,13 @@ class Finisher:
         """
         verb, outcome, write = _VERBS[verdict_type]
         refused: list[int] = []
-        if write is not None:
+        if write is not None or verdict_type is Settled:
             try:
-                refused = await write(conn, group)
-            except DatabaseUnavailable:
-                raise
+                refused = await (write or self._leave)(conn, group)
+            except DatabaseUnavailable as error:
+                if not is_damage(error):
+                    raise
+                return await self._write_apart(conn, group, error)
             except CommitUnknown:
                 # Written again; what is then refused was committed the first time.
                 self._unsure.update((finished.job.id, finished.job.attempt) for finished in group)
@@ -166,13 +159,31 @@ class Finisher:
         self._writing = [finished for finished in self._writing if id(finished) not in written]
         self._count(group, outcome)
         _tell_failures(group)
-        for queue in {finished.job.queue for finished in group}:
-            self._on_written(queue)
+        self._tell_queues(group, plainly=verdict_type is Completed)
         if verdict_type is Lost:
             refused = [each.job.id for each in group if not each.verdict.counted]  # type: ignore[union-attr]
         if refused or self._unsure:
             self._refused(set(refused), verb, group)
+        if refused and write is not None:
+            # Maybe the commit of a handler's transaction was in doubt; if this fails, others do it.
+            with contextlib.suppress(OstinatoError):
+                await self._leave(conn, [each for each in group if each.job.id in refused])
         return None
+
+    def _tell_queues(self, group: list[Finished], *, plainly: bool) -> None:
+        """Report the queues of a group; the end of an event lets the next of its key go on."""
+        queues: dict[str, bool] = {}
+        for job in (finished.job for finished in group):
+            queues[job.queue] = queues.get(job.queue, plainly) and job.kind not in self._events
+        for queue, alone in queues.items():
+            self._on_written(queue, alone)
+
+    async def _leave(self, conn: AsyncConnection[Any], group: list[Finished]) -> list[int]:
+        """Let the keys go on of events that ended in their handlers' transactions."""
+        ended = [finished.job.id for finished in group if finished.job.kind in self._events]
+        if ended:
+            await subscriptions.leave(conn, ended)
+        return []
 
     async def _write_apart(
         self, conn: AsyncConnection[Any], group: list[Finished], error: Exception
@@ -188,10 +199,12 @@ class Finisher:
                 trouble = await self._write(conn, type(finished.verdict), alone) or trouble
             return trouble
         job, verdict, seconds = group[0]
+        if is_damage(error) and await claims.set_aside(conn, [job]):
+            log.error("set_aside", job_id=job.id, kind=job.kind, error=str(error))
+            self._writing = [other for other in self._writing if other is not group[0]]
+            return None
         of_the_value = isinstance(error, InvalidInput | ValueError | TypeError)
-        if not of_the_value or (
-            isinstance(verdict, Failed) and verdict.failure.reason == NOT_WRITABLE
-        ):
+        if not of_the_value or (isinstance(verdict, Failed) and verdict.failure.reason == NOT_WRITABLE):
             return error
         message, code = storable(str(error))[:1000], getattr(error, "code", "invalid_input")
         log.error(NOT_WRITABLE, job_id=job.id, kind=job.kind, error=message)
@@ -242,9 +255,9 @@ class Finisher:
 def _tell_failures(group: list[Finished]) -> None:
     """Log failed attempts by their signature: the message itself may hold personal data."""
     for job, verdict, seconds in group:
-        if isinstance(verdict, Failed):
+        if isinstance(verdict, Failed | Deferred):
             log.warning(
-                "attempt_failed",
+                "attempt_failed" if isinstance(verdict, Failed) else "attempt_deferred",
                 kind=job.kind,
                 job_id=job.id,
                 attempt=job.attempt,
@@ -275,15 +288,18 @@ async def _fail(conn: AsyncConnection[Any], group: list[Finished]) -> list[int]:
     return await claims.fail(conn, _jobs(group), failures, _durations(group))
 
 
+async def _defer(conn: AsyncConnection[Any], group: list[Finished]) -> list[int]:
+    failures = [finished.verdict.failure for finished in group]  # type: ignore[union-attr]
+    return await claims.defer(conn, _jobs(group), failures, _durations(group))
+
+
 async def _snooze(conn: AsyncConnection[Any], group: list[Finished]) -> list[int]:
     return await claims.snooze(conn, _jobs(group), [finished.verdict.seconds for finished in group])  # type: ignore[union-attr]
 
 
 async def _sleep(conn: AsyncConnection[Any], group: list[Finished]) -> list[int]:
     left: list[Slept] = [finished.verdict for finished in group]  # type: ignore[misc]
-    return await steps.sleep(
-        conn, _jobs(group), [each.position for each in left], [each.seconds for each in left]
-    )
+    return await steps.sleep(conn, _jobs(group), [each.position for each in left], [each.seconds for each in left])
 
 
 async def _wait(conn: AsyncConnection[Any], group: list[Finished]) -> list[int]:
@@ -311,6 +327,7 @@ async def _release(conn: AsyncConnection[Any], group: list[Finished]) -> list[in
 _VERBS: dict[type, tuple[str, str, Write | None]] = {
     Completed: ("complete", "done", _complete),
     Failed: ("fail", "failed", _fail),
+    Deferred: ("defer", "deferred", _defer),
     Snoozed: ("snooze", "snoozed", _snooze),
     Slept: ("sleep", "slept", _sleep),
     Waiting: ("wait", "waiting", _wait),

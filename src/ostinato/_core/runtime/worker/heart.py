@@ -2,11 +2,13 @@
 
 It has its own OS thread and its own connection, so a handler that blocks the event loop does not
 stop the beat: the worker is slow, not dead. A blocked event loop is logged, with the name of the
-handler and the line that it is at.
+handler and the line that it is at, and shown to the warden (`warden.py`), which ends the process
+when the time of that handler is up, and beats in the heart's place while the GIL is held.
 """
 
 import asyncio
 import hashlib
+import os
 import sys
 import threading
 import time
@@ -24,9 +26,9 @@ from ostinato._core.base.settings import Settings
 from ostinato._core.db.listen import Listener
 from ostinato._core.engine import workers
 from ostinato._core.runtime.database import Database
+from ostinato._core.runtime.handlers.context import Context
 from ostinato._core.runtime.handlers.kinds import JobKind
-
-__all__ = ["Heart"]
+from ostinato._core.runtime.worker.ward import Ward, guardianship
 
 log = get_logger("heart")
 
@@ -34,6 +36,7 @@ P = ParamSpec("P")
 
 BLOCKED_SECONDS = 2.0
 PULSE_SECONDS = 0.5
+ENDED = 137  # as after SIGKILL
 
 
 class Heart:
@@ -46,6 +49,8 @@ class Heart:
         *,
         queues: Iterable[str],
         kinds: Mapping[str, JobKind[Any]],
+        running: Mapping[Context, asyncio.Task[None]],
+        ward: Ward,
         on_ring: Callable[[str], None],
         on_death: Callable[[], Awaitable[None]],
     ) -> None:
@@ -54,12 +59,12 @@ class Heart:
         self._queues = tuple(queues)
         # Processes of a host that run the same kinds take turns; a ring reaches one of each sort.
         self._sort = hashlib.sha256("\n".join(sorted(kinds)).encode()).hexdigest()[:16]
+        self._running = running
+        self._ward = ward
         self._on_ring = on_ring
         self._on_death = on_death
         self._names: dict[CodeType, str] = {
-            code: name
-            for name, kind in kinds.items()
-            if (code := getattr(kind.handler, "__code__", None)) is not None
+            code: name for name, kind in kinds.items() if (code := getattr(kind.handler, "__code__", None)) is not None
         }
         self.recorder = Recorder()
         self._worker_id: UUID | None = None
@@ -67,6 +72,7 @@ class Heart:
         self._pulse = time.monotonic()
         self._last_beat = time.monotonic()
         self._reported = False
+        self._blocked_by: str | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._loop_thread = 0
         self._listener: Listener | None = None
@@ -75,8 +81,7 @@ class Heart:
 
     def start(self, worker_id: UUID) -> None:
         """Begin to beat for a worker; called in the event loop that is watched."""
-        self._worker_id = worker_id
-        self._last_beat = time.monotonic()
+        self._name_worker(worker_id)
         self._loop = asyncio.get_running_loop()
         self._loop_thread = threading.get_ident()
         self._feel_pulse()
@@ -95,8 +100,13 @@ class Heart:
 
     def rebirth(self, worker_id: UUID) -> None:
         """Continue to beat under another id."""
+        self._name_worker(worker_id)
+
+    def _name_worker(self, worker_id: UUID) -> None:
         self._worker_id = worker_id
         self._last_beat = time.monotonic()
+        if self._ward.board is not None:
+            self._ward.board.name_worker(worker_id)
 
     @property
     def may_be_dead(self) -> bool:
@@ -126,9 +136,7 @@ class Heart:
         if self._listener is not None:
             self._listener.stop()
 
-    def call_in_loop(
-        self, function: Callable[P, object], *args: P.args, **kwargs: P.kwargs
-    ) -> None:
+    def call_in_loop(self, function: Callable[P, object], *args: P.args, **kwargs: P.kwargs) -> None:
         """Call a function in the event loop, from any thread."""
         if self._loop is None or self._loop.is_closed():
             return
@@ -142,11 +150,13 @@ class Heart:
         if worker_id is None:
             return
         asked = time.monotonic()
-        alive = workers.heartbeat(conn, worker_id, draining=self._draining)
+        alive = workers.heartbeat(conn, worker_id, draining=self._draining, blocked_by=self._blocked_by)
         if alive:
             self._last_beat = asked
         if not alive and worker_id == self._worker_id:
             self._worker_id = None  # no more beats until it has a new id
+            if self._ward.board is not None:
+                self._ward.board.name_worker(None)
             self.call_in_loop(self._die)
 
     def _die(self) -> None:
@@ -162,19 +172,23 @@ class Heart:
 
     def _feel_pulse(self) -> None:
         self._pulse = time.monotonic()
+        if self._ward.board is not None:
+            self._ward.board.feel_loop()
         self._pulse_timer = asyncio.get_running_loop().call_later(PULSE_SECONDS, self._feel_pulse)
 
     def _check_loop(self) -> None:
         """Called about once a second, in the heart's thread."""
+        self._show()
         silent = time.monotonic() - self._pulse
         if silent < BLOCKED_SECONDS:
-            self._reported = False
+            self._reported, self._blocked_by = False, None
             return
+        handler, where = self._culprit()
+        self._blocked_by = handler
         if self._reported:
-            self.recorder.add(LOOP_BLOCKED_SECONDS, self._culprit()[0], by=1)
+            self.recorder.add(LOOP_BLOCKED_SECONDS, handler, by=1)
             return
         self._reported = True
-        handler, where = self._culprit()
         self.recorder.add(LOOP_BLOCKED_SECONDS, handler, by=silent)
         log.warning(
             "event_loop_blocked",
@@ -183,6 +197,30 @@ class Heart:
             where=where,
             hint="Use a plain function (it runs in a thread) or await asyncio.to_thread(…).",
         )
+
+    def _show(self) -> None:
+        """Show the warden that the interpreter runs, and who blocks the loop if somebody does."""
+        board = self._ward.board
+        if board is None:
+            return
+        if board.ended and guardianship().owned:
+            os._exit(ENDED)  # the warden could not kill the first process of a container
+        board.feel_heart()
+        silent = time.monotonic() - self._pulse
+        board.blame(self._blocking_job() if silent >= BLOCKED_SECONDS else 0)
+        if guardianship().tend():
+            self.call_in_loop(guardianship().hear_signals)
+
+    def _blocking_job(self) -> int:
+        """The job that the event loop is in, 0 if in none: by its task, else by its handler."""
+        task = None if self._loop is None else asyncio.current_task(self._loop)
+        running = dict(self._running)
+        for ctx, lane in running.items():
+            if lane is task:
+                return ctx.job.id
+        kind, _ = self._culprit()
+        by_start = sorted(running, key=lambda ctx: ctx.started)
+        return next((ctx.job.id for ctx in by_start if ctx.job.kind == kind), 0)
 
     def _culprit(self) -> tuple[str, str]:
         """The handler that the event loop is in right now, and the line it stands at."""

@@ -5,23 +5,24 @@ workers find the work at their next poll, or by a ring of the relay: a busy work
 for each job.
 """
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractContextManager, asynccontextmanager
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
-from uuid import UUID
 
 import psycopg
 from psycopg import AsyncConnection
 
 from ostinato._core.base.settings import Settings
+from ostinato._core.db.idle import limit_idle, limit_idle_now
 from ostinato._core.db.pool import Pool, transaction
 from ostinato._core.engine.claims import Job
 from ostinato._core.engine.jobs import added_queues
 from ostinato._core.runtime.database import Database, thread_transaction
 from ostinato._core.runtime.handlers.shared import Shared
+from ostinato._core.runtime.worker.marker import Marker
 from ostinato._core.runtime.worker.saver import Saver
-
-__all__ = ["WorkerHost"]
+from ostinato._core.runtime.worker.slots import Slots
 
 Note = Callable[[Job, float, float | None, str | None], None]
 
@@ -36,40 +37,64 @@ class WorkerHost:
         settings: Settings,
         saver: Saver,
         *,
-        worker_id: Callable[[], UUID],
+        marker: Marker,
+        slots: Slots,
         hear: Callable[[str], None],
         note: Note,
     ) -> None:
         self.settings = settings
         self.saver = saver
+        self.marker = marker
+        self.slots = slots
         self.shared = Shared()
-        self.worker_id = worker_id
         self._pool = pool
         self._database = database
         self._hear = hear
         self._note = note
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[AsyncConnection[Any]]:
+    async def transaction(self, statement_seconds: float | None = None) -> AsyncIterator[AsyncConnection[Any]]:
         """A transaction on a connection for handlers."""
+        limit = statement_seconds or self.settings.statement_seconds
         added: set[str] = set()
         token = added_queues.set(added)
         try:
-            async with transaction(self._pool) as conn:
-                yield conn
+            await self.slots.take()
+            try:
+                async with transaction(self._pool, statement_seconds=limit) as conn:
+                    await limit_idle(conn, self.settings.transaction_idle_seconds)
+                    yield conn
+            finally:
+                self.slots.give_back()
         finally:
             added_queues.reset(token)
         for queue in added:
             self._hear(queue)
 
-    def transaction_in_thread(self) -> AbstractContextManager[psycopg.Connection[Any]]:
+    @contextmanager
+    def transaction_in_thread(self, statement_seconds: float | None = None) -> Iterator[psycopg.Connection[Any]]:
         """A transaction on a connection for one plain function."""
-        return thread_transaction(self._database, self._pool.seconds)
+        limit = statement_seconds or self.settings.statement_seconds
+        loop = self._loop
+        assert loop is not None  # noqa: S101 - handlers run after `open`
+        asyncio.run_coroutine_threadsafe(self.slots.take(), loop).result()
+        try:
+            with thread_transaction(self._database, self._pool.seconds, limit) as conn:
+                limit_idle_now(conn, self.settings.transaction_idle_seconds)
+                yield conn
+        finally:
+            loop.call_soon_threadsafe(self.slots.give_back)
+
+    def open(self, connections: int) -> None:
+        """Let handlers use so many connections at once; called in the worker's event loop."""
+        self._loop = asyncio.get_running_loop()
+        self.slots.most = connections
+
+    async def set_apart(self, job: Job) -> None:
+        """Give a job a claim of its own."""
+        await self.marker.set_apart(job)
 
     def note_progress(self, job: Job, done: float, total: float | None, note: str | None) -> None:
         """Pass progress on to the finisher, from the loop or from a thread."""
         self._note(job, done, total, note)
-
-    def wake(self, service: str) -> None:
-        """Let a service of this worker tick soon."""
-        self._hear(f"@{service}")

@@ -12,8 +12,6 @@ from collections.abc import Awaitable, Callable
 from ostinato._core.base.errors import CommitUnknown, DatabaseUnavailable
 from ostinato._core.base.log import get_logger
 
-__all__ = ["FOREVER", "Loop"]
-
 FOREVER = math.inf
 """Returned by a tick that waits to be woken."""
 
@@ -76,12 +74,7 @@ class Loop:
         if not isinstance(error, DatabaseUnavailable | CommitUnknown):
             log.error("round_failed", loop=self.name, failures=self._failures, exc_info=error)
         elif self._failures in (1, 10, 100):  # an outage is logged once
-            log.warning(
-                "database_unavailable",
-                loop=self.name,
-                failures=self._failures,
-                error=error.message,
-            )
+            log.warning("database_unavailable", loop=self.name, failures=self._failures, error=error.message)
         longest = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(self._failures, 10))
         return self._rng.uniform(longest / 2, longest)
 

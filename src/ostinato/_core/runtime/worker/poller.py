@@ -3,13 +3,16 @@
 One poll rescues the jobs of dead workers, promotes those whose time has come, returns requests to
 cancel, and names the queues with ready jobs and the services with work. Every half minute, or soon
 after a claim whose answer was lost, a reconciliation compares the jobs that the worker holds in
-the database with those that it really has.
+the database with those that it really has, and asks which queues have limits by now.
 """
 
 import asyncio
 import random
 from collections.abc import Callable, Mapping
+from typing import Any
 from uuid import UUID
+
+from psycopg import AsyncConnection
 
 from ostinato._core.base.errors import CommitUnknown
 from ostinato._core.base.log import get_logger
@@ -17,13 +20,12 @@ from ostinato._core.base.metrics import RESCUED_JOBS, Recorder
 from ostinato._core.base.settings import Settings
 from ostinato._core.db.keep import Keeper
 from ostinato._core.db.pool import Pool
+from ostinato._core.db.sqlstate import is_damage
 from ostinato._core.engine import workers
 from ostinato._core.runtime.worker.claimer import Claimer
 from ostinato._core.runtime.worker.finisher import Finisher
 from ostinato._core.runtime.worker.lanes import Lanes
 from ostinato._core.runtime.worker.loop import Loop
-
-__all__ = ["Poller"]
 
 log = get_logger("poller")
 
@@ -61,10 +63,17 @@ class Poller:
         self._recorder = recorder
         self._rng = rng
         self._worker_id = worker_id
+        self._damaged = False
 
     def claim_failed(self, error: BaseException) -> None:
-        """Reconcile after a claim whose answer was lost, once that answer cannot come any more."""
-        if isinstance(error, CommitUnknown):
+        """Reconcile after a claim whose answer was lost, once that answer cannot come any more.
+
+        After one that met a row that cannot be read, set that row aside now.
+        """
+        if is_damage(error):
+            self._damaged = True
+            self.reconciling.wake()
+        if isinstance(error, CommitUnknown | UnicodeDecodeError):
             loop = asyncio.get_running_loop()
             loop.call_later(1.1 * self._unheard_seconds(), self.reconciling.wake)
 
@@ -89,10 +98,21 @@ class Poller:
     async def _reconcile(self) -> float:
         async with self._pool.connection() as conn:
             held = [*self._lanes.held(), *self._finisher.held()]
+            if self._damaged:
+                await self._set_aside(conn, held)
             lost = await workers.reconcile(conn, self._worker_id(), held, self._unheard_seconds())
+            await self._claimer.learn_limits(conn)
         if lost:
             log.warning("claim_never_heard_of", jobs=lost)
         return RECONCILE_SECONDS * self._rng.uniform(0.5, 1.5)
+
+    async def _set_aside(self, conn: AsyncConnection[Any], held: list[int]) -> None:
+        queues = self._claimer.queues
+        gone = await workers.set_aside(conn, self._worker_id(), queues, held)
+        self._damaged = False
+        for job_id in gone:
+            log.error("set_aside", job_id=job_id, hint="Its row is missing or damaged.")
+        self._claimer.rouse()
 
     def _unheard_seconds(self) -> float:
         """The age from which the answer of a claim cannot arrive any more."""

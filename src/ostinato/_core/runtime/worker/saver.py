@@ -21,8 +21,6 @@ from ostinato._core.engine import steps
 from ostinato._core.engine.steps import NewStep, StoredStep
 from ostinato._core.runtime.worker.loop import FOREVER, Loop
 
-__all__ = ["Saver", "Stored"]
-
 log = get_logger("saver")
 
 MOST_AT_ONCE = 1000
@@ -134,9 +132,7 @@ class Saver:
             else:
                 pending.saved.set_result(None)
 
-    async def _save_apart(
-        self, conn: AsyncConnection[Any], batch: list[Pending], error: Exception
-    ) -> None:
+    async def _save_apart(self, conn: AsyncConnection[Any], batch: list[Pending], error: Exception) -> None:
         """Save a set that the database refused one by one, so that only the bad step fails."""
         if len(batch) > 1:
             for pending in batch:

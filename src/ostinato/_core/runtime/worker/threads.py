@@ -13,8 +13,6 @@ from functools import partial
 from queue import SimpleQueue
 from typing import Any, ParamSpec, TypeVar
 
-__all__ = ["Threads"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

@@ -1,11 +1,13 @@
 """A worker: one process that claims and runs jobs.
 
     heart    (thread)  beats on a connection of its own, listens to the doorbell, watches the loop
+    warden   (process) beats while the GIL is held, ends this process when a handler blocks it
     poller   (loop)    every `poll_seconds` (1.5): rescues, promotes, finds what to claim and cancel
     claimer  (loop)    claims jobs for the lanes
     lanes    (tasks)   run the handlers
     finisher (loop)    writes the verdicts
     saver    (loop)    writes the steps
+    marker   (loop)    marks what begins, and what is held in a transaction of its own
     services (loops)   work for the whole installation: runtime.services
 
 States of a worker: starting, running, draining (SIGTERM: claims nothing, gives back what has not
@@ -27,20 +29,17 @@ from uuid import UUID
 
 from ostinato._core.base.errors import NotConfigured
 from ostinato._core.base.log import get_logger
-from ostinato._core.base.metrics import (
-    DATABASE_ERRORS,
-    Recorder,
-)
+from ostinato._core.base.metrics import DATABASE_ERRORS, Recorder
 from ostinato._core.base.settings import Settings
 from ostinato._core.db.keep import Keeper
 from ostinato._core.db.pool import Pool
 from ostinato._core.engine import workers
 from ostinato._core.engine.jobs import ANY_QUEUE
 from ostinato._core.runtime.database import Database
-from ostinato._core.runtime.handlers.app import App, merged_kinds
+from ostinato._core.runtime.handlers.app import App, event_kinds, merged_kinds
 from ostinato._core.runtime.observe import tracing
 from ostinato._core.runtime.services import webhooks
-from ostinato._core.runtime.services.services import Service, Site, background, close
+from ostinato._core.runtime.services.services import Service, Site, background
 from ostinato._core.runtime.worker.claimer import Claimer
 from ostinato._core.runtime.worker.doorbell import Doorbell
 from ostinato._core.runtime.worker.enrol import enrol, queues_of
@@ -49,14 +48,18 @@ from ostinato._core.runtime.worker.heart import Heart
 from ostinato._core.runtime.worker.host import WorkerHost
 from ostinato._core.runtime.worker.lanes import Lanes
 from ostinato._core.runtime.worker.loop import Loop
+from ostinato._core.runtime.worker.marker import Marker
 from ostinato._core.runtime.worker.poller import Poller
 from ostinato._core.runtime.worker.saver import Saver
-
-__all__ = ["Worker"]
+from ostinato._core.runtime.worker.slots import Slots
+from ostinato._core.runtime.worker.ward import Ward
 
 log = get_logger("worker")
 
-SERVICE_CONNECTIONS = 7
+SERVICE_CONNECTIONS = 8
+SPARE_CONNECTIONS = 10
+SERVER_SHARE = 4
+"""By default the handlers of one worker use at most one in four of the server's connections."""
 LAST_WRITES_SECONDS = 0.01
 
 
@@ -106,10 +109,17 @@ class Worker:
             role="handler",
             pooled=database.pooled,
             min_size=0,
-            max_size=min(self.settings.handler_connections, self.settings.concurrency),
+            max_size=self._most_connections(),
+            spares=SPARE_CONNECTIONS,
+            patient=True,
             seconds=seconds,
         )
         self._build()
+
+    def _most_connections(self) -> int:
+        """The connections that handlers get at most: one for each job that may run."""
+        settings = self.settings
+        return min(settings.handler_connections or settings.concurrency, settings.concurrency)
 
     def _keep(self) -> Keeper:
         keeper = Keeper(self._pool)
@@ -127,14 +137,21 @@ class Worker:
             rng=self._rng,
         )
         self._finisher = Finisher(
-            self._keep(), self.recorder, wake=self._finish_loop.wake, on_written=self.rouse
+            self._keep(),
+            self.recorder,
+            wake=self._finish_loop.wake,
+            on_written=lambda queue, plainly: self._claimer.ended(queue, plainly=plainly),
+            events=event_kinds(self.kinds),
         )
+        self._marker = Marker(self._keep(), self._rng, self._database_error)
+        slots = Slots(self._most_connections(), self._connections_free)
         self.host = WorkerHost(
             self._handler_pool,
             self._database,
             settings,
             Saver(self._keep(), self.recorder, self._rng, self._database_error),
-            worker_id=self._worker_id,
+            marker=self._marker,
+            slots=slots,
             hear=lambda queue: self._doorbell.heard(queue),  # noqa: PLW0108 - made last
             note=lambda *noted: self._heart.call_in_loop(self._finisher.note_progress, *noted),
         )
@@ -142,10 +159,12 @@ class Worker:
             self.kinds,
             self.host,
             self._finisher.add,
+            self._marker,
             concurrency=settings.concurrency,
             prefetch=settings.prefetch,
             grace_seconds=settings.cancel_grace_seconds,
-            on_room=lambda: self._claimer.loop.wake(),  # noqa: PLW0108 - made next
+            on_room=lambda: self._claimer.has_room(),  # noqa: PLW0108 - made next
+            connections=slots.room,
             execute=tracing.chosen(traces=settings.traces),
             rng=self._rng,
         )
@@ -154,6 +173,8 @@ class Worker:
             self.lanes,
             queues=self.queues,
             kinds=list(self.kinds),
+            marker=self._marker,
+            connections=slots.room,
             recorder=self.recorder,
             rng=self._rng,
             worker_id=self._worker_id,
@@ -162,12 +183,15 @@ class Worker:
         )
         self._watch()
 
+    def _connections_free(self) -> None:
+        """Go on with jobs that use connections: there are some again."""
+        self.lanes.wake()
+        self._claimer.has_connections()
+
     def _watch(self) -> None:
         """Make the parts that find work: the services, the poller, the doorbell, the heart."""
-        self._background = background(
-            Site(self._apps, self.settings, self.recorder, self._rng, self.host, self._only)
-        )
-        self._services = {service.name: self._serve(service) for service in self._background}
+        parts = background(Site(self._apps, self.settings, self.recorder, self._rng, self._only))
+        self._services = {service.name: self._serve(service) for service in parts}
         self._poller = Poller(
             self._keep(),
             self._pool,
@@ -182,11 +206,14 @@ class Worker:
             on_error=self._database_error,
         )
         self._doorbell = Doorbell(self._claimer, self._poller.loop, self._services, self.recorder)
+        self._ward = Ward(self.name, self._database, self.settings, self.kinds)
         self._heart = Heart(
             self._database,
             self.settings,
             queues=(*self._rung_for(), *(f"@{name}" for name in self._services)),
             kinds=self.kinds,
+            running=self.lanes.contexts,
+            ward=self._ward,
             on_ring=self._doorbell.rang,
             on_death=self._declared_dead,
         )
@@ -206,23 +233,19 @@ class Worker:
         """Work until `stop` is called; then drain and return."""
         async with self._pool, self._handler_pool, self.host.shared:
             await self._register()
+            self.lanes.board = self._ward.open()
             self._heart.start(self._worker_id())
             loops = [
                 self._finish_loop,
                 self._claimer.loop,
                 self._poller.loop,
                 self.host.saver.loop,
+                self._marker.loop,
                 self._poller.reconciling,
                 *self._services.values(),
             ]
             tasks = [asyncio.create_task(loop.run(), name=loop.name) for loop in loops]
-            log.info(
-                "worker_started",
-                worker=self.name,
-                id=str(self.id),
-                queues=self.queues,
-                kinds=len(self.kinds),
-            )
+            log.info("worker_started", worker=self.name, id=str(self.id), queues=self.queues, kinds=len(self.kinds))
             self.started.set()
             self.rouse()
             try:
@@ -244,12 +267,7 @@ class Worker:
         self._claimer.rouse(queue)
 
     async def _shut_down(self, loops: list[Loop], tasks: list[asyncio.Task[None]]) -> None:
-        log.info(
-            "worker_draining",
-            worker=self.name,
-            running=self.lanes.running,
-            seconds=self.settings.drain_seconds,
-        )
+        log.info("worker_draining", worker=self.name, running=self.lanes.running, seconds=self.settings.drain_seconds)
         self._claimer.paused = True
         self._heart.drain()
         await self.lanes.drain(self.settings.drain_seconds)
@@ -258,7 +276,6 @@ class Worker:
         for loop in others:
             loop.stop()
         await asyncio.wait(tasks[1:], timeout=self.settings.call_timeout_seconds)
-        await close(self._background, self._pool, self.settings.cancel_grace_seconds)
         await self._write_last()
         finish_loop.stop()
         await asyncio.wait(tasks[:1], timeout=self.settings.call_timeout_seconds)
@@ -269,11 +286,10 @@ class Worker:
             await keeper.release()
         unwritten = self._finisher.pending
         self._heart.stop()
+        self.lanes.board = None
+        self._ward.close()
         try:
-            async with (
-                asyncio.timeout(self.settings.call_timeout_seconds),
-                self._pool.connection() as conn,
-            ):
+            async with asyncio.timeout(self.settings.call_timeout_seconds), self._pool.connection() as conn:
                 await workers.unregister(conn, self._worker_id())
         except Exception as error:  # noqa: BLE001  # the row expires by itself
             log.warning("worker_not_unregistered", worker=self.name, error=str(error))
@@ -299,6 +315,10 @@ class Worker:
                 kinds=list(self.kinds),
                 expiry_seconds=self.settings.expiry_seconds,
             )
+            most = self._most_connections()
+            if not self.settings.handler_connections:
+                most = max(1, min(most, await workers.connections(conn) // SERVER_SHARE))
+            self.host.open(most)
 
     def _worker_id(self) -> UUID:
         if self.id is None:

@@ -1,1 +1,1 @@
-"""Generators of the reference pages and of the files in deploy/."""
+"""Generates the reference pages and the files in deploy/."""

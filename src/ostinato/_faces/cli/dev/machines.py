@@ -1,12 +1,11 @@
-"""The page of machines in docs/reference, drawn from their declarations."""
+"""Writes the page of machines in docs/reference from their declarations."""
 
 from collections.abc import Sequence
 
 from ostinato._core.base.machine import Invariant, Machine, Transition, filled
 from ostinato._core.runtime.installed import installed_apps
 from ostinato._core.runtime.named import named
-
-__all__ = ["EXAMPLE", "machines", "page"]
+from ostinato._faces.cli.dev.generated import table
 
 EXAMPLE = Machine(
     "invoice",
@@ -50,17 +49,10 @@ def _section(machine: Machine) -> str:
         for listed in machine.transitions
         for source in listed.sources
     ]
-    parts.append(_table(("From", "Event", "To", "When"), transitions))
+    parts.append(table(("From", "Event", "To", "When"), transitions))
     if machine.invariants:
         rules = [
-            (", ".join(f"`{state}`" for state in rule.named), f"`{rule}`", rule.why)
-            for rule in machine.invariants
+            (", ".join(f"`{state}`" for state in rule.named), f"`{rule}`", rule.why) for rule in machine.invariants
         ]
-        parts.append(_table(("In state", "Always", "Because"), rules))
+        parts.append(table(("In state", "Always", "Because"), rules))
     return "\n\n".join(part.rstrip("\n") for part in parts if part) + "\n"
-
-
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [heads, ["---"] * len(heads), *rows]
-    cells = ([cell.replace("|", "\\|") for cell in line] for line in lines)
-    return "".join(f"| {' | '.join(line)} |\n" for line in cells)

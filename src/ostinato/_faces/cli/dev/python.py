@@ -1,4 +1,4 @@
-"""docs/reference/python.md: what the public modules hold, as their docstrings say it."""
+"""Writes docs/reference/python.md from the docstrings of the public modules."""
 
 import ast
 import re
@@ -7,8 +7,6 @@ from collections.abc import Iterator
 
 from ostinato._faces.cli.dev import surface
 from ostinato._faces.cli.dev.surface import MODULES, Entry, Function, decorators
-
-__all__ = ["page"]
 
 WIDTH = 100
 LONGEST_VALUE = 120
@@ -22,8 +20,7 @@ at any time. `AsyncConnection` is psycopg's, in any transaction of yours; `def` 
 def page() -> str:
     """The whole page."""
     contents = "".join(
-        f"{_filled(f'- [`ostinato.{name}`](#ostinato{name}): {_purpose(name)}', '  ')}\n"
-        for name in MODULES
+        f"{_filled(f'- [`ostinato.{name}`](#ostinato{name}): {_purpose(name)}', '  ')}\n" for name in MODULES
     )
     sections = "\n".join(_module(name) for name in MODULES)
     return f"# Python\n\n{_INTRO}\n{contents}\n{_front()}\n{sections}"
@@ -36,9 +33,7 @@ def _purpose(name: str) -> str:
 
 
 def _front() -> str:
-    names = ", ".join(
-        _link(surface.find("ostinato", name)) for name in surface.names_of("ostinato")
-    )
+    names = ", ".join(_link(surface.find("ostinato", name)) for name in surface.names_of("ostinato"))
     return f"## `ostinato`\n\n{_module_text('ostinato')}\n{_filled(f'Names: {names}.')}\n"
 
 
@@ -151,7 +146,8 @@ def _constant(entry: Entry) -> str:
     if not isinstance(entry.node, ast.expr):
         return entry.name
     value = ast.unparse(entry.node)
-    return f"{entry.name} = {value}" if len(value) <= LONGEST_VALUE else entry.name
+    computed = any(isinstance(each, ast.GeneratorExp) for each in ast.walk(entry.node))
+    return entry.name if computed or len(value) > LONGEST_VALUE else f"{entry.name} = {value}"
 
 
 def _signature(entry: Entry, node: Function, name: str = "", *, fold: bool = True) -> str:
@@ -226,13 +222,7 @@ def _bullet(code: str, doc: str) -> str:
 
 
 def _filled(text: str, indent: str = "") -> str:
-    return textwrap.fill(
-        text,
-        WIDTH,
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    return textwrap.fill(text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def _paragraph(doc: str) -> str:

@@ -1,4 +1,4 @@
-"""The pages of docs/reference, written from what the code declares.
+"""Writes the pages of docs/reference from what the code declares.
 
     python -m ostinato._faces.cli.dev.reference            write them
     python -m ostinato._faces.cli.dev.reference --check    only say which ones are out of date
@@ -6,7 +6,6 @@
 Nothing is described here: a page changes when the declaration it comes from changes.
 """
 
-import argparse
 import dataclasses
 import re
 from collections.abc import Iterable, Iterator
@@ -19,40 +18,12 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup
 from ostinato._core.base import errortree, metrics, settings
 from ostinato._core.runtime.installed import installed_apps, section_of
 from ostinato._core.runtime.observe import figures
-from ostinato._faces.cli.dev import machines, python
-
-__all__ = ["main", "pages", "stale"]
+from ostinato._faces.cli.dev import generated, machines, python
+from ostinato._faces.cli.dev.generated import table
 
 FOLDER = Path("docs/reference")
 
 _NOTE = "<!-- Written by `make reference`; edit the declaration it comes from instead. -->\n\n"
-
-
-def main(argv: list[str] | None = None) -> int:
-    """Write the pages, or with --check only compare them; 1 if some are out of date."""
-    parser = argparse.ArgumentParser(description="Write docs/reference from the declared objects.")
-    parser.add_argument("--check", action="store_true", help="write nothing, name stale pages")
-    parser.add_argument("--folder", type=Path, default=FOLDER, help="where the pages are")
-    options = parser.parse_args(argv)
-    outdated = stale(options.folder)
-    if options.check:
-        for name in outdated:
-            print(f"{options.folder / name} is out of date: run `make reference`")
-        return 1 if outdated else 0
-    options.folder.mkdir(parents=True, exist_ok=True)
-    for name in outdated:
-        (options.folder / name).write_text(pages()[name], encoding="utf-8")
-        print(f"wrote {options.folder / name}")
-    return 0
-
-
-def stale(folder: Path) -> list[str]:
-    """The names of the pages in the folder that are missing or say something else."""
-    return [
-        name
-        for name, text in pages().items()
-        if not (folder / name).exists() or (folder / name).read_text(encoding="utf-8") != text
-    ]
 
 
 def pages() -> dict[str, str]:
@@ -88,7 +59,7 @@ def _errors_page() -> str:
         "# Errors\n\n"
         "Every error that Ostinato raises on purpose is an `OstinatoError`. The code and the "
         "SQLSTATE are stable: they are added to, never changed.\n\n"
-        + _table(("Error", "Code", "SQLSTATE", "HTTP", "Exit", "Meaning", "What to do"), rows)
+        + table(("Error", "Code", "SQLSTATE", "HTTP", "Exit", "Meaning", "What to do"), rows)
     )
 
 
@@ -96,13 +67,11 @@ def _settings_page() -> str:
     own = (
         "# Settings\n\n"
         f"A flag wins over the environment, the environment over `{settings.FILE_NAME}`, the file "
-        "over the default. An unknown name is an error.\n\n"
-        + _settings_table(settings.Settings, settings.ENV_PREFIX)
+        "over the default. An unknown name is an error.\n\n" + _settings_table(settings.Settings, settings.ENV_PREFIX)
     )
     sections = [cls for app in installed_apps() if (cls := section_of(app)) is not None]
     tables = [
-        f"\n## `[{cls.name}]`\n\n"
-        + _settings_table(cls, f"{settings.ENV_PREFIX}{cls.name.upper()}_")
+        f"\n## `[{cls.name}]`\n\n" + _settings_table(cls, f"{settings.ENV_PREFIX}{cls.name.upper()}_")
         for cls in sections
     ]
     return own + "".join(tables)
@@ -120,7 +89,7 @@ def _settings_table(declared: type, prefix: str) -> str:
         for field in dataclasses.fields(declared)
         if field.metadata
     ]
-    return _table(("Setting", "Environment", "Default", "Range", "Meaning"), rows)
+    return table(("Setting", "Environment", "Default", "Range", "Meaning"), rows)
 
 
 def _range(field: "dataclasses.Field[object]") -> str:
@@ -150,24 +119,34 @@ def _metrics_table(declared: Iterable[metrics.Metric]) -> str:
         )
         for metric in declared
     ]
-    return _table(("Metric", "Kind", "Labels", "Meaning"), rows)
+    return table(("Metric", "Kind", "Labels", "Meaning"), rows)
 
 
 def _sql_page() -> str:
     folder = resources.files("ostinato") / "_core" / "engine" / "sql" / "functions"
     files = sorted((file for file in folder.iterdir() if file.name.endswith(".sql")), key=str)
-    sections = []
-    for file in files:
-        functions = "\n".join(
-            f"```sql\n{signature}\n```\n\n{comment}\n"
-            for signature, comment in sql_functions(file.read_text(encoding="utf-8"))
-        )
-        sections.append(f"## {file.name.removesuffix('.sql')}\n\n{functions}")
+    texts = {file.name.removesuffix(".sql"): file.read_text(encoding="utf-8") for file in files}
+    sections = [_sql_section(concept, text) for concept, text in texts.items()]
     return (
         "# SQL functions\n\n"
         "The engine is these functions, in schema `ostinato`; any client in any language may "
-        "call them in its own transaction.\n\n" + "\n".join(sections)
+        "call them in its own transaction. They are stable: `ostinato.contract()` says which "
+        "releases of the code they serve. Helpers are in `ostinato_internal` and may change with "
+        "every release, tables in `ostinato_data`.\n\n" + "\n".join(filter(None, sections))
     )
+
+
+def _sql_section(concept: str, text: str) -> str:
+    """A concept: what it is for, a line for each verb, then the signatures. Empty: no verbs."""
+    verbs = list(sql_functions(text))
+    if not verbs:
+        return ""
+    purpose = _one_line(re.sub(r"^--", "", re.split(r"\n(?:--)?\n", text)[0], flags=re.MULTILINE))
+    rows = [
+        (f"`{signature.partition('(')[0]}`", comment.split(". ")[0].rstrip(".") + ".") for signature, comment in verbs
+    ]
+    details = "\n".join(f"```sql\n{signature}\n```\n\n{comment}\n" for signature, comment in verbs)
+    return f"## {concept}\n\n{purpose}\n\n{table(('Verb', 'Purpose'), rows)}\n{details}"
 
 
 _FUNCTION = re.compile(
@@ -176,8 +155,7 @@ _FUNCTION = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _END_OF_SIGNATURE = re.compile(
-    r"\s*(?P<returns>returns\s.*?)?\s*\b(?:language|as\s+\$|security|set\s+search_path)\b",
-    re.DOTALL | re.IGNORECASE,
+    r"\s*(?P<returns>returns\s.*?)?\s*\b(?:language|as\s+\$|security|set\s+search_path)\b", re.DOTALL | re.IGNORECASE
 )
 
 
@@ -231,15 +209,8 @@ def _command_section(command: TyperCommand | TyperGroup, name: str) -> str:
             shown = ", ".join(f"`{opt}`" for opt in (*parameter.opts, *parameter.secondary_opts))
         if not getattr(parameter, "hidden", False):
             rows.append((shown, _one_line(getattr(parameter, "help", None) or "")))
-    options = "\n" + _table(("Parameter", "Meaning"), rows) if rows else ""
+    options = "\n" + table(("Parameter", "Meaning"), rows) if rows else ""
     return f"## `{name}`\n\n{_one_line(command.help or '')}\n{options}"
-
-
-def _table(header: Iterable[object], rows: Iterable[Iterable[object]]) -> str:
-    heads = [str(cell) for cell in header]
-    lines = [heads, ["---"] * len(heads), *([str(cell) for cell in row] for row in rows)]
-    cells = ([cell.replace("|", "\\|") for cell in line] for line in lines)
-    return "".join(f"| {' | '.join(line)} |\n" for line in cells)
 
 
 def _first_line(doc: str | None) -> str:
@@ -251,4 +222,4 @@ def _one_line(text: str) -> str:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(generated.write(pages(), FOLDER, None))

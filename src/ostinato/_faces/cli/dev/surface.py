@@ -1,4 +1,4 @@
-"""What the public modules hold, read from their source: names, signatures, docstrings.
+"""Reads the public modules from their source: names, signatures, docstrings.
 
 Nothing is imported: the page must say how a signature is written, not how Python shows it, and a
 part whose extra is not installed is on the page all the same.
@@ -9,21 +9,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-
-__all__ = [
-    "MODULES",
-    "Entry",
-    "Function",
-    "bases",
-    "decorators",
-    "find",
-    "home",
-    "is_constant",
-    "members",
-    "names_of",
-    "parsed",
-    "value_of",
-]
 
 MODULES = (
     "jobs",
@@ -120,12 +105,8 @@ def _imported(module: str, name: str) -> Entry:
 
 
 def _defined(module: str, name: str, body: list[ast.stmt]) -> Entry:
-    found = [
-        each for each in body if isinstance(each, Function | ast.ClassDef) and each.name == name
-    ]
-    overloads = tuple(
-        each for each in found if isinstance(each, Function) and "overload" in decorators(each)
-    )
+    found = [each for each in body if isinstance(each, Function | ast.ClassDef) and each.name == name]
+    overloads = tuple(each for each in found if isinstance(each, Function) and "overload" in decorators(each))
     return Entry(module, name, found[-1], ast.get_docstring(found[-1]) or "", overloads)
 
 

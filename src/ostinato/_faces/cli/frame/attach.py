@@ -26,18 +26,6 @@ from ostinato._faces.cli.frame.document import keep_json_raw
 from ostinato._faces.cli.frame.output import Output
 from ostinato._faces.cli.frame.schema import app_components
 
-__all__ = [
-    "answering",
-    "ask",
-    "ask_at",
-    "connection",
-    "data_folder",
-    "database",
-    "named",
-    "run",
-    "serving",
-]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -46,10 +34,7 @@ WATCH_SECONDS = 1.0
 
 
 def ask(
-    cli: Cli,
-    work: Callable[Concatenate[AsyncConnection[Any], P], Awaitable[T]],
-    *args: P.args,
-    **kwargs: P.kwargs,
+    cli: Cli, work: Callable[Concatenate[AsyncConnection[Any], P], Awaitable[T]], *args: P.args, **kwargs: P.kwargs
 ) -> T:
     """Do some work on a connection of a worker's role, and return what came of it."""
 
@@ -61,10 +46,7 @@ def ask(
 
 
 def ask_at(
-    cli: Cli,
-    work: Callable[Concatenate[AsyncConnection[Any], P], Awaitable[T]],
-    *args: P.args,
-    **kwargs: P.kwargs,
+    cli: Cli, work: Callable[Concatenate[AsyncConnection[Any], P], Awaitable[T]], *args: P.args, **kwargs: P.kwargs
 ) -> tuple[T, datetime]:
     """Do as `ask` does, and return beside it the database's time, which ages are counted from."""
 
@@ -122,8 +104,7 @@ async def database(settings: Settings, out: Output) -> AsyncIterator[Database]:
     if not (folder / "postgres").is_dir():
         raise NotConfigured(
             f"there is no database in {folder}",
-            hint="Start one with `ostinato up`, name its folder with --data-dir, or set"
-            " OSTINATO_DATABASE_URL.",
+            hint="Start one with `ostinato up`, name its folder with --data-dir, or set OSTINATO_DATABASE_URL.",
             folder=str(folder),
         )
     server = await _attached(folder)
@@ -156,11 +137,11 @@ async def serving(
             server = await asyncio.to_thread(embedded.start, folder)
     watching = asyncio.create_task(_watch(server, out)) if watched else None
     try:
+        database = Database.embedded(server)
         if migrated:
-            await install(
-                server.admin_url, app_components(cli.apps), retention_days=settings.retention_days
-            )
-        yield Database.embedded(server)
+            days = settings.retention_days
+            await install(database.admin_url, app_components(cli.apps), retention_days=days)
+        yield database
     finally:
         if watching is not None:
             watching.cancel()
@@ -170,9 +151,7 @@ async def serving(
 def named(url: str) -> str:
     """The name of the database of a URL, without its secrets."""
     given = conninfo_to_dict(conninfo(url))
-    return (
-        f"{given.get('dbname', 'the default database')} at {given.get('host', 'the local server')}"
-    )
+    return f"{given.get('dbname', 'the default database')} at {given.get('host', 'the local server')}"
 
 
 def data_folder(settings: Settings) -> Path:

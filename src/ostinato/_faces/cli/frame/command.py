@@ -35,8 +35,6 @@ from ostinato._core.runtime.handlers.app import App
 from ostinato._faces.cli.frame.loading import INSTALLED, load_apps
 from ostinato._faces.cli.frame.output import Output
 
-__all__ = ["Cli", "callback", "command", "group", "own_version", "report"]
-
 F = TypeVar("F", bound=Callable[..., None])
 
 INTERRUPTED = 130
@@ -51,9 +49,7 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
     "config": (Path, typer.Option(metavar="FILE", help="Settings; else ostinato.toml, if there.")),
     "app": (
         list[str],
-        typer.Option(
-            "--app", metavar="MODULE:APP", help="An application that is not installed; repeatable."
-        ),
+        typer.Option("--app", metavar="MODULE:APP", help="An application that is not installed; repeatable."),
     ),
     "quiet": (bool, typer.Option("--quiet", "-q", help="Say only what was asked for.")),
     "verbose": (bool, typer.Option("--verbose", "-v", help="Say more about what is done.")),
@@ -104,17 +100,13 @@ class Cli:
     def settings_with(self, **flags: object) -> Settings:
         """The settings with some flags of the command itself; None means not given."""
         if self.data_dir is not None and self.database_url is not None:
-            raise InvalidInput(
-                "--data-dir and --database-url name two different databases",
-                hint="Give one of them.",
-            )
+            raise InvalidInput("--data-dir and --database-url name two different databases", hint="Give one of them.")
+        _refuse_password(self.database_url)
         named = {"data_dir": self.data_dir, "database_url": self.database_url}
         if self.config is not None:  # for the sections of applications, also in processes started
             os.environ[base_settings.CONFIG] = str(self.config)
         loaded = base_settings.load(
-            named | self._log_level() | flags,
-            file=self.config,
-            apps=lambda: [app.name for app in load_apps(self.app)],
+            named | self._log_level() | flags, file=self.config, apps=lambda: [app.name for app in load_apps(self.app)]
         )
         if self.data_dir is not None:
             # A folder that is given means the embedded server, whatever the environment has.
@@ -133,11 +125,27 @@ class Cli:
         return {"log_level": "warning"} if self.out.quiet else {}
 
 
+def _refuse_password(url: str | None) -> None:
+    """Refuse a password on the command line, which every user of the machine can read."""
+    if url is None:
+        return
+    from psycopg import ProgrammingError
+    from psycopg.conninfo import conninfo_to_dict
+
+    try:
+        has_password = bool(conninfo_to_dict(url).get("password"))
+    except ProgrammingError:
+        return  # the settings refuse it, with the reason
+    if has_password:
+        raise InvalidInput(
+            "every user of this machine could read the password in --database-url",
+            hint="Set OSTINATO_DATABASE_URL, or leave the password to ~/.pgpass or PGPASSWORD.",
+        )
+
+
 def group(parent: typer.Typer, name: str, about: str) -> typer.Typer:
     """A group of commands below another."""
-    made = typer.Typer(
-        cls=Group, no_args_is_help=True, rich_markup_mode="markdown", context_settings=HELP
-    )
+    made = typer.Typer(cls=Group, no_args_is_help=True, rich_markup_mode="markdown", context_settings=HELP)
     parent.add_typer(made, name=name, help=about)
     return made
 
@@ -204,9 +212,7 @@ def _shared(*, hidden: bool) -> Iterator[inspect.Parameter]:
 def _declare(run: Callable[..., None], parameters: list[inspect.Parameter]) -> None:
     """Give a function with `**kwargs` the signature that Typer reads."""
     named = [_parameter(p.name, p.annotation, p.default) for p in parameters]
-    signature = inspect.Signature(
-        [_parameter("ctx", typer.Context, inspect.Parameter.empty), *named]
-    )
+    signature = inspect.Signature([_parameter("ctx", typer.Context, inspect.Parameter.empty), *named])
     run.__signature__ = signature  # type: ignore[attr-defined]
     run.__annotations__ = {name: p.annotation for name, p in signature.parameters.items()}
 
@@ -250,14 +256,14 @@ def report(cli: Cli, error: Exception) -> OstinatoError:
     if cli.debug:
         traceback.print_exception(error, file=sys.stderr)
     if isinstance(error, OstinatoError | psycopg.Error):
-        told = translate(error)
+        known = translate(error)
     else:
-        told = OstinatoError(
+        known = OstinatoError(
             f"internal error: {type(error).__name__}: {error}",
             hint="Run it again with --debug, and report what it prints.",
         )
-    cli.out.error(told)
-    return told
+    cli.out.error(known)
+    return known
 
 
 def _run(cli: Cli, work: Callable[[], None]) -> None:
@@ -267,5 +273,5 @@ def _run(cli: Cli, work: Callable[[], None]) -> None:
         raise
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
-    except Exception as error:  # noqa: BLE001 - told, and turned into an exit code
+    except Exception as error:  # noqa: BLE001 - shown, and turned into an exit code
         raise typer.Exit(report(cli, error).exit_code) from None

@@ -15,8 +15,6 @@ from typing import Any
 from psycopg import AsyncConnection
 from psycopg.types.json import set_json_loads
 
-__all__ = ["Raw", "fields_of", "keep_json_raw", "parsed", "to_json"]
-
 
 class Raw(str):
     """JSON text that is copied into a document unchanged."""

@@ -17,8 +17,6 @@ from ostinato._faces.cli.frame import words
 from ostinato._faces.cli.frame.command import Cli
 from ostinato._faces.cli.frame.output import grid, table
 
-__all__ = ["Cell", "Columns", "details", "listed", "paged"]
-
 Cell = Callable[[Any, datetime], object]
 """What a row has in a column, from the row and the database's time."""
 
@@ -49,9 +47,7 @@ class Columns:
         return shown
 
 
-def listed(
-    cli: Cli, name: str, answer: tuple[Sequence[object], datetime], columns: Columns, *, empty: str
-) -> None:
+def listed(cli: Cli, name: str, answer: tuple[Sequence[object], datetime], columns: Columns, *, empty: str) -> None:
     """Show rows that were found at a time: as JSON under a name, or as a table."""
     found, now = answer
     cli.out.show({name: found}, columns.table(found, now) if found else Text(empty))

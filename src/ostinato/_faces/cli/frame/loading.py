@@ -13,8 +13,6 @@ from ostinato._core.base.errors import NotConfigured
 from ostinato._core.runtime.handlers.app import App
 from ostinato._core.runtime.installed import absent_apps, installed_apps
 
-__all__ = ["INSTALLED", "load_app", "load_apps"]
-
 DEFAULT_NAME = "app"
 INSTALLED = "installed"
 """All installed applications, where the path of one is expected."""
@@ -99,8 +97,7 @@ def _missing(path: str, name: str) -> NotConfigured:
 def _broken(path: str, error: Exception) -> NotConfigured:
     last = traceback.extract_tb(error.__traceback__)[-1]
     return NotConfigured(
-        f"--app {path}: importing it failed: {type(error).__name__}: {error}"
-        f" ({last.filename}, line {last.lineno})",
+        f"--app {path}: importing it failed: {type(error).__name__}: {error} ({last.filename}, line {last.lineno})",
         hint="Fix the module; --debug shows the whole traceback.",
         app=path,
     )

@@ -4,22 +4,6 @@ from typing import Annotated, Any
 
 import typer
 
-__all__ = [
-    "Before",
-    "JobId",
-    "JobIds",
-    "Kind",
-    "Most",
-    "OfTenant",
-    "Preview",
-    "Queue",
-    "Tenant",
-    "Yes",
-    "argument",
-    "flag",
-    "option",
-]
-
 
 def option(metavar: str, about: str, *names: str, **more: Any) -> Any:  # noqa: ANN401 - as Typer
     """An option with a value; without `names` it is called as its parameter is."""

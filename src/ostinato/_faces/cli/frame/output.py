@@ -21,8 +21,6 @@ from ostinato._core.base.errors import InvalidInput, OstinatoError
 from ostinato._core.base.redact import redact, redact_value
 from ostinato._faces.cli.frame.document import to_json
 
-__all__ = ["Output", "Steps", "error_document", "grid", "table"]
-
 # A pipe has no width; a table cut at 80 columns would lose what the next program needs.
 PIPE_WIDTH = 400
 CONTROLS = {code: "�" for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"}
@@ -112,8 +110,7 @@ class Output:
         if self.json or not sys.stdin.isatty():
             only = ", or --preview to only count" if preview else ""
             raise InvalidInput(
-                f"{question} Nobody is there to answer.",
-                hint=f"Say --yes to go ahead without being asked{only}.",
+                f"{question} Nobody is there to answer.", hint=f"Say --yes to go ahead without being asked{only}."
             )
         self._err.print(Text.assemble(question, (" [y/N] ", "bold")), end="")
         return (await _typed_line()).strip().lower() in ("y", "yes")
@@ -135,13 +132,13 @@ class Output:
 
 def error_document(error: OstinatoError) -> dict[str, object]:
     """An error as programs get it."""
-    told = {
+    shown = {
         "code": error.code,
         "message": redact(error.message),
         "hint": error.hint,
         "values": redact_value("values", error.values),
     }
-    return {"error": told}
+    return {"error": shown}
 
 
 def table(*columns: str, right: tuple[str, ...] = ()) -> Table:

@@ -7,8 +7,6 @@ from ostinato._core.engine.schema import ENGINE
 from ostinato._core.runtime.handlers.app import App
 from ostinato._core.runtime.named import named
 
-__all__ = ["app_components", "components"]
-
 
 def app_components(apps: Iterable[App]) -> tuple[Component, ...]:
     """The schemas of some applications."""

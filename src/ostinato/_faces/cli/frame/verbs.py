@@ -10,7 +10,7 @@
             "Stop claims from a queue; jobs that run go on.",
             example="ostinato queues pause mail",
             said="queue {name} is paused",
-            told={"paused": True},
+            answer={"paused": True},
         ),
     )
 
@@ -28,8 +28,6 @@ from psycopg import AsyncConnection
 from ostinato._core.engine import queues
 from ostinato._faces.cli.frame import attach
 from ostinato._faces.cli.frame.command import Cli, command
-
-__all__ = ["Noun", "commands"]
 
 Function = Callable[..., None]
 Options = Mapping[str, tuple[Any, object]]
@@ -56,12 +54,12 @@ class Noun(NamedTuple):
         *,
         example: str,
         said: str | Callable[[Any], str],
-        told: Mapping[str, object],
+        answer: Mapping[str, object],
         result: str | None = None,
         rings: str | None = None,
         takes: Options = NONE,
     ) -> Function:
-        """A command that does `act(conn, name, …)`, and then says and tells so.
+        """A command that does `act(conn, name, …)`, and then shows its sentence and document.
 
         `said` is the sentence, or makes it of what `act` returned; `result` names the field of the
         document for that. `rings` is the queue whose idle workers look at once.
@@ -78,8 +76,8 @@ class Noun(NamedTuple):
             name = values.pop(argument)
             returned = attach.ask(cli, acted, name, values)
             sentence = said if isinstance(said, str) else said(returned)
-            answer = {self.word: name, **told, **({result: returned} if result else {})}
-            cli.out.show(answer, sentence.replace("{name}", name))
+            document = {self.word: name, **answer, **({result: returned} if result else {})}
+            cli.out.show(document, sentence.replace("{name}", name))
 
         own = {"cli": (Cli, Parameter.empty), argument: (self.name, Parameter.empty)}
         run.__signature__ = Signature(  # type: ignore[attr-defined]  # what Typer reads

@@ -11,19 +11,6 @@ from ostinato._core.engine.inspect import QueueSummary
 from ostinato._core.engine.queues import Rate
 from ostinato._faces.cli.frame.document import Raw
 
-__all__ = [
-    "age",
-    "counted",
-    "limit",
-    "limits",
-    "moment",
-    "named_args",
-    "rate",
-    "seconds",
-    "span",
-    "state",
-]
-
 UNITS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
 SPAN = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*(s|m|min|h|d)?")
 MOST = 2**31 - 1
@@ -97,9 +84,7 @@ def moment(text: str, what: str) -> datetime:
     try:
         at = datetime.fromisoformat(text.strip())
     except ValueError:
-        raise InvalidInput(
-            f"{what}: {text!r} is no time", hint="Write it as 2026-03-01T09:00:00Z."
-        ) from None
+        raise InvalidInput(f"{what}: {text!r} is no time", hint="Write it as 2026-03-01T09:00:00Z.") from None
     if at.tzinfo is None:
         raise InvalidInput(f"{what}: {text!r} has no zone", hint=f"Write {text}Z or {text}+01:00.")
     return at

@@ -1,4 +1,4 @@
-"""`ostinato alerts …`: what is watched, what is wrong, and the same for Prometheus and Grafana."""
+"""`ostinato alerts …` lists alerts, and writes them for Prometheus and Grafana."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -22,17 +22,13 @@ from ostinato._faces.cli.frame.listing import Columns, details
 from ostinato._faces.cli.frame.options import argument, flag, option
 from ostinato._faces.cli.frame.verbs import commands
 
-__all__ = ["board", "declared", "register"]
-
 COLOURS = {"firing": "red", "failing": "red", "pending": "yellow", "ok": "green", "new": "dim"}
 HISTORY = 20
 
 Name = Annotated[str, argument("ALERT", "The alert's name.")]
 
 
-def list_(
-    cli: Cli, *, firing: Annotated[bool, flag("Only what is wrong now.", "--firing")] = False
-) -> None:
+def list_(cli: Cli, *, firing: Annotated[bool, flag("Only what is wrong now.", "--firing")] = False) -> None:
     """List alerts, the worst first: what is watched, and how it stands.
 
     Example: `ostinato alerts list --firing`
@@ -46,13 +42,11 @@ def list_(
         what=lambda line, _: _what(line, [each for each in bad if each.alert == line.name]),
     )
     nothing = "Nothing is wrong." if found else "No alerts: a worker declares them when it starts."
-    cli.out.show(
-        {"alerts": chosen, "open": bad}, columns.table(chosen, now) if chosen else Text(nothing)
-    )
+    cli.out.show({"alerts": chosen, "open": bad}, columns.table(chosen, now) if chosen else Text(nothing))
 
 
 def show(cli: Cli, alert: Name) -> None:
-    """One alert: its condition, what is wrong now, what was, and what to do.
+    """Show one alert: its condition, what is wrong now, past firings, and the remedy.
 
     Example: `ostinato alerts show ostinato.dead_letters`
     """
@@ -65,7 +59,7 @@ def show(cli: Cli, alert: Name) -> None:
         "over at": f"{line.clears_at:g}{_lasting(line.clear_seconds)}",
         "only of": line.labels,
         "parameters": None if line.parameters == "{}" else line.parameters,
-        "told to": line.tenant_id or "the tenant that its label names",
+        "events to": line.tenant_id or "the tenant that its label names",
         "evaluated": line.evaluated_at or "not yet",
         "error": Text(redact(line.error or ""), style="red"),
         "remedy": line.remedy,
@@ -79,10 +73,10 @@ def try_(
     cli: Cli,
     alert: Name,
     *,
-    send: Annotated[bool, flag("Also tell both events, marked as a test.", "--send")] = False,
+    send: Annotated[bool, flag("Also emit both events, marked as a test.", "--send")] = False,
     label: Annotated[str, option("TEXT", "The label of the events of --send.")] = "test",
 ) -> None:
-    """Measure now, and say what would fire; with --send, also see who is told.
+    """Measure now, and say what would fire; with --send, also emit its events.
 
     Measuring changes nothing: an alert fires only when it is evaluated, and for long enough.
 
@@ -96,14 +90,10 @@ def try_(
     (found, events), now = attach.ask_at(cli, work)
     cli.out.show(
         {"readings": [each._asdict() for each in found], "events": events},
-        READINGS.table(found, now)
-        if found
-        else Text("The source tells no value: nothing would fire."),
+        READINGS.table(found, now) if found else Text("The source returns no value: nothing would fire."),
     )
     if events:
-        cli.out.note(
-            f"Told as events {events[0]} and {events[1]}: ostinato events show {events[0]}"
-        )
+        cli.out.note(f"Emitted as events {events[0]} and {events[1]}: ostinato events show {events[0]}")
 
 
 def rules(cli: Cli) -> None:
@@ -140,9 +130,7 @@ async def _all(conn: AsyncConnection[Any]) -> tuple[list[AlertLine], list[Firing
     return found, await engine_alerts.firings(conn, only_open=True, most=1000)
 
 
-async def _one(
-    conn: AsyncConnection[Any], name: str
-) -> tuple[AlertLine, list[Firing], list[Firing]]:
+async def _one(conn: AsyncConnection[Any], name: str) -> tuple[AlertLine, list[Firing], list[Firing]]:
     line = await engine_alerts.show(conn, name)
     bad = await engine_alerts.firings(conn, name, only_open=True)
     return line, bad, await engine_alerts.firings(conn, name, most=HISTORY)
@@ -163,9 +151,9 @@ def _condition(line: AlertLine, _: datetime) -> str:
 def _what(line: AlertLine, bad: Sequence[Firing]) -> str:
     if line.state == "failing":
         return redact(line.error or "")
-    told = [each.message for each in bad if each.state == "firing"]
-    more = f" (and {len(told) - 1} more)" if len(told) > 1 else ""
-    return f"{told[0]}{more}" if told else ""
+    messages = [each.message for each in bad if each.state == "firing"]
+    more = f" (and {len(messages) - 1} more)" if len(messages) > 1 else ""
+    return f"{messages[0]}{more}" if messages else ""
 
 
 FIRINGS = Columns(

@@ -1,6 +1,6 @@
-"""What `ostinato doctor` thinks of what it found: plain values in, findings out.
+"""These checks turn what `ostinato doctor` found into findings: plain values in and out.
 
-Each finding is ok, a warning (it works, but look at it) or a failure (mend it), and says how.
+Each finding is ok, a warning (it works, but look at it) or a failure (fix it), and says how.
 """
 
 from collections.abc import Sequence
@@ -12,31 +12,6 @@ from ostinato._core.engine.machines import Gap
 from ostinato._core.runtime.observe.checkup import Trouble
 from ostinato._faces.cli.frame import words
 
-__all__ = [
-    "Finding",
-    "absent",
-    "application",
-    "backlog",
-    "clock",
-    "connections",
-    "contract",
-    "dead_letters",
-    "disk",
-    "durability",
-    "failed",
-    "machines",
-    "partitions",
-    "pooling",
-    "program",
-    "roles",
-    "row_security",
-    "schema",
-    "transactions",
-    "version",
-    "workers",
-    "zones",
-]
-
 OLDEST, NEWEST = 15, 18
 CLOCK_SECONDS = 2.0
 LONG_TRANSACTION_SECONDS = 300.0
@@ -46,6 +21,7 @@ WEEKS_AHEAD = 2
 DEFAULT_BYTES = 256 * 2**20
 LITTLE_DISK, NO_DISK = 2 * 2**30, 256 * 2**20
 BUSY = 0.9
+ENCRYPTED = ("require", "verify-ca", "verify-full")
 UNREACHABLE = "Check that the server runs, the host and port in the URL, and the way there."
 
 Row = dict[str, Any]
@@ -70,10 +46,8 @@ def failed(check: str, error: OstinatoError) -> Finding:
 
 def program(ostinato: str, python: str, driver: str) -> Finding:
     """What runs here."""
-    told = f"Ostinato {ostinato}, Python {python}, psycopg {driver}"
-    return Finding(
-        "program", "ok", told, None, {"ostinato": ostinato, "python": python, "psycopg": driver}
-    )
+    text = f"Ostinato {ostinato}, Python {python}, psycopg {driver}"
+    return Finding("program", "ok", text, None, {"ostinato": ostinato, "python": python, "psycopg": driver})
 
 
 def version(server: Row) -> Finding:
@@ -83,14 +57,14 @@ def version(server: Row) -> Finding:
     if server["standby"]:
         hint = "Name all hosts in the URL: the primary is found by itself."
         return Finding("database", "fail", "this server is a read-only standby", hint, values)
-    told = f"PostgreSQL {server['version']}, database {server['database']}, role {server['role']}"
+    text = f"PostgreSQL {server['version']}, database {server['database']}, role {server['role']}"
     if major < OLDEST:
         hint = f"Upgrade PostgreSQL to {OLDEST} or later."
-        return Finding("database", "fail", f"{told}: too old", hint, values)
+        return Finding("database", "fail", f"{text}: too old", hint, values)
     if major > NEWEST:
         hint = f"Ostinato is tested with {OLDEST} to {NEWEST}."
-        return Finding("database", "warn", f"{told}: newer than tested", hint, values)
-    return Finding("database", "ok", told, None, values)
+        return Finding("database", "warn", f"{text}: newer than tested", hint, values)
+    return Finding("database", "ok", text, None, values)
 
 
 def durability(server: Row) -> Finding:
@@ -99,48 +73,41 @@ def durability(server: Row) -> Finding:
     values = {name: server[name] for name in names}
     unsafe = [name for name in names[:2] if server[name] != "on"]
     if unsafe:
-        told = f"{' and '.join(unsafe)} is off: a crash can corrupt the database"
+        text = f"{' and '.join(unsafe)} is off: a crash can corrupt the database"
         hint = "; ".join(f"alter system set {name} = on" for name in unsafe)
-        return Finding("durability", "fail", told, f"{hint}; then restart the server.", values)
+        return Finding("durability", "fail", text, f"{hint}; then restart the server.", values)
     if server["synchronous_commit"] == "off":
-        told = "synchronous_commit is off: a crash loses the last commits, jobs included"
+        text = "synchronous_commit is off: a crash loses the last commits, jobs included"
         hint = "Run: alter role ostinato_worker set synchronous_commit = on"
-        return Finding("durability", "fail", told, hint, values)
-    told = f"fsync on, synchronous_commit {server['synchronous_commit']}"
-    return Finding("durability", "ok", told, None, values)
+        return Finding("durability", "fail", text, hint, values)
+    text = f"fsync on, synchronous_commit {server['synchronous_commit']}"
+    return Finding("durability", "ok", text, None, values)
 
 
 def roles(found: list[Row], connected: str) -> Finding:
     """Roles that are plain: row-level security holds for them."""
     there = {row["name"]: row for row in found}
-    missing = [
-        r for r in ("ostinato_owner", "ostinato_worker", "ostinato_tenant") if r not in there
-    ]
+    missing = [r for r in ("ostinato_owner", "ostinato_worker", "ostinato_tenant") if r not in there]
     if missing:
         hint = "Run `ostinato db migrate` as an administrator."
-        return Finding(
-            "roles", "fail", f"missing: {', '.join(missing)}", hint, {"missing": missing}
-        )
+        return Finding("roles", "fail", f"missing: {', '.join(missing)}", hint, {"missing": missing})
     strong = [name for name, row in there.items() if row["superuser"] or row["bypasses_rls"]]
     if strong:
-        told = f"{', '.join(strong)} bypasses row-level security: tenants are not kept apart"
+        text = f"{', '.join(strong)} bypasses row-level security: tenants are not kept apart"
         hint = f"Run: alter role … nosuperuser nobypassrls; for {', '.join(strong)}."
         if connected in strong and not connected.startswith("ostinato_"):
             hint = f"Workers connect as {connected}: use a URL with ostinato_worker instead."
-        return Finding("roles", "fail", told, hint, {"too_strong": strong})
-    told = f"connected as {connected}; no role is a superuser or bypasses row-level security"
-    return Finding("roles", "ok", told)
+        return Finding("roles", "fail", text, hint, {"too_strong": strong})
+    text = f"connected as {connected}; no role is a superuser or bypasses row-level security"
+    return Finding("roles", "ok", text)
 
 
 def row_security(open_tables: list[str]) -> Finding:
     """Row-level security is forced on every table of the engine."""
     if open_tables:
-        told = f"not forced on {', '.join(open_tables)}"
-        hint = (
-            "Run for each: alter table ostinato_data.… enable row level security,"
-            " force row level security"
-        )
-        return Finding("row security", "fail", told, hint, {"tables": open_tables})
+        text = f"not forced on {', '.join(open_tables)}"
+        hint = "Run for each: alter table ostinato_data.… enable row level security, force row level security"
+        return Finding("row security", "fail", text, hint, {"tables": open_tables})
     return Finding("row security", "ok", "forced on every table")
 
 
@@ -148,9 +115,9 @@ def machines(gaps: list[Gap]) -> Finding:
     """Every table that obeys a machine has the triggers that hold it to it."""
     if not gaps:
         return Finding("machines", "ok", "every table obeys its machine")
-    told = "; ".join(f"{gap.entity} does not obey {gap.machine}: {gap.problem}" for gap in gaps[:3])
+    text = "; ".join(f"{gap.entity} does not obey {gap.machine}: {gap.problem}" for gap in gaps[:3])
     hint = "Attach the machine again, as the application's migration does: machines.attach()."
-    return Finding("machines", "fail", told, hint, {"gaps": [gap._asdict() for gap in gaps]})
+    return Finding("machines", "fail", text, hint, {"gaps": [gap._asdict() for gap in gaps]})
 
 
 def schema(*, up_to_date: bool, pending: int, troubles: list[str]) -> Finding:
@@ -159,8 +126,8 @@ def schema(*, up_to_date: bool, pending: int, troubles: list[str]) -> Finding:
     if troubles:
         return Finding("schema", "fail", "; ".join(troubles), "See `ostinato db status`.")
     if not up_to_date:
-        told = f"{words.counted(pending, 'migration')} pending" if pending else "functions outdated"
-        return Finding("schema", "warn", told, hint, {"pending": pending})
+        text = f"{words.counted(pending, 'migration')} pending" if pending else "functions outdated"
+        return Finding("schema", "warn", text, hint, {"pending": pending})
     return Finding("schema", "ok", "up to date")
 
 
@@ -171,21 +138,21 @@ def contract(mine: int, served: tuple[int, int] | None) -> Finding:
         return Finding("contract", "fail", "the database has no Ostinato schema", hint)
     current, oldest = served
     values = {"code": mine, "current": current, "oldest": oldest}
-    told = f"this code speaks {mine}, the database serves {oldest} to {current}"
+    text = f"this code speaks {mine}, the database serves {oldest} to {current}"
     if mine < oldest:
-        return Finding("contract", "fail", told, "Upgrade Ostinato on this machine.", values)
+        return Finding("contract", "fail", text, "Upgrade Ostinato on this machine.", values)
     if mine > current:
-        return Finding("contract", "fail", told, "ostinato db migrate", values)
-    return Finding("contract", "ok", told, None, values)
+        return Finding("contract", "fail", text, "ostinato db migrate", values)
+    return Finding("contract", "ok", text, None, values)
 
 
 def clock(difference: float) -> Finding:
     """The clocks of the database and of this machine agree."""
     values = {"seconds": round(difference, 3)}
-    told = f"the database is {abs(difference):.1f} s {'ahead of' if difference > 0 else 'behind'}"
+    text = f"the database is {abs(difference):.1f} s {'ahead of' if difference > 0 else 'behind'}"
     if abs(difference) > CLOCK_SECONDS:
         hint = "Jobs follow the database's clock and are safe; set up NTP on both machines."
-        return Finding("clock", "warn", f"{told} this machine", hint, values)
+        return Finding("clock", "warn", f"{text} this machine", hint, values)
     return Finding("clock", "ok", f"{abs(difference):.3f} s apart", None, values)
 
 
@@ -197,12 +164,12 @@ def zones(here: str | None, *, missing_there: int) -> Finding:
     if here is None:
         hint = "Install it: `pip install tzdata`, or the system's tzdata."
         return Finding("time zones", "warn", "this machine has no time zone data", hint)
-    told = f"known in the database and here: {here}"
-    return Finding("time zones", "ok", told, None, {"here": here})
+    text = f"known in the database and here: {here}"
+    return Finding("time zones", "ok", text, None, {"here": here})
 
 
 def application(app: str, troubles: Sequence[Trouble]) -> list[Finding]:
-    """An application finds what it needs on this machine; only who uses it must mend it."""
+    """An application finds what it needs on this machine; only who uses it must fix it."""
     if not troubles:
         return [Finding(app, "ok", "has what it needs on this machine")]
     return [Finding(app, "warn", each.problem, each.hint) for each in troubles]
@@ -216,9 +183,9 @@ def absent(app: str, error: OstinatoError) -> Finding:
 def pooling(*, set_pooled: bool, seen_pooled: bool, listens: bool) -> Finding:
     """A pooler in between is known to the settings."""
     if seen_pooled and not set_pooled:
-        told = "a pooler stands between, but the settings do not say so"
+        text = "a pooler stands between, but the settings do not say so"
         hint = "Set OSTINATO_POOLED=true, and OSTINATO_LISTEN_URL to a direct URL if there is one."
-        return Finding("connection", "fail", told, hint)
+        return Finding("connection", "fail", text, hint)
     if set_pooled and not seen_pooled:
         hint = "Leave OSTINATO_POOLED out: prepared statements and the doorbell work directly."
         return Finding("connection", "warn", "pooled is set, but no pooler is in between", hint)
@@ -228,14 +195,35 @@ def pooling(*, set_pooled: bool, seen_pooled: bool, listens: bool) -> Finding:
     return Finding("connection", "ok", "pooled, with a direct doorbell" if set_pooled else "direct")
 
 
+def encryption(links: Sequence[tuple[str, str, str]]) -> Finding:
+    """What goes to a database on another machine is encrypted: (setting, host, sslmode) of each."""
+    remote = [each for each in links if not _is_here(each[1])]
+    if not remote:
+        return Finding("encryption", "ok", "the database is on this machine")
+    for name, host, mode in remote:
+        if mode not in ENCRYPTED:
+            told = f"{name} does not require TLS to {host} (sslmode {mode}): libpq falls back to none"
+            hint = (
+                f"Add sslmode=verify-full and sslrootcert=system, or your own CA, to {name}:"
+                " postgresql://user@host/name?sslmode=verify-full&sslrootcert=system"
+            )
+            return Finding("encryption", "warn", told, hint, {"host": host, "sslmode": mode})
+    modes = sorted({mode for _, _, mode in remote})
+    return Finding("encryption", "ok", f"TLS is required ({', '.join(modes)})")
+
+
+def _is_here(host: str) -> bool:
+    return not host or host.startswith(("/", "@", "127.")) or host in {"localhost", "::1"}
+
+
 def connections(used: int, most: int) -> Finding:
     """There are connections left."""
     values = {"used": used, "most": most}
-    told = f"{used} of {most} in use"
+    text = f"{used} of {most} in use"
     if used > BUSY * most:
         hint = "Raise max_connections, run fewer workers, or put a pooler in between."
-        return Finding("connections", "warn", told, hint, values)
-    return Finding("connections", "ok", told, None, values)
+        return Finding("connections", "warn", text, hint, values)
+    return Finding("connections", "ok", text, None, values)
 
 
 def workers(alive: int, expired: int) -> Finding:
@@ -245,45 +233,71 @@ def workers(alive: int, expired: int) -> Finding:
         hint = "ostinato worker --app package.module:app"
         return Finding("workers", "warn", "none is running", hint, values)
     if expired:
-        told = f"{alive} alive, {expired} silent: their jobs are being taken back"
-        return Finding("workers", "warn", told, "ostinato workers", values)
+        text = f"{alive} alive, {expired} silent: their jobs are being taken back"
+        return Finding("workers", "warn", text, "ostinato workers", values)
     return Finding("workers", "ok", f"{alive} alive", None, values)
 
 
 def backlog(ready: int, oldest_seconds: float | None) -> Finding:
     """Ready jobs do not wait for long."""
     values = {"ready": ready, "oldest_seconds": oldest_seconds}
-    told = f"{words.counted(ready, 'job')} ready"
+    text = f"{words.counted(ready, 'job')} ready"
     if oldest_seconds is not None:
-        told = f"{told}, the oldest for {words.span(oldest_seconds)}"
+        text = f"{text}, the oldest for {words.span(oldest_seconds)}"
         if oldest_seconds > OLD_BACKLOG_SECONDS:
             hint = "ostinato queues list; then ostinato why JOB"
-            return Finding("backlog", "warn", told, hint, values)
-    return Finding("backlog", "ok", told, None, values)
+            return Finding("backlog", "warn", text, hint, values)
+    return Finding("backlog", "ok", text, None, values)
 
 
 def dead_letters(count: int) -> Finding:
     """Nothing waits for a person."""
     if count:
-        told = f"{words.counted(count, 'job')} gave up"
-        return Finding("dead letters", "warn", told, "ostinato jobs dead", {"count": count})
+        text = f"{words.counted(count, 'job')} gave up"
+        return Finding("dead letters", "warn", text, "ostinato jobs dead", {"count": count})
     return Finding("dead letters", "ok", "none", None, {"count": 0})
+
+
+def quarantine(rows: list[Row]) -> Finding:
+    """No place was set aside because its job is missing or cannot be read."""
+    if not rows:
+        return Finding("quarantine", "ok", "empty")
+    named = ", ".join(f"job {row['job_id']} ({row['damage']})" for row in rows[:3])
+    told = f"{words.counted(len(rows), 'job')} set aside: {named}"
+    hint = "Repair the rows from a backup, then: select ostinato.restore_job(JOB)"
+    return Finding("quarantine", "fail", told, hint, {"jobs": [row["job_id"] for row in rows]})
+
+
+def faults(rows: list[Row]) -> Finding:
+    """Every part of the workers' polls works."""
+    if not rows:
+        return Finding("polls", "ok", "no part failed in the last 5 minutes")
+    told = "; ".join(f"{row['part']} failed: {row['message']} ({row['state']})" for row in rows)
+    hint = "The other parts go on. Look at the server's log, and at `ostinato workers`."
+    return Finding("polls", "fail", told, hint, {"parts": [row["part"] for row in rows]})
+
+
+def kinds(rows: list[Row]) -> Finding:
+    """Every kind that waits has a worker that runs it."""
+    if not rows:
+        return Finding("kinds", "ok", "every kind that waits has a worker")
+    named = ", ".join(f"{row['kind']} in queue {row['queue']} ({row['jobs']})" for row in rows[:5])
+    hint = "Start a worker whose app declares them, or cancel their jobs: ostinato jobs list"
+    return Finding("kinds", "warn", f"nobody runs {named}", hint, {"kinds": rows})
 
 
 def partitions(weeks: int, default_bytes: int, retention_days: int) -> Finding:
     """The coming weeks have their partitions."""
     values = {"weeks": weeks, "default_bytes": default_bytes}
-    told = f"{words.counted(weeks, 'week')} ahead"
+    text = f"{words.counted(weeks, 'week')} ahead"
     if weeks < WEEKS_AHEAD:
         hint = f"A running worker makes them; or call ostinato.upkeep_partitions({retention_days})"
-        return Finding("partitions", "warn", told, hint, values)
+        return Finding("partitions", "warn", text, hint, values)
     if default_bytes > DEFAULT_BYTES:
-        told = f"{told}; the default partition holds {default_bytes >> 20} MB"
-        hint = (
-            f"Call ostinato.upkeep_partitions({retention_days}, thorough => true) in a quiet hour"
-        )
-        return Finding("partitions", "warn", told, hint, values)
-    return Finding("partitions", "ok", told, None, values)
+        text = f"{text}; the default partition holds {default_bytes >> 20} MB"
+        hint = f"Call ostinato.upkeep_partitions({retention_days}, thorough => true) in a quiet hour"
+        return Finding("partitions", "warn", text, hint, values)
+    return Finding("partitions", "ok", text, None, values)
 
 
 def transactions(oldest: Row | None, xmin_age: int) -> Finding:
@@ -291,21 +305,21 @@ def transactions(oldest: Row | None, xmin_age: int) -> Finding:
     values = {"oldest": oldest, "xmin_age": xmin_age}
     if oldest is not None and oldest["seconds"] > LONG_TRANSACTION_SECONDS:
         who = f"{oldest['role']}, {oldest['application'] or 'unnamed'}, {oldest['state']}"
-        told = f"process {oldest['pid']} ({who}) has one open for {words.span(oldest['seconds'])}"
+        text = f"process {oldest['pid']} ({who}) has one open for {words.span(oldest['seconds'])}"
         hint = f"To end it: select pg_terminate_backend({oldest['pid']})"
-        return Finding("transactions", "warn", told, hint, values)
+        return Finding("transactions", "warn", text, hint, values)
     if xmin_age > OLD_XMIN:
-        told = f"something holds back {xmin_age:,} transactions of dead rows"
+        text = f"something holds back {xmin_age:,} transactions of dead rows"
         hint = "Look at pg_replication_slots and pg_prepared_xacts for what was left behind."
-        return Finding("transactions", "warn", told, hint, values)
+        return Finding("transactions", "warn", text, hint, values)
     return Finding("transactions", "ok", "none is open for long", None, values)
 
 
 def disk(free: int, folder: str) -> Finding:
     """The data folder has room."""
     values = {"free_bytes": free, "folder": folder}
-    told = f"{free / 2**30:.1f} GB free for {folder}"
+    text = f"{free / 2**30:.1f} GB free for {folder}"
     if free < LITTLE_DISK:
         hint = "Free some space, or move the data folder to another disk."
-        return Finding("disk", "fail" if free < NO_DISK else "warn", told, hint, values)
-    return Finding("disk", "ok", told, None, values)
+        return Finding("disk", "fail" if free < NO_DISK else "warn", text, hint, values)
+    return Finding("disk", "ok", text, None, values)

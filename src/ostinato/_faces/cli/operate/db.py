@@ -1,4 +1,4 @@
-"""`ostinato db …`: the schema, and a way into the database."""
+"""`ostinato db …` migrates the schema, shows how far it is, and opens psql."""
 
 import os
 import shutil
@@ -21,16 +21,12 @@ from ostinato._faces.cli.frame.command import Cli, command
 from ostinato._faces.cli.frame.output import table
 from ostinato._faces.cli.frame.schema import app_components, components
 
-__all__ = ["register"]
-
 Role = Literal["worker", "tenant", "owner", "admin"]
 
 
 def migrate(
     cli: Cli,
-    wait_seconds: Annotated[
-        float, typer.Option(metavar="SECONDS", min=0, help="For a lock that others hold.")
-    ] = 60,
+    wait_seconds: Annotated[float, typer.Option(metavar="SECONDS", min=0, help="For a lock that others hold.")] = 60,
 ) -> None:
     """Bring the schema up to date; workers may go on meanwhile.
 
@@ -39,9 +35,7 @@ def migrate(
 
     async def work() -> list[str]:
         async with attach.serving(cli, cli.settings, migrated=False) as database:
-            with cli.out.working(
-                f"Bringing the schema of {attach.named(database.admin_url)} up to date"
-            ):
+            with cli.out.working(f"Bringing the schema of {attach.named(database.admin_url)} up to date"):
                 return await install(
                     database.admin_url,
                     app_components(cli.apps),
@@ -55,7 +49,7 @@ def migrate(
 
 
 def status(cli: Cli) -> None:
-    """How far the schema is; exit code 1 when `db migrate` has something to do.
+    """Show how far the schema is; exit code 1 when `db migrate` has something to do.
 
     Example: `ostinato db status`
     """
@@ -78,7 +72,7 @@ def status(cli: Cli) -> None:
         colour = "" if part.code == "current" else "yellow"
         shown.add_row(part.name, Text(part.code, style=colour), "functions and views")
     troubles = [*found.roles, *(part.trouble for part in found.components if part.trouble)]
-    answer = {**_told(found), "code_contract": CONTRACT}
+    answer = {**_document(found), "code_contract": CONTRACT}
     cli.out.show(answer, shown, *(Text(f"trouble: {line}", style="red") for line in troubles))
     if found.up_to_date:
         cli.out.note(f"The schema is up to date (contract {CONTRACT}).")
@@ -101,19 +95,22 @@ def sql(cli: Cli) -> None:
 
 def psql(
     cli: Cli,
-    args: Annotated[
-        list[str], typer.Argument(metavar="-- ARGS", help="Handed to psql as they are.")
-    ] = [],  # noqa: B006 - Typer copies it
+    *,
+    args: Annotated[list[str], typer.Argument(metavar="-- ARGS", help="Handed to psql as they are.")] = [],  # noqa: B006 - Typer copies it
     role: Annotated[Role, typer.Option(help="As whom to connect.")] = "worker",
+    superuser: Annotated[bool, typer.Option("--superuser", help="As the superuser of the embedded server.")] = False,
 ) -> None:
     """Open psql on the database, or run it with arguments after `--`.
+
+    The embedded server lets in its superuser with the password of `superuser.pgpass` only, a file
+    of mode 600 in the data folder.
 
     Example: `ostinato db psql -- --command "select * from ostinato.list_queues()"`
     """
 
     async def work() -> int:
         async with attach.database(cli.settings, cli.out) as database:
-            return _psql(database, role, args)
+            return _psql(database, _url(database, role, superuser=superuser), args)
 
     code = attach.run(work())
     if code:
@@ -128,7 +125,7 @@ def register(app: typer.Typer) -> None:
     command(app)(psql)
 
 
-def _told(found: migrations.Status) -> dict[str, Any]:
+def _document(found: migrations.Status) -> dict[str, Any]:
     current, oldest = found.contract or (None, None)
     return {
         "up_to_date": found.up_to_date,
@@ -139,15 +136,12 @@ def _told(found: migrations.Status) -> dict[str, Any]:
     }
 
 
-def _psql(database: Database, role: Role, args: list[str]) -> int:
-    given = conninfo_to_dict(_url(database, role))
+def _psql(database: Database, url: str, args: list[str]) -> int:
+    given = conninfo_to_dict(url)
     password = given.pop("password", None)
     program = shutil.which("psql") if database.server is None else str(database.server.psql)
     if program is None:
-        raise NotConfigured(
-            "psql is not on the PATH",
-            hint="Install PostgreSQL's client programs (postgresql-client).",
-        )
+        raise NotConfigured("psql is not on the PATH", hint="Install PostgreSQL's client programs (postgresql-client).")
     # Not on the command line, where every user of the machine could read it.
     env = os.environ | ({"PGPASSWORD": str(password)} if password else {})
     # Ctrl-C is for psql. We install an empty handler: SIG_IGN would be inherited by psql.
@@ -160,10 +154,19 @@ def _psql(database: Database, role: Role, args: list[str]) -> int:
         signal.signal(signal.SIGINT, before)
 
 
-def _url(database: Database, role: Role) -> str:
-    if database.server is not None:
-        return str(getattr(database.server.urls(), role))
+def _url(database: Database, role: Role, *, superuser: bool) -> str:
+    server = database.server
+    if superuser and server is None:
+        raise NotConfigured(
+            "the superuser of a configured database is not ours",
+            hint="Connect with psql and the superuser's own credentials.",
+        )
     urls = {"worker": database.url, "admin": database.admin_url}
+    if server is not None:
+        known = server.urls()
+        if superuser:
+            return known.admin
+        urls |= {"owner": known.owner, "tenant": known.tenant}
     if role not in urls:
         raise NotConfigured(
             f"the settings have no URL for the role {role}",

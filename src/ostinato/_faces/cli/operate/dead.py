@@ -1,4 +1,4 @@
-"""`ostinato jobs dead` and `jobs redrive`: what gave up, and giving it another chance."""
+"""`ostinato jobs dead` lists dead letters, `jobs redrive` retries them."""
 
 import shlex
 from typing import Annotated, Any
@@ -15,8 +15,6 @@ from ostinato._faces.cli.frame.command import Cli
 from ostinato._faces.cli.frame.listing import Columns, listed, paged
 from ostinato._faces.cli.frame.options import Kind, Most, Queue, Tenant, argument, flag, option
 from ostinato._faces.cli.frame.verbs import commands
-
-__all__ = ["register"]
 
 CHUNK = 500
 """Dead letters that one call redrives: few enough to be done well within the call's time."""
@@ -42,7 +40,7 @@ def dead(
     before: options.Before = None,
     most: Most = 50,
 ) -> None:
-    """Dead letters: jobs that gave up, grouped by what killed them.
+    """List dead letters, grouped by their error.
 
     Example: `ostinato jobs dead --each --queue mail`
     """
@@ -72,7 +70,7 @@ def redrive(
     preview: options.Preview = False,
     yes: options.Yes = False,
 ) -> None:
-    """Run dead letters again; says how many, and asks, before it does.
+    """Retry dead letters; says how many, and asks first.
 
     Example: `ostinato jobs redrive --kind billing.send_invoice --most 5`
     """
@@ -88,15 +86,15 @@ def redrive(
         lines = await call(conn, "find_dead_letters", _read=True, ids=ids, **filters)
         found = [line[0] for line in lines]
         chosen = found[:most]
-        told = {"matching": len(found), "chosen": len(chosen), "redriven": 0, "conflicts": 0}
+        counts = {"matching": len(found), "chosen": len(chosen), "redriven": 0, "conflicts": 0}
         if preview or not chosen:
-            return told
+            return counts
         if not yes and not await _agreed(cli, len(chosen), len(found)):
-            return told | {"chosen": 0}
-        return told | await _redriven(cli, conn, chosen)
+            return counts | {"chosen": 0}
+        return counts | await _redriven(cli, conn, chosen)
 
-    told = attach.ask(cli, work)
-    cli.out.show(told, *_outcome(told, preview=preview))
+    counts = attach.ask(cli, work)
+    cli.out.show(counts, *_outcome(counts, preview=preview))
 
 
 async def _agreed(cli: Cli, count: int, matching: int) -> bool:
@@ -117,20 +115,19 @@ async def _redriven(cli: Cli, conn: AsyncConnection[Any], ids: list[int]) -> dic
     return {"redriven": redriven, "conflicts": conflicts}
 
 
-def _outcome(told: dict[str, int], *, preview: bool) -> list[str]:
-    if told["matching"] == 0:
+def _outcome(counts: dict[str, int], *, preview: bool) -> list[str]:
+    if counts["matching"] == 0:
         return ["No dead letter matches."]
-    if told["chosen"] == 0:
+    if counts["chosen"] == 0:
         return ["Nothing was changed."]
     if preview:
-        of = "" if told["chosen"] == told["matching"] else f" of {told['matching']:,} that match"
-        return [f"{words.counted(told['chosen'], 'dead letter')}{of} would run again."]
-    runs = "runs" if told["redriven"] == 1 else "run"
-    lines = [f"{words.counted(told['redriven'], 'job')} {runs} again."]
-    if told["conflicts"]:
+        of = "" if counts["chosen"] == counts["matching"] else f" of {counts['matching']:,} that match"
+        return [f"{words.counted(counts['chosen'], 'dead letter')}{of} would run again."]
+    runs = "runs" if counts["redriven"] == 1 else "run"
+    lines = [f"{words.counted(counts['redriven'], 'job')} {runs} again."]
+    if counts["conflicts"]:
         lines.append(
-            f"{words.counted(told['conflicts'], 'dead letter')} stayed:"
-            " another job holds the unique key by now."
+            f"{words.counted(counts['conflicts'], 'dead letter')} stayed: another job holds the unique key by now."
         )
     return lines
 

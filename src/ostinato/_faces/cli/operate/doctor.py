@@ -1,5 +1,6 @@
-"""`ostinato doctor`: is everything as it should be, and if not, what to do."""
+"""`ostinato doctor` checks the installation, and says what to do about each fault."""
 
+import os
 import platform
 import shutil
 import time
@@ -9,6 +10,7 @@ from typing import Any
 import psycopg
 import typer
 from psycopg import AsyncConnection
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import dict_row
 from rich.text import Text
 
@@ -22,13 +24,12 @@ from ostinato._core.runtime.database import Database
 from ostinato._core.runtime.installed import absent_apps, check_settings
 from ostinato._core.runtime.observe import checkup
 from ostinato._faces.cli.frame import attach
-from ostinato._faces.cli.frame.command import Cli, command, own_version
+from ostinato._faces.cli.frame.command import Cli, own_version
 from ostinato._faces.cli.frame.output import table
 from ostinato._faces.cli.frame.schema import components
+from ostinato._faces.cli.frame.verbs import commands
 from ostinato._faces.cli.operate import checks, zones
 from ostinato._faces.cli.operate.checks import Finding
-
-__all__ = ["register"]
 
 COLOURS = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 
@@ -36,7 +37,7 @@ Connection = AsyncConnection[Any]
 
 
 def doctor(cli: Cli) -> None:
-    """Check the database, its settings, roles, clock and schema, and say how to mend each.
+    """Check the database, its settings, roles, clock and schema, and say how to fix each.
 
     Exit code 1 when something fails; warnings do not count.
 
@@ -46,18 +47,11 @@ def doctor(cli: Cli) -> None:
     failures = any(finding.level == "fail" for finding in found)
     shown = table("", "check", "finding")
     for finding in found:
-        shown.add_row(
-            Text(finding.level, style=COLOURS[finding.level]), finding.check, _sentence(finding)
-        )
+        shown.add_row(Text(finding.level, style=COLOURS[finding.level]), finding.check, _sentence(finding))
     counts = {level: sum(f.level == level for f in found) for level in COLOURS}
     cli.out.show({"healthy": not failures, "counts": counts, "findings": found}, shown)
     if failures:
         raise typer.Exit(1)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    command(app)(doctor)
 
 
 def _sentence(finding: Finding) -> Text:
@@ -109,11 +103,28 @@ async def _server(conn: Connection, database: Database) -> AsyncIterator[Finding
         seen_pooled=conn.info.backend_pid != server["backend_pid"],
         listens=database.listen_url is not None,
     )
+    yield checks.encryption(_links(database))
     (used,) = await _ask(conn, "connections")
     yield checks.connections(**used)
     yield checks.clock(server["clock"] - (asked + answered) / 2)
     (there,) = await _ask(conn, "zones")
     yield checks.zones(zones.release(), missing_there=there["missing"])
+
+
+def _links(database: Database) -> list[tuple[str, str, str]]:
+    """Each way to the database: the setting, the host, and what it asks of TLS."""
+    urls = {
+        "OSTINATO_DATABASE_URL": database.url,
+        "OSTINATO_ADMIN_URL": database.admin_url,
+        "OSTINATO_LISTEN_URL": database.listen_url or "",
+    }
+    found = []
+    for name, url in urls.items():
+        given = conninfo_to_dict(url)
+        mode = str(given.get("sslmode") or os.environ.get("PGSSLMODE") or "prefer")
+        hosts = str(given.get("host") or given.get("hostaddr") or os.environ.get("PGHOST") or "")
+        found += [(name, host, mode) for host in hosts.split(",")]
+    return found
 
 
 async def _schema(database: Database, cli: Cli) -> list[Finding]:
@@ -139,6 +150,9 @@ async def _engine(conn: Connection, settings: Settings) -> AsyncIterator[Finding
     yield checks.workers(stats.workers, stats.expired_workers)
     yield checks.backlog(stats.ready, stats.oldest_ready)
     yield checks.dead_letters(stats.dead)
+    yield checks.quarantine(await _ask(conn, "quarantine"))
+    yield checks.faults(await _ask(conn, "faults"))
+    yield checks.kinds(await _ask(conn, "unrun_kinds"))
     oldest = await _ask(conn, "oldest_transaction")
     yield checks.transactions(oldest[0] if oldest else None, stats.xmin_age)
 
@@ -147,3 +161,6 @@ async def _ask(conn: Connection, name: str) -> list[dict[str, Any]]:
     async with conn.cursor(row_factory=dict_row) as cursor:
         await cursor.execute(statement("ostinato._faces.cli.operate", "sql/doctor.sql", name))
         return await cursor.fetchall()
+
+
+register = commands(doctor)

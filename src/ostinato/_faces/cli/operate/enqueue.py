@@ -1,4 +1,4 @@
-"""`ostinato enqueue`: add a job by hand."""
+"""`ostinato enqueue` adds a job by hand."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -19,14 +19,11 @@ from ostinato._faces.cli.frame.loading import load_app
 from ostinato._faces.cli.frame.options import argument, option
 from ostinato._faces.cli.frame.verbs import commands
 
-__all__ = ["register"]
-
 # What keeps a job waiting although nobody may know it: a misspelt kind, a queue that nobody serves.
 OBSTACLES = ("no_worker_for_kind", "no_worker_for_queue", "queue_paused")
 
 Policy = Annotated[
-    Literal["return", "refuse", "replace"],
-    typer.Option(help="What a second job with the unique key gets."),
+    Literal["return", "refuse", "replace"], typer.Option(help="What a second job with the unique key gets.")
 ]
 
 
@@ -51,16 +48,10 @@ def enqueue(
     tenant: Annotated[str | None, option("ID", "For this tenant.")] = None,
     unique: Annotated[str | None, option("KEY", "At most one live job with this key.")] = None,
     policy: Policy = "return",
-    limit_key: Annotated[
-        str | None, option("KEY", "The key that the queue's limits count.")
-    ] = None,
+    limit_key: Annotated[str | None, option("KEY", "The key that the queue's limits count.")] = None,
     correlation: Annotated[str | None, option("ID", "Ties jobs of one request together.")] = None,
-    max_attempts: Annotated[
-        int | None, option("N", "Instead of the kind's own.", min=1, max=32767)
-    ] = None,
-    app: Annotated[
-        str | None, option("MODULE:APP", "Check the arguments with it.", "--app")
-    ] = None,
+    max_attempts: Annotated[int | None, option("N", "Instead of the kind's own.", min=1, max=32767)] = None,
+    app: Annotated[str | None, option("MODULE:APP", "Check the arguments with it.", "--app")] = None,
 ) -> None:
     """Add a job and say its id.
 
@@ -69,7 +60,7 @@ def enqueue(
     Example: `ostinato enqueue billing.send_invoice invoice_id=7 --in 5m --unique invoice-7`
     """
     if in_ is not None and at is not None:
-        raise InvalidInput("--in and --at both say when", hint="Give one of them.")
+        raise InvalidInput("--in and --at are both given", hint="Give one of them.")
     job = NewJob(
         kind,
         words.named_args(args),
@@ -127,9 +118,7 @@ def _tell(cli: Cli, added: Added) -> None:
         "why": f"ostinato why {job.id}",
     }
     held = "" if added.is_new else f" already holds the unique key {job.unique_key}"
-    line = Text.assemble(
-        "job ", (str(job.id), "bold"), f"{held}  ({job.kind}, queue {job.queue}, {job.state})"
-    )
+    line = Text.assemble("job ", (str(job.id), "bold"), f"{held}  ({job.kind}, queue {job.queue}, {job.state})")
     after = Text.assemble(("→ ", "green"), cli.try_("why", str(job.id)))
     if cli.out.quiet:
         cli.out.show(answer, str(job.id))

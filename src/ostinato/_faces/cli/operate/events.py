@@ -18,31 +18,21 @@ from ostinato._faces.cli.frame.document import to_json
 from ostinato._faces.cli.frame.output import grid, table
 from ostinato._faces.cli.operate.jobs import Most, Tenant
 
-__all__ = ["register"]
-
 Name = Annotated[str, typer.Argument(metavar="SUBSCRIPTION", help="The subscription's name.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 Preview = Annotated[bool, typer.Option("--preview", help="Only count.")]
-Positions = Annotated[
-    list[int], typer.Argument(metavar="POSITION", min=1, help="Only these.", show_default=False)
-]
+Positions = Annotated[list[int], typer.Argument(metavar="POSITION", min=1, help="Only these.", show_default=False)]
 Connection = AsyncConnection[Any]
 
 
 def list_(
     cli: Cli,
     *,
-    type_: Annotated[
-        str | None, typer.Option("--type", metavar="NAME", help="Only of this type.")
-    ] = None,
+    type_: Annotated[str | None, typer.Option("--type", metavar="NAME", help="Only of this type.")] = None,
     key: Annotated[str | None, typer.Option(metavar="KEY", help="Only with this key.")] = None,
     tenant: Tenant = None,
-    correlation: Annotated[
-        str | None, typer.Option(metavar="ID", help="Only with this correlation id.")
-    ] = None,
-    before: Annotated[
-        int | None, typer.Option(metavar="EVENT", help="The next page: only older than this id.")
-    ] = None,
+    correlation: Annotated[str | None, typer.Option(metavar="ID", help="Only with this correlation id.")] = None,
+    before: Annotated[int | None, typer.Option(metavar="EVENT", help="The next page: only older than this id.")] = None,
     most: Most = 50,
 ) -> None:
     """List events, newest first.
@@ -52,13 +42,7 @@ def list_(
 
     async def look(conn: Connection) -> tuple[list[EventSummary], datetime]:
         found = await outbox.list_events(
-            conn,
-            type=type_,
-            ordering_key=key,
-            tenant_id=tenant,
-            correlation_id=correlation,
-            before=before,
-            most=most,
+            conn, type=type_, ordering_key=key, tenant_id=tenant, correlation_id=correlation, before=before, most=most
         )
         return found, await clock.now(conn)
 
@@ -82,10 +66,8 @@ def list_(
         cli.out.note(f"There may be more: add --before {following}")
 
 
-def show(
-    cli: Cli, event: Annotated[int, typer.Argument(metavar="EVENT", min=0, help="The event's id.")]
-) -> None:
-    """Everything about one event, and who has not settled it yet.
+def show(cli: Cli, event: Annotated[int, typer.Argument(metavar="EVENT", min=0, help="The event's id.")]) -> None:
+    """Everything about one event, and its jobs that are not over.
 
     Example: `ostinato events show 3180000000001`
     """
@@ -109,8 +91,8 @@ def show(
     shown.add_row("payload", to_json(found.payload))
     for line in lines:
         failed = f", {words.counted(line.failures, 'failure')}" if line.failures else ""
-        job = f", job {line.job_id}" if line.job_id is not None else ""
-        shown.add_row(line.subscription, f"{line.state}{failed}{job}")
+        reason = f", {line.reason}" if line.reason else ""
+        shown.add_row(line.subscription, f"job {line.job_id}: {line.state}{reason}{failed}")
     cli.out.show({"event": found, "deliveries": lines}, shown)
 
 
@@ -121,7 +103,7 @@ def subscriptions(cli: Cli) -> None:
     """
     found = attach.ask(cli, engine_subscriptions.list_subscriptions)
     counts = ("behind", "waiting", "held", "buried")
-    shown = table("subscription", "state", "types", *counts, "lag", "mode", right=counts)
+    shown = table("subscription", "state", "types", *counts, "lag", right=counts)
     for line in found:
         shown.add_row(
             line.name,
@@ -129,20 +111,17 @@ def subscriptions(cli: Cli) -> None:
             ", ".join(line.types) if line.types else "all",
             *(f"{getattr(line, name):,}" for name in counts),
             words.span(line.lag_seconds) if line.lag_seconds else "",
-            line.mode,
         )
     cli.out.show({"subscriptions": found}, shown if found else Text("No subscriptions."))
 
 
 def pause(cli: Cli, subscription: Name) -> None:
-    """Stop deliveries; what runs goes on. Retention does not wait for a paused subscription.
+    """Stop deliveries; what has begun goes on. Retention does not wait for a paused subscription.
 
     Example: `ostinato events pause billing.send_receipt`
     """
     attach.ask(cli, lambda conn: engine_subscriptions.pause(conn, subscription))
-    cli.out.show(
-        {"subscription": subscription, "paused": True}, f"subscription {subscription} is paused"
-    )
+    cli.out.show({"subscription": subscription, "paused": True}, f"subscription {subscription} is paused")
     cli.out.note("Events past retention are dropped even if it has not had them.")
 
 
@@ -157,21 +136,15 @@ def resume(cli: Cli, subscription: Name) -> None:
         await queues.ring(conn, RELAY)
 
     attach.ask(cli, go_on)
-    cli.out.show(
-        {"subscription": subscription, "paused": False}, f"subscription {subscription} is open"
-    )
+    cli.out.show({"subscription": subscription, "paused": False}, f"subscription {subscription} is open")
 
 
 def replay(
     cli: Cli,
     *,
     subscription: Name,
-    position: Annotated[
-        int | None, typer.Option("--from", metavar="POSITION", min=1, help="From this one on.")
-    ] = None,
-    since: Annotated[
-        str | None, typer.Option(metavar="TIME", help="From what was told at this time on.")
-    ] = None,
+    position: Annotated[int | None, typer.Option("--from", metavar="POSITION", min=1, help="From this one on.")] = None,
+    since: Annotated[str | None, typer.Option(metavar="TIME", help="From what was told at this time on.")] = None,
     preview: Preview = False,
     yes: Yes = False,
 ) -> None:
@@ -180,9 +153,7 @@ def replay(
     Example: `ostinato events replay billing.send_receipt --since 2026-03-01T09:00:00Z`
     """
     if (position is None) == (since is None):
-        raise InvalidInput(
-            "nothing says from where to replay", hint="Give --from POSITION or --since TIME."
-        )
+        raise InvalidInput("nothing says from where to replay", hint="Give --from POSITION or --since TIME.")
     place: int | datetime = position or words.moment(since or "", "--since")
 
     async def work() -> dict[str, int]:
@@ -204,15 +175,11 @@ def replay(
 def buried(
     cli: Cli,
     *,
-    subscription: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Only of this subscription.")
-    ] = None,
-    before: Annotated[
-        int | None, typer.Option(metavar="POSITION", help="The next page: only below this one.")
-    ] = None,
+    subscription: Annotated[str | None, typer.Option(metavar="NAME", help="Only of this subscription.")] = None,
+    before: Annotated[int | None, typer.Option(metavar="JOB", help="The next page: only older than this job.")] = None,
     most: Most = 50,
 ) -> None:
-    """Buried events: those that a subscription gave up, and why.
+    """Buried events: the dead letters of subscriptions, and why they are.
 
     Example: `ostinato events buried --subscription billing.send_receipt`
     """
@@ -222,18 +189,19 @@ def buried(
         return found, await clock.now(conn)
 
     found, now = attach.ask(cli, look)
-    shown = table("position", "subscription", "type", "key", "buried", "reason", "error")
+    shown = table("position", "job", "subscription", "type", "key", "buried", "reason", "error")
     for line in found:
         shown.add_row(
             str(line.position),
+            str(line.job_id),
             line.subscription,
             line.type,
             line.ordering_key or "",
             words.age(line.buried_at, now),
             line.reason,
-            line.signature or "",
+            line.signature,
         )
-    following = found[-1].position if len(found) == most else None
+    following = found[-1].job_id if len(found) == most else None
     answer = {"buried": found, "next": following}
     cli.out.show(answer, shown if found else Text("Nothing is buried."))
 
@@ -247,7 +215,7 @@ def redeliver(
     preview: Preview = False,
     yes: Yes = False,
 ) -> None:
-    """Deliver buried events again; says how many, and asks, before it does.
+    """Deliver buried events again: redrive their jobs; says how many, and asks, before it does.
 
     Example: `ostinato events redeliver billing.send_receipt --all`
     """
@@ -272,11 +240,9 @@ def redeliver(
 def discard(
     cli: Cli,
     subscription: Name,
-    positions: Annotated[
-        list[int], typer.Argument(metavar="POSITION", min=1, help="As `events buried` shows them.")
-    ],
+    positions: Annotated[list[int], typer.Argument(metavar="POSITION", min=1, help="As `events buried` shows them.")],
 ) -> None:
-    """Give up buried events for good; a key that they block goes on.
+    """Give up buried events for good: cancel their jobs; a key that they block goes on.
 
     Example: `ostinato events discard billing.send_receipt 42`
     """
@@ -291,7 +257,7 @@ def discard(
 
 
 def unsubscribe(cli: Cli, subscription: Name, *, yes: Yes = False) -> None:
-    """Remove a subscription with everything that it has not settled.
+    """Remove a subscription, and cancel its jobs that have not begun.
 
     A worker whose app declares it makes it anew when it starts.
 

@@ -1,4 +1,4 @@
-"""`ostinato jobs …`: look at jobs, and do something about them."""
+"""`ostinato jobs …` lists and shows jobs, and retries, restarts or cancels them."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
@@ -20,16 +20,7 @@ from ostinato._faces.cli.frame import attach, words
 from ostinato._faces.cli.frame.command import Cli
 from ostinato._faces.cli.frame.document import fields_of, parsed
 from ostinato._faces.cli.frame.listing import Columns, details, paged
-from ostinato._faces.cli.frame.options import (
-    Before,
-    JobId,
-    JobIds,
-    Kind,
-    Most,
-    Queue,
-    Tenant,
-    option,
-)
+from ostinato._faces.cli.frame.options import Before, JobId, JobIds, Kind, Most, Queue, Tenant, option
 from ostinato._faces.cli.frame.output import error_document
 from ostinato._faces.cli.frame.verbs import commands
 from ostinato._faces.cli.operate import jobview
@@ -52,9 +43,7 @@ MORE = " | tenant=tenant_id | priority> | correlation=correlation_id"
 def list_(
     cli: Cli,
     *,
-    state: Annotated[
-        State | None, option("STATE", "scheduled, ready, running, dead, done or cancelled.")
-    ] = None,
+    state: Annotated[State | None, option("STATE", "scheduled, ready, running, dead, done or cancelled.")] = None,
     queue: Queue = None,
     kind: Kind = None,
     tenant: Tenant = None,
@@ -83,7 +72,7 @@ def list_(
 
 
 def show(cli: Cli, job: JobId) -> None:
-    """Everything about one job: arguments, result, error, every attempt, and its steps.
+    """Show one job: arguments, result, error, attempts and steps.
 
     Example: `ostinato jobs show 3190000000042`
     """
@@ -109,9 +98,7 @@ def retry(cli: Cli, jobs: JobIds) -> None:
 def restart(
     cli: Cli,
     jobs: JobIds,
-    step: Annotated[
-        str | None, option("STEP", "A step by name or number; else the first.", "--from")
-    ] = None,
+    step: Annotated[str | None, option("STEP", "A step by name or number; else the first.", "--from")] = None,
 ) -> None:
     """Run jobs again from one of their steps: it and all after it are forgotten.
 
@@ -119,15 +106,11 @@ def restart(
 
     Example: `ostinato jobs restart 3190000000042 --from charge`
     """
-    _each(
-        cli, jobs, partial(engine_steps.restart, from_step=step), "runs again; it was", rings=True
-    )
+    _each(cli, jobs, partial(engine_steps.restart, from_step=step), "runs again; it was", rings=True)
 
 
 def cancel(
-    cli: Cli,
-    jobs: JobIds,
-    reason: Annotated[str, option("TEXT", "Kept with the job.")] = "cancelled by an operator",
+    cli: Cli, jobs: JobIds, reason: Annotated[str, option("TEXT", "Kept with the job.")] = "cancelled by an operator"
 ) -> None:
     """Cancel jobs: waiting ones at once, running ones by asking and then by force.
 
@@ -137,21 +120,13 @@ def cancel(
     _each(cli, jobs, stop, "is cancelled; it was", others=NOT_CANCELLED)
 
 
-async def _seen(
-    conn: AsyncConnection[Any], job: int
-) -> tuple[JobDetails, list[Attempt], list[Step]]:
+async def _seen(conn: AsyncConnection[Any], job: int) -> tuple[JobDetails, list[Attempt], list[Step]]:
     found = await inspect.show_job(conn, job)
     return found, await inspect.attempts(conn, job), await engine_steps.of_job(conn, job)
 
 
 def _each(
-    cli: Cli,
-    jobs: list[int],
-    act: Act,
-    done: str,
-    *,
-    others: Mapping[str, str] = NOTHING,
-    rings: bool = False,
+    cli: Cli, jobs: list[int], act: Act, done: str, *, others: Mapping[str, str] = NOTHING, rings: bool = False
 ) -> None:
     """Act on each job by itself: one that cannot be done does not stop the others.
 
@@ -161,21 +136,21 @@ def _each(
     failures: list[OstinatoError] = []
 
     async def work(conn: AsyncConnection[Any]) -> list[dict[str, Any]]:
-        told: list[dict[str, Any]] = []
+        results: list[dict[str, Any]] = []
         for job in dict.fromkeys(jobs):
             try:
-                told.append({"id": job, "was": await act(conn, job)})
+                results.append({"id": job, "was": await act(conn, job)})
             except OstinatoError as error:
                 failures.append(error)
-                told.append({"id": job, **error_document(error)})
+                results.append({"id": job, **error_document(error)})
         if rings:
             await queues.ring(conn, ANY_QUEUE)
-        return told
+        return results
 
-    told = attach.ask(cli, work)
-    ends = {each["id"]: str(each["was"]) for each in told if "was" in each}
+    results = attach.ask(cli, work)
+    ends = {each["id"]: str(each["was"]) for each in results if "was" in each}
     lines = [f"job {job} {others.get(was, f'{done} {was}')}" for job, was in ends.items()]
-    cli.out.show({"jobs": told}, *lines)
+    cli.out.show({"jobs": results}, *lines)
     for error in failures:
         if not cli.out.json:
             cli.out.error(error)

@@ -1,4 +1,4 @@
-"""How a job looks on a terminal."""
+"""Shows a job on a terminal: its facts, attempts, steps and error."""
 
 from datetime import datetime
 from typing import Any
@@ -11,8 +11,6 @@ from ostinato._faces.cli.frame import words
 from ostinato._faces.cli.frame.document import parsed
 from ostinato._faces.cli.frame.listing import Columns
 
-__all__ = ["ATTEMPTS", "STEPS", "error", "facts", "latest"]
-
 LONGEST_ERROR = 80
 
 
@@ -22,12 +20,12 @@ def latest(job: JobSummary, now: datetime) -> Text:
     if len(fault) > LONGEST_ERROR:
         fault = f"{fault[: LONGEST_ERROR - 1]}…"
     if job.run_at is not None:
-        told = f"runs {words.age(job.run_at, now)}" if job.run_at > now else "due"
+        news = f"runs {words.age(job.run_at, now)}" if job.run_at > now else "due"
     elif job.finished_at is not None:
-        told = words.age(job.finished_at, now)
+        news = words.age(job.finished_at, now)
     else:
-        told = ""
-    return Text("; ".join(part for part in (told, fault) if part))
+        news = ""
+    return Text("; ".join(part for part in (news, fault) if part))
 
 
 def error(fault: dict[str, Any]) -> list[Text]:

@@ -1,4 +1,4 @@
-"""`ostinato keys …`: who may ask the API, for which tenant, and until when."""
+"""`ostinato keys …` makes, lists, rotates and revokes the keys of the API."""
 
 from datetime import datetime
 from typing import Annotated
@@ -13,8 +13,6 @@ from ostinato._faces.cli.frame.document import fields_of
 from ostinato._faces.cli.frame.listing import Columns, paged
 from ostinato._faces.cli.frame.options import OfTenant, argument, flag, option
 from ostinato._faces.cli.frame.verbs import commands
-
-__all__ = ["register"]
 
 KeyName = Annotated[str, argument("KEY", "Its id: 7 or ost_7, as `keys list` shows it.")]
 
@@ -44,9 +42,7 @@ def list_(
 
     Example: `ostinato keys list --tenant acme --active`
     """
-    found = attach.ask_at(
-        cli, keys.list_keys, tenant_id=tenant, usable=active or None, before=before, most=most
-    )
+    found = attach.ask_at(cli, keys.list_keys, tenant_id=tenant, usable=active or None, before=before, most=most)
     paged(cli, "keys", found, COLUMNS, empty="No keys.", most=most, document=_document)
 
 
@@ -57,9 +53,7 @@ def create(
     subject: Annotated[str, option("TEXT", "Who has it: a person or a program.")],
     role: Annotated[list[str], option("ROLE", "What it may do: ops, admin, …; several.")],
     name: Annotated[str | None, option("TEXT", "What it is for.")] = None,
-    expires: Annotated[
-        str | None, option("TIME", "How long it works: 90d, 12h. Else until it is revoked.")
-    ] = None,
+    expires: Annotated[str | None, option("TIME", "How long it works: 90d, 12h. Else until it is revoked.")] = None,
 ) -> None:
     """Make a key, and print it: this once, because only its hash is stored.
 
@@ -84,12 +78,8 @@ def rotate(
     cli: Cli,
     key: KeyName,
     *,
-    overlap: Annotated[
-        str, option("TIME", "How long the old one works on; 0: not at all.")
-    ] = "24h",
-    expires: Annotated[
-        str | None, option("TIME", "How long the new one works; else as the old one.")
-    ] = None,
+    overlap: Annotated[str, option("TIME", "How long the old one works on; 0: not at all.")] = "24h",
+    expires: Annotated[str | None, option("TIME", "How long the new one works; else as the old one.")] = None,
 ) -> None:
     """Make a key with the tenant, subject and roles of another, and print it this once.
 
@@ -100,9 +90,7 @@ def rotate(
     key_id = keys.key_id_of(key)
     seconds = words.seconds(overlap, "--overlap")
     expires_in = None if expires is None else words.seconds(expires, "--expires")
-    made, now = attach.ask_at(
-        cli, keys.rotate, key_id, overlap_seconds=seconds, expires_in=expires_in
-    )
+    made, now = attach.ask_at(cli, keys.rotate, key_id, overlap_seconds=seconds, expires_in=expires_in)
     end = f"works for {words.span(seconds)} more" if seconds else "is revoked"
     _show_new(cli, made, now, f" ost_{key_id} {end}.")
 

@@ -1,4 +1,4 @@
-"""`ostinato leases …`: who holds what, and a way to take it away."""
+"""`ostinato leases …` lists leases, shows one, and takes one away."""
 
 from datetime import datetime
 from typing import Annotated
@@ -14,8 +14,6 @@ from ostinato._faces.cli.frame.listing import Columns, details, listed
 from ostinato._faces.cli.frame.options import argument, flag, option
 from ostinato._faces.cli.frame.verbs import commands
 
-__all__ = ["register"]
-
 Name = Annotated[str, argument("LEASE", "The lease's name.")]
 Tenant = Annotated[str | None, option("TENANT", "Whose lease it is.")]
 
@@ -23,8 +21,8 @@ COLOURS = {"held": "green", "late": "yellow", "expired": "red", "over": "dim"}
 MEANINGS = {
     "held": "its holder has it",
     "late": "overdue, but its holder may be alive: nobody gets it yet",
-    "expired": "its holder is gone; whoever asks next gets it",
-    "over": "its job has ended; whoever asks next gets it",
+    "expired": "its holder is gone; the next caller gets it",
+    "over": "its job has ended; the next caller gets it",
 }
 
 
@@ -44,7 +42,7 @@ def list_(
 
 
 def show(cli: Cli, lease: Name, *, tenant: Tenant = None) -> None:
-    """Everything about one lease.
+    """Show one lease.
 
     Example: `ostinato leases show import:acme`
     """
@@ -89,12 +87,8 @@ def _state(lease: LeaseLine, _: datetime) -> Text:
 def _end(lease: LeaseLine, now: datetime) -> str:
     if lease.lifetime == "time":
         return words.age(lease.until, now)
-    return f"with job {lease.job_id}" + (
-        f", attempt {lease.job_attempt}" if lease.lifetime == "attempt" else ""
-    )
+    return f"with job {lease.job_id}" + (f", attempt {lease.job_attempt}" if lease.lifetime == "attempt" else "")
 
 
-COLUMNS = Columns(
-    "lease=name | tenant | state | holder | since | ends | attempt>", state=_state, ends=_end
-)
+COLUMNS = Columns("lease=name | tenant | state | holder | since | ends | attempt>", state=_state, ends=_end)
 register = commands(list_, show, release)

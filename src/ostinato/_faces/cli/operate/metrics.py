@@ -1,4 +1,4 @@
-"""`ostinato metrics`: figures of the engine and the applications, for Prometheus or for people."""
+"""`ostinato metrics` shows the figures of the engine and the applications, or exports them."""
 
 from collections.abc import Iterator
 from typing import Annotated, Any
@@ -16,15 +16,9 @@ from ostinato._faces.cli.frame.options import flag
 from ostinato._faces.cli.frame.output import table
 from ostinato._faces.cli.frame.verbs import commands
 
-__all__ = ["register"]
-
 
 def metrics(
-    cli: Cli,
-    *,
-    prometheus: Annotated[
-        bool, flag("Print the page that Prometheus reads.", "--prometheus")
-    ] = False,
+    cli: Cli, *, prometheus: Annotated[bool, flag("Print the page that Prometheus reads.", "--prometheus")] = False
 ) -> None:
     """Show the engine's figures (depth and age of queues, workers, dead rows) and those of apps.
 

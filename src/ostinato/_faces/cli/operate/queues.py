@@ -1,4 +1,4 @@
-"""`ostinato queues …`: how long the lines are, and who may come in."""
+"""`ostinato queues …` lists queues, and pauses, resumes or limits one."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -18,8 +18,6 @@ from ostinato._faces.cli.frame.listing import Cell, Columns, listed
 from ostinato._faces.cli.frame.options import argument, option
 from ostinato._faces.cli.frame.verbs import Noun, commands
 
-__all__ = ["register"]
-
 Name = Annotated[str, argument("QUEUE", "The queue's name.")]
 QUEUE = Noun("queue", Name)
 
@@ -37,16 +35,10 @@ def limit(
     cli: Cli,
     *,
     queue: Name,
-    concurrency: Annotated[
-        str | None, option("N", "Jobs that run at once, over all workers.")
-    ] = None,
+    concurrency: Annotated[str | None, option("N", "Jobs that run at once, over all workers.")] = None,
     rate: Annotated[str | None, option("N/TIME", "Starts within a time: 100/m, 10/90s.")] = None,
-    key_concurrency: Annotated[
-        str | None, option("N", "Jobs of one limit key that run at once.")
-    ] = None,
-    key_rate: Annotated[
-        str | None, option("N/TIME", "Starts of one limit key within a time.")
-    ] = None,
+    key_concurrency: Annotated[str | None, option("N", "Jobs of one limit key that run at once.")] = None,
+    key_rate: Annotated[str | None, option("N/TIME", "Starts of one limit key within a time.")] = None,
 ) -> None:
     """Set limits of a queue; `none` takes one away, those not named stay.
 
@@ -64,10 +56,7 @@ def limit(
         if text is not None:
             given[name] = read(text, f"--{name.replace('_', '-')}")
     if not given:
-        raise InvalidInput(
-            "nothing says which limit to set",
-            hint="Give --concurrency, --rate, --key-concurrency or --key-rate.",
-        )
+        raise InvalidInput("no limit is given", hint="Give --concurrency, --rate, --key-concurrency or --key-rate.")
     changed = attach.ask(cli, _limited, queue, given)
     cli.out.show(changed, f"queue {queue}: {words.limits(changed) or 'no limit'}")
 
@@ -120,15 +109,15 @@ register = commands(
         "Stop claims from a queue; jobs that run go on.",
         example="ostinato queues pause mail",
         said="queue {name} is paused",
-        told={"paused": True},
+        answer={"paused": True},
     ),
     QUEUE.verb(
         "resume",
         engine_queues.resume,
-        "Let claims from a queue go on.",
+        "Resume claims from a queue.",
         example="ostinato queues resume mail",
         said="queue {name} is open",
-        told={"paused": False},
+        answer={"paused": False},
         rings="{name}",
     ),
     limit,

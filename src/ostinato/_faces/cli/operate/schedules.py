@@ -1,4 +1,4 @@
-"""`ostinato schedules …`: what happens when, in local time and in UTC."""
+"""`ostinato schedules …` lists, writes and previews schedules, in local time and in UTC."""
 
 import json
 from datetime import datetime, time, timedelta
@@ -30,8 +30,6 @@ from ostinato._faces.cli.frame.listing import Columns, details, listed
 from ostinato._faces.cli.frame.options import argument, option
 from ostinato._faces.cli.frame.verbs import Noun, commands
 
-__all__ = ["register"]
-
 Conn = AsyncConnection[Any]
 
 Name = Annotated[str, argument("NAME", "The schedule's name.")]
@@ -42,8 +40,8 @@ Daily = Annotated[str | None, option("HH:MM", "Daily at this local time.", "--at
 Days = Annotated[str | None, option("DAYS", "With --at-time: mon,tue,wed,thu,fri,sat,sun.")]
 At = Annotated[str | None, option("LOCAL", "Once: 2026-03-29T02:30, in the zone.")]
 Zone = Annotated[str, option("ZONE", "Such as Europe/Paris.")]
-GapOption = Annotated[Gap | None, typer.Option(help="For times that a moved clock leaves out.")]
-OverlapOption = Annotated[Overlap | None, typer.Option(help="For times that come twice.")]
+GapOption = Annotated[Gap | None, typer.Option(help="For local times that do not exist.")]
+OverlapOption = Annotated[Overlap | None, typer.Option(help="For local times that come twice.")]
 
 
 def list_(
@@ -58,14 +56,12 @@ def list_(
 
     Example: `ostinato schedules list --tenant acme`
     """
-    found = attach.ask_at(
-        cli, engine_schedules.list_, tenant_id=tenant, key=key, kind=kind, most=most
-    )
+    found = attach.ask_at(cli, engine_schedules.list_, tenant_id=tenant, key=key, kind=kind, most=most)
     listed(cli, "schedules", found, COLUMNS, empty="No schedules yet.")
 
 
 def show(cli: Cli, name: Name, *, tenant: Tenant = None) -> None:
-    """Everything about one schedule: its rule, its policies, what fired and what comes.
+    """Show one schedule: its rule, its policies, its last and next fires.
 
     Example: `ostinato schedules show morning-digest`
     """
@@ -98,9 +94,7 @@ def create(
     *,
     name: Name,
     kind: Annotated[str, argument("KIND", "Such as billing.send_invoice.")],
-    args: Annotated[
-        list[str] | None, argument("ARGS", "A JSON object, or name=value pairs.")
-    ] = None,
+    args: Annotated[list[str] | None, argument("ARGS", "A JSON object, or name=value pairs.")] = None,
     cron: Cron = None,
     at_time: Daily = None,
     weekdays: Days = None,
@@ -111,13 +105,11 @@ def create(
     key: Annotated[str | None, option("KEY", "The entity it is for.")] = None,
     queue: Annotated[str | None, option("NAME", "Not the kind's own.")] = None,
     priority: Annotated[int | None, option("N", "Lower runs first.", min=-32768, max=32767)] = None,
-    catch_up: Annotated[
-        CatchUp, typer.Option(help="Which of the slots that an outage missed fire after it.")
-    ] = "last",
+    catch_up: Annotated[CatchUp, typer.Option(help="Which of the slots that an outage missed fire after it.")] = "last",
     jitter: Annotated[str, option("TIME", "Fire up to so much later: 90, 5m.")] = "0",
     tenant: Tenant = None,
 ) -> None:
-    """Write a schedule, or other values for the one with this name.
+    """Create a schedule, or change the one with this name.
 
     Example: `ostinato schedules create digest mail.digest team=blue --cron "0 8 * * MON"`
     """
@@ -158,7 +150,7 @@ def next_(
     overlap: OverlapOption = None,
     tenant: Tenant = None,
 ) -> None:
-    """When a schedule fires next, or a rule would: local time, UTC, and days with a moved clock.
+    """Show when a schedule or a rule fires next: local time, UTC, and days when clocks move.
 
     Example: `ostinato schedules next --cron "30 2 * * *" --zone Europe/Paris`
     """
@@ -167,7 +159,7 @@ def next_(
     given |= {"cron": cron, "zone": zone, "gap": gap, "overlap": overlap}
     if (name is None) == (cron is None and at_time is None and at is None):
         hint = "Give NAME, or --cron, --at-time or --at."
-        raise InvalidInput("either a schedule or a rule is asked about", hint=hint)
+        raise InvalidInput("a schedule or a rule is needed, and only one of them", hint=hint)
 
     async def look(conn: Conn) -> list[NextFire]:
         if name is not None:
@@ -186,9 +178,7 @@ def recompute(cli: Cli) -> None:
     cli.out.show({"changed": changed}, f"{words.counted(changed, 'schedule')} changed")
 
 
-async def _seen(
-    conn: Conn, name: str, tenant: str | None
-) -> tuple[ScheduleDetails, list[Fire], list[NextFire]]:
+async def _seen(conn: Conn, name: str, tenant: str | None) -> tuple[ScheduleDetails, list[Fire], list[NextFire]]:
     found = await engine_schedules.show(conn, name, tenant_id=tenant)
     served = await fires.list_fires(conn, name, tenant_id=tenant, most=5)
     return found, served, await fires.next_fires(conn, name, 3, tenant_id=tenant)
@@ -207,7 +197,7 @@ def _times(at_time: str | None, weekdays: str | None, at: str | None) -> dict[st
         once = None if at is None else datetime.fromisoformat(at)
     except ValueError as error:
         hint = "Write --at-time 14:30 or --at 2026-03-29T02:30."
-        raise InvalidInput(f"that is no time: {error}", hint=hint) from None
+        raise InvalidInput(f"the time cannot be read: {error}", hint=hint) from None
     days = None if weekdays is None else _days(weekdays)
     return {"at_time": daily, "weekdays": days, "at": once}
 
@@ -230,8 +220,8 @@ def _state(schedule: ScheduleSummary | ScheduleDetails, _: datetime) -> Text:
 
 
 def _resumed(due: datetime | None) -> str:
-    told = "is over" if due is None else f"fires next at {due:%Y-%m-%d %H:%M:%S}Z"
-    return f"schedule {{name}} {told}"
+    due_text = "is over" if due is None else f"fires next at {due:%Y-%m-%d %H:%M:%S}Z"
+    return f"schedule {{name}} {due_text}"
 
 
 def _local(slot: ScheduleSummary | Fire, _: datetime) -> str:
@@ -243,8 +233,7 @@ def _utc(fire: Fire | NextFire, _: datetime) -> str:
 
 
 COLUMNS = Columns(
-    "schedule=name | tenant=tenant_id | kind | rule | zone | state | next, local=local"
-    " | next=next_at",
+    "schedule=name | tenant=tenant_id | kind | rule | zone | state | next, local=local | next=next_at",
     state=_state,
     local=_local,
 )
@@ -270,15 +259,15 @@ register = commands(
         "Stop a schedule; what passes until it is resumed does not fire.",
         example="ostinato schedules pause morning-digest",
         said="schedule {name} is paused",
-        told={"paused": True},
+        answer={"paused": True},
     ),
     SCHEDULE.verb(
         "resume",
         engine_schedules.resume,
-        "Let a schedule go on from its next slot.",
+        "Resume a schedule from its next slot.",
         example="ostinato schedules resume morning-digest",
         said=_resumed,
-        told={"paused": False},
+        answer={"paused": False},
         result="next_at",
         rings=engine_schedules.RING,
     ),
@@ -288,8 +277,8 @@ register = commands(
         engine_schedules.delete,
         "Remove a schedule; the jobs that it added stay.",
         example="ostinato schedules delete morning-digest",
-        said="schedule {name} is gone",
-        told={"deleted": True},
+        said="schedule {name} is deleted",
+        answer={"deleted": True},
     ),
     recompute,
 )

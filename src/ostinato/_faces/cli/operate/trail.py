@@ -1,4 +1,4 @@
-"""`ostinato trail`: everything that happened for one correlation id, in order."""
+"""`ostinato trail` lists everything that happened for one correlation id, in order."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -16,8 +16,6 @@ from ostinato._faces.cli.frame.listing import Columns
 from ostinato._faces.cli.frame.options import Tenant, argument, option
 from ostinato._faces.cli.frame.verbs import commands
 
-__all__ = ["register"]
-
 
 def trail(
     cli: Cli,
@@ -25,7 +23,7 @@ def trail(
     tenant: Tenant = None,
     most: Annotated[int, option("N", "At most this many lines.", min=1, max=10000)] = 1000,
 ) -> None:
-    """Everything that happened for a correlation id: jobs, attempts, steps, events, callbacks.
+    """List everything that happened for a correlation id: jobs, attempts, events, callbacks.
 
     Example: `ostinato trail req-42`
     """

@@ -1,4 +1,4 @@
-"""`ostinato webhooks …`: who is told of events, and what became of it."""
+"""`ostinato webhooks …` lists and changes the endpoints that events are sent to."""
 
 import contextlib
 import os
@@ -23,14 +23,10 @@ from ostinato._faces.cli.frame.command import Cli
 from ostinato._faces.cli.frame.listing import Cell, Columns, details, listed
 from ostinato._faces.cli.frame.options import OfTenant, Yes, argument, flag, option
 from ostinato._faces.cli.frame.verbs import Noun, commands
-from ostinato._faces.cli.operate.webhook_sent import Name, Tenant, attempts, probe, redeliver
-
-__all__ = ["register"]
+from ostinato._faces.cli.operate.webhook_deliveries import Name, Tenant, attempts, probe, redeliver
 
 ENDPOINT = Noun("endpoint", Name, {"tenant_id": (Tenant, "default")})
-NewSecret = Annotated[
-    Path | None, option("FILE", "Write the new secret to this new file, for you alone.")
-]
+NewSecret = Annotated[Path | None, option("FILE", "Write the new secret to this new file, for you alone.")]
 OwnSecret = Annotated[Path | None, option("FILE", "Take the secret from this file instead.")]
 Types = Annotated[list[str], option("TYPE", "order.paid, order.*, or all: *.", "--type")]
 Reason = Annotated[str | None, option("TEXT", "Why, for others.")]
@@ -39,7 +35,7 @@ COLOURS = {"active": "green", "paused": "yellow", "disabled": "red"}
 
 
 def list_(cli: Cli, *, tenant: OfTenant = None) -> None:
-    """List endpoints: where they are, what they are told, what waits for them.
+    """List endpoints: their URLs, the events they get, and what waits for them.
 
     Example: `ostinato webhooks list`
     """
@@ -49,7 +45,7 @@ def list_(cli: Cli, *, tenant: OfTenant = None) -> None:
 
 
 def show(cli: Cli, endpoint: Name, *, tenant: Tenant = "default") -> None:
-    """Everything about one endpoint; of its secrets only how they end.
+    """Show one endpoint; of its secrets only their last characters.
 
     Example: `ostinato webhooks show orders`
     """
@@ -89,12 +85,10 @@ def create(
     description: Annotated[str, option("TEXT", "What it is for.")] = "",
     timeout: Annotated[str, option("TIME", "Time to answer in.")] = "5s",
     disable_after: Annotated[str, option("TIME", "Failing for this long disables it.")] = "5d",
-    unordered: Annotated[
-        bool, flag("Do not wait for earlier events of the same key.", "--unordered")
-    ] = False,
+    unordered: Annotated[bool, flag("Do not wait for earlier events of the same key.", "--unordered")] = False,
     tenant: Tenant = "default",
 ) -> None:
-    """Add an endpoint: from now on it is told of the tenant's events.
+    """Add an endpoint: from now on it gets the tenant's events.
 
     Example: `ostinato webhooks create orders https://shop.example/hooks --secret-file orders.key`
     """
@@ -117,10 +111,8 @@ def create(
             allowed=allowed,
         )
         hint = hint_of(keep(made.secret))
-    told = (
-        f"endpoint {endpoint} of {tenant} is told of {', '.join(types)}; its secret ends in {hint}"
-    )
-    cli.out.show({"endpoint": endpoint, "tenant_id": tenant, "secret_hint": hint}, told)
+    sentence = f"endpoint {endpoint} of {tenant} gets {', '.join(types)}; its secret ends in {hint}"
+    cli.out.show({"endpoint": endpoint, "tenant_id": tenant, "secret_hint": hint}, sentence)
     whose = [] if tenant == "default" else ["--tenant", shlex.quote(tenant)]
     cli.out.note(f"Try it: {cli.try_('webhooks', 'test', endpoint, *whose)}")
 
@@ -131,23 +123,19 @@ def change(
     endpoint: Name,
     url: Annotated[str | None, option("URL", "Where it is now.")] = None,
     types: Annotated[list[str] | None, option("TYPE", "Only these from now on.", "--type")] = None,
-    header: Annotated[
-        list[str] | None, option("NAME:VALUE", "Static headers, instead of those before.")
-    ] = None,
+    header: Annotated[list[str] | None, option("NAME:VALUE", "Static headers, instead of those before.")] = None,
     description: Annotated[str | None, option("TEXT", "What it is for.")] = None,
     timeout: Annotated[str | None, option("TIME", "Time to answer in.")] = None,
-    disable_after: Annotated[
-        str | None, option("TIME", "Failing for this long disables it.")
-    ] = None,
+    disable_after: Annotated[str | None, option("TIME", "Failing for this long disables it.")] = None,
     tenant: Tenant = "default",
 ) -> None:
-    """Change what is given of an endpoint; what is on its way goes to the new URL.
+    """Change an endpoint; deliveries under way go to the new URL.
 
     Example: `ostinato webhooks change orders --url https://shop.example/v2/hooks`
     """
     given = (url, types or None, header or None, description, timeout, disable_after)
     if all(value is None for value in given):
-        raise InvalidInput("nothing says what to change", hint="See: ostinato webhooks change -h")
+        raise InvalidInput("no change is given", hint="See: ostinato webhooks change -h")
     attach.ask(
         cli,
         webhooks.change_endpoint,
@@ -158,9 +146,7 @@ def change(
         description=description,
         headers=dict(_header(text) for text in header) if header else None,
         timeout_seconds=words.seconds(timeout, "--timeout") if timeout else None,
-        disable_after_seconds=(
-            words.seconds(disable_after, "--disable-after") if disable_after else None
-        ),
+        disable_after_seconds=(words.seconds(disable_after, "--disable-after") if disable_after else None),
         allowed=parse_allowed(cli.settings.webhooks_allow_private),
     )
     answer = {"endpoint": endpoint, "tenant_id": tenant}
@@ -183,8 +169,8 @@ def remove(cli: Cli, endpoint: Name, *, yes: Yes = False, tenant: Tenant = "defa
         return True
 
     gone = attach.ask(cli, work)
-    told = f"endpoint {endpoint} of {tenant} is gone" if gone else "Nothing was changed."
-    cli.out.show({"endpoint": endpoint, "tenant_id": tenant, "removed": gone}, told)
+    sentence = f"endpoint {endpoint} of {tenant} is removed" if gone else "Nothing was changed."
+    cli.out.show({"endpoint": endpoint, "tenant_id": tenant, "removed": gone}, sentence)
 
 
 def rotate(
@@ -196,24 +182,17 @@ def rotate(
     overlap: Annotated[str, option("TIME", "How long the old secret signs as well.")] = "1d",
     tenant: Tenant = "default",
 ) -> None:
-    """Give an endpoint a new secret; for a time both the new and the old one sign.
+    """Give an endpoint a new secret; the old one signs as well for a while.
 
     Example: `ostinato webhooks rotate orders --secret-file orders.key --overlap 2d`
     """
     seconds = words.seconds(overlap, "--overlap")
     with _secret(secret_file, secret_from) as (given, keep):
-        made = attach.ask(
-            cli,
-            webhooks.rotate,
-            endpoint,
-            overlap_seconds=seconds,
-            tenant_id=tenant,
-            secret=given,
-        )
+        made = attach.ask(cli, webhooks.rotate, endpoint, overlap_seconds=seconds, tenant_id=tenant, secret=given)
         hint = hint_of(keep(made))
     answer = {"endpoint": endpoint, "secret_hint": hint, "overlap_seconds": seconds}
-    told = f"endpoint {endpoint} has a new secret that ends in {hint}"
-    cli.out.show(answer, f"{told}; the old one signs for {words.span(seconds)} more")
+    sentence = f"endpoint {endpoint} has a new secret that ends in {hint}"
+    cli.out.show(answer, f"{sentence}; the old one signs for {words.span(seconds)} more")
 
 
 def _safe(endpoint: Endpoint) -> Endpoint:
@@ -242,7 +221,7 @@ def _secret(new: Path | None, own: Path | None) -> Iterator[tuple[str | None, An
     """
     if (new is None) == (own is None):
         raise InvalidInput(
-            "nothing says where the secret goes, or comes from",
+            "no file for the secret is given, or two are",
             hint="Give --secret-file FILE to have a new one written, or --secret-from FILE.",
         )
     if own is not None:
@@ -303,16 +282,16 @@ register = commands(
         "Stop deliveries to an endpoint; what comes meanwhile is held for it.",
         example="ostinato webhooks pause orders --reason maintenance",
         said="endpoint {name} is paused",
-        told={"state": "paused"},
+        answer={"state": "paused"},
         takes={"reason": (Reason, None)},
     ),
     ENDPOINT.verb(
         "resume",
         webhooks.resume,
-        "Let deliveries to a paused or disabled endpoint go on, those that were held first.",
+        "Resume deliveries to a paused or disabled endpoint, held ones first.",
         example="ostinato webhooks resume orders",
         said=_went_on,
-        told={"state": "active"},
+        answer={"state": "active"},
         result="held",
         rings=runtime_webhooks.QUEUE,
     ),

@@ -1,4 +1,4 @@
-"""`ostinato workers` and `ostinato why`: who works, and why a job does not run."""
+"""`ostinato workers` lists workers, `ostinato why` explains why a job does not run."""
 
 from datetime import datetime
 from typing import Any
@@ -13,8 +13,6 @@ from ostinato._faces.cli.frame.command import Cli
 from ostinato._faces.cli.frame.listing import Columns, listed
 from ostinato._faces.cli.frame.options import JobId
 from ostinato._faces.cli.frame.verbs import commands
-
-__all__ = ["register"]
 
 FEW = 5
 

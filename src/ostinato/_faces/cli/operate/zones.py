@@ -1,4 +1,4 @@
-"""Which time zone data Python reads on this machine: the system's first, else the package tzdata.
+"""Finds the time zone data that Python reads here: the system's, else the package tzdata.
 
 All hosts of an installation should have the same release, and the database too: a zone that only
 one of them knows, or whose rules are newer there, is computed in two ways.
@@ -7,8 +7,6 @@ one of them knows, or whose rules are newer there, is computed in two ways.
 import zoneinfo
 from importlib import metadata
 from pathlib import Path
-
-__all__ = ["release"]
 
 SAMPLE = "Europe/Paris"
 

@@ -1,6 +1,7 @@
 """`ostinato api`: one process of the API."""
 
 import os
+from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
@@ -11,42 +12,35 @@ from ostinato._core.runtime.installed import check_settings
 from ostinato._faces.cli.frame import attach
 from ostinato._faces.cli.frame.command import Cli, command
 from ostinato._faces.cli.frame.loading import INSTALLED, load_apps
-from ostinato._faces.cli.serve import process
+from ostinato._faces.cli.serve import listening, process
 
-__all__ = ["Host", "Port", "api", "register"]
-
-Host = Annotated[
-    str | None, typer.Option(metavar="ADDRESS", help="Where the API listens (127.0.0.1).")
-]
-Port = Annotated[
-    int | None,
-    typer.Option(metavar="N", min=0, max=65_535, help="Its port (8080); 0: any free one."),
-]
+Host = Annotated[str | None, typer.Option(metavar="ADDRESS", help="Where the API listens (127.0.0.1).")]
+Port = Annotated[int | None, typer.Option(metavar="N", min=0, max=65_535, help="Its port (8080); 0: any free one.")]
 
 
 def api(
     cli: Cli,
     *,
     app: Annotated[
-        list[str],
-        typer.Option("--app", metavar="MODULE:APP", help="An app to serve; may be repeated."),
+        list[str], typer.Option("--app", metavar="MODULE:APP", help="An app to serve; may be repeated.")
     ] = [],  # noqa: B006 - Typer copies it
     host: Host = None,
     port: Port = None,
     drain_seconds: Annotated[
-        float | None,
-        typer.Option(metavar="SECONDS", min=0, help="For running requests, after SIGTERM (30)."),
+        float | None, typer.Option(metavar="SECONDS", min=0, help="For running requests, after SIGTERM (30).")
     ] = None,
-    wait_seconds: Annotated[
-        float, typer.Option(metavar="SECONDS", min=0, help="For the database, at the start.")
-    ] = 30,
+    wait_seconds: Annotated[float, typer.Option(metavar="SECONDS", min=0, help="For the database, at the start.")] = 30,
+    tls_cert: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A certificate (PEM): the API speaks TLS.")
+    ] = None,
+    tls_key: Annotated[Path | None, typer.Option(metavar="FILE", help="The key of the certificate (PEM).")] = None,
     fd: Annotated[int | None, typer.Option(hidden=True)] = None,
     link: Annotated[int | None, typer.Option(hidden=True)] = None,
 ) -> None:
     """Serve the API until SIGTERM or Ctrl-C, which let running requests end; a second one does not.
 
     Without --app it serves the applications that come with Ostinato. Several may run at once, here
-    or on other machines, behind a proxy that speaks TLS.
+    or on other machines, behind a proxy that speaks TLS, or with --tls-cert and --tls-key.
 
     Exit codes: 0 stopped, 2 wrong app or settings or a port that is taken, 69 no database, 78 the
     schema does not fit.
@@ -56,7 +50,9 @@ def api(
     extras.need("api", "the API")
     settings = cli.settings_with(api_host=host, api_port=port, drain_seconds=drain_seconds)
     line = None if link is None else process.Link(link)
-    _run(cli, settings, list(app) or [INSTALLED], fd=fd, wait_seconds=wait_seconds, link=line)
+    tls = listening.checked_tls(tls_cert, tls_key)
+    named = list(app) or [INSTALLED]
+    _run(cli, settings, named, fd=fd, wait_seconds=wait_seconds, link=line, tls=tls)
 
 
 def register(app: typer.Typer) -> None:
@@ -72,20 +68,15 @@ def _run(
     fd: int | None,
     wait_seconds: float,
     link: process.Link | None,
+    tls: tuple[Path, Path] | None,
 ) -> NoReturn:
-    from ostinato._faces.cli.serve import listening
-
     async def work(stop: process.Stop) -> None:
         from ostinato._faces.api.server import Parts, build
 
         loaded = load_apps(apps)
         check_settings(settings, loaded)
-        sock = (
-            listening.listen(settings.api_host, settings.api_port)
-            if fd is None
-            else listening.adopted(fd)
-        )
-        url = listening.url_of(sock)
+        sock = listening.listen(settings.api_host, settings.api_port) if fd is None else listening.adopted(fd)
+        url = listening.url_of(sock, scheme="http" if tls is None else "https")
 
         def started() -> None:
             told = {"url": url, "pid": os.getpid()}
@@ -100,7 +91,7 @@ def _run(
                 return
             built = build(Parts(database, settings, apps=loaded, watches=True))
             async with built.router.lifespan_context(built):
-                config = listening.config_of(built, settings.drain_seconds)
+                config = listening.config_of(built, settings.drain_seconds, tls=tls)
                 await listening.serve(config, sock, stop, started)
 
     process.run(cli, settings, link, work, loop=listening.event_loop)

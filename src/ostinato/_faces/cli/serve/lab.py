@@ -19,8 +19,6 @@ from ostinato._core.base.settings import Settings
 from ostinato._core.runtime.database import Database
 from ostinato._core.runtime.handlers.app import App
 
-__all__ = ["EXTRA", "DemoKey", "Lab", "lab"]
-
 GROUP = "ostinato.lab"
 EXTRA = "lab"
 

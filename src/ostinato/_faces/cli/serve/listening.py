@@ -4,8 +4,10 @@ import asyncio
 import errno
 import math
 import socket
+import ssl
 from collections.abc import Callable
 from contextlib import nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ostinato._core.base.errors import NotConfigured
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     import uvicorn
     from fastapi import FastAPI
 
-__all__ = ["adopted", "config_of", "event_loop", "listen", "serve", "url_of"]
+    from ostinato._faces.cli.serve.listening_limits import HalfOpen
 
 BACKLOG = 2048
 ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - how such an address is called
@@ -31,9 +33,7 @@ def listen(host: str, port: int, *, what: str = "the API") -> socket.socket:
         match error.errno:
             case errno.EADDRINUSE:
                 said = f"{place} is taken: {what} cannot listen there"
-                hint = (
-                    "Stop what listens there, or choose another port: --port 0 takes any free one."
-                )
+                hint = "Stop what listens there, or choose another port: --port 0 takes any free one."
             case errno.EACCES:
                 said = f"{place} is not for this user: {what} cannot listen there"
                 hint = "Choose a port from 1024 on, and put a proxy in front of it."
@@ -52,11 +52,11 @@ def adopted(fd: int) -> socket.socket:
     return socket.socket(fileno=fd)
 
 
-def url_of(sock: socket.socket) -> str:
+def url_of(sock: socket.socket, *, scheme: str = "http") -> str:
     """The URL of a listening socket, from this machine."""
     host, port = sock.getsockname()[:2]
     host = ANYWHERE.get(host, host)
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
 def event_loop() -> asyncio.AbstractEventLoop:
@@ -68,12 +68,36 @@ def event_loop() -> asyncio.AbstractEventLoop:
     return uvloop.new_event_loop()
 
 
-def config_of(app: "FastAPI", drain_seconds: float) -> "uvicorn.Config":
+def checked_tls(cert: Path | None, key: Path | None) -> tuple[Path, Path] | None:
+    """The files of a certificate and its key, if TLS is asked for; they must fit together."""
+    if cert is None and key is None:
+        return None
+    if cert is None or key is None:
+        raise NotConfigured("TLS needs a certificate and its key", hint="Give both --tls-cert and --tls-key.")
+    try:
+        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(cert, key)
+    except OSError as error:  # ssl.SSLError is one
+        raise NotConfigured(
+            f"TLS cannot be served with {cert} and {key}: {error.strerror or error}",
+            hint="Both are PEM files: the certificate with its chain, and its key, without a password.",
+        ) from None
+    return cert, key
+
+
+def config_of(
+    app: "FastAPI", drain_seconds: float, *, tls: tuple[Path, Path] | None = None, limits: "HalfOpen | None" = None
+) -> "uvicorn.Config":
     """How the API is served: it writes its own log lines, and finishes what it is at."""
     import uvicorn
 
+    from ostinato._faces.cli.serve.listening_limits import HalfOpen, protocol
+
+    cert, key = tls or (None, None)
     return uvicorn.Config(
         app,
+        http=protocol(limits or HalfOpen()),
+        ssl_certfile=cert,
+        ssl_keyfile=key,
         ws="none",
         lifespan="off",
         log_config=None,
@@ -83,12 +107,7 @@ def config_of(app: "FastAPI", drain_seconds: float) -> "uvicorn.Config":
     )
 
 
-async def serve(
-    config: "uvicorn.Config",
-    sock: socket.socket,
-    stop: Stop,
-    on_started: Callable[[], None],
-) -> None:
+async def serve(config: "uvicorn.Config", sock: socket.socket, stop: Stop, on_started: Callable[[], None]) -> None:
     """Serve on a socket until told to stop; then accept nothing more, and finish what runs."""
     import uvicorn
 

@@ -2,7 +2,9 @@
 
 After the first SIGTERM or SIGINT it finishes what is running; a second one ends the process at
 once, and other workers take its jobs back when its heartbeat has expired. The end of the supervisor
-counts as a first signal: its end of the link closes, however it died.
+counts as a first signal: its end of the link closes, however it died. A worker hears signals also
+while a handler blocks its event loop: between two instructions of Python, and while the GIL is held
+its warden hears them (`runtime.worker.warden`).
 
 The process leaves through `os._exit`: a handler's thread that never returns would keep the
 interpreter waiting for ever, long after the worker has given the job back.
@@ -30,14 +32,13 @@ from ostinato._core.runtime.database import Database
 from ostinato._core.runtime.handlers.kinds import JobKind
 from ostinato._core.runtime.installed import check_settings
 from ostinato._core.runtime.services.webhooks import KIND as DELIVERY_KIND
+from ostinato._core.runtime.worker.ward import guardianship
 from ostinato._core.runtime.worker.worker import Worker
 from ostinato._faces.cli.frame import attach
 from ostinato._faces.cli.frame.command import Cli, report
 from ostinato._faces.cli.frame.document import to_json
 from ostinato._faces.cli.frame.loading import load_apps
 from ostinato._faces.cli.frame.output import error_document
-
-__all__ = ["Link", "Stop", "reachable", "run", "run_worker", "stop_signals"]
 
 log = logging.get_logger("worker")
 
@@ -75,14 +76,33 @@ class Stop:
 
     def __init__(self) -> None:
         self.asked = asyncio.Event()
+        self._signals = 0
 
     def watch(self, link: Link | None) -> None:
         """Watch for signals, and watch the link if there is one."""
         loop = asyncio.get_running_loop()
         for number in stop_signals():
             loop.add_signal_handler(number, self._signalled, number)
+        self._watch_link(link)
+
+    def watch_when_blocked(self, link: Link | None) -> None:
+        """As `watch`, also while a handler blocks the event loop: for a process of jobs only."""
+        loop = asyncio.get_running_loop()
+        signals = stop_signals()
+        for number in signals:
+            signal.signal(number, lambda number, _: self._interrupted(loop, number))
+        guardianship().own_process(signals)
+        self._watch_link(link)
+
+    def _watch_link(self, link: Link | None) -> None:
         if link is not None:
-            loop.add_reader(link, self._link_readable, link)
+            asyncio.get_running_loop().add_reader(link, self._link_readable, link)
+
+    def _interrupted(self, loop: asyncio.AbstractEventLoop, number: int) -> None:
+        self._signals += 1
+        if self._signals > 1:
+            leave(128 + number)
+        loop.call_soon_threadsafe(self._signalled, number)
 
     def _signalled(self, number: int) -> None:
         if self.asked.is_set():
@@ -118,13 +138,14 @@ def run(
     work: Callable[[Stop], Coroutine[Any, Any, None]],
     *,
     loop: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop,
+    watch: Callable[[Stop, Link | None], None] = Stop.watch,
 ) -> NoReturn:
     """Serve until asked to stop, and end the process; errors go to the supervisor too."""
     logging.configure(settings.log_format, settings.log_level)
 
     async def watched() -> None:
         stop = Stop()
-        stop.watch(link)
+        watch(stop, link)
         await work(stop)
 
     try:
@@ -157,15 +178,13 @@ def run_worker(
         patience = asyncio.get_running_loop().time() + wait_seconds
         async with attach.serving(cli, settings, watched=link is None) as database:
             while await reachable(database, wait_seconds, stop):
-                worker = Worker(
-                    loaded, database, settings, queues=list(queues) or None, name=name, only=only
-                )
+                worker = Worker(loaded, database, settings, queues=list(queues) or None, name=name, only=only)
                 with _metrics_page(worker, settings):
                     if await _ran(cli, worker, stop, link, patience):
                         break
                 await asyncio.sleep(attach.RETRY_SECONDS)
 
-    run(cli, settings, link, work)
+    run(cli, settings, link, work, watch=Stop.watch_when_blocked)
 
 
 async def _ran(cli: Cli, worker: Worker, stop: Stop, link: Link | None, patience: float) -> bool:
@@ -244,7 +263,6 @@ def _example(kind: JobKind[Any]) -> str:
     """How to enqueue a job of this kind from the command line."""
     schema = json.loads(kind.arguments.schema())
     needed = [
-        f"{name}={PLACEHOLDERS.get(schema['properties'][name].get('type'), '…')}"
-        for name in schema.get("required", [])
+        f"{name}={PLACEHOLDERS.get(schema['properties'][name].get('type'), '…')}" for name in schema.get("required", [])
     ]
     return " ".join([kind.name, *needed])

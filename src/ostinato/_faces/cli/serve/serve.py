@@ -16,21 +16,10 @@ from ostinato._faces.cli.serve.api import Host, Port
 from ostinato._faces.cli.serve.lab import lab
 from ostinato._faces.cli.serve.supervisor import Part, Supervisor
 
-__all__ = ["register"]
-
-Apps = Annotated[
-    list[str], typer.Option("--app", metavar="MODULE:APP", help="An app to run; may be repeated.")
-]
-Concurrency = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="Jobs at once in a process (100).")
-]
-Drain = Annotated[
-    float | None,
-    typer.Option(metavar="SECONDS", min=0, help="For what is running, after SIGTERM (30)."),
-]
-Wait = Annotated[
-    float, typer.Option(metavar="SECONDS", min=0, help="For the database, at the start.")
-]
+Apps = Annotated[list[str], typer.Option("--app", metavar="MODULE:APP", help="An app to run; may be repeated.")]
+Concurrency = Annotated[int | None, typer.Option(metavar="N", min=1, help="Jobs at once in a process (100).")]
+Drain = Annotated[float | None, typer.Option(metavar="SECONDS", min=0, help="For what is running, after SIGTERM (30).")]
+Wait = Annotated[float, typer.Option(metavar="SECONDS", min=0, help="For the database, at the start.")]
 
 
 class Service(StrEnum):
@@ -55,20 +44,14 @@ def up(
     cli: Cli,
     *,
     app: Apps = [],  # noqa: B006 - Typer copies it
-    only: Annotated[
-        list[Piece],
-        typer.Option(help="Start only this; may be repeated. For several machines."),
-    ] = [],  # noqa: B006 - Typer copies it
+    only: Annotated[list[Piece], typer.Option(help="Start only this; may be repeated. For several machines.")] = [],  # noqa: B006 - Typer copies it
     host: Host = None,
     port: Port = None,
     workers: Annotated[int, typer.Option(metavar="N", min=1, help="Worker processes.")] = 1,
     concurrency: Concurrency = None,
     demo: Annotated[
         bool | None,
-        typer.Option(
-            "--demo/--no-demo",
-            help="With a sandbox, a key and sample data; when no database is configured.",
-        ),
+        typer.Option("--demo/--no-demo", help="With a sandbox, a key and sample data; when no database is configured."),
     ] = None,
     drain_seconds: Drain = None,
     wait_seconds: Wait = 30,
@@ -83,9 +66,7 @@ def up(
     """
     from ostinato._faces.cli.serve import up as everything
 
-    settings = cli.settings_with(
-        concurrency=concurrency, drain_seconds=drain_seconds, api_host=host, api_port=port
-    )
+    settings = cli.settings_with(concurrency=concurrency, drain_seconds=drain_seconds, api_host=host, api_port=port)
     toys, is_alone = lab(), settings.database_url is None and not only
     if demo or Piece.API in only or host is not None or port is not None:
         extras.need("lab" if demo else "api", "the demo" if demo else "the API")
@@ -108,18 +89,11 @@ def worker(
     cli: Cli,
     *,
     app: Apps,
-    queues: Annotated[
-        list[str],
-        typer.Option(metavar="NAMES", help="Serve only these: by comma, or repeated."),
-    ] = [],  # noqa: B006 - Typer copies it
+    queues: Annotated[list[str], typer.Option(metavar="NAMES", help="Serve only these: by comma, or repeated.")] = [],  # noqa: B006 - Typer copies it
     concurrency: Concurrency = None,
     processes: Annotated[int, typer.Option(metavar="N", min=1, help="Worker processes.")] = 1,
-    name: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Shown by `ostinato workers`.")
-    ] = None,
-    only: Annotated[
-        list[Service], typer.Option(help="Run no jobs, only this service; may be repeated.")
-    ] = [],  # noqa: B006 - Typer copies it
+    name: Annotated[str | None, typer.Option(metavar="TEXT", help="Shown by `ostinato workers`.")] = None,
+    only: Annotated[list[Service], typer.Option(help="Run no jobs, only this service; may be repeated.")] = [],  # noqa: B006 - Typer copies it
     drain_seconds: Drain = None,
     wait_seconds: Wait = 30,
     link: Annotated[int | None, typer.Option(hidden=True)] = None,
@@ -165,9 +139,7 @@ def _finish(cli: Cli, code: int) -> None:
         raise typer.Exit(code)
 
 
-async def _supervise(
-    cli: Cli, settings: Settings, words: list[str], processes: int, name: str | None
-) -> int:
+async def _supervise(cli: Cli, settings: Settings, words: list[str], processes: int, name: str | None) -> int:
     from ostinato._faces.cli.serve.up import argv_of, environ
 
     argv = argv_of(cli, settings, "worker", *words)

@@ -27,8 +27,6 @@ from typing import Any
 from ostinato._faces.cli.frame.output import Output
 from ostinato._faces.cli.serve.process import stop_signals
 
-__all__ = ["OnReady", "Part", "Supervisor"]
-
 OnReady = Callable[[dict[str, list[dict[str, Any]]]], Awaitable[None]]
 """Called with the reports of the processes of each part when all of them are ready."""
 
@@ -74,17 +72,9 @@ class Supervisor:
     """Runs the processes of some parts, started in this order and stopped in reverse."""
 
     def __init__(
-        self,
-        parts: Sequence[Part],
-        out: Output,
-        *,
-        env: Mapping[str, str],
-        drain_seconds: float,
-        on_ready: OnReady,
+        self, parts: Sequence[Part], out: Output, *, env: Mapping[str, str], drain_seconds: float, on_ready: OnReady
     ) -> None:
-        self._parts = [
-            [Slot(part, number) for number in range(1, part.count + 1)] for part in parts
-        ]
+        self._parts = [[Slot(part, number) for number in range(1, part.count + 1)] for part in parts]
         self._out = out
         self._env = dict(env)
         self._drain_seconds = drain_seconds
@@ -103,8 +93,7 @@ class Supervisor:
         try:
             if await self._start():
                 told = {
-                    slots[0].part.name: [slot.told for slot in slots if slot.told is not None]
-                    for slots in self._parts
+                    slots[0].part.name: [slot.told for slot in slots if slot.told is not None] for slots in self._parts
                 }
                 await self._unless_stopped(self._on_ready(told))
             await self._stop.wait()
@@ -140,10 +129,7 @@ class Supervisor:
                 return
             if loop.time() - started > HEALTHY_SECONDS:
                 pause = 0.0
-            self._out.warn(
-                f"{slot.name} {_ending(code)}; starting another"
-                + (f" in {pause:g} s" if pause else "")
-            )
+            self._out.warn(f"{slot.name} {_ending(code)}; starting another" + (f" in {pause:g} s" if pause else ""))
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stop.wait(), pause)
             pause = min(LONGEST_PAUSE, max(FIRST_PAUSE, 2 * pause))
@@ -212,9 +198,7 @@ class Supervisor:
     def _signalled(self, number: int) -> None:
         self._signals += 1
         if self._signals == 1:
-            self._out.note(
-                f"stopping: what runs has {self._drain_seconds:g} s to end; again to end at once"
-            )
+            self._out.note(f"stopping: what runs has {self._drain_seconds:g} s to end; again to end at once")
             self._stop.set()
         else:
             self._exit_code = 128 + number

@@ -30,8 +30,6 @@ from ostinato._faces.cli.serve.lab import DemoKey, Lab
 from ostinato._faces.cli.serve.supervisor import Part, Supervisor
 from ostinato._faces.cli.serve.upview import Standing, show
 
-__all__ = ["Plan", "argv_of", "environ", "run"]
-
 LOOPBACK = "127.0.0.1"
 LOOK_SECONDS = 0.05
 SAY_AFTER_SECONDS = 5.0
@@ -154,19 +152,10 @@ class _Up:
             await _answers(self._cli, f"{self._url}/health/ready")
             if self._plan.demo is not None:
                 self._plan.demo.remember(self._folder, self._url, self._sandbox_url)
-        workers = [
-            each for name, all_ in told.items() if name not in ("api", "sandbox") for each in all_
-        ]
+        workers = [each for name, all_ in told.items() if name not in ("api", "sandbox") for each in all_]
         show(
             self._cli,
-            Standing(
-                self._database,
-                self._plan.apps,
-                workers,
-                url=self._url,
-                sandbox=self._sandbox_url,
-                key=self._key,
-            ),
+            Standing(self._database, self._plan.apps, workers, url=self._url, sandbox=self._sandbox_url, key=self._key),
         )
 
 
@@ -183,18 +172,14 @@ def argv_of(cli: Cli, settings: Settings, *words: str) -> list[str]:
 def environ(settings: Settings) -> dict[str, str]:
     """The settings as an environment: a password on a command line could be read."""
     values = {name: getattr(settings, name) for name in declared()}
-    ours = {
-        f"{ENV_PREFIX}{name.upper()}": "" if v is None else str(v) for name, v in values.items()
-    }
+    ours = {f"{ENV_PREFIX}{name.upper()}": "" if v is None else str(v) for name, v in values.items()}
     return os.environ | ours
 
 
 async def _migrate(cli: Cli, settings: Settings, database: Database, wait_seconds: float) -> None:
     with cli.out.working(f"Bringing the schema of {attach.named(database.admin_url)} up to date"):
         await (await attach.answering(database.admin_url, wait_seconds)).close()
-        await install(
-            database.admin_url, app_components(cli.apps), retention_days=settings.retention_days
-        )
+        await install(database.admin_url, app_components(cli.apps), retention_days=settings.retention_days)
 
 
 def _letting_webhooks_in(settings: Settings, sandbox: socket.socket) -> Settings:

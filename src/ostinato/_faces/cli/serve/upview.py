@@ -15,8 +15,6 @@ from ostinato._faces.cli.frame.output import grid
 from ostinato._faces.cli.frame.words import counted
 from ostinato._faces.cli.serve.lab import DemoKey, lab
 
-__all__ = ["Standing", "show"]
-
 KINDS_SHOWN = 6
 
 
@@ -83,8 +81,6 @@ def _document(cli: Cli, standing: Standing) -> dict[str, Any]:
     }
     if key is not None:
         found["key_file"] = str(key.path)
-        if key.is_new:
-            found["key"] = key.text
     return found
 
 
@@ -94,7 +90,7 @@ def _rows(cli: Cli, standing: Standing) -> list[tuple[str, str]]:
         rows += [("api", standing.url), ("docs", f"{standing.url}/docs")]
     if standing.key is not None:
         rows.append(("key", str(standing.key.path)))
-        if standing.key.is_new:
+        if standing.key.is_new and cli.out.for_people:  # not into a file, or somebody's log
             rows.append(("", f"{standing.key.text}  (shown this once)"))
     if standing.sandbox is not None:
         rows.append(("sandbox", f"{standing.sandbox}/_sandbox"))

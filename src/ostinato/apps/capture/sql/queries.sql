@@ -10,38 +10,43 @@ from vault_secure.find_capture(%(user_id)s::text, %(capture_id)s, %(tenant_id)s)
 -- name: insert_capture
 -- Writes a capture down; nothing comes back when it is there already.
 insert into vault_secure.capture_events (
-    tenant_id, user_id, capture_id, content_hash, aes_gcm_nonce_b64, aes_gcm_tag_b64, dek_wrapped_b64, kek_id, mime_type, size_bytes,
-    upload_object_key, payload_canonical_sha256, device_id, timestamp_device, skew_ms, ocr_text, ocr_confidence, ocr_language
+    tenant_id, user_id, capture_id, content_hash, aes_gcm_nonce_b64, aes_gcm_tag_b64, dek_wrapped_b64, kek_id,
+    mime_type, size_bytes, upload_object_key, payload_canonical_sha256, device_id, timestamp_device, skew_ms, ocr_text,
+    ocr_confidence, ocr_language
 ) values (
-    %(tenant_id)s, %(user_id)s::text, %(capture_id)s, %(content_hash)s, %(aes_gcm_nonce_b64)s, %(aes_gcm_tag_b64)s, %(dek_wrapped_b64)s,
-    %(kek_id)s, %(mime_type)s, %(size_bytes)s, %(upload_object_key)s, %(payload_canonical_sha256)s, %(device_id)s, %(timestamp_device)s,
-    %(skew_ms)s, %(ocr_text)s, %(ocr_confidence)s, %(ocr_language)s
+    %(tenant_id)s, %(user_id)s::text, %(capture_id)s, %(content_hash)s, %(aes_gcm_nonce_b64)s, %(aes_gcm_tag_b64)s,
+    %(dek_wrapped_b64)s, %(kek_id)s, %(mime_type)s, %(size_bytes)s, %(upload_object_key)s, %(payload_canonical_sha256)s,
+    %(device_id)s, %(timestamp_device)s, %(skew_ms)s, %(ocr_text)s, %(ocr_confidence)s, %(ocr_language)s
 )
 on conflict on constraint capture_once do nothing
 returning id::text;
 
 -- name: show_capture
 -- A capture of a user, without what opens it.
-select c.id::text as capture_event_id, c.capture_id, c.state, c.content_hash, c.mime_type, c.size_bytes, c.upload_object_key,
-       c.signature_status, c.reason, c.skew_ms, c.ocr_text, c.ocr_confidence, c.ocr_language, c.received_at, c.verified_at, c.anchored_at
+select c.id::text as capture_event_id, c.capture_id, c.state, c.content_hash, c.mime_type, c.size_bytes,
+       c.upload_object_key, c.signature_status, c.reason, c.skew_ms, c.ocr_text, c.ocr_confidence, c.ocr_language,
+       c.received_at, c.verified_at, c.anchored_at
 from vault_secure.capture_events c
 where c.tenant_id = ostinato.tenant(%(tenant_id)s) and c.user_id = %(user_id)s::text and c.capture_id = %(capture_id)s;
 
 -- name: material
 -- What the check of a capture needs.
-select c.id::text as capture_event_id, c.tenant_id, c.user_id, c.state, c.received_at, c.capture_id, c.content_hash, c.aes_gcm_nonce_b64,
-       c.aes_gcm_tag_b64, c.dek_wrapped_b64, c.kek_id, c.mime_type, c.size_bytes, c.upload_object_key
+select c.id::text as capture_event_id, c.tenant_id, c.user_id, c.state, c.received_at, c.capture_id, c.content_hash,
+       c.aes_gcm_nonce_b64, c.aes_gcm_tag_b64, c.dek_wrapped_b64, c.kek_id, c.mime_type, c.size_bytes,
+       c.upload_object_key
 from vault_secure.capture_events c
 where c.tenant_id = %(tenant_id)s and c.id = %(id)s::uuid;
 
 -- name: hold
 -- Holds a capture until the end of the transaction.
-select c.state from vault_secure.capture_events c where c.tenant_id = %(tenant_id)s and c.id = %(id)s::uuid for no key update;
+select c.state from vault_secure.capture_events c where c.tenant_id = %(tenant_id)s and c.id = %(id)s::uuid
+for no key update;
 
 -- name: unsettled
--- Captures that should have been settled by now, oldest first, and that nobody looked after lately. Who was looked after is not
--- found again, so the next page is the same question.
-select c.tenant_id, c.id::text as capture_event_id, c.reconciliation_attempts as attempts from vault_secure.capture_events c
+-- Captures that should have been settled by now, oldest first, and that nobody looked after lately. Who was looked
+-- after is not found again, so the next page is the same question.
+select c.tenant_id, c.id::text as capture_event_id, c.reconciliation_attempts as attempts
+from vault_secure.capture_events c
 where c.state in ('RECEIVED', 'UPLOADING', 'UPLOADED', 'VERIFYING') and c.received_at < %(before)s
   and coalesce(c.last_reconciled_at, '-infinity') < %(before)s
 order by c.received_at limit %(most)s;
@@ -65,7 +70,8 @@ cross join lateral vault_secure.append_audit(%(user_id)s::text, %(event_type)s, 
 -- name: events_of
 -- What the log tells of a capture.
 select l.event_type from vault_secure.capture_audit_log l
-where l.tenant_id = %(tenant_id)s and l.chain_id = vault_secure.chain_of(%(user_id)s::text) and l.capture_id = %(capture_id)s
+where l.tenant_id = %(tenant_id)s and l.chain_id = vault_secure.chain_of(%(user_id)s::text)
+  and l.capture_id = %(capture_id)s
 order by l.seq;
 
 -- name: chains
@@ -75,12 +81,14 @@ select c.tenant_id, c.chain_id from (
     union
     select h.tenant_id, h.chain_id from vault_secure.capture_audit_head h
 ) c
-where (%(tenant_id)s::text is null or c.tenant_id = %(tenant_id)s) and (%(chain_id)s::text is null or c.chain_id = %(chain_id)s)
+where (%(tenant_id)s::text is null or c.tenant_id = %(tenant_id)s)
+  and (%(chain_id)s::text is null or c.chain_id = %(chain_id)s)
 order by c.tenant_id, c.chain_id;
 
 -- name: entries
 -- The next entries of a chain.
-select l.tenant_id, l.user_id, l.chain_id, l.seq, l.prev_hash, l.entry_hash, l.occurred_at, l.event_type, l.event_payload::text as event_payload, l.canonical
+select l.tenant_id, l.user_id, l.chain_id, l.seq, l.prev_hash, l.entry_hash, l.occurred_at, l.event_type,
+       l.event_payload::text as event_payload, l.canonical
 from vault_secure.capture_audit_log l
 where l.tenant_id = %(tenant_id)s and l.chain_id = %(chain_id)s and l.seq > %(after)s
 order by l.seq limit %(most)s;
@@ -91,10 +99,11 @@ select l.chain_id, l.seq, l.entry_hash from vault_secure.capture_audit_log l
 where l.tenant_id = %(tenant_id)s and l.chain_id = vault_secure.chain_of(%(user_id)s) order by l.seq desc limit 1;
 
 -- name: chains_to_sign
--- The chains that went on since a key signed them last, or whose signed head covers captures that are not anchored yet. From chain to
--- chain by the index: the log is long, its chains are few.
+-- The chains that went on since a key signed them last, or whose signed head covers captures that are not anchored yet.
+-- From chain to chain by the index: the log is long, its chains are few.
 with recursive chain as (
-    (select l.tenant_id, l.chain_id, l.user_id from vault_secure.capture_audit_log l order by l.tenant_id, l.chain_id limit 1)
+    (select l.tenant_id, l.chain_id, l.user_id from vault_secure.capture_audit_log l order by l.tenant_id, l.chain_id
+     limit 1)
     union all
     select n.tenant_id, n.chain_id, n.user_id from chain c
     cross join lateral (
@@ -122,8 +131,10 @@ order by c.tenant_id, c.chain_id;
 
 -- name: keep_head
 -- Keeps a signed head.
-insert into vault_secure.capture_audit_head (tenant_id, user_id, chain_id, seq, entry_hash, signed_at, canonical, public_key, signature)
-values (%(tenant_id)s, %(user_id)s, %(chain_id)s, %(seq)s, %(entry_hash)s, %(signed_at)s, %(canonical)s, %(public_key)s, %(signature)s)
+insert into vault_secure.capture_audit_head (tenant_id, user_id, chain_id, seq, entry_hash, signed_at, canonical,
+                                             public_key, signature)
+values (%(tenant_id)s, %(user_id)s, %(chain_id)s, %(seq)s, %(entry_hash)s, %(signed_at)s, %(canonical)s, %(public_key)s,
+        %(signature)s)
 on conflict do nothing;
 
 -- name: heads

@@ -1,4 +1,4 @@
-"""The three official sources as the sandbox serves them, with faults by SIREN.
+"""Plays the three official sources in the sandbox, with faults by SIREN.
 
     /registers/search                       API Recherche d'entreprises, 7 calls a second
     /registers/api/sso/login, /companies    INPI, five logins in 30 seconds, then a ban
@@ -34,8 +34,6 @@ from ostinato.apps.enrichment.sandbox.rcs import Rcs
 from ostinato.apps.enrichment.sandbox.search import Search
 from ostinato.apps.enrichment.sandbox.world import World
 
-__all__ = ["Registers"]
-
 PREFIX: Final = "/registers"
 
 
@@ -54,11 +52,7 @@ class Registers:
     ) -> None:
         self._world = World(clock, wall, scale)  # `scale`: tests need not wait for 25 s
         per_second, per_minute = limits
-        self._services = (
-            Search(self._world, per_second),
-            Inpi(self._world),
-            Rcs(self._world, per_minute),
-        )
+        self._services = (Search(self._world, per_second), Inpi(self._world), Rcs(self._world, per_minute))
         self.router = APIRouter(prefix=PREFIX, tags=["registers"])
         self.router.get("/health")(_health)
         for service in self._services:

@@ -1,10 +1,8 @@
-"""The companies of the sandbox, all invented."""
+"""Invents the companies of the sandbox."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
-
-__all__ = ["ASSOCIATION", "AUDITOR", "Invented", "invented"]
 
 AUDITOR: Final = "999000029"
 ASSOCIATION: Final = "9220"
@@ -26,9 +24,7 @@ class Invented:
     @property
     def siret(self) -> str:
         """Its head office: the NIC 0001x whose last digit makes the sum right."""
-        return next(
-            number for digit in range(10) if _sum(number := f"{self.siren}0001{digit}") % 10 == 0
-        )
+        return next(number for digit in range(10) if _sum(number := f"{self.siren}0001{digit}") % 10 == 0)
 
 
 NAMED: Final[Mapping[str, Invented]] = {

@@ -1,4 +1,4 @@
-"""INPI as the sandbox plays it, with records in their full shape.
+"""Plays INPI in the sandbox, with records in their full shape.
 
 POST /registers/api/sso/login               five logins in 30 seconds, then a ban
 GET  /registers/api/companies/{siren}       for a token that was given out
@@ -15,8 +15,6 @@ from fastapi.responses import JSONResponse
 
 from ostinato.apps.enrichment.sandbox.companies import AUDITOR, Invented
 from ostinato.apps.enrichment.sandbox.world import CUT, HOUR, Script, Window, World, after, cut
-
-__all__ = ["Inpi", "record"]
 
 USER, PASSWORD = "sandbox@example.test", "sandbox"
 SCRIPTS: Final[Mapping[str, Script]] = {
@@ -66,11 +64,9 @@ class Inpi:
         if self._window.take() is not None:
             self._world.ban("login", 600)
             return _refused(429, "too_many_requests", "Trop de tentatives.", after(600))
-        told = await request.json()
-        if (told.get("username"), told.get("password")) != (USER, PASSWORD):
-            return _refused(
-                401, "unauthorized", "Identifiants invalides.", service="LOGIN_AUTHENTICATOR"
-            )
+        account = await request.json()
+        if (account.get("username"), account.get("password")) != (USER, PASSWORD):
+            return _refused(401, "unauthorized", "Identifiants invalides.", service="LOGIN_AUTHENTICATOR")
         token = self._new_token()
         user = {
             "id": 123,
@@ -121,13 +117,7 @@ def _refused(
     service: str = "api_company",
     kind: str = "error",
 ) -> Response:
-    body = {
-        "code": str(status),
-        "webserviceCode": service,
-        "errorCode": code,
-        "message": message,
-        "type": kind,
-    }
+    body = {"code": str(status), "webserviceCode": service, "errorCode": code, "message": message, "type": kind}
     return JSONResponse(body, status, headers)
 
 
@@ -191,11 +181,7 @@ def _person(company: Invented, ended: str | None) -> dict[str, Any]:
         },
         "etablissementPrincipal": _establishment(company),
         "autresEtablissements": [],
-        "detailCessationEntreprise": {
-            "dateRadiation": ended,
-            "dateEffet": ended,
-            "dateCessationTotaleActivite": ended,
-        },
+        "detailCessationEntreprise": {"dateRadiation": ended, "dateEffet": ended, "dateCessationTotaleActivite": ended},
     }
     if company.natural:
         own = {**human, "nom": "DURAND", "prenoms": ["CLAUDE"], "genre": "1", "nomUsage": None}

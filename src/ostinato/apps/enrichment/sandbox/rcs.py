@@ -1,4 +1,4 @@
-"""API Entreprise as the sandbox plays it, with extracts in their full shape.
+"""Plays API Entreprise in the sandbox, with extracts in their full shape.
 
 GET /registers/v3/infogreffe/rcs/unites_legales/{siren}/extrait_kbis     250 calls a minute
 GET /registers/ping/infogreffe/rcs
@@ -13,15 +13,10 @@ from fastapi.responses import JSONResponse
 from ostinato.apps.enrichment.sandbox.companies import ASSOCIATION, AUDITOR, Invented
 from ostinato.apps.enrichment.sandbox.world import CUT, Script, Window, World, after, cut
 
-__all__ = ["Rcs", "extract"]
-
 TOKEN: Final = "sandbox-rcs-token"  # noqa: S105 - of nothing
 RECIPIENT: Final = "99700000500014"
 """A public body that does not exist."""
-SCRIPTS: Final[Mapping[str, Script]] = {
-    "999000029": ((429, 0),),
-    "999000128": ((200, 4),),
-}
+SCRIPTS: Final[Mapping[str, Script]] = {"999000029": ((429, 0),), "999000128": ((200, 4),)}
 PLACE: Final = """
 nom_postal numero type voie ligne_1 ligne_2 localite code_postal bureau_distributeur pays
 """
@@ -87,12 +82,7 @@ class Rcs:
         return JSONResponse(extract(company), headers=self._headers())
 
     def _refused(
-        self,
-        status: int,
-        code: str,
-        detail: str,
-        parameter: str | None = None,
-        headers: dict[str, str] | None = None,
+        self, status: int, code: str, detail: str, parameter: str | None = None, headers: dict[str, str] | None = None
     ) -> Response:
         error: dict[str, Any] = {"code": code, "title": "Erreur", "detail": detail, "meta": {}}
         if parameter is not None:
@@ -131,9 +121,7 @@ def extract(company: Invented) -> dict[str, Any]:
         "date_extrait": "2026-02-20",
         "date_immatriculation": "2014-05-02",
         "mandataires_sociaux": _agents(),
-        "observations": [
-            {"numero": "12345", "libelle": "TRANSFERT DU SIEGE", "date": "2020-01-01"}
-        ],
+        "observations": [{"numero": "12345", "libelle": "TRANSFERT DU SIEGE", "date": "2020-01-01"}],
         "nom_commercial": "LE FICTIF",
         "etablissement_principal": {
             "activite": "Conception de logiciels",

@@ -1,4 +1,4 @@
-"""API Recherche d'entreprises as the sandbox plays it, in its full shape.
+"""Plays API Recherche d'entreprises in the sandbox, in its full shape.
 
     GET /registers/search       7 calls a second; who goes on after a 429 is banned
 
@@ -15,24 +15,12 @@ from ostinato.apps.enrichment.sandbox.companies import ASSOCIATION, AUDITOR, Inv
 from ostinato.apps.enrichment.sandbox.world import CUT, Script, Window, World, after, cut
 from ostinato.apps.enrichment.sources.reading import MASK
 
-__all__ = ["Search", "asked_blocks", "refused", "unit"]
-
 SCRIPTS: Final[Mapping[str, Script]] = {
     "999000052": ((503, 0), (503, 0), (503, 0), (200, 0)),
     "999000128": ((503, 4), (503, 4), (200, 4)),
 }
 OTHER: Final = {"999000110": "999000003"}
-BLOCKS: Final = frozenset(
-    {
-        "complements",
-        "dirigeants",
-        "finances",
-        "matching_etablissements",
-        "siege",
-        "score",
-        "tva",
-    }
-)
+BLOCKS: Final = frozenset({"complements", "dirigeants", "finances", "matching_etablissements", "siege", "score", "tva"})
 USUAL: Final = BLOCKS - {"score"}
 MOST_PAGES, MOST_PER_PAGE, MOST_RESULTS = 1000, 25, 10_000
 SIREN_DIGITS, SIRET_DIGITS = 9, 14
@@ -149,11 +137,7 @@ def asked_blocks(query: Mapping[str, str]) -> frozenset[str]:
 
 
 def unit(
-    company: Invented,
-    *,
-    siren: str | None = None,
-    blocks: Collection[str] = USUAL,
-    siret: str | None = None,
+    company: Invented, *, siren: str | None = None, blocks: Collection[str] = USUAL, siret: str | None = None
 ) -> dict[str, Any]:
     """The company as API Recherche d'entreprises has it; `siret`: one that was looked up."""
     found = _plain(company, siren or company.siren)
@@ -291,8 +275,5 @@ def _complements(company: Invented) -> dict[str, Any]:
     no = dict.fromkeys(NO.split(), False)
     empty = dict.fromkeys(EMPTY.split())
     own = {"convention_collective_renseignee": True, "liste_idcc": ["1486"]}
-    kind = {
-        "est_association": company.form == ASSOCIATION,
-        "est_entrepreneur_individuel": company.natural,
-    }
+    kind = {"est_association": company.form == ASSOCIATION, "est_entrepreneur_individuel": company.natural}
     return {**no, **empty, **own, **kind}

@@ -1,4 +1,4 @@
-"""What the services of the sandbox share: companies, windows of calls, bans, faults by SIREN."""
+"""Shares companies, windows of calls, bans and faults among the services of the sandbox."""
 
 import asyncio
 from collections import defaultdict, deque
@@ -9,8 +9,6 @@ from typing import Final
 from fastapi import Response
 
 from ostinato.apps.enrichment.sandbox.companies import Invented, invented
-
-__all__ = ["CUT", "HOUR", "Script", "Window", "World", "after", "cut"]
 
 HOUR: Final = 3600
 BAN_AFTER: Final = 20
@@ -95,7 +93,7 @@ class World:
         self._banned_until[service] = self.clock() + seconds
 
     def ban_if_ignored(self, service: str, window: Window) -> None:
-        """Ban callers who go on although they were told to wait."""
+        """Ban callers who go on although they were asked to wait."""
         if window.ignored >= BAN_AFTER:
             self.ban(service, 12 * HOUR)
 

@@ -1,4 +1,4 @@
-"""The official sources, a row each, in the order in which they are called (M3C-pipeline-6).
+"""Lists the official sources, in the order in which they are called (M3C-pipeline-6).
 
 A new source is a file beside this one with a class that is a `Source`, and a row in both lists
 here; docs/apps/enrichment.md says what the contract and the database add to that.
@@ -16,19 +16,11 @@ from ostinato.settings import section
 
 __all__ = ["SOURCES", "Source", "SourceSettings"]
 
-_ROWS: Final[tuple[Source, ...]] = (
-    Search(),
-    Inpi(),
-    Rcs(),
-)
+_ROWS: Final[tuple[Source, ...]] = (Search(), Inpi(), Rcs())
 
 
 @section("enrichment")
-class SourceSettings(
-    RcsSettings,
-    InpiSettings,
-    SearchSettings,
-):
+class SourceSettings(RcsSettings, InpiSettings, SearchSettings):
     """The settings of all sources; the reference lists the last one first, as Python does."""
 
 

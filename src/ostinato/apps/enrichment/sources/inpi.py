@@ -37,8 +37,6 @@ from ostinato.apps.enrichment.sources.source import Pace, Source
 from ostinato.apps.enrichment.wire import Reply, Wire
 from ostinato.settings import Section, section, setting
 
-__all__ = ["Inpi", "InpiSettings", "life_of"]
-
 USUAL_SECONDS: Final = 3000.0
 MARGIN_SECONDS: Final = 60.0
 LOOK_SECONDS: Final = 0.05
@@ -50,15 +48,11 @@ ENTREPRENEUR: Final = "101"
 class InpiSettings(Section):
     """The settings of INPI."""
 
-    inpi_url: str = setting(
-        "https://registre-national-entreprises.inpi.fr/api", "INPI, Registre national."
-    )
+    inpi_url: str = setting("https://registre-national-entreprises.inpi.fr/api", "INPI, Registre national.")
     inpi_username: str = setting("", "The account at INPI; without one it is not called.")
     inpi_password: str = setting("", "Its password.")
     inpi_per_second: float = setting(5.0, "Calls to INPI, at most.", low=0.01, high=100_000)
-    inpi_per_day: int = setting(
-        10_000, "Files of INPI in a day, at most: its quota.", low=1, high=1_000_000_000
-    )
+    inpi_per_day: int = setting(10_000, "Files of INPI in a day, at most: its quota.", low=1, high=1_000_000_000)
 
 
 class Inpi(Source):
@@ -69,7 +63,6 @@ class Inpi(Source):
     credentials = ("inpi_username", "inpi_password")
 
     def pace(self, settings: InpiSettings) -> Pace:
-        """As `Source.pace`."""
         return Pace(settings.inpi_per_second, settings.inpi_per_day)
 
     async def ask(self, wire: Wire, siren: str, *, probe: bool) -> Reply:  # noqa: ARG002 - any call is one
@@ -84,7 +77,6 @@ class Inpi(Source):
         return reply
 
     def about(self, payload: Json) -> str | None:
-        """As `Source.about`."""
         return text(payload, "siren")
 
     def fields(self, payload: Json) -> dict[str, str | None]:
@@ -106,14 +98,11 @@ class Inpi(Source):
                 or text(company, "formeJuridique")
                 or ""
             ),
-            "creation_date": text(creation, "dateCreation")
-            or (text(company, "dateImmat") or "")[:10],
+            "creation_date": text(creation, "dateCreation") or (text(company, "dateImmat") or "")[:10],
             "active_status": "C"
             if text(person, "detailCessationEntreprise", "dateRadiation")
             else text(content, "natureCessationEntreprise", "etatAdministratifInsee"),
-            "address_line1": words(
-                text(address, name) for name in ("numVoie", "indiceRepetition", "typeVoie", "voie")
-            ),
+            "address_line1": words(text(address, name) for name in ("numVoie", "indiceRepetition", "typeVoie", "voie")),
             "address_line2": text(address, "complementLocalisation"),
             "postal_code": text(address, "codePostal"),
             "city": text(address, "commune"),
@@ -122,18 +111,13 @@ class Inpi(Source):
         }
 
     def directors(self, payload: Json) -> Iterator[Director]:
-        """As `Source.directors`."""
         person = _person(at(payload, "formality", "content"))
         if at(person, "identite", "entrepreneur", "descriptionPersonne"):
             yield director(_own_name(person), ROLES.get(ENTREPRENEUR), PERSON)
         for power in listed(person, "composition", "pouvoirs"):
             described = at(power, "individu", "descriptionPersonne")
             company = at(power, "entreprise")
-            role = (
-                text(power, "roleEntreprise")
-                or text(company, "roleEntreprise")
-                or text(described, "role")
-            )
+            role = text(power, "roleEntreprise") or text(company, "roleEntreprise") or text(described, "role")
             label = text(power, "libelleRoleEntreprise") or ROLES.get(role or "")
             if company:
                 name = text(company, "denomination")
@@ -142,12 +126,8 @@ class Inpi(Source):
                 yield director(_name(described), label, PERSON)
 
     def withholds(self, payload: Json) -> bool:
-        """As `Source.withholds`."""
         formality = at(payload, "formality")
-        return (
-            text(formality, "diffusionINSEE") == PARTIAL
-            or at(formality, "diffusionCommerciale") is False
-        )
+        return text(formality, "diffusionINSEE") == PARTIAL or at(formality, "diffusionCommerciale") is False
 
     async def _get(self, wire: Wire, siren: str, token: str) -> Reply:
         url = f"{wire.settings.inpi_url.rstrip('/')}/companies/{siren}"
@@ -195,7 +175,7 @@ class Inpi(Source):
         return Reply(status, error=error)
 
     def _refused(self, code: ErrorCode, said: str) -> Reply:
-        return Reply(error=SourceError(code, self.api, None, said, retryable=False), called=False)
+        return Reply.failed(self.api, code, said, called=False)
 
 
 def life_of(token: str, now: float) -> float:

@@ -10,22 +10,12 @@ from typing import Final
 
 import httpx
 
-from ostinato.apps.enrichment.model import ErrorCode, SourceApi, SourceError
-from ostinato.apps.enrichment.sources.reading import (
-    Director,
-    Json,
-    at,
-    director,
-    listed,
-    text,
-    words,
-)
+from ostinato.apps.enrichment.model import ErrorCode, SourceApi
+from ostinato.apps.enrichment.sources.reading import Director, Json, at, director, listed, text, words
 from ostinato.apps.enrichment.sources.source import Pace, Source
 from ostinato.apps.enrichment.wire import Reply, Wire
 from ostinato.errors import SettingsError
 from ostinato.settings import Section, section, setting
-
-__all__ = ["Rcs", "RcsSettings"]
 
 PROVIDER_TIMEOUT: Final = "02002"
 LONGEST_OBJECT: Final = 49
@@ -41,12 +31,9 @@ class RcsSettings(Section):
     rcs_context: str = setting("Enrichissement de dossier", "Its parameter context.")
     rcs_object: str = setting("M3 enrichissement", "Its parameter object, under 50 characters.")
     rcs_recipient: str = setting(
-        "",
-        "Its parameter recipient: the SIRET of the public body that asks; without it no call.",
+        "", "Its parameter recipient: the SIRET of the public body that asks; without it no call."
     )
-    rcs_per_second: float = setting(
-        4.0, "Calls to it, at most; it allows 250 a minute.", low=0.01, high=100_000
-    )
+    rcs_per_second: float = setting(4.0, "Calls to it, at most; it allows 250 a minute.", low=0.01, high=100_000)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -74,11 +61,9 @@ class Rcs(Source):
     codes = dict.fromkeys((409, 503), ErrorCode.SOURCE_UNAVAILABLE)
 
     def pace(self, settings: RcsSettings) -> Pace:
-        """As `Source.pace`."""
         return Pace(settings.rcs_per_second)
 
     async def ask(self, wire: Wire, siren: str, *, probe: bool) -> Reply:
-        """As `Source.ask`."""
         settings = wire.settings
         base = settings.rcs_url.rstrip("/")
         bearer = {"Authorization": f"Bearer {settings.rcs_token}"}
@@ -86,18 +71,13 @@ class Rcs(Source):
             found = await wire.get(self.api, f"{base}/ping/infogreffe/rcs", bearer)
             if found.status != httpx.codes.OK:
                 down = "the source says that it is down"
-                unavailable = ErrorCode.SOURCE_UNAVAILABLE
-                error = SourceError(unavailable, self.api, None, down, retryable=False)
-                return Reply(error=found.error or error)
+                unavailable = Reply.failed(self.api, ErrorCode.SOURCE_UNAVAILABLE, down)
+                return Reply(error=found.error or unavailable.error)
         return await wire.get(
             self.api,
             f"{base}/v3/infogreffe/rcs/unites_legales/{siren}/extrait_kbis",
             bearer,
-            {
-                "context": settings.rcs_context,
-                "object": settings.rcs_object,
-                "recipient": settings.rcs_recipient,
-            },
+            {"context": settings.rcs_context, "object": settings.rcs_object, "recipient": settings.rcs_recipient},
         )
 
     def error_code(self, status: int, code: str | None) -> ErrorCode:
@@ -106,11 +86,9 @@ class Rcs(Source):
         return ErrorCode.TIMEOUT if late else super().error_code(status, code)
 
     def about(self, payload: Json) -> str | None:
-        """As `Source.about`."""
         return text(payload, "data", "siren")
 
     def fields(self, payload: Json) -> dict[str, str | None]:
-        """As `Source.fields`."""
         data = at(payload, "data")
         legal, natural = at(data, "personne_morale"), at(data, "personne_physique")
         registry = text(data, "greffe", "valeur")
@@ -130,7 +108,6 @@ class Rcs(Source):
         }
 
     def directors(self, payload: Json) -> Iterator[Director]:
-        """As `Source.directors`."""
         for one in listed(payload, "data", "mandataires_sociaux"):
             kind = (text(one, "type") or "").replace("_", " ")
             name = text(one, "raison_sociale") or words([text(one, "prenom"), text(one, "nom")])

@@ -1,21 +1,7 @@
-"""How the answers of sources are read: every level may be absent, and any text null."""
+"""Reads the answers of sources, in which every level may be absent and any text null."""
 
 from collections.abc import Iterable
 from typing import Any, Final
-
-__all__ = [
-    "COMPANY",
-    "MASK",
-    "PARTIAL",
-    "PERSON",
-    "Director",
-    "Json",
-    "at",
-    "director",
-    "listed",
-    "text",
-    "words",
-]
 
 MASK: Final = "[NON-DIFFUSIBLE]"
 """What a source says in the place of what it withholds."""

@@ -11,21 +11,10 @@ from typing import Final
 
 from ostinato.apps.enrichment.labels import COUNTRIES, LEGAL_FORMS
 from ostinato.apps.enrichment.model import ErrorCode, SourceApi
-from ostinato.apps.enrichment.sources.reading import (
-    PARTIAL,
-    Director,
-    Json,
-    at,
-    director,
-    listed,
-    text,
-    words,
-)
+from ostinato.apps.enrichment.sources.reading import PARTIAL, Director, Json, at, director, listed, text, words
 from ostinato.apps.enrichment.sources.source import More, Pace, Source
 from ostinato.apps.enrichment.wire import Reply, Wire
 from ostinato.settings import Section, section, setting
-
-__all__ = ["Search", "SearchSettings"]
 
 INCLUDED: Final = "siege,complements,finances,score"
 DIRECTORS: Final = "dirigeants,matching_etablissements"
@@ -36,16 +25,11 @@ DIRECTORS: Final = "dirigeants,matching_etablissements"
 class SearchSettings(Section):
     """The settings of API Recherche d'entreprises."""
 
-    search_url: str = setting(
-        "https://recherche-entreprises.api.gouv.fr", "API Recherche d'entreprises."
-    )
+    search_url: str = setting("https://recherche-entreprises.api.gouv.fr", "API Recherche d'entreprises.")
     search_api_key: str = setting("", "A key of API Recherche d'entreprises; it needs none today.")
-    search_per_second: float = setting(
-        6.0, "Calls to it, at most; it allows 7 for an address.", low=0.01, high=100_000
-    )
+    search_per_second: float = setting(6.0, "Calls to it, at most; it allows 7 for an address.", low=0.01, high=100_000)
     search_directors: bool = setting(
-        default=False,
-        description="Whether a second call asks the search for directors, too.",
+        default=False, description="Whether a second call asks the search for directors, too."
     )
 
 
@@ -54,25 +38,19 @@ class Search(Source):
 
     api = SourceApi.SEARCH
     doc_type = "ENTERPRISE_SEARCH"
-    codes = MappingProxyType(
-        {404: ErrorCode.INTERNAL_ERROR}
-    )  # it has no 404 for companies: a wrong route
+    codes = MappingProxyType({404: ErrorCode.INTERNAL_ERROR})  # it has no 404 for companies: a wrong route
     is_register = False
 
     def pace(self, settings: SearchSettings) -> Pace:
-        """As `Source.pace`."""
         return Pace(settings.search_per_second)
 
     async def ask(self, wire: Wire, siren: str, *, probe: bool) -> Reply:  # noqa: ARG002 - any call is one
-        """As `Source.ask`."""
         return await self._search(wire, siren, INCLUDED)
 
     def about(self, payload: Json) -> str | None:
-        """As `Source.about`."""
         return text(payload, "results", 0, "siren")
 
     def fields(self, payload: Json) -> dict[str, str | None]:
-        """As `Source.fields`."""
         unit = at(payload, "results", 0)
         siege = at(unit, "siege")
         abroad = text(siege, "libelle_pays_etranger")
@@ -96,14 +74,12 @@ class Search(Source):
         }
 
     def directors(self, payload: Json) -> Iterator[Director]:
-        """As `Source.directors`."""
         for one in listed(payload, "results", 0, "dirigeants"):
             name = text(one, "denomination") or words([text(one, "prenoms"), text(one, "nom")])
             kind = text(one, "type_dirigeant") or ""
             yield director(name, text(one, "qualite"), kind, text(one, "siren"))
 
     def withholds(self, payload: Json) -> bool:
-        """As `Source.withholds`."""
         return text(payload, "results", 0, "statut_diffusion") == PARTIAL
 
     def asks_more(self, settings: SearchSettings) -> bool:
@@ -111,11 +87,9 @@ class Search(Source):
         return settings.search_directors
 
     async def ask_more(self, wire: Wire, siren: str) -> Reply:
-        """As `Source.ask_more`."""
         return await self._search(wire, siren, DIRECTORS)
 
     def more(self, payload: Json) -> More | None:
-        """As `Source.more`."""
         found = at(payload, "results", 0, "dirigeants")
         return More(["results", "0", "dirigeants"], found) if isinstance(found, list) else None
 

@@ -15,8 +15,6 @@ from ostinato.apps.enrichment.wire import Reply, Wire
 if TYPE_CHECKING:
     from ostinato.apps.enrichment.settings import EnrichmentSettings
 
-__all__ = ["More", "Pace", "Source"]
-
 
 class Pace(NamedTuple):
     """How often a source may be called, by all workers together."""

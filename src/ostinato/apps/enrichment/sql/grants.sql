@@ -1,4 +1,5 @@
--- Who may do what. Tenants add and read their requests, and read of companies what their requests speak of; runs are the workers'.
+-- Who may do what. Tenants add and read their requests, and read of companies what their requests speak of; runs are
+-- the workers'.
 grant usage on schema enrichment to ostinato_worker, ostinato_tenant;
 revoke all on all tables in schema enrichment from ostinato_worker, ostinato_tenant;
 revoke execute on all functions in schema enrichment from public, ostinato_worker, ostinato_tenant;
@@ -6,35 +7,39 @@ revoke execute on all functions in schema enrichment from public, ostinato_worke
 -- Which job a run is, a tenant is not shown: it may be another tenant's.
 grant select on enrichment.request to ostinato_worker;
 grant select (
-    tenant_id, id, siren, siret, siren_raw, siret_raw, company_siren, metadata, created_at, created_by, correlation_id, idempotency_key,
-    enrichment_status, enrichment_last_run_at, enrichment_error
+    tenant_id, id, siren, siret, siren_raw, siret_raw, company_siren, metadata, created_at, created_by, correlation_id,
+    idempotency_key, enrichment_status, enrichment_last_run_at, enrichment_error
 ) on enrichment.request to ostinato_tenant;
-grant insert (tenant_id, id, siren, siret, siren_raw, siret_raw, company_siren, metadata, created_at, created_by, correlation_id, idempotency_key)
+grant insert (tenant_id, id, siren, siret, siren_raw, siret_raw, company_siren, metadata, created_at, created_by,
+              correlation_id, idempotency_key)
 on enrichment.request to ostinato_tenant;
 
 grant select on enrichment.company to ostinato_worker;
 grant select (
-    siren, legal_name, trade_name, brand_name, legal_form, creation_date, active_status, address_line1, address_line2, postal_code, city,
-    country_code, naf_code, naf_label, headcount_range, rcs_city, registry_name, masked_fields, updated_at, freshness_days, enrichment_status,
-    enrichment_error, enrichment_last_run_at, core_identity_present, sources_success_count, required_sources_failed_count,
-    optional_sources_failed_count, is_running
+    siren, legal_name, trade_name, brand_name, legal_form, creation_date, active_status, address_line1, address_line2,
+    postal_code, city, country_code, naf_code, naf_label, headcount_range, rcs_city, registry_name, masked_fields,
+    updated_at, freshness_days, enrichment_status, enrichment_error, enrichment_last_run_at, core_identity_present,
+    sources_success_count, required_sources_failed_count, optional_sources_failed_count, is_running
 ) on enrichment.company to ostinato_tenant;
 grant select on enrichment.company_document, enrichment.company_source_retrieval, enrichment.company_field_provenance
 to ostinato_worker, ostinato_tenant;
 grant update on enrichment.company to ostinato_worker;
-grant insert, update on enrichment.company_document, enrichment.company_source_retrieval, enrichment.company_field_provenance to ostinato_worker;
+grant insert, update on enrichment.company_document, enrichment.company_source_retrieval,
+    enrichment.company_field_provenance to ostinato_worker;
 
 grant select, delete on enrichment.attachment to ostinato_worker;
 grant select, insert, update, delete on enrichment.fetched to ostinato_worker;
 
 grant select, update on enrichment.source to ostinato_worker;
 grant select (
-    source_api, configured, failures, paused_until, paused_for, probing_until, held_until, last_ok_at, last_error_at, last_error, day, day_calls,
-    day_limit
+    source_api, configured, failures, paused_until, paused_for, probing_until, held_until, last_ok_at, last_error_at,
+    last_error, day, day_calls, day_limit
 ) on enrichment.source to ostinato_tenant;
 
-grant execute on function enrichment.open_company, enrichment.look_at, enrichment.start_run to ostinato_worker, ostinato_tenant;
+grant execute on function enrichment.open_company, enrichment.look_at, enrichment.start_run
+    to ostinato_worker, ostinato_tenant;
 grant execute on function
-    enrichment.take_turn, enrichment.hold_back, enrichment.is_held, enrichment.note_fetch, enrichment.ask_token, enrichment.keep_token,
-    enrichment.is_live, enrichment.refusing_sources, enrichment.missing_sources, enrichment.paused_sources, enrichment.used_quotas
+    enrichment.take_turn, enrichment.hold_back, enrichment.is_held, enrichment.note_fetch, enrichment.ask_token,
+    enrichment.keep_token, enrichment.is_live, enrichment.refusing_sources, enrichment.missing_sources,
+    enrichment.paused_sources, enrichment.used_quotas
 to ostinato_worker;

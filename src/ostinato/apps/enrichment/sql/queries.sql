@@ -3,10 +3,11 @@
 -- name: add_request
 -- Adds a request, as its tenant.
 insert into enrichment.request (
-    tenant_id, id, siren, siret, siren_raw, siret_raw, company_siren, metadata, created_at, created_by, correlation_id, idempotency_key
+    tenant_id, id, siren, siret, siren_raw, siret_raw, company_siren, metadata, created_at, created_by, correlation_id,
+    idempotency_key
 ) values (
-    %(tenant_id)s, %(id)s, %(siren)s, %(siret)s, %(siren_raw)s, %(siret_raw)s, %(company_siren)s, %(metadata)s, ostinato.now(), %(created_by)s,
-    %(correlation_id)s, %(idempotency_key)s
+    %(tenant_id)s, %(id)s, %(siren)s, %(siret)s, %(siren_raw)s, %(siret_raw)s, %(company_siren)s, %(metadata)s,
+    ostinato.now(), %(created_by)s, %(correlation_id)s, %(idempotency_key)s
 );
 
 -- name: request_of_key
@@ -21,7 +22,8 @@ select enrichment.open_company(%(siren)s, %(freshness_days)s);
 
 -- name: look_at
 -- How a company stands for a request.
-select decision, siren, status, refreshed_at, at, last_run_at, failed_for from enrichment.look_at(%(request_id)s, %(again)s, %(freshness_days)s);
+select decision, siren, status, refreshed_at, at, last_run_at, failed_for
+from enrichment.look_at(%(request_id)s, %(again)s, %(freshness_days)s);
 
 -- name: start_run
 -- Adds the job of a run.
@@ -29,20 +31,23 @@ select enrichment.start_run(%(request_id)s, %(trigger)s);
 
 -- name: show_request
 -- A request and its company, as the tenant may see them.
-select r.id::text as id, r.created_at, r.created_by, r.siren, r.siret, r.company_siren, r.enrichment_status, r.enrichment_last_run_at,
-       r.enrichment_error, c.is_running as running, ostinato.now() as at, to_jsonb(f) as company, c.masked_fields,
+select r.id::text as id, r.created_at, r.created_by, r.siren, r.siret, r.company_siren, r.enrichment_status,
+       r.enrichment_last_run_at, r.enrichment_error, c.is_running as running, ostinato.now() as at,
+       to_jsonb(f) as company, c.masked_fields,
        case when c.updated_at > '-infinity' then c.updated_at end as updated_at,
        c.updated_at > ostinato.now() - make_interval(days => %(days)s) as fresh
 from enrichment.request r join enrichment.company c on c.siren = r.company_siren
 cross join lateral (
-    select c.legal_name, c.trade_name, c.brand_name, c.legal_form, c.creation_date, c.active_status, c.address_line1, c.address_line2,
-           c.postal_code, c.city, c.country_code, c.naf_code, c.naf_label, c.headcount_range, c.rcs_city, c.registry_name
+    select c.legal_name, c.trade_name, c.brand_name, c.legal_form, c.creation_date, c.active_status, c.address_line1,
+           c.address_line2, c.postal_code, c.city, c.country_code, c.naf_code, c.naf_label, c.headcount_range,
+           c.rcs_city, c.registry_name
 ) f
 where r.id = %(request_id)s;
 
 -- name: show_provenance
 -- Who said what about a company, and when.
-select p.field, p.source_api, p.observed_at from enrichment.company_field_provenance p where p.company_siren = %(siren)s order by p.field;
+select p.field, p.source_api, p.observed_at from enrichment.company_field_provenance p
+where p.company_siren = %(siren)s order by p.field;
 
 -- name: show_documents
 -- The documents of a company without their content, newest first.
@@ -51,7 +56,8 @@ where d.company_siren = %(siren)s order by d.retrieved_at desc, d.doc_type limit
 
 -- name: show_retrievals
 -- What came last of each source.
-select s.source_api, s.last_retrieved_at, s.last_status, s.last_http_status, s.last_error from enrichment.company_source_retrieval s
+select s.source_api, s.last_retrieved_at, s.last_status, s.last_http_status, s.last_error
+from enrichment.company_source_retrieval s
 where s.company_siren = %(siren)s order by s.source_api;
 
 -- name: newest_payloads
@@ -68,7 +74,8 @@ where r.enrichment_status not in ('PENDING', 'RUNNING') and c.job_id is null;
 
 -- name: company_for_run
 -- A company, locked for the transaction.
-select c.enrichment_status as status, c.job_id, c.attempt, c.updated_at > ostinato.now() - make_interval(days => %(days)s) as fresh
+select c.enrichment_status as status, c.job_id, c.attempt,
+       c.updated_at > ostinato.now() - make_interval(days => %(days)s) as fresh
 from enrichment.company c where c.siren = %(siren)s for no key update;
 
 -- name: company_fields
@@ -82,7 +89,8 @@ from enrichment.company c where c.siren = %(siren)s for no key update;
 -- Keeps what a source answered until the run ends; a call that was made again says it anew.
 insert into enrichment.fetched as f (job_id, source_api, found, masked, payload)
 values (%(job_id)s, %(source_api)s, %(found)s, %(masked)s, %(payload)s)
-on conflict (job_id, source_api) do update set found = excluded.found, masked = excluded.masked, payload = excluded.payload;
+on conflict (job_id, source_api) do update set found = excluded.found, masked = excluded.masked,
+    payload = excluded.payload;
 
 -- name: stash_more
 -- Adds what a second call to a source said to its answer.
@@ -97,7 +105,8 @@ delete from enrichment.fetched f where f.job_id = %(job_id)s returning f.source_
 -- Makes an answer of a run a document; the same one again is only seen again.
 insert into enrichment.company_document as d (company_siren, doc_type, source_api, retrieved_at, payload_json, checksum)
 values (%(siren)s, %(doc_type)s, %(source_api)s, ostinato.now(),
-        coalesce((select f.payload from enrichment.fetched f where f.job_id = %(job_id)s and f.source_api = %(source_api)s), %(payload)s),
+        coalesce((select f.payload from enrichment.fetched f
+                  where f.job_id = %(job_id)s and f.source_api = %(source_api)s), %(payload)s),
         %(checksum)s)
 on conflict (company_siren, doc_type, checksum) do update set retrieved_at = excluded.retrieved_at,
     payload_json = coalesce(d.payload_json, excluded.payload_json)
@@ -105,21 +114,26 @@ returning d.id::text;
 
 -- name: note_retrieval
 -- Notes what came of a source.
-insert into enrichment.company_source_retrieval as s (company_siren, source_api, last_retrieved_at, last_status, last_http_status, last_error)
+insert into enrichment.company_source_retrieval as s (company_siren, source_api, last_retrieved_at, last_status,
+                                                      last_http_status, last_error)
 values (%(siren)s, %(source_api)s, ostinato.now(), %(status)s, %(http_status)s, %(error)s)
-on conflict (company_siren, source_api) do update set last_retrieved_at = excluded.last_retrieved_at, last_status = excluded.last_status,
+on conflict (company_siren, source_api) do update
+set last_retrieved_at = excluded.last_retrieved_at, last_status = excluded.last_status,
     last_http_status = excluded.last_http_status, last_error = excluded.last_error;
 
 -- name: note_provenance
 -- Notes who said so, for many fields.
-insert into enrichment.company_field_provenance as p (company_siren, field, source_api, document_id, value_hash, observed_at)
+insert into enrichment.company_field_provenance as p (company_siren, field, source_api, document_id, value_hash,
+                                                      observed_at)
 select %(siren)s, n.field, n.source_api, n.document_id, n.value_hash, ostinato.now()
-from unnest(%(fields)s::text[], %(sources)s::text[], %(documents)s::uuid[], %(hashes)s::text[]) n (field, source_api, document_id, value_hash)
+from unnest(%(fields)s::text[], %(sources)s::text[], %(documents)s::uuid[], %(hashes)s::text[])
+    n (field, source_api, document_id, value_hash)
 on conflict (company_siren, field) do update set source_api = excluded.source_api, document_id = excluded.document_id,
     value_hash = excluded.value_hash, observed_at = excluded.observed_at;
 
 -- name: attached_tenants
--- The tenants that wait for a job, each with the correlation id of its newest request and the number by which it knows the run.
+-- The tenants that wait for a job, each with the correlation id of its newest request and the number by which it knows
+-- the run.
 select distinct on (r.tenant_id) r.tenant_id, r.correlation_id, coalesce(a.ticket, ostinato.new_id()) as ticket
 from enrichment.request r left join enrichment.attachment a on (a.job_id, a.tenant_id) = (r.job_id, r.tenant_id)
 where r.company_siren = %(siren)s and r.job_id = %(job_id)s order by r.tenant_id, r.created_at desc;
@@ -150,7 +164,8 @@ update enrichment.source s set configured = false where s.source_api = %(source)
 
 -- name: note_fetch
 -- Notes what came of a fetch, for the breaker.
-select enrichment.note_fetch(%(source)s, %(failed)s, %(error)s, %(pause_seconds)s, %(most_failures)s, %(breaker_seconds)s);
+select enrichment.note_fetch(%(source)s, %(failed)s, %(error)s, %(pause_seconds)s, %(most_failures)s,
+                             %(breaker_seconds)s);
 
 -- name: ask_token
 -- INPI's token, or who is to log in.
@@ -165,7 +180,8 @@ select enrichment.keep_token(%(token)s, %(seconds)s);
 select c.siren, r.tenant_id, r.id::text as request_id, r.correlation_id
 from enrichment.company c
 join lateral (
-    select q.tenant_id, q.id, q.correlation_id from enrichment.request q where q.company_siren = c.siren order by q.created_at desc limit 1
+    select q.tenant_id, q.id, q.correlation_id from enrichment.request q
+    where q.company_siren = c.siren order by q.created_at desc limit 1
 ) r on true
 where c.enrichment_status in ('SUCCESS', 'PARTIAL', 'STALE') and c.job_id is null
   and c.updated_at <= ostinato.now() - make_interval(days => %(days)s)
@@ -173,13 +189,15 @@ order by c.updated_at limit %(most)s;
 
 -- name: abandoned_companies
 -- Companies whose job is over without having ended their run.
-select c.siren, c.job_id, c.enrichment_status as status from enrichment.company c where c.job_id is not null and not enrichment.is_live(c.job_id)
+select c.siren, c.job_id, c.enrichment_status as status from enrichment.company c
+where c.job_id is not null and not enrichment.is_live(c.job_id)
 order by c.siren limit 500 for no key update skip locked;
 
 -- name: forget_ended
 -- Lets go of what belongs to runs that are over and that no company refers to any more.
 with gone as materialized (
-    select k.job_id from (select a.job_id from enrichment.attachment a union select f.job_id from enrichment.fetched f) k
+    select k.job_id
+    from (select a.job_id from enrichment.attachment a union select f.job_id from enrichment.fetched f) k
     where not exists (select from enrichment.company c where c.job_id = k.job_id) and not enrichment.is_live(k.job_id)
     limit 1000
 ), attachments as (
@@ -202,9 +220,11 @@ select r.enrichment_status as status, count(*) as requests from enrichment.reque
 
 -- name: source_health
 -- How the sources are.
-select s.source_api, s.configured, s.failures, coalesce(s.paused_until > ostinato.now(), false) as paused, s.paused_until, s.paused_for,
+select s.source_api, s.configured, s.failures, coalesce(s.paused_until > ostinato.now(), false) as paused,
+       s.paused_until, s.paused_for,
        case when not s.configured then 'not configured' when s.probing_until > ostinato.now() then 'probing'
-            when greatest(s.paused_until, s.held_until) > ostinato.now() then 'paused' when s.failures > 0 then 'failing' else 'ok' end as state,
+            when greatest(s.paused_until, s.held_until) > ostinato.now() then 'paused'
+            when s.failures > 0 then 'failing' else 'ok' end as state,
        s.last_ok_at, s.last_error_at, s.last_error,
        case when s.day = (ostinato.now() at time zone 'UTC')::date then s.day_calls else 0 end as calls_today
 from enrichment.source s order by s.source_api;

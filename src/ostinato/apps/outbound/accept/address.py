@@ -9,8 +9,6 @@ from phonenumbers import NumberParseException, PhoneNumberFormat, PhoneNumberTyp
 from ostinato.apps.outbound.model import Channel, Validation
 from ostinato.errors import InvalidInput
 
-__all__ = ["alike", "normalised", "to_email", "to_number", "to_sender"]
-
 _MOBILE: Final = (
     PhoneNumberType.MOBILE,
     PhoneNumberType.FIXED_LINE_OR_MOBILE,
@@ -28,9 +26,7 @@ _LONGEST_EMAIL: Final = 254
 _LONGEST_LOCAL: Final = 64
 
 
-def normalised(
-    channel: Channel, raw: str, *, region: str = "FR", validation: Validation = "valid"
-) -> str:
+def normalised(channel: Channel, raw: str, *, region: str = "FR", validation: Validation = "valid") -> str:
     """A recipient as it is stored; raises `InvalidInput` without repeating what was given."""
     if channel is Channel.EMAIL:
         return to_email(raw)
@@ -95,9 +91,7 @@ def to_email(raw: str) -> str:
     """A mail address; its host in lower case, because hosts have no case."""
     found = _EMAIL.fullmatch(raw.strip())
     if found is None or len(found[0]) > _LONGEST_EMAIL or len(found["local"]) > _LONGEST_LOCAL:
-        raise InvalidInput(
-            "the recipient is no mail address", hint="Write it as name@example.org.", field="to"
-        )
+        raise InvalidInput("the recipient is no mail address", hint="Write it as name@example.org.", field="to")
     return f"{found['local']}@{found['host'].lower()}"
 
 

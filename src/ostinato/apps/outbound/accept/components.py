@@ -8,15 +8,9 @@ from ostinato.apps.outbound.errors import TemplateRefused
 from ostinato.apps.outbound.model import Template
 from ostinato.errors import UnsafeAddress
 
-__all__ = ["MEDIA", "check", "media_fault", "of"]
-
 MEDIA = ("IMAGE", "VIDEO", "DOCUMENT")
 _LONGEST_NAME = 240
-_BUTTONS = {
-    "url": ("text", "text"),
-    "quick_reply": ("payload", "payload"),
-    "copy_code": ("coupon_code", "coupon_code"),
-}
+_BUTTONS = {"url": ("text", "text"), "quick_reply": ("payload", "payload"), "copy_code": ("coupon_code", "coupon_code")}
 
 
 def check(parts: Sequence[Mapping[str, Any]], variables: Sequence[Mapping[str, Any]]) -> None:
@@ -56,9 +50,7 @@ def media_fault(value: object) -> str | None:
     return None
 
 
-def of(
-    template: Template, values: Iterable[tuple[str, Any]], body: set[str]
-) -> list[dict[str, Any]]:
+def of(template: Template, values: Iterable[tuple[str, Any]], body: set[str]) -> list[dict[str, Any]]:
     """The components of a request: header, body, buttons. `body` are the variables of its text."""
     named = dict(values)
     by_name = template.parameter_format == "NAMED"
@@ -80,14 +72,7 @@ def of(
     for part in sorted(buttons, key=lambda each: int(each["index"])):
         kind, field = _BUTTONS[part["sub_type"]]
         one = {"type": kind, field: named[part["variable"]]}
-        made.append(
-            {
-                "type": "button",
-                "sub_type": part["sub_type"],
-                "index": str(part["index"]),
-                "parameters": [one],
-            }
-        )
+        made.append({"type": "button", "sub_type": part["sub_type"], "index": str(part["index"]), "parameters": [one]})
     return made
 
 

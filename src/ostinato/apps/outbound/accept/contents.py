@@ -10,25 +10,18 @@ from ostinato.apps.outbound.model import Channel, NewMessage, Purpose, Template
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.errors import InvalidInput
 
-__all__ = ["check", "filled"]
 
-
-def check(
-    new: NewMessage, template: Template | None, purpose: Purpose, settings: OutboundSettings
-) -> None:
+def check(new: NewMessage, template: Template | None, purpose: Purpose, settings: OutboundSettings) -> None:
     """Refuse what no provider would take."""
     if (new.text is None) is (template is None):
         raise InvalidInput(
-            "a message has either a template or a text",
-            hint="Send templateCode with variables, or text.",
+            "a message has either a template or a text", hint="Send templateCode with variables, or text."
         )
     if new.channel is Channel.EMAIL:
         _check_mail(new, template, purpose, settings)
     most = texts.longest(new.channel, template=False)
     if new.text is not None and len(new.text) > most:
-        raise InvalidInput(
-            f"the text is longer than {most} characters", hint="Send less, or another channel."
-        )
+        raise InvalidInput(f"the text is longer than {most} characters", hint="Send less, or another channel.")
     if new.fallback is not None:
         _check_fallback(new, template)
 
@@ -39,16 +32,14 @@ def filled(channel: Channel, template: Template, variables: Mapping[str, Any]) -
     shown = [part for part in template.components if part.get("format") in MEDIA]
     if shown and channel is not Channel.WHATSAPP:
         raise TemplateRefused(
-            f"template {template.code} has a {str(shown[0]['format']).lower()}, which {channel}"
-            " does not carry",
+            f"template {template.code} has a {str(shown[0]['format']).lower()}, which {channel} does not carry",
             template_code=template.code,
         )
     text = texts.filled_in(template.body, values)
     most = texts.longest(channel, template=True)
     if len(text) > most:
         raise TemplateRefused(
-            f"template {template.code} has {len(text)} characters with these variables, more than"
-            f" {most}",
+            f"template {template.code} has {len(text)} characters with these variables, more than {most}",
             template_code=template.code,
         )
     return text
@@ -66,8 +57,7 @@ def _check_fallback(new: NewMessage, template: Template | None) -> None:
         )
     if by_mail and not _has_subject(new, template):
         raise InvalidInput(
-            "the fallback is a mail, which needs a subject",
-            hint="Send subject, or a template with one.",
+            "the fallback is a mail, which needs a subject", hint="Send subject, or a template with one."
         )
 
 
@@ -75,9 +65,7 @@ def _has_subject(new: NewMessage, template: Template | None) -> bool:
     return bool(new.subject or (template is not None and template.subject))
 
 
-def _check_mail(
-    new: NewMessage, template: Template | None, purpose: Purpose, settings: OutboundSettings
-) -> None:
+def _check_mail(new: NewMessage, template: Template | None, purpose: Purpose, settings: OutboundSettings) -> None:
     if not _has_subject(new, template):
         raise InvalidInput("a mail needs a subject", hint="Send subject, or a template with one.")
     if purpose is Purpose.MARKETING and not settings.token_secret:

@@ -14,6 +14,7 @@ from ostinato.apps.outbound.errors import TemplateRefused, WindowClosed
 from ostinato.apps.outbound.model import (
     Category,
     Channel,
+    Consent,
     Message,
     NewMessage,
     Organisation,
@@ -27,8 +28,6 @@ from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection
 from ostinato.errors import IdempotencyConflict, InvalidInput
 from ostinato.idempotency import Declaration
-
-__all__ = ["Accepted", "Blocked", "Plan", "accept", "queue", "withdraw"]
 
 ASKED: Final = Declaration(
     include=(
@@ -76,13 +75,7 @@ class Plan:
 
 
 async def accept(
-    conn: Connection,
-    tenant_id: str,
-    actor: str,
-    new: NewMessage,
-    settings: OutboundSettings,
-    *,
-    lenient: bool = False,
+    conn: Connection, tenant_id: str, actor: str, new: NewMessage, settings: OutboundSettings, *, lenient: bool = False
 ) -> Accepted | Blocked:
     """Queue a message, once for each key.
 
@@ -102,57 +95,37 @@ async def accept(
         await _note_refusal(conn, tenant_id, actor, new, refusal=refusal, purpose=plan.purpose)
         return Blocked(refusal, new.channel, plan.purpose)
     made = await queue(conn, tenant_id, actor, new, plan, fingerprint=fingerprint)
-    if made is None:  # somebody else was at it with the same key, and has committed
+    if made is None:  # another transaction had the same key, and has committed
         known = await store.one(conn, "message_by_key", **key)
         return _same(known, fingerprint, lenient=lenient)
     return made
 
 
 async def queue(
-    conn: Connection,
-    tenant_id: str,
-    actor: str,
-    new: NewMessage,
-    plan: Plan,
-    *,
-    fingerprint: Mapping[str, str],
+    conn: Connection, tenant_id: str, actor: str, new: NewMessage, plan: Plan, *, fingerprint: Mapping[str, str]
 ) -> Accepted | None:
     """Write a message, its job, its traces and its event; None: its key is taken."""
     row = await store.first(conn, "add_message", **_columns(tenant_id, new, plan, fingerprint))
     if row is None:
         return None
-    message = store.message_from(row)
+    message = store.made(Message, row)
     await moves.enqueue_send(conn, message, run_at=new.run_at)
-    await store.note_message(
-        conn, message, "NOTIFICATION_CREATED", actor, status=Status.QUEUED, note=new.template_code
-    )
+    await store.note_message(conn, message, "NOTIFICATION_CREATED", actor, status=Status.QUEUED, note=new.template_code)
     await events.emit_status(conn, message, Status.QUEUED)
     return Accepted(message, is_new=True)
 
 
-async def withdraw(
-    conn: Connection, tenant_id: str, entity: tuple[str, str], *, reason: str, actor: str
-) -> None:
+async def withdraw(conn: Connection, tenant_id: str, entity: tuple[str, str], *, reason: str, actor: str) -> None:
     """Cancel the messages about an entity that were not sent yet."""
     waiting = await store.rows(
-        conn,
-        "waiting_of_entity",
-        tenant_id=tenant_id,
-        entity_type=entity[0],
-        entity_id=entity[1],
+        conn, "waiting_of_entity", tenant_id=tenant_id, entity_type=entity[0], entity_id=entity[1]
     )
     for row in waiting:
         await moves.cancel(conn, tenant_id, row["id"], reason, actor)
 
 
 async def _note_refusal(
-    conn: Connection,
-    tenant_id: str,
-    actor: str,
-    new: NewMessage,
-    *,
-    refusal: str,
-    purpose: Purpose,
+    conn: Connection, tenant_id: str, actor: str, new: NewMessage, *, refusal: str, purpose: Purpose
 ) -> None:
     """Leave the traces of a request that policy refuses."""
     await store.note_audit(
@@ -185,15 +158,9 @@ def _fingerprint(new: NewMessage, chosen: Organisation) -> dict[str, str]:
 
 
 async def _plan(
-    conn: Connection,
-    tenant_id: str,
-    new: NewMessage,
-    chosen: Organisation,
-    settings: OutboundSettings,
+    conn: Connection, tenant_id: str, new: NewMessage, chosen: Organisation, settings: OutboundSettings
 ) -> Plan:
-    to = address.normalised(
-        new.channel, new.to, region=chosen.region, validation=settings.validation
-    )
+    to = address.normalised(new.channel, new.to, region=chosen.region, validation=settings.validation)
     language = new.language or chosen.language
     place = {"tenant_id": tenant_id, "language": language}
     template, text = await _template(conn, new.channel, new.template_code, new.variables, **place)
@@ -206,9 +173,7 @@ async def _plan(
         marketing = template is not None and template.category is Category.MARKETING
         purpose = Purpose.MARKETING if marketing else Purpose.TRANSACTIONAL
     contents.check(new, template, purpose, settings)
-    row = await store.first(
-        conn, "sender_for", tenant_id=tenant_id, channel=new.channel, id=new.sender_id
-    )
+    row = await store.first(conn, "sender_for", tenant_id=tenant_id, channel=new.channel, id=new.sender_id)
     if row is None:
         raise InvalidInput(
             f"there is no sender for {new.channel}",
@@ -224,30 +189,20 @@ async def _plan(
     }
     if new.channel is Channel.SMS:
         payload["segments"] = texts.segments(new.text or text)
-    return Plan(to, language, purpose, store.sender_from(row), payload)
+    return Plan(to, language, purpose, store.made(Sender, row), payload)
 
 
 async def _template(
-    conn: Connection,
-    channel: Channel,
-    code: str | None,
-    variables: Mapping[str, Any],
-    *,
-    tenant_id: str,
-    language: str,
+    conn: Connection, channel: Channel, code: str | None, variables: Mapping[str, Any], *, tenant_id: str, language: str
 ) -> tuple[Template | None, str]:
     """A template that can be used for a message, and its text with the variables in it."""
     if code is None:
         return None, ""
-    row = await store.first(
-        conn, "template", tenant_id=tenant_id, template_code=code, language=language
-    )
+    row = await store.first(conn, "template", tenant_id=tenant_id, template_code=code, language=language)
     template = None if row is None else store.template_from(row)
     if template is None or not template.is_usable:
         raise TemplateRefused(
-            f"there is no active template {code} in {language}",
-            template_code=code,
-            language=language,
+            f"there is no active template {code} in {language}", template_code=code, language=language
         )
     return template, contents.filled(channel, template, variables)
 
@@ -266,26 +221,18 @@ async def _refusal(
         address_mac=suppressions.mac(settings, tenant_id, new.channel, plan.to),
     )
     now = await database.now(conn)
-    consent = None if row is None else store.consent_from(row)
+    consent = None if row is None else store.made(Consent, row)
     suppressed = row is not None and row["suppressed"]
     refusal = rules.consent_refusal(consent, plan.to, now, suppressed=suppressed)
     free = new.channel is Channel.WHATSAPP and new.text is not None
     if refusal is None and free and new.fallback_template is None:
-        last = await store.first(
-            conn,
-            "last_inbound",
-            tenant_id=tenant_id,
-            sender_id=plan.sender.id,
-            address=plan.to,
-        )
+        last = await store.first(conn, "last_inbound", tenant_id=tenant_id, sender_id=plan.sender.id, address=plan.to)
         if not rules.window_is_open(None if last is None else last["received_at"], now):
             raise WindowClosed("nobody wrote from this number within the last 24 hours")
     return refusal
 
 
-def _columns(
-    tenant_id: str, new: NewMessage, plan: Plan, fingerprint: Mapping[str, str]
-) -> dict[str, Any]:
+def _columns(tenant_id: str, new: NewMessage, plan: Plan, fingerprint: Mapping[str, str]) -> dict[str, Any]:
     asked = {name: getattr(new, name) for name in KEPT}
     planned = {"purpose": plan.purpose, "to_address": plan.to, "language": plan.language}
     return {
@@ -314,4 +261,4 @@ def _same(row: store.Row, fingerprint: Mapping[str, str], *, lenient: bool) -> A
             fields=fields,
             message_id=str(row["id"]),
         )
-    return Accepted(store.message_from(row), is_new=False)
+    return Accepted(store.made(Message, row), is_new=False)

@@ -8,8 +8,6 @@ from ostinato.apps.outbound.accept import components
 from ostinato.apps.outbound.errors import TemplateRefused
 from ostinato.apps.outbound.model import Channel, Template
 
-__all__ = ["check_declared", "filled_in", "longest", "parameters", "segments", "used_in"]
-
 LONGEST_VALUE: Final = 1024
 LONGEST: Final = {Channel.WHATSAPP: 4096, Channel.SMS: 1600, Channel.EMAIL: 100_000}
 LONGEST_TEMPLATE: Final = 1024
@@ -37,10 +35,7 @@ def longest(channel: Channel, *, template: bool) -> int:
 
 
 def check_declared(
-    body: str,
-    subject: str | None,
-    variables: Sequence[Mapping[str, Any]],
-    parts: Sequence[Mapping[str, Any]] = (),
+    body: str, subject: str | None, variables: Sequence[Mapping[str, Any]], parts: Sequence[Mapping[str, Any]] = ()
 ) -> None:
     """Refuse a template whose text, parts and variables do not fit together."""
     declared = [str(each["name"]) for each in variables]
@@ -93,9 +88,7 @@ def parameters(template: Template, given: Mapping[str, Any]) -> tuple[tuple[str,
         found.append((name, text))
     if faults:
         raise TemplateRefused(
-            f"template {template.code}: {'; '.join(faults)}",
-            template_code=template.code,
-            faults=faults,
+            f"template {template.code}: {'; '.join(faults)}", template_code=template.code, faults=faults
         )
     return tuple(found)
 

@@ -15,33 +15,12 @@ from ostinato.apps.outbound.consent import suppressions
 from ostinato.apps.outbound.consent.suppressions import Place
 from ostinato.apps.outbound.errors import ConsentProofRequired
 from ostinato.apps.outbound.machine import CONSENT, CONSENT_ENTITY
-from ostinato.apps.outbound.model import (
-    Channel,
-    Consent,
-    ConsentSource,
-    ConsentStatus,
-    Purpose,
-)
+from ostinato.apps.outbound.model import Channel, Consent, ConsentSource, ConsentStatus, Purpose
 from ostinato.apps.outbound.send import moves
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection, Row
 
-__all__ = [
-    "Ended",
-    "Given",
-    "Recorded",
-    "expire",
-    "record",
-    "restore",
-    "revoke",
-    "revoke_address",
-]
-
-EVENT_OF = {
-    ConsentStatus.GRANTED: "grant",
-    ConsentStatus.DENIED: "deny",
-    ConsentStatus.REVOKED: "revoke",
-}
+EVENT_OF = {ConsentStatus.GRANTED: "grant", ConsentStatus.DENIED: "deny", ConsentStatus.REVOKED: "revoke"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +57,7 @@ class Recorded:
     status: ConsentStatus
 
 
-async def record(
-    conn: Connection, tenant_id: str, actor: str, given: Given, settings: OutboundSettings
-) -> Recorded:
+async def record(conn: Connection, tenant_id: str, actor: str, given: Given, settings: OutboundSettings) -> Recorded:
     """Record a consent, or that it was asked for, denied or revoked; with the proof, for good."""
     if given.status is ConsentStatus.GRANTED and not given.proof:
         raise ConsentProofRequired("a consent was to be granted without a proof")
@@ -88,7 +65,7 @@ async def record(
     place = {**key, "channel": given.channel, "purpose": given.purpose}
     fresh = uuid4()
     await store.run(conn, "add_consent", **place, id=fresh, address=given.address)
-    consent = store.consent_from(await store.one(conn, "lock_consent", **place))
+    consent = store.made(Consent, await store.one(conn, "lock_consent", **place))
     now = await database.now(conn)
     at = given.occurred_at or now
     before = consent.status
@@ -124,14 +101,12 @@ async def revoke(conn: Connection, tenant_id: str, consent: Consent, ended: Ende
     return cancelled
 
 
-async def revoke_address(
-    conn: Connection, place: Place, ended: Ended, settings: OutboundSettings
-) -> tuple[int, int]:
+async def revoke_address(conn: Connection, place: Place, ended: Ended, settings: OutboundSettings) -> tuple[int, int]:
     """End what was allowed for an address: STOP, an opt-out, a complaint. Consents, messages."""
     rows = await _locked(conn, place)
     at = ended.occurred_at or await database.now(conn)
     await suppressions.add(conn, place, settings, source=ended.source, since=at)
-    live = [store.consent_from(row) for row in rows]
+    live = [store.made(Consent, row) for row in rows]
     live = [each for each in live if each.status is ConsentStatus.GRANTED]
     counts = [await revoke(conn, place.tenant_id, consent, ended) for consent in live]
     return len(counts), sum(counts)
@@ -145,7 +120,7 @@ async def restore(conn: Connection, place: Place, ended: Ended, settings: Outbou
     now, tenant_id = await database.now(conn), place.tenant_id
     restored = 0
     for row in await _locked(conn, place):
-        consent = store.consent_from(row)
+        consent = store.made(Consent, row)
         past = await store.first(conn, "was_granted", tenant_id=tenant_id, consent_id=consent.id)
         if consent.status is not ConsentStatus.REVOKED or past is None or not past["granted"]:
             continue
@@ -184,7 +159,7 @@ async def expire(conn: Connection) -> int:
     """End the consents whose time is over."""
     rows = await store.rows(conn, "expired_consents")
     for row in rows:
-        consent = store.consent_from(await store.one(conn, "consent_of_id", id=row["id"]))
+        consent = store.made(Consent, await store.one(conn, "consent_of_id", id=row["id"]))
         tenant_id, proof = row["tenant_id"], {"expires_at": str(consent.expires_at)}
         ended = Ended(ConsentSource.API, "outbound", proof, await database.now(conn))
         await _move(conn, tenant_id, consent, "expire", "outbound")
@@ -192,9 +167,7 @@ async def expire(conn: Connection) -> int:
     return len(rows)
 
 
-async def _grant(
-    conn: Connection, tenant_id: str, consent: Consent, given: Given, *, at: datetime, actor: str
-) -> None:
+async def _grant(conn: Connection, tenant_id: str, consent: Consent, given: Given, *, at: datetime, actor: str) -> None:
     values = {
         "address": given.address,
         "legal_basis": given.legal_basis or "consent",
@@ -208,13 +181,7 @@ async def _grant(
 
 
 async def _end(
-    conn: Connection,
-    tenant_id: str,
-    consent: Consent,
-    status: ConsentStatus,
-    ended: Ended,
-    *,
-    now: datetime,
+    conn: Connection, tenant_id: str, consent: Consent, status: ConsentStatus, ended: Ended, *, now: datetime
 ) -> int:
     """Change the state and cancel what waits: one transaction, the caller's."""
     event = EVENT_OF[status]
@@ -251,13 +218,7 @@ async def _move(
 
 
 async def _prove(
-    conn: Connection,
-    tenant_id: str,
-    consent: Consent,
-    kind: str,
-    status: ConsentStatus,
-    *,
-    ended: Ended,
+    conn: Connection, tenant_id: str, consent: Consent, kind: str, status: ConsentStatus, *, ended: Ended
 ) -> None:
     await store.run(
         conn,
@@ -280,9 +241,5 @@ async def _prove(
             ended.actor,
             consent_id=consent.id,
             subject_id=consent.subject_id,
-            details={
-                "channel": consent.channel,
-                "purpose": consent.purpose,
-                "source": ended.source,
-            },
+            details={"channel": consent.channel, "purpose": consent.purpose, "source": ended.source},
         )

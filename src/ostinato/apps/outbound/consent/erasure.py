@@ -11,10 +11,8 @@ from ostinato import database
 from ostinato.apps.outbound import store
 from ostinato.apps.outbound.consent import consents
 from ostinato.apps.outbound.consent.consents import Ended
-from ostinato.apps.outbound.model import ConsentSource
+from ostinato.apps.outbound.model import Consent, ConsentSource
 from ostinato.apps.outbound.store import Connection
-
-__all__ = ["Erased", "erase"]
 
 PROOF: Final = {"erasure": "asked for"}
 
@@ -34,7 +32,7 @@ async def erase(conn: Connection, tenant_id: str, actor: str, subject_id: str) -
     held = await store.rows(conn, "lock_consents_of_subject", **key)
     addresses = sorted({str(row["address"]) for row in held if row["address"]})
     for row in held:
-        await consents.revoke(conn, tenant_id, store.consent_from(row), ended)
+        await consents.revoke(conn, tenant_id, store.made(Consent, row), ended)
     await store.run(conn, "erase_consents", **key, actor=actor, proof=PROOF)
     messages = await store.rows(conn, "erase_messages", **key)
     await store.run(conn, "erase_inbound", tenant_id=tenant_id, addresses=addresses)

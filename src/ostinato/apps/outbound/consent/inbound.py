@@ -15,8 +15,6 @@ from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection, Row
 from ostinato.observe import get_logger
 
-__all__ = ["ACTOR", "came_in", "is_new", "prefers"]
-
 ACTOR = "outbound.callback"
 
 log = get_logger("outbound")
@@ -49,9 +47,7 @@ async def came_in(conn: Connection, line: InboundLine, settings: OutboundSetting
     proof = {"provider_message_id": line.provider_message_id, "text": (line.text or "")[:200]}
     ended = Ended(PROVIDERS[line.provider].source, ACTOR, proof, line.at)
     if wish is not None:
-        done = await _grant_wish(
-            conn, tenant_id, address, wish, ended, provider=line.provider, settings=settings
-        )
+        done = await _grant_wish(conn, tenant_id, address, wish, ended, provider=line.provider, settings=settings)
         if done:
             question = replies.Question(row["id"], sender["id"], address, line.provider, line.at)
             await replies.answer(conn, tenant_id, question, wish, settings)
@@ -94,9 +90,7 @@ async def _grant_wish(
     return done
 
 
-async def _restore(
-    conn: Connection, place: Place, ended: Ended, settings: OutboundSettings
-) -> int | None:
+async def _restore(conn: Connection, place: Place, ended: Ended, settings: OutboundSettings) -> int | None:
     """Grant again what was granted before; None: a later word, heard before this one, was STOP."""
     stopped = await suppressions.since(conn, place, settings)
     if stopped is not None and ended.occurred_at is not None and stopped >= ended.occurred_at:
@@ -124,16 +118,9 @@ async def prefers(conn: Connection, line: PreferenceLine, settings: OutboundSett
 
 
 async def is_new(
-    conn: Connection,
-    tenant_id: str,
-    provider: str,
-    name: str,
-    told: str,
-    *,
-    at: datetime = NO_TIME,
-    code: str = "",
+    conn: Connection, tenant_id: str, provider: str, name: str, told: str, *, at: datetime = NO_TIME, code: str = ""
 ) -> bool:
-    """Note a line of a callback; whether it was not told before."""
+    """Note a line of a callback; returns whether it is new."""
     key = {"tenant_id": tenant_id, "provider": provider, "provider_message_id": name}
     line = {"status": told, "at": at, "error_code": code}
     return bool(await store.rows(conn, "add_callback_line", **key, **line))
@@ -151,10 +138,6 @@ async def _sender_of(conn: Connection, provider: str, keys: tuple[str, ...]) -> 
 async def _address_of(conn: Connection, sender: Row, from_address: str) -> str:
     """The number that we write to, of somebody whom WhatsApp knows by another."""
     row = await store.first(
-        conn,
-        "address_of_wa_id",
-        tenant_id=sender["tenant_id"],
-        sender_id=sender["id"],
-        wa_id=from_address,
+        conn, "address_of_wa_id", tenant_id=sender["tenant_id"], sender_id=sender["id"], wa_id=from_address
     )
     return from_address if row is None else str(row["address"])

@@ -11,12 +11,10 @@ from ostinato.apps.outbound import rules, store
 from ostinato.apps.outbound.accept import service
 from ostinato.apps.outbound.accept.service import Plan
 from ostinato.apps.outbound.consent.words import Asked
-from ostinato.apps.outbound.model import Channel, NewMessage, Organisation, Purpose
+from ostinato.apps.outbound.model import Channel, NewMessage, Organisation, Purpose, Sender
 from ostinato.apps.outbound.providers import PROVIDERS
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection
-
-__all__ = ["Question", "answer"]
 
 ACTOR = "outbound.reply"
 
@@ -32,9 +30,7 @@ class Question:
     at: datetime
 
 
-async def answer(
-    conn: Connection, tenant_id: str, asked: Question, wish: Asked, settings: OutboundSettings
-) -> None:
+async def answer(conn: Connection, tenant_id: str, asked: Question, wish: Asked, settings: OutboundSettings) -> None:
     """Queue the answer, if there is one to give."""
     chosen = await store.organisation(conn, tenant_id)
     text = _text(wish, chosen)
@@ -44,9 +40,7 @@ async def answer(
     if provider.confirms(settings):
         return
     channel = provider.channel
-    row = await store.one(
-        conn, "sender_for", tenant_id=tenant_id, channel=channel, id=asked.sender_id
-    )
+    row = await store.one(conn, "sender_for", tenant_id=tenant_id, channel=channel, id=asked.sender_id)
     new = NewMessage(
         idempotency_key=f"reply:{asked.provider}:{asked.inbound_id}",
         subject_id=await _subject_of(conn, tenant_id, channel, asked),
@@ -61,7 +55,7 @@ async def answer(
         asked.address,
         chosen.language,
         Purpose.TRANSACTIONAL,
-        store.sender_from(row),
+        store.made(Sender, row),
         {"text": text, "variables": {}, "reply_to": wish.value},
     )
     await service.queue(conn, tenant_id, ACTOR, new, plan, fingerprint={})
@@ -79,7 +73,5 @@ def _text(wish: Asked, chosen: Organisation) -> str | None:
 
 async def _subject_of(conn: Connection, tenant_id: str, channel: Channel, asked: Question) -> str:
     """Who is known to be at the address; else the question itself."""
-    row = await store.first(
-        conn, "subject_of_address", tenant_id=tenant_id, channel=channel, address=asked.address
-    )
+    row = await store.first(conn, "subject_of_address", tenant_id=tenant_id, channel=channel, address=asked.address)
     return f"inbound:{asked.inbound_id}" if row is None else str(row["subject_id"])

@@ -1,7 +1,7 @@
 """Keeps who wants nothing more, when all else about a person is erased (rule 1.1, opt-outs).
 
-No address is kept, but a code that only the same address makes again: whoever opted out is not
-written to because somebody imports an old list.
+No address is kept, but a code that only the same address makes again: who opted out gets
+nothing although somebody imports an old list.
 
 Their rows are locked after those of consents and before those of messages.
 """
@@ -16,8 +16,6 @@ from ostinato.apps.outbound import store
 from ostinato.apps.outbound.model import Channel, ConsentSource, Purpose
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection
-
-__all__ = ["Place", "add", "lift", "mac", "since"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +36,12 @@ class Place:
 def mac(settings: OutboundSettings, tenant_id: str, channel: Channel, address: str) -> bytes:
     """Make what stands for an address of a tenant."""
     secret = settings.suppression_secret or settings.token_secret
-    told = f"suppression\0{tenant_id}\0{channel}\0{address}"
-    return hmac.new(secret.encode(), told.encode(), hashlib.sha256).digest()
+    named = f"suppression\0{tenant_id}\0{channel}\0{address}"
+    return hmac.new(secret.encode(), named.encode(), hashlib.sha256).digest()
 
 
 async def add(
-    conn: Connection,
-    place: Place,
-    settings: OutboundSettings,
-    *,
-    source: ConsentSource,
-    since: datetime,
+    conn: Connection, place: Place, settings: OutboundSettings, *, source: ConsentSource, since: datetime
 ) -> None:
     """Remember that nothing more is wanted at an address."""
     await store.run(conn, "suppress", **_key(place, settings), source=source, since=since)

@@ -5,8 +5,6 @@ import unicodedata
 from enum import StrEnum
 from typing import Final
 
-__all__ = ["Asked", "asked", "plain"]
-
 _STOP_ALL: Final = frozenset({"STOPALL", "STOPTOUT"})
 _STOP: Final = _STOP_ALL | {
     *("STOP", "ARRET", "ARRETER", "DESABONNER", "DESINSCRIRE", "DESINSCRIPTION"),

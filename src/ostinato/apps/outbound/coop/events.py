@@ -7,8 +7,6 @@ from typing import Any, Final, Literal
 from ostinato.apps.outbound import APP
 from ostinato.apps.outbound.surface import Connection
 
-__all__ = ["ContributionDue", "emit_contribution"]
-
 
 @dataclass(frozen=True)
 class ContributionDue:
@@ -84,13 +82,7 @@ DECLARED: Final = {name: APP.event(name, payload=shape) for name, shape in SHAPE
 
 
 async def emit_contribution(
-    conn: Connection,
-    name: str,
-    contribution_id: str,
-    *,
-    due: date,
-    plan_version: int,
-    tenant: str | None = None,
+    conn: Connection, name: str, contribution_id: str, *, due: date, plan_version: int, tenant: str | None = None
 ) -> int:
     """Emit that a contribution is due, or overdue, with the date and version that it has now."""
     payload = ContributionDue(contribution_id, due.isoformat(), plan_version)

@@ -10,24 +10,14 @@ from pydantic import Field
 from ostinato.apps.outbound.coop import events, service
 from ostinato.apps.outbound.coop.texts import TEMPLATES
 from ostinato.apps.outbound.permissions import SEND, SET_UP
-from ostinato.apps.outbound.surface import (
-    Channel,
-    Language,
-    Name,
-    OutboundSettings,
-    Short,
-    View,
-    put_template,
-)
+from ostinato.apps.outbound.surface import Channel, Language, Name, OutboundSettings, Short, View, put_template
 from ostinato.errors import InvalidInput, NotFound
 from ostinato.web import Router, Who
-
-__all__ = ["router"]
 
 router = Router(prefix="/api/v1/outbound/coop", tags=["outbound coop"])
 
 Id = Annotated[str, Path(min_length=1, max_length=100, pattern=r"^[^\x00]+$")]
-Told = Literal[
+Emitted = Literal[
     "EVT_COOP_DOCUMENT_PUBLISHED",
     "EVT_COOP_ALLOCATION_PROPOSED",
     "EVT_COOP_ALLOCATION_VALIDATED",
@@ -66,11 +56,11 @@ class ContributionBody(View):
 class CoopEvent(View):
     """Something that happened in a group or a project."""
 
-    type: Told
+    type: Emitted
     payload: dict[str, Any]
 
 
-class EventTold(View):
+class EventEmitted(View):
     """The event, as the outbox has it."""
 
     event_id: int | None
@@ -95,27 +85,23 @@ async def set_member(caller: Who, member_id: Id, body: MemberBody) -> dict[str, 
 
 
 @router.put("/contributions/{contribution_id}", needs=SEND, raises=(NotFound,))
-async def set_contribution(caller: Who, contribution_id: Id, body: ContributionBody) -> EventTold:
+async def set_contribution(caller: Who, contribution_id: Id, body: ContributionBody) -> EventEmitted:
     """Write a contribution: its timers, and the event of its call for funds, in one transaction."""
     new = service.Contribution(id=contribution_id, **body.model_dump())
     event_id = None
     async with caller.transaction() as conn:
         if await service.put_contribution(conn, caller.tenant_id, new):
             event_id = await events.emit_contribution(
-                conn,
-                "EVT_COOP_CONTRIBUTION_DUE_CREATED",
-                new.id,
-                due=new.due_date,
-                plan_version=new.plan_version,
+                conn, "EVT_COOP_CONTRIBUTION_DUE_CREATED", new.id, due=new.due_date, plan_version=new.plan_version
             )
-    return EventTold(event_id=event_id)
+    return EventEmitted(event_id=event_id)
 
 
 @router.post("/events", needs=SEND, status_code=202, raises=(InvalidInput,))
-async def tell_event(caller: Who, body: CoopEvent) -> EventTold:
-    """Tell an event of Coop Habitat; the worker makes a message of it for each recipient."""
+async def emit_event(caller: Who, body: CoopEvent) -> EventEmitted:
+    """Emit an event of Coop Habitat; a worker makes a message of it for each recipient."""
     about = body.payload.get("group_id") or body.payload.get("allocation_id")
     key = f"coop:{about}"[:200] if isinstance(about, str) else None
     async with caller.transaction() as conn:
         event_id = await events.DECLARED[body.type].emit(conn, body.payload, key=key)
-    return EventTold(event_id=event_id)
+    return EventEmitted(event_id=event_id)

@@ -11,8 +11,6 @@ from ostinato.apps.outbound.surface import OutboundSettings
 from ostinato.outbox import Event
 from ostinato.schedules import Slot
 
-__all__ = ["coop_notify", "coop_step"]
-
 
 @APP.on(*EVENTS, name="outbound.coop_notify", queue="outbound_events", start="beginning")
 async def coop_notify(ctx: Context, event: Event[Any]) -> None:
@@ -41,13 +39,7 @@ async def coop_step(
     async with ctx.transaction() as conn:
         tenant = ctx.job.tenant_id
         what = await service.take_step(
-            conn,
-            tenant,
-            contribution_id,
-            known,
-            due=due_date,
-            plan_version=plan_version,
-            settings=settings,
+            conn, tenant, contribution_id, known, due=due_date, plan_version=plan_version, settings=settings
         )
         if what == "overdue":
             await events.emit_contribution(

@@ -9,18 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from ostinato.apps.outbound.surface import Message, Row
 
-__all__ = [
-    "CALL",
-    "EVENTS",
-    "STEPS",
-    "Step",
-    "amount_text",
-    "date_text",
-    "irrelevance",
-    "local_time",
-    "logical_id",
-]
-
 CONTRIBUTION: Final = "COOP_CONTRIBUTION"
 OPEN: Final = ("PENDING", "LATE")
 

@@ -36,8 +36,6 @@ from ostinato.database import Queries
 from ostinato.errors import NotFound, OstinatoError
 from ostinato.schedules import Schedule
 
-__all__ = ["Contribution", "Member", "notify", "put_contribution", "put_member", "take_step"]
-
 QUERIES: Final = Queries("ostinato.apps.outbound.coop")
 KIND = "outbound.coop_step"
 ACTOR = "outbound.coop"
@@ -78,19 +76,15 @@ class Contribution:
     paid_date: date | None = None
 
 
-async def put_member(
-    conn: Connection, tenant_id: str, member: Member, settings: OutboundSettings
-) -> None:
+async def put_member(conn: Connection, tenant_id: str, member: Member, settings: OutboundSettings) -> None:
     """Write a member; the address as it is compared with that of a consent."""
     chosen = await organisation(conn, tenant_id)
-    to = normalised(
-        member.channel, member.address, region=chosen.region, validation=settings.validation
-    )
+    to = normalised(member.channel, member.address, region=chosen.region, validation=settings.validation)
     await QUERIES.run(conn, "put_member", tenant_id=tenant_id, **{**asdict(member), "address": to})
 
 
 async def put_contribution(conn: Connection, tenant_id: str, new: Contribution) -> bool:
-    """Write a contribution; whether its call for funds is to be told.
+    """Write a contribution; returns whether its call for funds is to be emitted.
 
     Another date, version or member cancels what waits and writes the timers anew, as does one that
     is open again; one that is paid or waived has none.
@@ -132,9 +126,7 @@ async def _write_timers(conn: Connection, tenant_id: str, new: Contribution) -> 
         await schedules.upsert_many(conn, due)
 
 
-def _schedule(
-    tenant_id: str, new: Contribution, step: Step, local: datetime, chosen: Organisation
-) -> Schedule:
+def _schedule(tenant_id: str, new: Contribution, step: Step, local: datetime, chosen: Organisation) -> Schedule:
     logical = rules.logical_id(step.name, new.due_date, new.plan_version)
     return Schedule(
         f"coop:{new.id}:{logical}",
@@ -163,9 +155,9 @@ async def take_step(
     plan_version: int,
     settings: OutboundSettings,
 ) -> str:
-    """A timer fired: make its message, or say why not. "overdue" is to be told in the outbox."""
+    """Make the message of a timer that fired, or say why not; "overdue" is to be emitted."""
     row = await QUERIES.first(conn, "contribution", tenant_id=tenant_id, id=contribution_id)
-    if row is None or not _is_as_told(row, due, plan_version):
+    if row is None or not _is_current(row, due, plan_version):
         return NO_LONGER
     if not step.reminds:
         await QUERIES.run(conn, "set_late", tenant_id=tenant_id, id=contribution_id)
@@ -174,9 +166,7 @@ async def take_step(
     return await about_contribution(conn, tenant_id, row, step, settings)
 
 
-async def about_contribution(
-    conn: Connection, tenant_id: str, row: Row, step: Step, settings: OutboundSettings
-) -> str:
+async def about_contribution(conn: Connection, tenant_id: str, row: Row, step: Step, settings: OutboundSettings) -> str:
     """The message of a step about a contribution, to its member."""
     member = await QUERIES.first(conn, "member", tenant_id=tenant_id, id=row["member_id"])
     if member is None or member["status"] != "ACTIVE":
@@ -212,20 +202,14 @@ async def about_contribution(
 
 
 async def notify(
-    conn: Connection,
-    tenant_id: str,
-    event_type: str,
-    payload: Mapping[str, Any],
-    settings: OutboundSettings,
+    conn: Connection, tenant_id: str, event_type: str, payload: Mapping[str, Any], settings: OutboundSettings
 ) -> list[str]:
     """The messages of an event: one for each recipient."""
     if event_type in ("EVT_COOP_CONTRIBUTION_DUE_CREATED", "EVT_COOP_CONTRIBUTION_OVERDUE"):
-        row = await QUERIES.first(
-            conn, "contribution", tenant_id=tenant_id, id=payload["contribution_id"]
-        )
+        row = await QUERIES.first(conn, "contribution", tenant_id=tenant_id, id=payload["contribution_id"])
         due = date.fromisoformat(payload["due_date"])
-        if row is None or not _is_as_told(row, due, int(payload["plan_version"])):
-            return [NO_LONGER]  # the event waited, and something newer was told since
+        if row is None or not _is_current(row, due, int(payload["plan_version"])):
+            return [NO_LONGER]  # the event waited, and something newer was emitted since
         step = CALL if event_type.endswith("DUE_CREATED") else STEPS["LATE_J+1"]
         return [await about_contribution(conn, tenant_id, row, step, settings)]
     template = EVENTS[event_type]
@@ -234,17 +218,11 @@ async def notify(
         found = await QUERIES.first(conn, "member", tenant_id=tenant_id, id=payload["member_id"])
         members = [found] if found is not None and found["status"] == "ACTIVE" else []
     else:
-        members = await QUERIES.rows(
-            conn, "active_members", tenant_id=tenant_id, group_id=payload["group_id"]
-        )
+        members = await QUERIES.rows(conn, "active_members", tenant_id=tenant_id, group_id=payload["group_id"])
     sent = []
     for member in members:
         named = {"name": member["name"] or member["id"], **variables}
-        sent.append(
-            await _send(
-                conn, tenant_id, member, template, about, variables=named, settings=settings
-            )
-        )
+        sent.append(await _send(conn, tenant_id, member, template, about, variables=named, settings=settings))
     return sent
 
 
@@ -339,14 +317,12 @@ def _is_open(row: Row) -> bool:
     return row["status"] in OPEN and row["paid_date"] is None
 
 
-def _is_as_told(row: Row, due: date, plan_version: int) -> bool:
-    """Whether a contribution is open, with the date and the version that were told."""
+def _is_current(row: Row, due: date, plan_version: int) -> bool:
+    """Whether a contribution is open, with the date and the version of the event."""
     return _is_open(row) and (row["due_date"], row["plan_version"]) == (due, plan_version)
 
 
-async def _instant(
-    conn: Connection, local: datetime, chosen: Organisation
-) -> tuple[datetime, datetime]:
+async def _instant(conn: Connection, local: datetime, chosen: Organisation) -> tuple[datetime, datetime]:
     row = await QUERIES.one(conn, "local_instant", local=local, zone=chosen.zone)
     return row["at"], row["now"]
 

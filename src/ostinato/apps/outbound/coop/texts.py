@@ -2,8 +2,6 @@
 
 from typing import Any, Final
 
-__all__ = ["TEMPLATES"]
-
 _PLAN = "(plan {{plan_id}}, version {{plan_version}})"
 
 
@@ -38,8 +36,7 @@ TEMPLATES: Final = (
     _template(
         "EVT_COOP_PAYMENT_LATE",
         "Paiement en retard",
-        "Bonjour {{name}}, {{amount}} attendus le {{due_date}} restent dus, pénalité {{penalty}} "
-        + _PLAN,
+        "Bonjour {{name}}, {{amount}} attendus le {{due_date}} restent dus, pénalité {{penalty}} " + _PLAN,
         *("name", "amount", "due_date", "penalty", "plan_id", "plan_version"),
     ),
     _template(

@@ -4,8 +4,6 @@ from ostinato.apps.outbound.coop import http as coop
 from ostinato.apps.outbound.http import consents, hooks, messages, records, setup
 from ostinato.web import Router
 
-__all__ = ["router"]
-
 router = Router()
 for _part in (messages, records, consents, setup, coop, hooks):
     router.routes.extend(_part.router.routes)

@@ -14,10 +14,11 @@ from ostinato import database
 from ostinato.apps.outbound import store
 from ostinato.apps.outbound.accept import address
 from ostinato.apps.outbound.consent import consents, erasure, suppressions
-from ostinato.apps.outbound.consent.consents import Ended, Given
+from ostinato.apps.outbound.consent.consents import Ended, Given, Recorded
+from ostinato.apps.outbound.consent.erasure import Erased
 from ostinato.apps.outbound.consent.suppressions import Place
 from ostinato.apps.outbound.errors import ConsentProofRequired
-from ostinato.apps.outbound.model import Channel, ConsentSource, ConsentStatus, Purpose
+from ostinato.apps.outbound.model import Channel, Consent, ConsentSource, ConsentStatus, Purpose
 from ostinato.apps.outbound.permissions import CONSENT, ERASE, READ
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Row
@@ -26,13 +27,9 @@ from ostinato.apps.outbound.views import Name, Short, View
 from ostinato.errors import InvalidInput, NotFound
 from ostinato.web import Router, Who, client_of
 
-__all__ = ["is_one_click", "router"]
-
 router = Router(prefix="/api/v1/outbound", tags=["outbound consent"])
 
-SubjectId = Annotated[
-    str, Query(alias="subjectId", min_length=1, max_length=200, pattern=r"^[^\x00]+$")
-]
+SubjectId = Annotated[str, Query(alias="subjectId", min_length=1, max_length=200, pattern=r"^[^\x00]+$")]
 ONE_CLICK = "One-Click"
 MOST_FORM = 10_000
 PAGE = """<!doctype html><html lang="fr"><meta charset="utf-8"><title>Se désabonner</title>
@@ -51,28 +48,11 @@ class NewConsent(View):
     address: Short = Field(min_length=1, examples=["+33639980001"])
     source: ConsentSource = ConsentSource.API
     proof: dict[str, Any] = Field(
-        default={},
-        examples=[{"wording": "J'accepte …", "version": "3", "language": "fr", "form": "accueil"}],
+        default={}, examples=[{"wording": "J'accepte …", "version": "3", "language": "fr", "form": "accueil"}]
     )
     legal_basis: Short | None = None
     expires_at: AwareDatetime | None = None
-    occurred_at: AwareDatetime | None = Field(
-        default=None, description="When it was said; not in the future."
-    )
-
-
-class ConsentRecorded(View):
-    """The consent as it stands now, which need not be what was said of it."""
-
-    id: UUID
-    status: ConsentStatus
-
-
-class ErasedView(View):
-    """How much was blanked."""
-
-    consents: int
-    messages: int
+    occurred_at: AwareDatetime | None = Field(default=None, description="When it was said; not in the future.")
 
 
 class ConsentEventView(View):
@@ -114,22 +94,19 @@ class ConsentView(View):
 
 
 @router.put("/consents", needs=CONSENT, raises=(ConsentProofRequired,))
-async def record_consent(caller: Who, body: NewConsent) -> ConsentRecorded:
+async def record_consent(caller: Who, body: NewConsent) -> Recorded:
     """Record what a person allowed, denied or revoked. Granted needs a proof; nothing is erased."""
     if body.status is ConsentStatus.EXPIRED:
         raise InvalidInput("a consent expires by its time only", hint="Set expiresAt.")
     settings = caller.settings(OutboundSettings)
     async with caller.transaction() as conn:
         chosen = await store.organisation(conn, caller.tenant_id)
-        to = address.normalised(
-            body.channel, body.address, region=chosen.region, validation=settings.validation
-        )
+        to = address.normalised(body.channel, body.address, region=chosen.region, validation=settings.validation)
         given = Given(**{**body.model_dump(), "address": to})
         now = await database.now(conn)
         if body.occurred_at is not None and body.occurred_at > now:
             raise InvalidInput("occurredAt is in the future", hint="Leave it out for now.")
-        found = await consents.record(conn, caller.tenant_id, caller.subject, given, settings)
-    return ConsentRecorded(id=found.id, status=found.status)
+        return await consents.record(conn, caller.tenant_id, caller.subject, given, settings)
 
 
 @router.get("/consents", needs=READ)
@@ -139,21 +116,17 @@ async def show_consents(caller: Who, subject_id: SubjectId) -> list[ConsentView]
         rows = await store.rows(conn, "consents", tenant_id=caller.tenant_id, subject_id=subject_id)
         return [
             ConsentView.of(
-                row,
-                await store.rows(
-                    conn, "consent_events", tenant_id=caller.tenant_id, consent_id=row["id"]
-                ),
+                row, await store.rows(conn, "consent_events", tenant_id=caller.tenant_id, consent_id=row["id"])
             )
             for row in rows
         ]
 
 
 @router.delete("/consents", needs=ERASE)
-async def erase_subject(caller: Who, subject_id: SubjectId) -> ErasedView:
+async def erase_subject(caller: Who, subject_id: SubjectId) -> Erased:
     """Forget a person: addresses and texts are blanked, proofs and refusals stay."""
     async with caller.client.transaction() as conn:  # what came in is the workers' own
-        found = await erasure.erase(conn, caller.tenant_id, caller.subject, subject_id)
-    return ErasedView.model_validate(found)
+        return await erasure.erase(conn, caller.tenant_id, caller.subject, subject_id)
 
 
 @router.get("/unsubscribe/{token}", public=True, response_class=HTMLResponse)
@@ -164,12 +137,7 @@ async def ask_unsubscribe(token: str) -> Response:
     return HTMLResponse(PAGE.format(action=action), headers=policy)
 
 
-@router.post(
-    "/unsubscribe/{token}",
-    public=True,
-    raises=(NotFound, InvalidInput),
-    response_class=PlainTextResponse,
-)
+@router.post("/unsubscribe/{token}", public=True, raises=(NotFound, InvalidInput), response_class=PlainTextResponse)
 async def unsubscribe(request: Request, token: str) -> Response:
     """One click (RFC 8058): no login, no cookie, no redirect."""
     client = client_of(request)
@@ -178,16 +146,14 @@ async def unsubscribe(request: Request, token: str) -> Response:
     if consent_id is None:
         raise NotFound("there is nothing to unsubscribe from by this link")
     if not is_one_click(await request.body(), request.headers.get("content-type", "")):
-        raise InvalidInput(
-            "the body is not List-Unsubscribe=One-Click", hint="POST it as a form (RFC 8058)."
-        )
+        raise InvalidInput("the body is not List-Unsubscribe=One-Click", hint="POST it as a form (RFC 8058).")
     async with client.transaction() as conn:
         row = await store.first(conn, "consent_of_id", id=consent_id)
         if row is None:
             raise NotFound("there is nothing to unsubscribe from by this link")
         names = ("tenant_id", "subject_id", "channel", "purpose")
         held = await store.one(conn, "lock_consent", **{name: row[name] for name in names})
-        consent = store.consent_from(held)
+        consent = store.made(Consent, held)
         ended = Ended(ConsentSource.EMAIL_LINK, "recipient", {"list_unsubscribe": ONE_CLICK})
         place = Place(row["tenant_id"], consent.channel, consent.address, (consent.purpose,))
         now = await database.now(conn)

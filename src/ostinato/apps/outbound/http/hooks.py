@@ -19,8 +19,6 @@ from ostinato.errors import Forbidden, HeaderMissing, SignatureMismatch, Signatu
 from ostinato.observe import get_logger
 from ostinato.web import Router, client_of
 
-__all__ = ["router"]
-
 router = Router(prefix="/api/v1/webhooks", tags=["outbound callbacks"])
 log = get_logger("outbound")
 

@@ -11,12 +11,7 @@ from pydantic import Field
 from ostinato.apps.outbound import store
 from ostinato.apps.outbound.accept import service
 from ostinato.apps.outbound.accept.service import Blocked
-from ostinato.apps.outbound.errors import (
-    ConsentRequired,
-    MessageWrongState,
-    TemplateRefused,
-    WindowClosed,
-)
+from ostinato.apps.outbound.errors import ConsentRequired, MessageWrongState, TemplateRefused, WindowClosed
 from ostinato.apps.outbound.model import Channel, NewMessage, Purpose, Status
 from ostinato.apps.outbound.permissions import OPERATE, READ, SEND
 from ostinato.apps.outbound.send import retries
@@ -25,8 +20,6 @@ from ostinato.apps.outbound.store import Row
 from ostinato.apps.outbound.views import Code, Language, Name, Short, Text, View
 from ostinato.errors import IdempotencyConflict, InvalidInput, NotFound
 from ostinato.web import Router, Who
-
-__all__ = ["router"]
 
 router = Router(prefix="/api/v1/outbound", tags=["outbound"])
 
@@ -71,9 +64,7 @@ class NewOutbound(View):
     text: Text | None = Field(default=None, description="Instead of a template.")
     subject: Short | None = Field(default=None, description="Of a mail.")
     language: Language | None = None
-    purpose: Purpose | None = Field(
-        default=None, description="Without one, what the template's category says."
-    )
+    purpose: Purpose | None = Field(default=None, description="Without one, what the template's category says.")
     urgent: bool = Field(default=False, description="Not held up by quiet hours.")
     sender_id: int | None = Field(default=None, ge=1, le=2**53 - 1)
     fallback_template: TemplateChoice | None = Field(
@@ -183,9 +174,7 @@ class MessagePage(View):
     raises=(ConsentRequired, TemplateRefused, WindowClosed, IdempotencyConflict),
     responses={200: {"model": MessageAccepted, "description": "The key was used before."}},
 )
-async def create_message(
-    caller: Who, body: NewOutbound, key: RequestKey, response: Response
-) -> MessageAccepted:
+async def create_message(caller: Who, body: NewOutbound, key: RequestKey, response: Response) -> MessageAccepted:
     """Ask for a message to be sent: persisted and queued in one transaction."""
     given = body.model_dump(exclude={"fallback_template", "fallback"})
     other, channel = body.fallback_template, body.fallback
@@ -196,9 +185,7 @@ async def create_message(
         fallback=None if channel is None else channel.model_dump(mode="json"),
     )
     async with caller.transaction() as conn:
-        made = await service.accept(
-            conn, caller.tenant_id, caller.subject, new, caller.settings(OutboundSettings)
-        )
+        made = await service.accept(conn, caller.tenant_id, caller.subject, new, caller.settings(OutboundSettings))
     if isinstance(made, Blocked):  # after the commit: the audit has it
         raise ConsentRequired(
             f"no granted consent for {made.channel} and {made.purpose}: {made.reason}",
@@ -246,18 +233,11 @@ async def show_message(caller: Who, message_id: UUID) -> MessageDetails:
     """A message, with its attempts."""
     async with caller.transaction() as conn:
         row = await store.find_row(conn, caller.tenant_id, message_id)
-        attempts = await store.rows(
-            conn, "attempts", tenant_id=caller.tenant_id, message_id=message_id
-        )
+        attempts = await store.rows(conn, "attempts", tenant_id=caller.tenant_id, message_id=message_id)
     return MessageDetails.with_attempts(row, attempts)
 
 
-@router.post(
-    "/messages/{message_id}/retry",
-    needs=OPERATE,
-    status_code=202,
-    raises=(NotFound, MessageWrongState),
-)
+@router.post("/messages/{message_id}/retry", needs=OPERATE, status_code=202, raises=(NotFound, MessageWrongState))
 async def retry_message(caller: Who, message_id: UUID) -> MessageAccepted:
     """Send a message again that FAILED: its attempts begin anew, its history stays."""
     async with caller.transaction() as conn:
@@ -277,9 +257,7 @@ def _read_cursor(cursor: str | None) -> tuple[datetime | None, UUID | None]:
         at, _, last = base64.urlsafe_b64decode(cursor.encode()).decode().partition(" ")
         return datetime.fromisoformat(at).astimezone(UTC), UUID(last)
     except (ValueError, OverflowError):
-        raise InvalidInput(
-            "the cursor is not one of ours", hint="Use nextCursor as it is."
-        ) from None
+        raise InvalidInput("the cursor is not one of ours", hint="Use nextCursor as it is.") from None
 
 
 def _picked(cls: type[MessageView], row: Row) -> Row:

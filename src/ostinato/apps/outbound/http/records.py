@@ -13,8 +13,6 @@ from ostinato.apps.outbound.permissions import READ
 from ostinato.apps.outbound.views import View
 from ostinato.web import Router, Who
 
-__all__ = ["router"]
-
 router = Router(prefix="/api/v1/outbound", tags=["outbound"])
 
 PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
@@ -76,12 +74,7 @@ async def show_timeline(
     """The MESSAGE_LOG activities of a dossier, newest first."""
     async with caller.transaction() as conn:
         rows = await store.rows(
-            conn,
-            "timeline",
-            tenant_id=caller.tenant_id,
-            dossier_id=dossier_id,
-            before=before,
-            most=limit,
+            conn, "timeline", tenant_id=caller.tenant_id, dossier_id=dossier_id, before=before, most=limit
         )
     return [Activity(**row) for row in rows]
 
@@ -112,9 +105,7 @@ async def show_audit(
 
 
 @router.get("/metrics", needs=READ)
-async def show_figures(
-    caller: Who, minutes: Annotated[int, Query(ge=1, le=10_080)] = 60
-) -> Figures:
+async def show_figures(caller: Who, minutes: Annotated[int, Query(ge=1, le=10_080)] = 60) -> Figures:
     """Queue size, latencies, failure rate with its codes, retries and dead letters."""
     async with caller.transaction() as conn:
         rows = await store.rows(conn, "figures", tenant_id=caller.tenant_id, minutes=minutes)

@@ -19,8 +19,6 @@ from ostinato.apps.outbound.views import Name, Short, Text, View
 from ostinato.errors import Conflict, InvalidInput, NotFound, OstinatoError
 from ostinato.web import Router, Who
 
-__all__ = ["router"]
-
 router = Router(prefix="/api/v1/outbound", tags=["outbound setup"])
 
 TAKEN = "23505"  # unique_violation
@@ -71,9 +69,7 @@ class TemplateView(View):
     subject: Short | None = None
     variables: list[VariableView] = Field(default=[], max_length=50)
     components: list[Annotated[HeaderView | ButtonView, Discriminator("type")]] = Field(
-        default=[],
-        max_length=11,
-        description="On WhatsApp: a header and buttons that have a variable.",
+        default=[], max_length=11, description="On WhatsApp: a header and buttons that have a variable."
     )
     parameter_format: Literal["NAMED", "POSITIONAL"] = Field(
         default="NAMED", description="How the template was made at WhatsApp: {{name}} or {{1}}."
@@ -103,9 +99,7 @@ class SenderView(View):
         " a Messaging Service; or the mail address.",
     )
     display: Annotated[str, StringConstraints(max_length=100, pattern=r"^[^\x00\r\n]*$")] = ""
-    account_key: Short | None = Field(
-        default=None, description="The WhatsApp account; without one, callbacks tell it."
-    )
+    account_key: Short | None = Field(default=None, description="The WhatsApp account; without one, callbacks name it.")
 
 
 class StoredSender(SenderView):
@@ -148,9 +142,7 @@ async def set_organisation(caller: Who, body: OrganisationView) -> OrganisationV
     if part not in ("", *holidays.list_supported_countries().get(country, [])) or (
         country not in holidays.list_supported_countries()
     ):
-        raise InvalidInput(
-            f"the public holidays of {body.holidays!r} are not known", hint="Such as FR or FR-57."
-        )
+        raise InvalidInput(f"the public holidays of {body.holidays!r} are not known", hint="Such as FR or FR-57.")
     async with caller.transaction() as conn:
         await store.run(conn, "put_organisation", tenant_id=caller.tenant_id, **body.model_dump())
     return body
@@ -188,29 +180,21 @@ async def list_senders(caller: Who) -> list[StoredSender]:
 
 
 @router.post("/senders/{sender_id}/release", needs=OPERATE, status_code=200, raises=(NotFound,))
-async def release_sender(
-    caller: Who, sender_id: Annotated[int, Path(ge=1, le=2**53 - 1)]
-) -> dict[str, int]:
+async def release_sender(caller: Who, sender_id: Annotated[int, Path(ge=1, le=2**53 - 1)]) -> dict[str, int]:
     """End the hold of a sender, once its trouble at the provider is fixed: what waits goes now."""
     async with caller.transaction() as conn:
         row = await store.first(conn, "release_sender", tenant_id=caller.tenant_id, id=sender_id)
         if row is None:
             raise NotFound(f"there is no sender {sender_id}", sender_id=sender_id)
         await store.note_audit(
-            conn,
-            caller.tenant_id,
-            "SENDER_RELEASED",
-            caller.subject,
-            details={"sender_id": sender_id},
+            conn, caller.tenant_id, "SENDER_RELEASED", caller.subject, details={"sender_id": sender_id}
         )
         await holds.wake_sender(conn, caller.tenant_id, sender_id)
     return {"released": sender_id}
 
 
 @router.put("/templates/{template_code}/{language}", needs=SET_UP, raises=(TemplateRefused,))
-async def set_template(
-    caller: Who, template_code: Code, language: Language, body: TemplateView
-) -> StoredTemplate:
+async def set_template(caller: Who, template_code: Code, language: Language, body: TemplateView) -> StoredTemplate:
     """Write a template; its text uses exactly the variables that it declares."""
     values = body.model_dump()
     variables = values["variables"]
@@ -219,9 +203,7 @@ async def set_template(
         key = {"template_code": template_code, "language": language}
         await store.put_template(conn, caller.tenant_id, **key, **values)
         await holds.wake_template(conn, caller.tenant_id, template_code, language)
-    return StoredTemplate(
-        **body.model_dump(), template_code=template_code, language=language, held_until=None
-    )
+    return StoredTemplate(**body.model_dump(), template_code=template_code, language=language, held_until=None)
 
 
 @router.get("/templates", needs=READ)

@@ -18,8 +18,6 @@ from ostinato.apps.outbound.providers.smtp import SMTP
 from ostinato.apps.outbound.providers.twilio import TWILIO
 from ostinato.apps.outbound.providers.whatsapp import WHATSAPP
 
-__all__ = ["PROVIDERS", "provider_of", "ruling_of"]
-
 _LISTED: Final[tuple[Provider, ...]] = (WHATSAPP, TWILIO, SMTP)
 PROVIDERS: Final = MappingProxyType({each.name: each for each in _LISTED})
 _HTTP: Final = re.compile(r"HTTP_([45])\d\d")

@@ -1,4 +1,4 @@
-"""What providers tell, as lines of plain values: nothing is decided here.
+"""What providers report, as lines of plain values: nothing is decided here.
 
 Callbacks are batched, repeated and unordered. What cannot be read is left out and counted, because
 a provider that gets an error for one line sends the whole batch again.
@@ -10,33 +10,14 @@ from datetime import UTC, datetime
 from typing import Final, Literal
 from uuid import UUID
 
-__all__ = [
-    "LONGEST_CODE",
-    "LONGEST_ID",
-    "LONGEST_TEXT",
-    "NO_TIME",
-    "ComplaintLine",
-    "InboundLine",
-    "Line",
-    "PreferenceLine",
-    "StatusLine",
-    "TemplateLine",
-    "Told",
-    "number_of",
-    "read_opaque",
-    "storable",
-]
-
-Told = Literal["sent", "delivered", "read", "failed"]
+Reported = Literal["sent", "delivered", "read", "failed"]
 NO_TIME: Final = datetime(1970, 1, 1, tzinfo=UTC)
 """Where a provider gives no time: what it says is the same however often it says it."""
 LONGEST_TEXT: Final = 4096
 LONGEST_ID: Final = 400
 LONGEST_CODE: Final = 60
 
-_OPAQUE: Final = re.compile(
-    r"ob:([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}):a(\d{1,6})"
-)
+_OPAQUE: Final = re.compile(r"ob:([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}):a(\d{1,6})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +26,9 @@ class StatusLine:
 
     provider: str
     provider_key: str | None
-    """Whose: the phone_number_id or the number; None: only the message tells."""
+    """Whose: the phone_number_id or the number; None: only the message says it."""
     provider_message_id: str
-    told: Told
+    reported: Reported
     at: datetime
     message_id: UUID | None = None
     attempt_no: int | None = None
@@ -77,7 +58,7 @@ class InboundLine:
 
 @dataclass(frozen=True, slots=True)
 class PreferenceLine:
-    """Somebody wants no more marketing, or wants it again, and told the provider."""
+    """Somebody wants no more marketing, or wants it again, and said so to the provider."""
 
     provider: str
     provider_key: str

@@ -23,18 +23,6 @@ if TYPE_CHECKING:
     from ostinato.apps.outbound.providers.standin import StandIn, World
     from ostinato.apps.outbound.providers.wire import Wire
 
-__all__ = [
-    "JSON",
-    "Hook",
-    "Lost",
-    "NotSent",
-    "Outcome",
-    "Posted",
-    "Provider",
-    "Refused",
-    "Taken",
-]
-
 JSON: Final = "application/json"
 
 

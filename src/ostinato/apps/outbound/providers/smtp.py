@@ -26,22 +26,11 @@ from ostinato.apps.outbound.model import Channel, ConsentSource, Content
 from ostinato.apps.outbound.policy import Kind, Ruling, codes, hold, never, retry
 from ostinato.apps.outbound.providers import lines, standin
 from ostinato.apps.outbound.providers.lines import ComplaintLine, Line, StatusLine, storable
-from ostinato.apps.outbound.providers.protocol import (
-    Hook,
-    Lost,
-    NotSent,
-    Outcome,
-    Posted,
-    Provider,
-    Refused,
-    Taken,
-)
+from ostinato.apps.outbound.providers.protocol import Hook, Lost, NotSent, Outcome, Posted, Provider, Refused, Taken
 from ostinato.apps.outbound.providers.standin import LOST, OK, StandIn, Telling
 from ostinato.apps.outbound.providers.wire import Wire, is_same, sanitised
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.tokens import bounce_token, read_bounce_token
-
-__all__ = ["SMTP"]
 
 # An address in a header is not to be folded or encoded: nobody would read it any more.
 POLICY: Final = email.policy.SMTP.clone(max_line_length=998)
@@ -58,7 +47,7 @@ MOST_BYTES: Final = 4 * 2**20  # a bounce may quote the whole mail
 _ENHANCED: Final = re.compile(r"\b([245]\.\d{1,3}\.\d{1,3})\b")
 _REPLY: Final = re.compile(r"([45])(?:\d\d|\.\d{1,3}\.\d{1,3})")
 _OURS: Final = re.compile(r"<([0-9a-f-]{36})@")
-_ADDRESS: Final = re.compile(r"<([^>]*)>")
+_ADDRESS: Final = re.compile(r"<([^<>]*)>")
 _ENVID: Final = re.compile(r"ENVID=(\S+)", re.IGNORECASE)
 _BOUNCE: Final = re.compile(r"bounce\+([a-z2-7]{20,60})@", re.IGNORECASE)
 
@@ -173,9 +162,7 @@ async def _deliver(
     dsn = client.supports_extension("dsn")
     body = False
     try:
-        await client.mail(
-            back, options=["RET=HDRS", f"ENVID={content.message_id}"] if dsn else None
-        )
+        await client.mail(back, options=["RET=HDRS", f"ENVID={content.message_id}"] if dsn else None)
         wanted = ["NOTIFY=FAILURE,DELAY", f"ORCPT=rfc822;{content.to}"] if dsn else None
         await client.rcpt(content.to, options=wanted)
         body = True
@@ -234,7 +221,7 @@ def _of_report(mail: Message, name: str, about: UUID | None, at: datetime) -> It
         action = str(recipient.get("Action") or "").strip().lower()
         status = storable(recipient.get("Status") or "").strip().split(" ")[0][: lines.LONGEST_CODE]
         said = sanitised(str(recipient.get("Diagnostic-Code") or action))
-        told: lines.Told
+        told: lines.Reported
         if action == "failed" and status.startswith("5."):
             told = "failed"
         elif action == "delivered":
@@ -337,9 +324,7 @@ class MailServer(StandIn):
     async def _serve(self, started: "Future[None]") -> None:
         over = asyncio.Event()
         try:
-            server = await asyncio.start_server(
-                self._talk, standin.HOST, self.port, limit=MOST_BYTES
-            )
+            server = await asyncio.start_server(self._talk, standin.HOST, self.port, limit=MOST_BYTES)
         except OSError:  # somebody's own mail server is there: it is the one that is meant
             started.set_result(None)
             return

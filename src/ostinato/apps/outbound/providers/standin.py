@@ -24,24 +24,6 @@ from pydantic import BaseModel
 from ostinato.apps.outbound.providers.wire import trusted
 from ostinato.errors import InvalidInput
 
-__all__ = [
-    "HANG",
-    "HOST",
-    "LOST",
-    "MAGIC",
-    "OK",
-    "SILENT",
-    "Asked",
-    "Handler",
-    "Inbound",
-    "Reply",
-    "Sent",
-    "StandIn",
-    "Telling",
-    "World",
-    "port_of",
-]
-
 HOST: Final = "127.0.0.1"
 MAGIC: Final = "+3363998"
 OK: Final = "ok"
@@ -152,7 +134,7 @@ class StandIn(Protocol):
 def port_of(name: str) -> tuple[int, bool]:
     """Find the port of a stand-in that has one: the one that the demo chose, or a free one.
 
-    The demo chooses for all its processes; it is told in the one that plays the providers.
+    The demo chooses for all its processes; the process that plays the providers knows it.
     """
     port = os.environ.get(f"OSTINATO_OUTBOUND_{name.upper()}_PORT", "")
     is_local = os.environ.get(f"OSTINATO_OUTBOUND_{name.upper()}_HOST") == HOST
@@ -163,7 +145,7 @@ def port_of(name: str) -> tuple[int, bool]:
 
 
 class World:
-    """What was taken, what comes next, and who is told."""
+    """What was taken, what comes next, and where callbacks go."""
 
     def __init__(self, wall: Callable[[], float], *, serves: bool = False) -> None:
         self.serves = serves
@@ -199,7 +181,7 @@ class World:
         self._statuses.clear()
 
     def script(self, to: str, *answers: str, statuses: list[str] | None = None) -> None:
-        """Say what the next messages to a recipient, or of a sender, meet; and what is told."""
+        """Script what the next messages to a recipient or of a sender meet."""
         self._scripts[to] = list(answers)
         if statuses is not None:
             self._statuses[to] = statuses
@@ -217,13 +199,11 @@ class World:
         return answer.removeprefix(HELD)
 
     def statuses_of(self, to: str) -> list[str]:
-        """List what callbacks tell of a message: as scripted, or as the number says."""
+        """List the statuses that callbacks report: as scripted, or as the number says."""
         found = self._statuses.get(to)
         return list(STATUSES.get(to[-4:], USUAL)) if found is None else found
 
-    def take(
-        self, provider: str, prefix: str, to: str, opaque: str | None, document: dict[str, Any]
-    ) -> Sent:
+    def take(self, provider: str, prefix: str, to: str, opaque: str | None, document: dict[str, Any]) -> Sent:
         """Take a message, under an id that is never given again, in another life neither."""
         number = next(self._numbers)
         made = Sent(number, provider, to, f"{prefix}{self._boot}{number:016x}", opaque, document)
@@ -239,17 +219,13 @@ class World:
 
     async def make(self, *tellings: Telling) -> None:
         """Make callbacks; one that is not heard is repeated, as providers do."""
-        if not self.api:  # nobody wants to be told
+        if not self.api:  # nobody wants callbacks
             return
-        async with httpx.AsyncClient(
-            base_url=self.api, verify=trusted(), trust_env=False, timeout=5
-        ) as http:
+        async with httpx.AsyncClient(base_url=self.api, verify=trusted(), trust_env=False, timeout=5) as http:
             for each in tellings:
                 for pause in PAUSES:
                     try:
-                        answer = await http.post(
-                            each.path, content=each.body, headers=dict(each.headers)
-                        )
+                        answer = await http.post(each.path, content=each.body, headers=dict(each.headers))
                         status = answer.status_code
                     except httpx.HTTPError:
                         status = 0

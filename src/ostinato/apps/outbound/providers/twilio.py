@@ -1,4 +1,4 @@
-"""SMS, by Twilio. What an answer would tell, its status callback tells too.
+"""SMS, by Twilio. What an answer would say, its status callback says too.
 
 Twilio signs the whole address of a callback and every parameter, those included that are new.
 """
@@ -16,13 +16,11 @@ from ostinato.apps.outbound import policy
 from ostinato.apps.outbound.model import Channel, ConsentSource, Content, Purpose
 from ostinato.apps.outbound.policy import Kind, Ruling, codes, hold, never, retry
 from ostinato.apps.outbound.providers import lines, standin
-from ostinato.apps.outbound.providers.lines import InboundLine, Line, StatusLine, Told, storable
+from ostinato.apps.outbound.providers.lines import InboundLine, Line, Reported, StatusLine, storable
 from ostinato.apps.outbound.providers.protocol import Hook, Lost, Outcome, Posted, Provider, Taken
 from ostinato.apps.outbound.providers.standin import Asked, Inbound, Reply, Sent, StandIn, Telling
 from ostinato.apps.outbound.providers.wire import Wire, document_of, is_same, safe, sanitised
 from ostinato.apps.outbound.settings import OutboundSettings
-
-__all__ = ["TWILIO", "is_signed", "signature"]
 
 STATUS: Final = "/api/v1/webhooks/twilio/status"
 INBOUND: Final = "/api/v1/webhooks/twilio/inbound"
@@ -44,7 +42,7 @@ ERRORS: Final = {
     **codes(Ruling(Kind.PERMANENT, "recipient_unreachable", alert=True), 30007),
     **codes(retry("unknown", at_most=2), 30008),
 }
-STATUSES: Final[dict[str, Told]] = {
+STATUSES: Final[dict[str, Reported]] = {
     **dict.fromkeys(("accepted", "scheduled", "queued", "sending", "sent"), "sent"),
     "delivered": "delivered",
     "read": "read",
@@ -154,7 +152,7 @@ class Twilio(Provider):
         return [line], 0
 
     def confirms(self, settings: OutboundSettings) -> bool:
-        """Whether it answers STOP itself: it does unless told, and refuses what comes after."""
+        """Whether it answers STOP itself, as it does by default, and refuses what comes after."""
         return settings.twilio_confirms
 
     def is_set_up(self, settings: OutboundSettings) -> bool:
@@ -178,7 +176,7 @@ def _inbound(form: Mapping[str, str], sid: str, posted: Posted) -> InboundLine:
 
 
 class Exchange(StandIn):
-    """Twilio in the sandbox: takes messages, and signs callbacks for the address it was told."""
+    """Twilio in the sandbox: takes messages, and signs callbacks for the address it was given."""
 
     account = "AC" + "0" * 32
     token = "sandbox-auth-token"  # noqa: S105 - opens nothing but this
@@ -189,11 +187,7 @@ class Exchange(StandIn):
 
     def settings(self, url: str) -> Mapping[str, str]:
         """Name the settings that lead the application here."""
-        return {
-            "twilio_url": f"{url}/twilio",
-            "twilio_account_sid": self.account,
-            "twilio_auth_token": self.token,
-        }
+        return {"twilio_url": f"{url}/twilio", "twilio_account_sid": self.account, "twilio_auth_token": self.token}
 
     async def _taken(self, asked: Asked) -> Reply | None:
         world, form = self._world, dict(_form(asked.body))

@@ -1,7 +1,7 @@
 r"""WhatsApp, by Meta's Cloud API. It has no idempotency key: see `Lost`.
 
-Meta signs the raw body of a callback, in which it writes é as \u00e9: whoever parses and writes it
-again gets other bytes.
+Meta signs the raw body of a callback, in which it writes é as \u00e9: parsing and writing it
+again gives other bytes.
 """
 
 import hashlib
@@ -23,8 +23,6 @@ from ostinato.apps.outbound.providers.protocol import Hook, Lost, Outcome, Poste
 from ostinato.apps.outbound.providers.standin import Asked, Inbound, Reply, Sent, StandIn, Telling
 from ostinato.apps.outbound.providers.wire import Wire, document_of, is_same, safe, sanitised
 from ostinato.apps.outbound.settings import OutboundSettings
-
-__all__ = ["WHATSAPP", "read", "signature"]
 
 MOST_BYTES: Final = 4 * 2**20  # Meta sends up to 3 MB at once
 LONGEST_CHALLENGE: Final = 500
@@ -53,13 +51,11 @@ ERRORS: Final = {
     **codes(Ruling(Kind.PAIR, "rate_limit", PAIR), 131056),
     **codes(retry("upstream", 60.0), 131057),
     **codes(never("template_invalid"), 132000, 132001, 132005, 132007, 132012),
-    **codes(
-        Ruling(Kind.HOLD_TEMPLATE, "template_invalid", hold_seconds=3600.0, alert=True), 132015
-    ),
+    **codes(Ruling(Kind.HOLD_TEMPLATE, "template_invalid", hold_seconds=3600.0, alert=True), 132015),
     **codes(Ruling(Kind.PERMANENT, "template_invalid", deactivates=True, alert=True), 132016),
     **codes(retry("rate_limit"), 132069),
 }
-STATUSES: Final[dict[str, lines.Told]] = {
+STATUSES: Final[dict[str, lines.Reported]] = {
     "sent": "sent",
     "delivered": "delivered",
     "read": "read",

@@ -18,8 +18,6 @@ from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.jobs import retry_after_seconds
 from ostinato.observe import MASK, redact, redact_value
 
-__all__ = ["Wire", "document_of", "is_same", "safe", "sanitised", "trusted", "unpooled"]
-
 MOST_TEXT: Final = 300
 CONNECT_SECONDS: Final = 5.0
 _NUMBER: Final = re.compile(r"(?<!\w)\d(?:[ .()-]{0,2}\d){8,14}(?!\w)")
@@ -41,7 +39,7 @@ class Wire:
         url: str,
         **request: Any,  # noqa: ANN401 - as httpx
     ) -> httpx.Response | NotSent | Lost:
-        """Post to a provider, and tell a request that was never written from an answer lost."""
+        """Post to a provider; a request that was never written is not an answer that was lost."""
         seconds = self.settings.timeout_seconds
         patience = httpx.Timeout(seconds, connect=min(CONNECT_SECONDS, seconds))
         try:
@@ -73,9 +71,7 @@ async def unpooled() -> AsyncIterator[httpx.AsyncClient]:
     lost for no reason.
     """
     limits = httpx.Limits(max_keepalive_connections=0)
-    async with httpx.AsyncClient(
-        verify=trusted(), limits=limits, trust_env=False, follow_redirects=False
-    ) as http:
+    async with httpx.AsyncClient(verify=trusted(), limits=limits, trust_env=False, follow_redirects=False) as http:
         yield http
 
 
@@ -110,10 +106,7 @@ def sanitised(text: str) -> str:
 
 def safe(document: Mapping[str, Any]) -> dict[str, Any]:
     """Make a provider's answer such as may be stored, without the recipient and the text."""
-    return {
-        name: MASK if name in _PERSONAL else _safe(name, value)
-        for name, value in list(document.items())[:50]
-    }
+    return {name: MASK if name in _PERSONAL else _safe(name, value) for name, value in list(document.items())[:50]}
 
 
 def _safe(name: str, value: object) -> object:

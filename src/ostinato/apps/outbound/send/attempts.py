@@ -16,24 +16,13 @@ from ostinato.apps.outbound import rules, store
 from ostinato.apps.outbound.accept import components, texts
 from ostinato.apps.outbound.consent import suppressions
 from ostinato.apps.outbound.errors import TemplateRefused
-from ostinato.apps.outbound.model import (
-    Channel,
-    Consent,
-    Content,
-    Message,
-    Purpose,
-    Sender,
-    Status,
-    Template,
-)
+from ostinato.apps.outbound.model import Channel, Consent, Content, Message, Purpose, Sender, Status, Template
 from ostinato.apps.outbound.send import failures, moves, quiet, settle
 from ostinato.apps.outbound.send.moves import ACTOR, Failure
 from ostinato.apps.outbound.send.retries import reopen
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection, Row, moment
 from ostinato.apps.outbound.tokens import unsubscribe_token
-
-__all__ = ["Dead", "Go", "Guard", "Over", "Step", "Wait", "begin"]
 
 LEAST_WAIT = 0.1
 
@@ -55,7 +44,6 @@ class Wait:
     """Not now; no attempt is used up."""
 
     seconds: float
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,17 +85,13 @@ class Case:
 
 
 async def begin(
-    conn: Connection,
-    job: Job,
-    message_id: UUID,
-    settings: OutboundSettings,
-    guards: Sequence[Guard] = (),
+    conn: Connection, job: Job, message_id: UUID, settings: OutboundSettings, guards: Sequence[Guard] = ()
 ) -> Step:
     """Decide about a message, and note the attempt if it may go."""
     key = {"tenant_id": job.tenant_id, "id": message_id}
-    # First, because whoever ends a consent holds it before the messages that wait for it.
+    # First: a transaction that ends a consent locks it before the messages that wait for it.
     granted = await store.first(conn, "consent_for_sending", **key)
-    consent = None if granted is None else store.consent_from(granted)
+    consent = None if granted is None else store.made(Consent, granted)
     mac = b""
     if consent is not None:  # a message to another address than this one does not go anyway
         mac = suppressions.mac(settings, job.tenant_id, consent.channel, consent.address)
@@ -115,9 +99,9 @@ async def begin(
     if row is None:
         return Over("there is no such message")
     case = Case(
-        message=store.message_from(row),
+        message=store.made(Message, row),
         consent=consent,
-        sender=store.sender_from(row["sender"]),
+        sender=store.made(Sender, row["sender"]),
         template=None if row["template"] is None else store.template_from(row["template"]),
         row=row,
         now=row["now"],
@@ -158,16 +142,14 @@ async def _doubtful(conn: Connection, case: Case) -> Step:
     message, last = case.message, case.row["last_attempt"]
     if last is None or last["status"] != "TRYING":
         return await _again(conn, case)
-    if last["unknown_since"] is None:  # whoever made the attempt died
+    if last["unknown_since"] is None:  # the worker that made the attempt died
         wait = await settle.doubt(conn, message, case.attempt_no, "worker lost", case.settings)
-        return Wait(wait, rules.UNKNOWN)
+        return Wait(wait)
     until = message.unknown_until or case.now
     if case.now < until:
-        return Wait((until - case.now).total_seconds(), rules.UNKNOWN)
+        return Wait((until - case.now).total_seconds())
     failure = Failure(case.sender.provider, rules.UNKNOWN, "no callback came")
-    verdict = await failures.fail(
-        conn, message, case.attempt_no, failure, case.settings, job_attempt=case.job.attempt
-    )
+    verdict = await failures.fail(conn, message, case.attempt_no, failure, case.settings, job_attempt=case.job.attempt)
     if isinstance(verdict, rules.Fail):
         return Dead(rules.UNKNOWN)
     used = replace(message, status=Status.QUEUED, attempts_used=message.attempts_used + 1)
@@ -184,9 +166,9 @@ async def _queued(conn: Connection, case: Case) -> Step:
     later: datetime | None = case.row["next_retry_at"]
     if case.job.crashes and case.row["waits_for"] == "RETRY" and later and later > case.now:
         # A worker died after it wrote when to try again, and before it said so of its job.
-        return Wait((later - case.now).total_seconds(), "RETRY")
-    told = (guard(case.message, case.row) for guard in case.guards)
-    refusal = next((why for why in told if why is not None), None)
+        return Wait((later - case.now).total_seconds())
+    reasons = (guard(case.message, case.row) for guard in case.guards)
+    refusal = next((why for why in reasons if why is not None), None)
     if refusal is None:
         refusal = _not_allowed(case)
     if refusal is None and _too_late(case, case.now):
@@ -203,9 +185,7 @@ def _not_allowed(case: Case) -> str | None:
     message = case.message
     if message.inbound_id is None:
         suppressed = case.row["suppressed"]
-        return rules.consent_refusal(
-            case.consent, message.to_address, case.now, suppressed=suppressed
-        )
+        return rules.consent_refusal(case.consent, message.to_address, case.now, suppressed=suppressed)
     row = case.row["asked"] or {}
     received = moment(row.get("received_at"))
     allowed = received is not None and rules.reply_allowed(
@@ -281,9 +261,7 @@ async def _go(conn: Connection, case: Case) -> Go:
     )
     changes = {"next_retry_at": None, "waits_for": None, "updated_at": case.now}
     await moves.move(conn, message, "send", changes)
-    await store.note_message(
-        conn, message, "NOTIFICATION_SENDING", ACTOR, details={"attempt_no": number}
-    )
+    await store.note_message(conn, message, "NOTIFICATION_SENDING", ACTOR, details={"attempt_no": number})
     sending = replace(message, status=Status.SENDING)
     return Go(sending, _composed(case, number), case.now)
 
@@ -328,18 +306,16 @@ async def _wait(conn: Connection, case: Case, until: datetime, reason: str) -> S
         await moves.cancel(conn, message.tenant_id, message.id, "TOO_LATE", ACTOR)
         return Over(f"{Status.CANCELLED} TOO_LATE")
     await store.run(conn, "wait", **message.key, until=until, waits_for=reason)
-    return Wait((until - case.now).total_seconds(), reason)
+    return Wait((until - case.now).total_seconds())
 
 
 async def _refuse(conn: Connection, case: Case, code: str, message: str) -> Step:
     """It cannot go as it is: it failed, or goes as the template that is there for the case."""
     failure = Failure(case.sender.provider, code, message)
-    verdict = await failures.fail(
-        conn, case.message, None, failure, case.settings, job_attempt=case.job.attempt
-    )
+    verdict = await failures.fail(conn, case.message, None, failure, case.settings, job_attempt=case.job.attempt)
     if isinstance(verdict, rules.Fail):
         return Dead(code) if verdict.dead else Over(f"{Status.FAILED} {code}")
-    return Wait(getattr(verdict, "seconds", 0.0), code)
+    return Wait(getattr(verdict, "seconds", 0.0))
 
 
 def _too_late(case: Case, at: datetime) -> bool:

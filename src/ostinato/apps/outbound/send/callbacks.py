@@ -1,4 +1,4 @@
-"""Applies what providers tell: once, in any order, to the rows of whose sender it is.
+"""Applies what providers report: once, in any order, to the rows of the tenant whose sender it is.
 
 Consents are locked before messages, and messages in the order of their ids: so inbound lines come
 first, and no two callbacks wait for each other crosswise. Each line is applied by itself: one that
@@ -17,13 +17,7 @@ from ostinato.apps.outbound.consent import consents, inbound
 from ostinato.apps.outbound.consent.consents import Ended
 from ostinato.apps.outbound.consent.inbound import ACTOR
 from ostinato.apps.outbound.consent.suppressions import Place
-from ostinato.apps.outbound.model import (
-    AttemptStatus,
-    ConsentSource,
-    Message,
-    Purpose,
-    Status,
-)
+from ostinato.apps.outbound.model import AttemptStatus, ConsentSource, Message, Purpose, Status
 from ostinato.apps.outbound.providers import PROVIDERS
 from ostinato.apps.outbound.providers.lines import (
     NO_TIME,
@@ -41,8 +35,6 @@ from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection, Row
 from ostinato.errors import InvalidInput
 from ostinato.observe import get_logger
-
-__all__ = ["apply", "opt_out", "read"]
 
 PAUSED = timedelta(hours=6)
 """Meta lifts the first pause of a template after three hours, the second after six."""
@@ -75,7 +67,7 @@ async def apply(conn: Connection, lines: list[Line], settings: OutboundSettings)
     statuses = [line for line in lines if isinstance(line, StatusLine)]
     placed = [(await _tenant_of(conn, line), line) for line in statuses]
     known = [(tenant, line) for tenant, line in placed if tenant is not None]
-    # A batch may tell of one message several times: each keeps its turn.
+    # A batch may report one message several times: each keeps its turn.
     known.sort(key=lambda pair: (pair[0], str(pair[1].message_id or pair[1].provider_message_id)))
     for tenant, told in known:
         done += await _alone(conn, _status, tenant, told, settings)
@@ -101,9 +93,7 @@ async def _alone(conn: Connection, step: Callable[..., Awaitable[int]], *given: 
         return 0
 
 
-async def _spoken(
-    conn: Connection, line: InboundLine | PreferenceLine, settings: OutboundSettings
-) -> int:
+async def _spoken(conn: Connection, line: InboundLine | PreferenceLine, settings: OutboundSettings) -> int:
     if isinstance(line, InboundLine):
         return await inbound.came_in(conn, line, settings)
     return await inbound.prefers(conn, line, settings)
@@ -111,9 +101,7 @@ async def _spoken(
 
 async def _tenant_of(conn: Connection, line: StatusLine) -> str | None:
     if line.provider_key:
-        row = await store.first(
-            conn, "sender_of_provider", provider=line.provider, provider_key=line.provider_key
-        )
+        row = await store.first(conn, "sender_of_provider", provider=line.provider, provider_key=line.provider_key)
         if row is not None:
             return str(row["tenant_id"])
     if PROVIDERS[line.provider].trusts_reference and line.message_id is not None:
@@ -122,27 +110,25 @@ async def _tenant_of(conn: Connection, line: StatusLine) -> str | None:
     return None
 
 
-async def _status(
-    conn: Connection, tenant_id: str, line: StatusLine, settings: OutboundSettings
-) -> int:
+async def _status(conn: Connection, tenant_id: str, line: StatusLine, settings: OutboundSettings) -> int:
     message = await _message_of(conn, tenant_id, line)
     attempt = None if message is None else await _attempt_of(conn, message, line)
     if message is None or attempt is None:
         log.info("callback_of_nobody", tenant_id=tenant_id, provider=line.provider)
         return 0
     when = line.at if line.timed else NO_TIME
-    name = (line.provider, line.provider_message_id, line.told)
+    name = (line.provider, line.provider_message_id, line.reported)
     if not await inbound.is_new(conn, tenant_id, *name, at=when, code=line.error_code):
         return 0
     number = int(attempt["attempt_no"])
     event = rules.callback_event(
         message.status,
-        line.told,
+        line.reported,
         rules.Attempted(AttemptStatus(attempt["status"]), attempt["error_code"], attempt["alone"]),
     )
     match event:
         case "accept":
-            taken = Taken(line.provider_message_id, {"callback": line.told}, line.wa_id)
+            taken = Taken(line.provider_message_id, {"callback": line.reported}, line.wa_id)
             await settle.taken(conn, message, number, taken, line.at)
         case "deliver":
             await settle.note_wa_id(conn, message, line.wa_id)
@@ -152,7 +138,7 @@ async def _status(
         case "note":
             await settle.too_late(conn, message, number, _failure(line))
     key = {"tenant_id": tenant_id, "id": message.id}
-    if line.told == "read" and message.status is not Status.CANCELLED:
+    if line.reported == "read" and message.status is not Status.CANCELLED:
         await store.run(conn, "note_read", **key, at=line.at)
     if event is not None:
         told = line.provider_message_id
@@ -166,22 +152,15 @@ async def _message_of(conn: Connection, tenant_id: str, line: StatusLine) -> Mes
         row = await store.first(conn, "lock_message", tenant_id=tenant_id, id=line.message_id)
     if row is None:
         row = await store.first(
-            conn,
-            "message_of_provider",
-            tenant_id=tenant_id,
-            provider_message_id=line.provider_message_id,
+            conn, "message_of_provider", tenant_id=tenant_id, provider_message_id=line.provider_message_id
         )
-    return None if row is None else store.message_from(row)
+    return None if row is None else store.made(Message, row)
 
 
 async def _attempt_of(conn: Connection, message: Message, line: StatusLine) -> Row | None:
     """The attempt that a callback speaks of; the last one, where it names none."""
     return await store.first(
-        conn,
-        "attempt_told",
-        tenant_id=message.tenant_id,
-        message_id=message.id,
-        attempt_no=line.attempt_no,
+        conn, "attempt_told", tenant_id=message.tenant_id, message_id=message.id, attempt_no=line.attempt_no
     )
 
 
@@ -250,15 +229,9 @@ async def _template_told(conn: Connection, line: TemplateLine) -> int:
 
 
 async def opt_out(
-    conn: Connection,
-    tenant_id: str,
-    message_id: UUID,
-    code: str,
-    *,
-    transactional: bool,
-    settings: OutboundSettings,
+    conn: Connection, tenant_id: str, message_id: UUID, code: str, *, transactional: bool, settings: OutboundSettings
 ) -> tuple[int, int]:
-    """A provider refuses a recipient who opted out: end the consents that it tells of."""
+    """End the consents of a recipient whom a provider refuses, because he opted out."""
     message = await store.find_message(conn, tenant_id, message_id)
     purposes = tuple(Purpose) if transactional else (Purpose.MARKETING,)
     now = await database.now(conn)

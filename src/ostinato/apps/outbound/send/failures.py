@@ -17,8 +17,6 @@ from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection
 from ostinato.observe import get_logger
 
-__all__ = ["OPT_OUT", "convert", "fail", "requeue"]
-
 OPT_OUT: Final = "outbound.opt_out"
 FALL_BACK: Final = "outbound.fall_back"
 
@@ -50,9 +48,7 @@ async def fail(
     }
     match verdict:
         case rules.Fail():
-            await _give_up(
-                conn, message, failure, verdict, error=error, now=now, job_attempt=job_attempt
-            )
+            await _give_up(conn, message, failure, verdict, error=error, now=now, job_attempt=job_attempt)
         case rules.Retry():
             used = dict(message.code_attempts)
             used[failure.code] = used.get(failure.code, 0) + 1
@@ -83,14 +79,12 @@ async def _note_attempt(
     if attempt_no is not None:
         counted = isinstance(verdict, rules.Retry | rules.Fail)
         ended = AttemptStatus.FAILED
-        await end_attempt(
-            conn, message, attempt_no, ended, failure=failure, later=later, counted=counted
-        )
+        await end_attempt(conn, message, attempt_no, ended, failure=failure, later=later, counted=counted)
     if not isinstance(verdict, rules.Fail):
-        told = {"attempt_no": attempt_no, "error_code": failure.code}
+        attempted = {"attempt_no": attempt_no, "error_code": failure.code}
         when = {"next_retry_at": None if later is None else later.isoformat()}
         action = "NOTIFICATION_ATTEMPT_FAILED"
-        await store.note_message(conn, message, action, ACTOR, details={**told, **when})
+        await store.note_message(conn, message, action, ACTOR, details={**attempted, **when})
     if failure.ruling.alert:
         log.warning(
             "provider_error",
@@ -102,22 +96,17 @@ async def _note_attempt(
         )
 
 
-def _judged(
-    message: Message, failure: Failure, settings: OutboundSettings, rng: random.Random
-) -> rules.Verdict:
+def _judged(message: Message, failure: Failure, settings: OutboundSettings, rng: random.Random) -> rules.Verdict:
     """What an error means for a message, with what it has used up."""
     budget = rules.Budget(
-        used=message.attempts_used,
-        same_code=message.code_attempts.get(failure.code, 0),
-        most=settings.max_attempts,
+        used=message.attempts_used, same_code=message.code_attempts.get(failure.code, 0), most=settings.max_attempts
     )
     return rules.judge(
         failure.ruling,
         budget,
         rng,
         retry_after=failure.retry_after,
-        has_template=message.payload.get("fallback_template") is not None
-        and message.template_code is None,
+        has_template=message.payload.get("fallback_template") is not None and message.template_code is None,
     )
 
 
@@ -130,12 +119,7 @@ async def requeue(conn: Connection, message: Message, changes: Mapping[str, obje
 async def convert(conn: Connection, message: Message) -> Message:
     """Make a message one with its other template."""
     other = message.payload["fallback_template"]
-    payload = {
-        **message.payload,
-        "text": None,
-        "variables": other.get("variables") or {},
-        "converted_from": "text",
-    }
+    payload = {**message.payload, "text": None, "variables": other.get("variables") or {}, "converted_from": "text"}
     code = str(other["code"])
     await store.run(conn, "convert", **message.key, template_code=code, payload=payload)
     return replace(message, template_code=code, payload=payload)
@@ -188,11 +172,7 @@ async def _pause(conn: Connection, message: Message, verdict: rules.Retry, now: 
 
 
 async def _hold(
-    conn: Connection,
-    message: Message,
-    failure: Failure,
-    verdict: rules.Hold | rules.HoldTemplate,
-    now: datetime,
+    conn: Connection, message: Message, failure: Failure, verdict: rules.Hold | rules.HoldTemplate, now: datetime
 ) -> None:
     until = now + timedelta(seconds=verdict.seconds)
     if isinstance(verdict, rules.HoldTemplate):
@@ -217,8 +197,4 @@ async def _hold(
 
 
 def _template_key(message: Message) -> dict[str, Any]:
-    return {
-        "tenant_id": message.tenant_id,
-        "template_code": message.template_code,
-        "language": message.language,
-    }
+    return {"tenant_id": message.tenant_id, "template_code": message.template_code, "language": message.language}

@@ -10,14 +10,10 @@ from ostinato.apps.outbound.model import Channel, NewMessage
 from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection
 
-__all__ = ["fall_back"]
-
 ACTOR = "outbound.fall_back"
 
 
-async def fall_back(
-    conn: Connection, tenant_id: str, message_id: UUID, settings: OutboundSettings
-) -> dict[str, Any]:
+async def fall_back(conn: Connection, tenant_id: str, message_id: UUID, settings: OutboundSettings) -> dict[str, Any]:
     """Queue the same on the channel that the caller named; consent decides there as everywhere."""
     first = await store.find_message(conn, tenant_id, message_id)
     other = first.payload.get("fallback") or {}

@@ -11,8 +11,6 @@ from ostinato.apps.outbound import store
 from ostinato.apps.outbound.store import Connection
 from ostinato.jobs import NewJob
 
-__all__ = ["wake", "wake_sender", "wake_template"]
-
 WAKE: Final = "outbound.wake"
 BY_SENDER: Final = ["SENDER_HELD", "HOLD"]
 BY_TEMPLATE: Final = ["TEMPLATE_HELD"]
@@ -30,9 +28,7 @@ async def wake_template(conn: Connection, tenant_id: str, code: str, language: s
     await _enqueue(conn, tenant_id, {"template_code": code, "language": language})
 
 
-async def _enqueue(
-    conn: Connection, tenant_id: str, what: Mapping[str, object], *, later: bool = False
-) -> None:
+async def _enqueue(conn: Connection, tenant_id: str, what: Mapping[str, object], *, later: bool = False) -> None:
     run_at = await database.now(conn) + AGAIN if later else None
     args = json.dumps({**what, "again": not later})
     await jobs.enqueue(conn, NewJob(WAKE, args, tenant_id=tenant_id, run_at=run_at))
@@ -56,13 +52,7 @@ async def wake(
     woken, after = 0, None
     while True:
         rows = await store.rows(
-            conn,
-            "held_messages",
-            tenant_id=tenant_id,
-            waits_for=reasons,
-            after=after,
-            most=BATCH,
-            **about,
+            conn, "held_messages", tenant_id=tenant_id, waits_for=reasons, after=after, most=BATCH, **about
         )
         if not rows:
             break

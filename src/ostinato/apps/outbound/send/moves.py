@@ -16,24 +16,9 @@ from ostinato.apps.outbound.providers import ruling_of
 from ostinato.apps.outbound.store import Connection
 from ostinato.jobs import NewJob
 
-__all__ = [
-    "ACTOR",
-    "NOTHING_WRONG",
-    "Failure",
-    "add_job",
-    "cancel",
-    "end_attempt",
-    "enqueue_send",
-    "move",
-]
-
 ACTOR: Final = "outbound.send"
 SEND: Final = "outbound.send"
-QUEUES: Final = {
-    Channel.WHATSAPP: "outbound_whatsapp",
-    Channel.SMS: "outbound_sms",
-    Channel.EMAIL: "outbound_email",
-}
+QUEUES: Final = {Channel.WHATSAPP: "outbound_whatsapp", Channel.SMS: "outbound_sms", Channel.EMAIL: "outbound_email"}
 NOTHING_WRONG: Final[Mapping[str, None]] = {
     "unknown_until": None,
     "next_retry_at": None,
@@ -75,9 +60,7 @@ async def move(
 ) -> None:
     """Let the machine move a message, with what changes beside its state."""
     name, tenant = (MESSAGE_ENTITY, str(message.id), event), message.tenant_id
-    await machines.transition(
-        conn, MESSAGE, *name, by=by, why=why, tenant_id=tenant, changes=changes
-    )
+    await machines.transition(conn, MESSAGE, *name, by=by, why=why, tenant_id=tenant, changes=changes)
 
 
 async def end_attempt(
@@ -111,15 +94,10 @@ async def end_attempt(
 async def add_job(conn: Connection, message: Message, kind: str, **args: object) -> None:
     """Add a job about a message, in its tenant and under its correlation id."""
     values = json.dumps({"message_id": str(message.id), **args})
-    await jobs.enqueue(
-        conn,
-        NewJob(kind, values, tenant_id=message.tenant_id, correlation_id=message.correlation_id),
-    )
+    await jobs.enqueue(conn, NewJob(kind, values, tenant_id=message.tenant_id, correlation_id=message.correlation_id))
 
 
-async def enqueue_send(
-    conn: Connection, message: Message, *, run_at: datetime | None = None
-) -> None:
+async def enqueue_send(conn: Connection, message: Message, *, run_at: datetime | None = None) -> None:
     """Add the job that sends a message."""
     job_id = await jobs.enqueue(
         conn,
@@ -136,9 +114,7 @@ async def enqueue_send(
     await store.run(conn, "set_job", **message.key, job_id=job_id)
 
 
-async def cancel(
-    conn: Connection, tenant_id: str, message_id: UUID, reason: str, actor: str
-) -> None:
+async def cancel(conn: Connection, tenant_id: str, message_id: UUID, reason: str, actor: str) -> None:
     """Cancel a message that was not sent, whose row is locked."""
     message = await store.find_message(conn, tenant_id, message_id)
     changes = {"cancel_reason": reason, "next_retry_at": None, "waits_for": None}

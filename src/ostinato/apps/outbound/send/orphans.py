@@ -3,11 +3,9 @@
 from typing import Final
 
 from ostinato.apps.outbound import store
-from ostinato.apps.outbound.model import Status
+from ostinato.apps.outbound.model import Message, Status
 from ostinato.apps.outbound.send import moves
 from ostinato.apps.outbound.store import Connection
-
-__all__ = ["sweep"]
 
 ACTOR: Final = "outbound.sweep"
 MINUTES: Final = 10
@@ -21,7 +19,7 @@ async def sweep(conn: Connection) -> dict[str, int]:
     """
     done = {"queued": 0, "cancelled": 0}
     for row in await store.rows(conn, "lost_messages", minutes=MINUTES, most=BATCH):
-        message = store.message_from(row)
+        message = store.made(Message, row)
         if row["job_state"] == "cancelled" and message.status is Status.QUEUED:
             tenant_id = message.tenant_id
             await moves.cancel(conn, tenant_id, message.id, "JOB_CANCELLED", ACTOR)

@@ -9,8 +9,6 @@ import holidays
 
 from ostinato.apps.outbound.model import Organisation, Purpose
 
-__all__ = ["HOURS", "Hours", "is_holiday", "next_opening"]
-
 SUNDAY: Final = 7
 MOST_DAYS: Final = 60
 

@@ -10,15 +10,13 @@ from ostinato.apps.outbound.send import moves
 from ostinato.apps.outbound.store import Connection
 from ostinato.errors import NotFound, OstinatoError
 
-__all__ = ["reopen", "retry"]
-
 
 async def retry(conn: Connection, tenant_id: str, message_id: UUID, actor: str) -> Message:
     """Queue a message again that FAILED; its budget begins anew, its history stays."""
     row = await store.first(conn, "lock_message", tenant_id=tenant_id, id=message_id)
     if row is None:
         raise NotFound(f"there is no message {message_id}", message_id=str(message_id))
-    message = store.message_from(row)
+    message = store.made(Message, row)
     if message.status is not Status.FAILED:
         raise MessageWrongState(
             f"message {message_id} is {message.status}, not FAILED",
@@ -35,9 +33,7 @@ async def reopen(conn: Connection, message: Message, actor: str) -> None:
     """FAILED to QUEUED, with the whole budget of attempts."""
     budget = {"attempts_used": 0, "code_attempts": {}, "failed_attempt": None}
     await moves.move(conn, message, "retry", {**moves.NOTHING_WRONG, **budget}, by=actor)
-    await store.note_message(
-        conn, message, "NOTIFICATION_RETRIED", actor, status=Status.QUEUED, note="retry"
-    )
+    await store.note_message(conn, message, "NOTIFICATION_RETRIED", actor, status=Status.QUEUED, note="retry")
     await events.emit_status(conn, message, Status.QUEUED, "retry")
 
 

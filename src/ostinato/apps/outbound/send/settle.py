@@ -18,15 +18,13 @@ from ostinato.apps.outbound.settings import OutboundSettings
 from ostinato.apps.outbound.store import Connection
 from ostinato.errors import RetryAfter
 
-__all__ = ["delivered", "doubt", "note_wa_id", "settle", "taken", "too_late"]
-
 CALLBACK = "outbound.callback"
 
 
 async def settle(
     ctx: Context, begun: Message, content: Content, outcome: Outcome, settings: OutboundSettings
 ) -> Done | Snooze | None:
-    """Write what came of an attempt, unless a callback told it first, and say what the job does."""
+    """Write what came of an attempt, unless a callback was first, and say what the job does."""
     number = content.attempt_no
     if isinstance(outcome, Taken):
         async with ctx.transaction() as conn:
@@ -46,9 +44,7 @@ async def settle(
             return Done({"outcome": message.status})
         if known is None:
             return Snooze(await doubt(conn, message, number, outcome.message, settings))
-        verdict = await failures.fail(
-            conn, message, number, known, settings, job_attempt=ctx.job.attempt
-        )
+        verdict = await failures.fail(conn, message, number, known, settings, job_attempt=ctx.job.attempt)
     return _next(verdict, known)
 
 
@@ -72,7 +68,7 @@ async def _locked(conn: Connection, begun: Message, number: int) -> tuple[Messag
     key = {"tenant_id": begun.tenant_id}
     row = await store.one(conn, "lock_message", **key, id=begun.id)
     still = await store.rows(conn, "open_attempt", **key, message_id=begun.id, attempt_no=number)
-    return store.message_from(row), bool(still)
+    return store.made(Message, row), bool(still)
 
 
 def _failure(provider: str, outcome: Refused | NotSent | Lost) -> Failure | None:
@@ -87,13 +83,9 @@ def _failure(provider: str, outcome: Refused | NotSent | Lost) -> Failure | None
 
 
 async def taken(
-    conn: Connection,
-    message: Message,
-    attempt_no: int | None,
-    outcome: Taken,
-    at: datetime | None = None,
+    conn: Connection, message: Message, attempt_no: int | None, outcome: Taken, at: datetime | None = None
 ) -> None:
-    """The provider has it. A callback may have told so before."""
+    """Write that the provider has it; a callback may have said so before."""
     if attempt_no is not None:
         done = AttemptStatus.SUCCESS
         await end_attempt(conn, message, attempt_no, done, response=outcome.response)
@@ -105,12 +97,10 @@ async def taken(
     named = {"sent_at": now, "provider_message_id": outcome.provider_message_id}
     await move(conn, message, "accept", {**NOTHING_WRONG, **named})
     told = {"attempt_no": attempt_no, "provider_message_id": outcome.provider_message_id}
-    await _tell_sent(conn, message, told)
+    await _emit_sent(conn, message, told)
 
 
-async def delivered(
-    conn: Connection, message: Message, attempt_no: int | None, at: datetime
-) -> None:
+async def delivered(conn: Connection, message: Message, attempt_no: int | None, at: datetime) -> None:
     """It arrived; `sent` may come later, or never: what arrived was sent."""
     if attempt_no is not None:
         done = AttemptStatus.SUCCESS
@@ -118,16 +108,12 @@ async def delivered(
     times = {"sent_at": message.sent_at or at, "delivered_at": at}
     await move(conn, message, "deliver", {**NOTHING_WRONG, **times})
     if message.sent_at is None:
-        await _tell_sent(conn, message, {"attempt_no": attempt_no})
-    await store.note_message(
-        conn, message, "NOTIFICATION_DELIVERED", CALLBACK, status=Status.DELIVERED
-    )
+        await _emit_sent(conn, message, {"attempt_no": attempt_no})
+    await store.note_message(conn, message, "NOTIFICATION_DELIVERED", CALLBACK, status=Status.DELIVERED)
     await events.emit_status(conn, message, Status.DELIVERED)
 
 
-async def doubt(
-    conn: Connection, message: Message, attempt_no: int, why: str, settings: OutboundSettings
-) -> float:
+async def doubt(conn: Connection, message: Message, attempt_no: int, why: str, settings: OutboundSettings) -> float:
     """No answer came: wait for a callback before anything is sent again; for how long."""
     now = await database.now(conn)
     hold = settings.unknown_hold_seconds
@@ -136,18 +122,12 @@ async def doubt(
     until = now + timedelta(seconds=hold)
     await store.run(conn, "doubt_message", **message.key, until=until)
     await store.note_message(
-        conn,
-        message,
-        "NOTIFICATION_OUTCOME_UNKNOWN",
-        ACTOR,
-        details={"attempt_no": attempt_no, "reason": why},
+        conn, message, "NOTIFICATION_OUTCOME_UNKNOWN", ACTOR, details={"attempt_no": attempt_no, "reason": why}
     )
     return hold
 
 
-async def too_late(
-    conn: Connection, message: Message, attempt_no: int, failure: Failure | None
-) -> None:
+async def too_late(conn: Connection, message: Message, attempt_no: int, failure: Failure | None) -> None:
     """An attempt came to nothing after another one was taken: the message stays as it is."""
     known = failure or Failure(provider_of(message.channel).name, rules.UNKNOWN, "no answer came")
     await end_attempt(conn, message, attempt_no, AttemptStatus.FAILED, failure=known)
@@ -171,8 +151,6 @@ async def _note_id(conn: Connection, message: Message, outcome: Taken) -> None:
     await store.run(conn, "note_provider_id", **message.key, provider_message_id=told)
 
 
-async def _tell_sent(conn: Connection, message: Message, details: Mapping[str, object]) -> None:
-    await store.note_message(
-        conn, message, "NOTIFICATION_SENT", ACTOR, status=Status.SENT, details=details
-    )
+async def _emit_sent(conn: Connection, message: Message, details: Mapping[str, object]) -> None:
+    await store.note_message(conn, message, "NOTIFICATION_SENT", ACTOR, status=Status.SENT, details=details)
     await events.emit_status(conn, message, Status.SENT)

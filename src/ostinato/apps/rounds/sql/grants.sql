@@ -8,11 +8,13 @@ grant insert, delete on rounds.runs, rounds.failures to ostinato_worker;
 -- A row lock is a right to update.
 grant update on rounds.groups to ostinato_worker;
 
-grant select on rounds.groups, rounds.group_settings, rounds.members, rounds.group_prompts, rounds.daily_rounds, rounds.submissions,
-    rounds.comments, rounds.votes, rounds.failures to ostinato_tenant;
-grant insert, update on rounds.groups, rounds.group_settings, rounds.members, rounds.group_prompts, rounds.submissions, rounds.votes to ostinato_tenant;
+grant select on rounds.groups, rounds.group_settings, rounds.members, rounds.group_prompts, rounds.daily_rounds,
+    rounds.submissions, rounds.comments, rounds.votes, rounds.failures to ostinato_tenant;
+grant insert, update on rounds.groups, rounds.group_settings, rounds.members, rounds.group_prompts, rounds.submissions,
+    rounds.votes to ostinato_tenant;
 grant insert on rounds.comments to ostinato_tenant;
 grant delete on rounds.members to ostinato_tenant;
 -- New settings time what is scheduled anew; the state is not among what a tenant may write.
 grant update (drop_time, zone, open_at, close_at, timed_at, stale) on rounds.daily_rounds to ostinato_tenant;
-grant execute on function rounds.lock_groups, rounds.groups_of, rounds.begin_retiming, rounds.apply_retiming to ostinato_tenant;
+grant execute on function rounds.lock_groups, rounds.groups_of, rounds.begin_retiming, rounds.apply_retiming
+    to ostinato_tenant;

@@ -1,4 +1,5 @@
--- The plain statements of rounds. Those of the jobs come first; those of the API are a tenant's, under row-level security.
+-- The plain statements of rounds. Those of the jobs come first; those of the API are a tenant's, under row-level
+-- security.
 
 -- name: zones
 -- The zones of active groups, as far as they have their own.
@@ -23,20 +24,23 @@ where r.status = 'scheduled' and r.stale and r.id > %(after_id)s order by r.id l
 -- name: to_open
 -- Scheduled rounds whose time has come.
 select r.tenant_id, r.group_id, r.id as round_id, r.open_at as at, r.id as place from rounds.daily_rounds r
-where r.status = 'scheduled' and not r.stale and r.open_at <= ostinato.now() and (r.open_at, r.id) > (%(after_at)s::timestamptz, %(after_id)s)
+where r.status = 'scheduled' and not r.stale and r.open_at <= ostinato.now()
+  and (r.open_at, r.id) > (%(after_at)s::timestamptz, %(after_id)s)
 order by r.open_at, r.id limit %(most)s;
 
 -- name: to_prompt
 -- Open rounds that wait for a prompt, of groups that have one now.
 select r.tenant_id, r.group_id, r.id as round_id, null::timestamptz as at, r.id as place from rounds.daily_rounds r
 where r.status = 'open' and r.resolved_title is null and r.close_at > ostinato.now() and r.id > %(after_id)s
-  and exists (select from rounds.group_prompts p where p.tenant_id = r.tenant_id and p.group_id = r.group_id and p.is_active)
+  and exists (select from rounds.group_prompts p where p.tenant_id = r.tenant_id and p.group_id = r.group_id
+                and p.is_active)
 order by r.id limit %(most)s;
 
 -- name: to_close
 -- Open rounds whose time is over.
 select r.tenant_id, r.group_id, r.id as round_id, r.close_at as at, r.id as place from rounds.daily_rounds r
-where r.status = 'open' and r.close_at <= ostinato.now() and (r.close_at, r.id) > (%(after_at)s::timestamptz, %(after_id)s)
+where r.status = 'open' and r.close_at <= ostinato.now()
+  and (r.close_at, r.id) > (%(after_at)s::timestamptz, %(after_id)s)
 order by r.close_at, r.id limit %(most)s;
 
 -- name: next_opening
@@ -51,12 +55,15 @@ where r.status = 'open' and r.close_at > ostinato.now() and r.close_at < ostinat
 
 -- name: begin_creation
 -- Which groups of a set need a round, under their locks.
-select * from rounds.begin_creation(%(ids)s, %(zones)s::text[], %(dates)s::date[], %(default_zone)s, %(default_time)s, %(recent)s, %(wait)s);
+select * from rounds.begin_creation(%(ids)s, %(zones)s::text[], %(dates)s::date[], %(default_zone)s, %(default_time)s,
+                                    %(recent)s, %(wait)s);
 
 -- name: apply_creation
 -- Writes new rounds.
-select apply_creation as group_id from rounds.apply_creation(%(tenant_ids)s::text[], %(group_ids)s::bigint[], %(dates)s::date[],
-    %(drop_times)s::time[], %(zones)s::text[], %(open_ats)s::timestamptz[], %(close_ats)s::timestamptz[], %(prompt_ids)s::bigint[]);
+select apply_creation as group_id
+from rounds.apply_creation(%(tenant_ids)s::text[], %(group_ids)s::bigint[], %(dates)s::date[],
+    %(drop_times)s::time[], %(zones)s::text[], %(open_ats)s::timestamptz[], %(close_ats)s::timestamptz[],
+    %(prompt_ids)s::bigint[]);
 
 -- name: begin_retiming
 -- Which rounds of a set must be timed anew, under the locks of their groups.
@@ -64,7 +71,8 @@ select * from rounds.begin_retiming(%(ids)s, %(default_zone)s, %(default_time)s,
 
 -- name: apply_retiming
 -- Gives rounds their new times.
-select apply_retiming as round_id from rounds.apply_retiming(%(round_ids)s::bigint[], %(drop_times)s::time[], %(zones)s::text[],
+select apply_retiming as round_id
+from rounds.apply_retiming(%(round_ids)s::bigint[], %(drop_times)s::time[], %(zones)s::text[],
     %(open_ats)s::timestamptz[], %(close_ats)s::timestamptz[]);
 
 -- name: begin_opening
@@ -73,7 +81,8 @@ select * from rounds.begin_opening(%(ids)s, %(recent)s, %(wait)s);
 
 -- name: apply_opening
 -- Opens rounds.
-select * from rounds.apply_opening(%(round_ids)s::bigint[], %(prompt_ids)s::bigint[], %(missed)s::boolean[], %(by)s, %(correlation_id)s);
+select * from rounds.apply_opening(%(round_ids)s::bigint[], %(prompt_ids)s::bigint[], %(missed)s::boolean[], %(by)s,
+                                   %(correlation_id)s);
 
 -- name: close_rounds
 -- Closes rounds, under the locks of their groups.
@@ -81,15 +90,16 @@ select * from rounds.close_rounds(%(ids)s, %(wait)s, %(by)s, %(correlation_id)s)
 
 -- name: note_run
 -- Notes what a run did.
-select rounds.note_run(%(job)s, %(started_at)s, %(groups)s, %(failed)s, %(worst_lateness)s, %(keep)s, %(error)s, %(mended)s);
+select rounds.note_run(%(job)s, %(started_at)s, %(groups)s, %(failed)s, %(worst_lateness)s, %(keep)s, %(error)s,
+                       %(mended)s);
 
 -- name: note_failure
 -- Notes that a group failed, and with what; whether it did not within the last hour.
 insert into rounds.failures as f (tenant_id, job, group_id, round_id, error)
 values (%(tenant_id)s, %(job)s, %(group_id)s, %(round_id)s, %(error)s)
 returning not exists (
-    select from rounds.failures e where e.job = f.job and e.group_id = f.group_id and e.round_id is not distinct from f.round_id
-      and e.at > ostinato.now() - interval '1 hour');
+    select from rounds.failures e where e.job = f.job and e.group_id = f.group_id
+      and e.round_id is not distinct from f.round_id and e.at > ostinato.now() - interval '1 hour');
 
 -- name: figures
 -- What the jobs did of late.
@@ -135,7 +145,8 @@ where g.id = %(group_id)s returning g.id;
 -- Groups, with their settings: all of the tenant, or those of one member.
 select g.id, g.name, g.is_active, g.created_at, s.drop_time, s.zone, s.notifications_enabled,
        (select count(*) from rounds.members m where m.tenant_id = g.tenant_id and m.group_id = g.id) as members,
-       exists (select from rounds.members m where m.tenant_id = g.tenant_id and m.group_id = g.id and m.user_id = %(user_id)s) as is_member
+       exists (select from rounds.members m where m.tenant_id = g.tenant_id and m.group_id = g.id
+                 and m.user_id = %(user_id)s) as is_member
 from rounds.groups g left join rounds.group_settings s on s.tenant_id = g.tenant_id and s.group_id = g.id
 where (%(group_id)s::bigint is null or g.id = %(group_id)s) and g.id > %(after)s and (%(everybody)s or exists (
     select from rounds.members m where m.tenant_id = g.tenant_id and m.group_id = g.id and m.user_id = %(user_id)s))
@@ -154,7 +165,8 @@ select rounds.lock_groups(array[%(group_id)s]::bigint[], true);
 
 -- name: stale_of_group
 -- The rounds of a group that must be timed anew.
-select r.id from rounds.daily_rounds r where r.group_id = %(group_id)s and r.status = 'scheduled' and r.stale order by r.id;
+select r.id from rounds.daily_rounds r where r.group_id = %(group_id)s and r.status = 'scheduled' and r.stale
+order by r.id;
 
 -- name: members
 -- The members of a group.
@@ -164,7 +176,8 @@ select m.user_id, m.mute, m.push, m.joined_at from rounds.members m where m.grou
 -- Adds a member, or changes its preferences; what is null stays.
 insert into rounds.members as m (tenant_id, group_id, user_id, mute, push)
 values (%(tenant_id)s, %(group_id)s, %(user_id)s, coalesce(%(mute)s, false), coalesce(%(push)s, true))
-on conflict (tenant_id, group_id, user_id) do update set mute = coalesce(%(mute)s, m.mute), push = coalesce(%(push)s, m.push)
+on conflict (tenant_id, group_id, user_id) do update
+set mute = coalesce(%(mute)s, m.mute), push = coalesce(%(push)s, m.push)
 returning m.user_id, m.mute, m.push, m.joined_at;
 
 -- name: remove_member
@@ -174,7 +187,8 @@ delete from rounds.members m where m.group_id = %(group_id)s and m.user_id = %(u
 -- name: prompts
 -- The prompts of a group.
 select p.id, p.type, p.title, p.body, p.metadata, p.tags, p.is_active, p.created_at from rounds.group_prompts p
-where p.group_id = %(group_id)s and p.id > %(after)s and (%(prompt_id)s::bigint is null or p.id = %(prompt_id)s) order by p.id limit %(most)s;
+where p.group_id = %(group_id)s and p.id > %(after)s and (%(prompt_id)s::bigint is null or p.id = %(prompt_id)s)
+order by p.id limit %(most)s;
 
 -- name: add_prompt
 -- Adds a prompt to a group.
@@ -183,18 +197,22 @@ values (%(tenant_id)s, %(group_id)s, %(type)s, %(title)s, %(body)s, %(metadata)s
 
 -- name: change_prompt
 -- Changes a prompt; what is null stays.
-update rounds.group_prompts p set type = coalesce(%(type)s, p.type), title = coalesce(%(title)s, p.title), body = coalesce(%(body)s, p.body),
-    metadata = coalesce(%(metadata)s, p.metadata), tags = coalesce(%(tags)s, p.tags), is_active = coalesce(%(is_active)s, p.is_active)
+update rounds.group_prompts p set type = coalesce(%(type)s, p.type), title = coalesce(%(title)s, p.title),
+    body = coalesce(%(body)s, p.body), metadata = coalesce(%(metadata)s, p.metadata), tags = coalesce(%(tags)s, p.tags),
+    is_active = coalesce(%(is_active)s, p.is_active)
 where p.group_id = %(group_id)s and p.id = %(prompt_id)s returning p.id;
 
 -- name: rounds
 -- Rounds of a group, newest first; or one round, by its id.
-select r.id, r.group_id, r.scheduled_for_local_date, r.status, r.drop_time, r.zone, r.open_at, r.close_at, r.missed, r.opened_at, r.closed_at,
-       case when r.status <> 'scheduled' then r.resolved_type end as resolved_type,
-       case when r.status <> 'scheduled' then r.resolved_title end as resolved_title, r.resolved_body, r.resolved_metadata, r.resolved_tags
+select r.id, r.group_id, r.scheduled_for_local_date, r.status, r.drop_time, r.zone, r.open_at, r.close_at, r.missed,
+       r.opened_at, r.closed_at, case when r.status <> 'scheduled' then r.resolved_type end as resolved_type,
+       case when r.status <> 'scheduled' then r.resolved_title end as resolved_title, r.resolved_body,
+       r.resolved_metadata, r.resolved_tags
 from rounds.daily_rounds r
-where (%(group_id)s::bigint is null or r.group_id = %(group_id)s) and (%(round_id)s::bigint is null or r.id = %(round_id)s)
-  and (%(status)s::text is null or r.status = %(status)s) and r.scheduled_for_local_date < coalesce(%(before)s::date, 'infinity')
+where (%(group_id)s::bigint is null or r.group_id = %(group_id)s)
+  and (%(round_id)s::bigint is null or r.id = %(round_id)s)
+  and (%(status)s::text is null or r.status = %(status)s)
+  and r.scheduled_for_local_date < coalesce(%(before)s::date, 'infinity')
 order by r.scheduled_for_local_date desc limit %(most)s;
 
 -- name: has_taken_part
@@ -208,14 +226,16 @@ select exists (select from rounds.members m where m.group_id = %(group_id)s and 
 
 -- name: put_submission
 -- Submits, or changes what was submitted.
-insert into rounds.submissions as s (tenant_id, round_id, user_id, body) values (%(tenant_id)s, %(round_id)s, %(user_id)s, %(body)s)
+insert into rounds.submissions as s (tenant_id, round_id, user_id, body)
+values (%(tenant_id)s, %(round_id)s, %(user_id)s, %(body)s)
 on conflict (tenant_id, round_id, user_id) do update set body = excluded.body, updated_at = ostinato.now()
 returning s.id, s.user_id, s.body, s.created_at, s.updated_at;
 
 -- name: submissions
 -- What was submitted in a round: by all, or by one.
 select s.id, s.user_id, s.body, s.created_at, s.updated_at from rounds.submissions s
-where s.round_id = %(round_id)s and (%(user_id)s::text is null or s.user_id = %(user_id)s) and s.id > %(after)s order by s.id limit %(most)s;
+where s.round_id = %(round_id)s and (%(user_id)s::text is null or s.user_id = %(user_id)s) and s.id > %(after)s
+order by s.id limit %(most)s;
 
 -- name: has_submission
 -- Whether a submission belongs to a round.
@@ -230,13 +250,15 @@ returning c.id, c.submission_id, c.user_id, c.body, c.created_at;
 -- name: comments
 -- The comments of a round: of all, or of one.
 select c.id, c.submission_id, c.user_id, c.body, c.created_at from rounds.comments c
-where c.round_id = %(round_id)s and (%(user_id)s::text is null or c.user_id = %(user_id)s) and c.id > %(after)s order by c.id limit %(most)s;
+where c.round_id = %(round_id)s and (%(user_id)s::text is null or c.user_id = %(user_id)s) and c.id > %(after)s
+order by c.id limit %(most)s;
 
 -- name: put_vote
 -- Votes, or votes otherwise.
 insert into rounds.votes as v (tenant_id, round_id, user_id, submission_id, member_id)
 values (%(tenant_id)s, %(round_id)s, %(user_id)s, %(submission_id)s, %(member_id)s)
-on conflict (tenant_id, round_id, user_id) do update set submission_id = excluded.submission_id, member_id = excluded.member_id
+on conflict (tenant_id, round_id, user_id) do update
+set submission_id = excluded.submission_id, member_id = excluded.member_id
 returning v.submission_id, v.member_id;
 
 -- name: votes

@@ -1,4 +1,4 @@
-"""Which engine reads: Tesseract where it is installed with the languages, else RapidOCR."""
+"""Chooses the engine: Tesseract where it is installed with the languages, else RapidOCR."""
 
 import shutil
 import subprocess
@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from ostinato.apps.watchfolder.ocr import rapid
 from ostinato.errors import NotConfigured
-
-__all__ = ["CHOICES", "Engine", "call_order", "choose"]
 
 CHOICES = ("auto", "tesseract", "rapid")
 PRIMARY = "fra"
@@ -22,7 +20,7 @@ class Engine:
     version: str
     langs: tuple[str, ...]
     has_osd: bool = False
-    """Whether Tesseract can tell which way is up."""
+    """Whether Tesseract can find out which way is up."""
     escalates: bool = False
     """Whether pages that Tesseract cannot read go to RapidOCR."""
 

@@ -1,9 +1,7 @@
-"""In which order a person reads lines on a page: by rows, or column by column. Pure."""
+"""Orders lines as a person reads a page: by rows, or column by column. Pure."""
 
 from collections.abc import Sequence
 from statistics import median
-
-__all__ = ["Box", "reading_order", "rows"]
 
 Box = tuple[float, float, float, float]
 """Left, top, right, bottom."""
@@ -57,9 +55,7 @@ def _gutter(boxes: Sequence[Box]) -> float | None:
     if width <= 0:
         return None
     places = [start + width * share / 100 for share in range(30, 71)]
-    best = min(
-        places, key=lambda x: (sum(b[0] < x < b[2] for b in boxes), abs(x - start - width / 2))
-    )
+    best = min(places, key=lambda x: (sum(b[0] < x < b[2] for b in boxes), abs(x - start - width / 2)))
     crossing = sum(box[0] < best < box[2] for box in boxes)
     left = [box for box in boxes if box[2] <= best]
     right = [box for box in boxes if box[0] >= best]

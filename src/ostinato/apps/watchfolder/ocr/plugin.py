@@ -27,8 +27,6 @@ from ostinato.apps.watchfolder.ocr import rapid, skew
 from ostinato.apps.watchfolder.ocr.engines import Engine
 from ostinato.apps.watchfolder.ocr.rapid import Line
 
-__all__ = ["PageEngine", "Run", "begin", "get_ocr_engine", "initialize"]
-
 LEAST_CONFIDENCE = 0.5
 INKY = 0.002
 SKEWED_DEGREES = 1.5
@@ -160,10 +158,7 @@ def initialize(plugin_manager: Any) -> None:  # noqa: ANN401 - as OCRmyPDF has i
     if pluggy.is_registered(tesseract_ocr):
         pluggy.unregister(tesseract_ocr)
         pluggy.register(
-            SimpleNamespace(
-                register_options=tesseract_ocr.register_options,
-                add_options=tesseract_ocr.add_options,
-            ),
+            SimpleNamespace(register_options=tesseract_ocr.register_options, add_options=tesseract_ocr.add_options),
             name="tesseract_options",
         )
 
@@ -215,9 +210,7 @@ def _has_ink(path: Path) -> bool:
 
 def _element(page: dict[str, Any], path: Path, number: int) -> OcrElement:
     if "hocr" in page:
-        with tempfile.NamedTemporaryFile(
-            "w", suffix=".hocr", dir=os.environ.get("TMPDIR"), encoding="utf-8"
-        ) as file:
+        with tempfile.NamedTemporaryFile("w", suffix=".hocr", dir=os.environ.get("TMPDIR"), encoding="utf-8") as file:
             file.write(page["hocr"])
             file.flush()
             return HocrParser(file.name).parse()
@@ -245,9 +238,7 @@ def _line(line: Line) -> OcrElement:
             right=line.left + (place + len(text)) * share,
             bottom=line.bottom,
         )
-        words.append(
-            OcrElement(ocr_class=OcrClass.WORD, bbox=box, text=text, confidence=line.score)
-        )
+        words.append(OcrElement(ocr_class=OcrClass.WORD, bbox=box, text=text, confidence=line.score))
         place += len(text)
     box = BoundingBox(left=line.left, top=line.top, right=line.right, bottom=line.bottom)
     return OcrElement(ocr_class=OcrClass.LINE, bbox=box, children=words)

@@ -14,8 +14,6 @@ from typing import Any
 
 from ostinato.apps.watchfolder.ocr.order import reading_order
 
-__all__ = ["Line", "is_installed", "models", "orientation", "read_lines"]
-
 TRIED_LINES = 6
 CLEARLY = 0.08
 SURE = 20.0
@@ -82,17 +80,12 @@ def read_lines(path: Path, threads: int = 1) -> list[Line]:
     """The lines of a page, in the order in which they are read."""
     pixels = _pixels(path)
     with _lock:
-        # it remembers what it was told last, so it is told everything each time
+        # it keeps the last parameters, so it is given all of them each time
         found = _engine(threads)(pixels, use_det=True, use_cls=False, use_rec=True)
     if found.boxes is None or found.txts is None:
         return []
     boxes = [
-        (
-            float(box[:, 0].min()),
-            float(box[:, 1].min()),
-            float(box[:, 0].max()),
-            float(box[:, 1].max()),
-        )
+        (float(box[:, 0].min()), float(box[:, 1].min()), float(box[:, 0].max()), float(box[:, 1].max()))
         for box in found.boxes
     ]
     return [
@@ -126,9 +119,7 @@ def orientation(path: Path, threads: int = 1) -> tuple[int, float]:
         crops.sort(key=lambda crop: -max(crop.shape[:2]))
         turns = (0, 2) if upright else (1, 3)
         scores = {
-            turn: _score(
-                engine, [np.ascontiguousarray(np.rot90(c, turn)) for c in crops[:TRIED_LINES]]
-            )
+            turn: _score(engine, [np.ascontiguousarray(np.rot90(c, turn)) for c in crops[:TRIED_LINES]])
             for turn in turns
         }
     best = max(turns, key=lambda turn: scores[turn])

@@ -1,4 +1,4 @@
-"""OCR as a service: what it is made of, and its application."""
+"""Builds OCR as a service: its plan and its application."""
 
 import os
 from dataclasses import asdict
@@ -12,10 +12,8 @@ from ostinato.apps.watchfolder.ocr.engines import Engine, choose
 from ostinato.apps.watchfolder.prep.service import require, version_of
 from ostinato.apps.watchfolder.station.jobs import Station
 from ostinato.apps.watchfolder.station.records import Plan
-from ostinato.apps.watchfolder.station.sandbox import Limits, level
+from ostinato.apps.watchfolder.station.sandbox import Limits, told_level
 from ostinato.apps.watchfolder.station.server import build
-
-__all__ = ["application", "plan"]
 
 VERSION = "1"
 PACKAGES = ("ocrmypdf", "pikepdf", "pypdfium2", "fpdf2")
@@ -23,11 +21,7 @@ RAPID = ("rapidocr", "onnxruntime")
 
 
 def plan(
-    engine: Engine | None = None,
-    *,
-    concurrency: int = 1,
-    page_seconds: float = 120.0,
-    beat_seconds: float = 5.0,
+    engine: Engine | None = None, *, concurrency: int = 1, page_seconds: float = 120.0, beat_seconds: float = 5.0
 ) -> Plan:
     """OCR with this engine, or the one of this machine."""
     chosen = engine or choose()
@@ -49,7 +43,7 @@ def application(work_dir: Path, chosen: Plan | None = None, *, drain: float = 0.
     require("ocrmypdf", "pikepdf", "pypdfium2")
     made = chosen or plan()
     engine = made.options["engine"]
-    sandbox = level()
+    sandbox = told_level("ocr")
 
     def info() -> dict[str, Any]:
         tools = {name: version_of(name) for name in PACKAGES}

@@ -1,8 +1,6 @@
-"""How far a page was put askew on the glass: the angle at which its lines are sharpest."""
+"""Measures how far a page is askew: the angle at which its lines are sharpest."""
 
 from typing import Any
-
-__all__ = ["angle_of"]
 
 WIDEST = 700
 COARSE = [step / 2 for step in range(-10, 11)]

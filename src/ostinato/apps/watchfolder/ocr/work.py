@@ -1,4 +1,4 @@
-"""The work of OCR, in a sandboxed process: `raw.pdf` becomes a searchable PDF, PDF/A if it can.
+"""Runs OCR in a sandboxed process: `raw.pdf` becomes searchable, PDF/A if it can.
 
 A PDF whose every page has text already is not read again, only made PDF/A. One that OCRmyPDF
 stumbles over is drawn page by page and tried once more as pictures.
@@ -15,8 +15,6 @@ from ostinato.apps.watchfolder.ocr.engines import Engine, call_order
 from ostinato.apps.watchfolder.station.refused import Refused
 from ostinato.apps.watchfolder.station.worker import Progress
 from ostinato.apps.watchfolder.utils import atomic_write_json
-
-__all__ = ["preload", "run", "text_of"]
 
 LOOK_DPI = 72
 SKEWED_DEGREES = 1.5
@@ -52,7 +50,7 @@ def _rehearse(folder: Path) -> None:
 
 def run(task: dict[str, Any], report: Progress) -> dict[str, Any]:
     """Make the PDF; raises `Refused` with the reason when that cannot be."""
-    source, part = Path(task["inputPath"]), Path(task["part"])
+    source, part = _disarmed(Path(task["inputPath"])), Path(task["part"])
     pages, with_text, skewed = _look(source, report)
     report(0, pages)
     notes: list[str] = []
@@ -85,6 +83,25 @@ def run(task: dict[str, Any], report: Progress) -> dict[str, Any]:
     atomic_write_json(folder / "ocr.json", facts, durable=False)
     report(pages, pages)
     return facts
+
+
+def _disarmed(source: Path) -> Path:
+    """The PDF without what acts by itself: PREP has seen to that, unless somebody else was PREP."""
+    import pikepdf  # noqa: PLC0415 - in worker processes only
+
+    from ostinato.apps.watchfolder.prep.disarm import disarm  # noqa: PLC0415 - as above
+
+    try:
+        with pikepdf.open(source) as pdf:
+            if disarm(pdf) == 0:
+                return source
+            target = Path(os.environ["TMPDIR"]) / "disarmed.pdf"
+            pdf.save(target)
+            return target
+    except pikepdf.PasswordError:
+        raise Refused("ENCRYPTED", "the PDF is locked with a password") from None
+    except (pikepdf.PdfError, ValueError, TypeError, RecursionError) as error:
+        raise Refused("CORRUPT", f"the PDF cannot be opened: {str(error)[:200]}") from None
 
 
 def _look(path: Path, report: Progress) -> tuple[int, int, bool]:
@@ -143,13 +160,7 @@ def _only_pdfa(source: Path, part: Path) -> str | None:
 
 
 def _read(
-    task: dict[str, Any],
-    source: Path,
-    part: Path,
-    report: Callable[..., None],
-    *,
-    skewed: bool,
-    notes: list[str],
+    task: dict[str, Any], source: Path, part: Path, report: Callable[..., None], *, skewed: bool, notes: list[str]
 ) -> dict[str, Any]:
     from ostinato.apps.watchfolder.ocr.plugin import Run, begin  # noqa: PLC0415 - in worker processes only
 
@@ -170,17 +181,13 @@ def _read(
         notes.append("straightened")
     try:
         _ocrmypdf(source, part, task, skewed=skewed)
-    except Refused:
-        raise
-    except MemoryError:
+    except (Refused, MemoryError):
         raise
     except Exception as error:  # noqa: BLE001 - it stumbles over damaged files in many ways
         notes.append(f"drawn anew, because: {type(error).__name__}")
         done = 0
         folder = Path(os.environ["TMPDIR"])
-        drawn = _rastered(
-            source, folder, lambda page, _pages, step="": report(page, f"{step} again")
-        )
+        drawn = _rastered(source, folder, lambda page, _pages, step="": report(page, f"{step} again"))
         _ocrmypdf(drawn, part, task, skewed=skewed)
     if made.resumed:
         notes.append(f"{made.resumed} pages had been read before")

@@ -18,8 +18,6 @@ from ostinato.apps.watchfolder.prep.kinds import kind_of
 from ostinato.apps.watchfolder.prep.limits import PrepLimits
 from ostinato.apps.watchfolder.station.refused import OURS, Refused
 
-__all__ = ["add_archive"]
-
 CHUNK = 1 << 20
 ENCRYPTED = 1
 SMALL = 1 << 20
@@ -42,19 +40,11 @@ class _Counted:
             size = made.tell()
             self.bytes += len(chunk)
             if size > self.limits.member_bytes:
-                raise Refused(
-                    "BOMB",
-                    f"{name} unpacks to more than {self.limits.member_bytes:,}"
-                    " bytes (member_bytes)",
-                )
+                raise Refused("BOMB", f"{name} unpacks to more than {self.limits.member_bytes:,} bytes (member_bytes)")
             if self.bytes > self.limits.total_bytes:
-                raise Refused(
-                    "BOMB", f"unpacks to more than {self.limits.total_bytes:,} bytes (total_bytes)"
-                )
+                raise Refused("BOMB", f"unpacks to more than {self.limits.total_bytes:,} bytes (total_bytes)")
             if size > SMALL and size > self.limits.ratio * max(packed, 1):
-                raise Refused(
-                    "BOMB", f"{name} is packed more than {self.limits.ratio} to 1 (ratio)"
-                )
+                raise Refused("BOMB", f"{name} is packed more than {self.limits.ratio} to 1 (ratio)")
         return made.getvalue()
 
 
@@ -99,10 +89,7 @@ def _zip(path: Path, limits: PrepLimits) -> Iterator[tuple[str, bytes]]:
                 if member.is_dir() or _is_ignored(member.filename) or _is_link(member):
                     continue
                 with archive.open(member) as file:
-                    yield (
-                        member.filename,
-                        counted.read(file, member.compress_size, _shown(member.filename)),
-                    )
+                    yield (member.filename, counted.read(file, member.compress_size, _shown(member.filename)))
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno in OURS:
             raise
@@ -127,10 +114,7 @@ def _check_zip(members: list[zipfile.ZipInfo], limits: PrepLimits) -> None:
         end = member.header_offset + member.compress_size
     total = sum(member.file_size for member in members)
     if total > limits.total_bytes:
-        raise Refused(
-            "BOMB",
-            f"says to unpack to {total:,} bytes, more than {limits.total_bytes:,} (total_bytes)",
-        )
+        raise Refused("BOMB", f"says to unpack to {total:,} bytes, more than {limits.total_bytes:,} (total_bytes)")
 
 
 def _tar(path: Path, limits: PrepLimits) -> Iterator[tuple[str, bytes]]:

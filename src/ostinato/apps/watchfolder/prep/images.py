@@ -18,8 +18,6 @@ from ostinato.apps.watchfolder.prep.limits import PrepLimits
 from ostinato.apps.watchfolder.station.refused import OURS, Refused
 from ostinato.apps.watchfolder.station.worker import Progress
 
-__all__ = ["Pages", "add_image", "write_pdf"]
-
 A4_MM = (210.0, 297.0)
 LOWEST_DPI, HIGHEST_DPI = 50, 1200
 PLAIN = {"L", "RGB"}
@@ -103,9 +101,7 @@ def _check_pixels(image: Image.Image, limits: PrepLimits, name: str) -> None:
     width, height = image.size
     if width * height > limits.megapixels * 1_000_000:
         raise Refused(
-            "PIXELS",
-            f"{name} has {width:,} x {height:,} pixels, more than {limits.megapixels} million"
-            " (megapixels)",
+            "PIXELS", f"{name} has {width:,} x {height:,} pixels, more than {limits.megapixels} million (megapixels)"
         )
 
 

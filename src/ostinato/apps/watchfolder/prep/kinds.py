@@ -1,20 +1,6 @@
-"""What a file is, by its first bytes only: a name may say anything."""
+"""Recognises a file by its first bytes only: a name may say anything."""
 
-__all__ = ["ACCEPTS", "kind_of"]
-
-ACCEPTS = (
-    "pdf",
-    "jpeg",
-    "png",
-    "tiff",
-    "webp",
-    "gif",
-    "bmp",
-    "heic",
-    "avif",
-    "zip/cbz",
-    "tar/cbt",
-)
+ACCEPTS = ("pdf", "jpeg", "png", "tiff", "webp", "gif", "bmp", "heic", "avif", "zip/cbz", "tar/cbt")
 HEAD = 1024
 _PREFIXES = (
     (b"\xff\xd8\xff", "jpeg"),

@@ -1,8 +1,6 @@
-"""How large an input may be; every refusal names the number and the setting."""
+"""Limits the size of an input; every refusal names the number and the setting."""
 
 from dataclasses import dataclass
-
-__all__ = ["PrepLimits"]
 
 
 @dataclass(frozen=True)

@@ -7,21 +7,16 @@ from typing import Any
 
 import pikepdf
 
+from ostinato.apps.watchfolder.prep.disarm import disarm
 from ostinato.apps.watchfolder.prep.limits import PrepLimits
 from ostinato.apps.watchfolder.station.refused import Refused
 from ostinato.apps.watchfolder.station.worker import Progress
 
-__all__ = ["count_pages", "rewrite"]
-
-ACTIONS = ("/OpenAction", "/AA", "/AF", "/Collection")
-NAMES = ("/JavaScript", "/EmbeddedFiles")
 MOST_IMAGES = 10_000
 LONG = 100
 
 
-def rewrite(
-    source: Path, target: Path, limits: PrepLimits, report: Progress
-) -> tuple[int, list[str]]:
+def rewrite(source: Path, target: Path, limits: PrepLimits, report: Progress) -> tuple[int, list[str]]:
     """Write the PDF anew; returns its pages, and what is worth knowing."""
     notes: list[str] = []
     try:
@@ -33,12 +28,9 @@ def rewrite(
                 notes.append("an owner's password was removed; the original is kept")
             if _is_signed(pdf):
                 notes.append("signed: the original is kept as it is")
-            _disarm(pdf)
-            pdf.save(
-                target,
-                encryption=False,
-                progress=_progress(pages, report),
-            )
+            if disarm(pdf):
+                notes.append("scripts, actions or attachments were left out; the original is kept")
+            pdf.save(target, encryption=False, progress=_progress(pages, report))
             return pages, notes
     except pikepdf.PasswordError:
         raise Refused("ENCRYPTED", "the PDF is locked with a password") from None
@@ -78,15 +70,13 @@ def _check_sizes(pdf: pikepdf.Pdf, limits: PrepLimits) -> None:
         if max(width, height) > limits.page_points:
             raise Refused(
                 "PIXELS",
-                f"page {number} is {width:,.0f} x {height:,.0f} points, more"
-                f" than {limits.page_points:,} (page_points)",
+                f"page {number} is {width:,.0f} x {height:,.0f} points, more than {limits.page_points:,} (page_points)",
             )
         scale = limits.ocr_dpi / 72
         if width * scale * height * scale > most:
             raise Refused(
                 "PIXELS",
-                f"page {number} is more than {limits.megapixels} million pixels"
-                f" at {limits.ocr_dpi} dpi (megapixels)",
+                f"page {number} is more than {limits.megapixels} million pixels at {limits.ocr_dpi} dpi (megapixels)",
             )
         for image in _images(page):
             seen += 1
@@ -113,18 +103,3 @@ def _is_signed(pdf: pikepdf.Pdf) -> bool:
     with contextlib.suppress(TypeError, ValueError, AttributeError):
         return form is not None and int(form.get("/SigFlags", 0)) & 1 == 1
     return False
-
-
-def _disarm(pdf: pikepdf.Pdf) -> None:
-    for name in ACTIONS:
-        if name in pdf.Root:
-            del pdf.Root[name]
-    names = pdf.Root.get("/Names")
-    if isinstance(names, pikepdf.Dictionary):
-        for name in NAMES:
-            if name in names:
-                del names[name]
-    for page in pdf.pages:
-        for name in ("/AA", "/Trans"):
-            if name in page.obj:
-                del page.obj[name]

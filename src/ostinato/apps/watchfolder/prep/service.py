@@ -1,4 +1,4 @@
-"""PREP as a service: what it is made of, and its application."""
+"""Builds PREP as a service: its plan and its application."""
 
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
@@ -12,22 +12,16 @@ from ostinato.apps.watchfolder.prep.kinds import ACCEPTS
 from ostinato.apps.watchfolder.prep.limits import PrepLimits
 from ostinato.apps.watchfolder.station.jobs import Station
 from ostinato.apps.watchfolder.station.records import Plan
-from ostinato.apps.watchfolder.station.sandbox import Limits, level
+from ostinato.apps.watchfolder.station.sandbox import Limits, told_level
 from ostinato.apps.watchfolder.station.server import build
 from ostinato.errors import NotConfigured
-
-__all__ = ["application", "plan", "require", "version_of"]
 
 VERSION = "1"
 PACKAGES = ("pikepdf", "img2pdf", "pillow", "pillow-heif")
 
 
 def plan(
-    *,
-    concurrency: int = 2,
-    limits: PrepLimits | None = None,
-    page_seconds: float = 120.0,
-    beat_seconds: float = 5.0,
+    *, concurrency: int = 2, limits: PrepLimits | None = None, page_seconds: float = 120.0, beat_seconds: float = 5.0
 ) -> Plan:
     """PREP with these limits."""
     return Plan(
@@ -46,7 +40,7 @@ def application(work_dir: Path, chosen: Plan | None = None, *, drain: float = 0.
     """The application of PREP for the jobs below a folder."""
     require("pikepdf", "img2pdf", "PIL")
     made = chosen or plan()
-    sandbox = level()
+    sandbox = told_level("prep")
 
     def info() -> dict[str, Any]:
         return {
@@ -68,9 +62,7 @@ def require(*modules: str) -> None:
     """Say what to install when something of the extra is not there."""
     missing = [name for name in modules if find_spec(name) is None]
     if missing:
-        raise NotConfigured(
-            f"this service needs {', '.join(missing)}", hint='pip install "ostinato[ocr]"'
-        )
+        raise NotConfigured(f"this service needs {', '.join(missing)}", hint='pip install "ostinato[ocr]"')
 
 
 def version_of(package: str) -> str:

@@ -1,4 +1,4 @@
-"""The work of PREP, in a sandboxed process: an input of any kind becomes `raw.pdf`."""
+"""Runs PREP in a sandboxed process: an input of any kind becomes `raw.pdf`."""
 
 import os
 from pathlib import Path
@@ -12,8 +12,6 @@ from ostinato.apps.watchfolder.prep.pdfs import count_pages, rewrite
 from ostinato.apps.watchfolder.station.refused import Refused
 from ostinato.apps.watchfolder.station.worker import Progress
 from ostinato.apps.watchfolder.utils import Changed, sha256_file
-
-__all__ = ["preload", "run"]
 
 
 def preload() -> None:

@@ -30,7 +30,8 @@ select f.tenant_id, f.id from watchfolder.folder f where f.active order by f.ten
 
 -- name: watched_folder
 -- A folder, for the worker that watches it.
-select f.id, f.name, f.path, f.lang, f.active from watchfolder.folder f where f.tenant_id = %(tenant_id)s and f.id = %(id)s;
+select f.id, f.name, f.path, f.lang, f.active from watchfolder.folder f
+where f.tenant_id = %(tenant_id)s and f.id = %(id)s;
 
 -- name: note_tick
 -- What the last tick said.
@@ -45,22 +46,24 @@ where j.tenant_id = %(tenant_id)s and j.folder_id = %(folder_id)s and j.job_key 
 -- name: record_job
 -- Records what was seen of a job; never goes back to an earlier state.
 insert into watchfolder.job (
-    tenant_id, folder_id, job_key, seq, state, file_name, size_bytes, attempt_prep, attempt_ocr, pages, error_code, cause, out_path, archive_path,
-    result, message, created_at, changed_at
+    tenant_id, folder_id, job_key, seq, state, file_name, size_bytes, attempt_prep, attempt_ocr, pages, error_code,
+    cause, out_path, archive_path, result, message, created_at, changed_at
 ) values (
-    %(tenant_id)s, %(folder_id)s, %(job_key)s, %(seq)s, %(state)s, %(file_name)s, %(size_bytes)s, %(attempt_prep)s, %(attempt_ocr)s, %(pages)s,
-    %(error_code)s, %(cause)s, %(out_path)s, %(archive_path)s, %(result)s, %(message)s, %(created_at)s, ostinato.now()
+    %(tenant_id)s, %(folder_id)s, %(job_key)s, %(seq)s, %(state)s, %(file_name)s, %(size_bytes)s, %(attempt_prep)s,
+    %(attempt_ocr)s, %(pages)s, %(error_code)s, %(cause)s, %(out_path)s, %(archive_path)s, %(result)s, %(message)s,
+    %(created_at)s, ostinato.now()
 )
 on conflict (tenant_id, folder_id, job_key) do update set
     seq = excluded.seq, state = excluded.state, file_name = excluded.file_name, attempt_prep = excluded.attempt_prep,
-    attempt_ocr = excluded.attempt_ocr, pages = excluded.pages, error_code = excluded.error_code, cause = excluded.cause,
-    out_path = excluded.out_path, archive_path = excluded.archive_path, result = excluded.result, message = excluded.message,
-    changed_at = excluded.changed_at
+    attempt_ocr = excluded.attempt_ocr, pages = excluded.pages, error_code = excluded.error_code,
+    cause = excluded.cause, out_path = excluded.out_path, archive_path = excluded.archive_path,
+    result = excluded.result, message = excluded.message, changed_at = excluded.changed_at
 where watchfolder.job.seq < excluded.seq;
 
 -- name: list_jobs
 -- Jobs of a folder, the last changed first.
-select j.job_key, j.state, j.seq, j.file_name, j.size_bytes, j.attempt_prep, j.attempt_ocr, j.pages, j.error_code, j.cause, j.out_path,
+select j.job_key, j.state, j.seq, j.file_name, j.size_bytes, j.attempt_prep, j.attempt_ocr, j.pages, j.error_code,
+       j.cause, j.out_path,
     j.archive_path, j.result, j.message, j.created_at, j.changed_at
 from watchfolder.job j
 where j.tenant_id = %(tenant_id)s and j.folder_id = %(folder_id)s and (%(state)s::text is null or j.state = %(state)s)
@@ -69,14 +72,16 @@ limit %(limit)s;
 
 -- name: show_job
 -- One job of a folder.
-select j.job_key, j.state, j.seq, j.file_name, j.size_bytes, j.attempt_prep, j.attempt_ocr, j.pages, j.error_code, j.cause, j.out_path,
+select j.job_key, j.state, j.seq, j.file_name, j.size_bytes, j.attempt_prep, j.attempt_ocr, j.pages, j.error_code,
+       j.cause, j.out_path,
     j.archive_path, j.result, j.message, j.created_at, j.changed_at
 from watchfolder.job j
 where j.tenant_id = %(tenant_id)s and j.folder_id = %(folder_id)s and j.job_key = %(job_key)s;
 
 -- name: list_duplicates
 -- What is held in a folder, or was.
-select d.id, d.job_key, d.state, d.files, d.existing, d.detected_at, d.action, d.decided_files, d.decided_by, d.decided_at, d.message
+select d.id, d.job_key, d.state, d.files, d.existing, d.detected_at, d.action, d.decided_files, d.decided_by,
+       d.decided_at, d.message
 from watchfolder.duplicate d
 where d.tenant_id = %(tenant_id)s and d.folder_id = %(folder_id)s and (%(state)s::text is null or d.state = %(state)s)
 order by d.detected_at desc, d.id desc
@@ -84,7 +89,8 @@ limit %(limit)s;
 
 -- name: show_duplicate
 -- One duplicate of a folder.
-select d.id, d.job_key, d.state, d.files, d.existing, d.detected_at, d.action, d.decided_files, d.decided_by, d.decided_at, d.message
+select d.id, d.job_key, d.state, d.files, d.existing, d.detected_at, d.action, d.decided_files, d.decided_by,
+       d.decided_at, d.message
 from watchfolder.duplicate d
 where d.tenant_id = %(tenant_id)s and d.folder_id = %(folder_id)s and d.job_key = %(job_key)s;
 

@@ -9,15 +9,6 @@ from typing import Any
 
 import requests
 
-__all__ = [
-    "Away",
-    "Unreachable",
-    "fetch_info",
-    "poll_job",
-    "submit_ocr",
-    "submit_prep",
-]
-
 TIMEOUT = (3.0, 10.0)  # to connect, to answer
 NO_PROXY = {"http": "", "https": ""}  # the services are ours, and near
 NOT_FOUND = 404

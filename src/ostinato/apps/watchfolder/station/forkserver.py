@@ -4,7 +4,10 @@ A fork is 100 times cheaper than a start, and the HTTP server, which has threads
 fork server reads orders, one line of JSON each, and answers what became of the worker processes:
 
     {"start": id, "task": {…}, "limits": {…}}      {"id": id, "pid": …}
-    {"kill": id}                                   {"id": id, "ended": {"code": …, "signal": …}}
+    {"kill": id}                                   {"id": id, "ended": {"code": …, "said": …}}
+
+What a worker process says on its standard output and error comes by a pipe, and the end of it is
+kept in memory: a file in the job's folder could be a link that the process made, to any other file.
 
 It holds the lock of its service, too, whose number it is given; worker processes do not. When its
 line closes it kills all of them and ends; when it dies, so do they (PDEATHSIG).
@@ -26,9 +29,10 @@ from ostinato.apps.watchfolder.station.refused import FULL, NO_ROOM
 from ostinato.apps.watchfolder.station.sandbox import Limits, confine, leave_network
 from ostinato.apps.watchfolder.station.worker import run_task, tmp_name
 
-__all__ = ["main"]
-
 READ = 1 << 16
+MOST_SAID = 600
+MOST_READS = 64
+"""At the end of a process: what it left in its pipe, and no more."""
 
 
 class ForkServer:
@@ -44,6 +48,9 @@ class ForkServer:
         gc.collect()
         gc.freeze()  # so that worker processes share what was loaded
         self._processes: dict[int, str] = {}
+        self._pipes: dict[int, int] = {}
+        """The reading end of each process's pipe."""
+        self._said: dict[int, bytes] = {}
         self._buffer = b""
 
     def serve(self) -> None:
@@ -55,7 +62,10 @@ class ForkServer:
         _say({"ready": os.getpid()})
         while True:
             with contextlib.suppress(InterruptedError):
-                ready, _, _ = select.select([0, reading], [], [])
+                ready, _, _ = select.select([0, reading, *self._pipes.values()], [], [])
+                for pid, pipe in [*self._pipes.items()]:
+                    if pipe in ready:
+                        self._listen(pid)
                 if reading in ready:
                     os.read(reading, READ)
                     self._reap()
@@ -78,37 +88,66 @@ class ForkServer:
 
     def _start(self, order: dict[str, Any]) -> None:
         us = os.getpid()
+        hearing, saying = os.pipe()
         pid = os.fork()
         if pid == 0:
             try:
-                for number in self._held:
+                for number in (*self._held, *self._pipes.values(), hearing):
                     os.close(number)
-                _become_worker(order, us, offline=self._offline)
+                _become_worker(order, us, saying, offline=self._offline)
                 run_task(self._work.run, order["task"])
                 os._exit(0)
             except BaseException as error:  # noqa: BLE001 - this process must end here, whatever happens
                 os._exit(NO_ROOM if isinstance(error, OSError) and error.errno in FULL else 70)
-        self._processes[pid] = order["start"]
+        os.close(saying)
+        os.set_blocking(hearing, False)
+        self._processes[pid], self._pipes[pid] = order["start"], hearing
         _say({"id": order["start"], "pid": pid})
+
+    def _listen(self, pid: int) -> bool:
+        """Keep the end of what a process said; whether there may be more."""
+        try:
+            data = os.read(self._pipes[pid], READ)
+        except BlockingIOError:
+            return False
+        if not data:
+            os.close(self._pipes.pop(pid))
+            return False
+        self._said[pid] = (self._said.get(pid, b"") + data)[-4 * MOST_SAID :]
+        return True
+
+    def _last_words(self, pid: int) -> str:
+        """What a process said last; its pipe is closed, whoever else may hold it."""
+        for _ in range(MOST_READS):
+            if pid not in self._pipes or not self._listen(pid):
+                break
+        if pid in self._pipes:
+            os.close(self._pipes.pop(pid))
+        return self._said.pop(pid, b"").decode("utf-8", "replace")[-MOST_SAID:].strip()
 
     def _reap(self) -> None:
         while True:
             try:
-                pid, status, used = os.wait4(-1, os.WNOHANG)
+                found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
             except ChildProcessError:
                 return
-            if pid == 0:
+            if found is None:
                 return
+            pid = found.si_pid
+            if pid in self._processes:
+                # What it started must not outlive it. As long as it is not reaped, nobody else has
+                # its number; and no process can leave the group (seccomp).
+                _kill_group(pid)
+            _, status, used = os.wait4(pid, 0)
             name = self._processes.pop(pid, None)
             if name is not None:
-                with contextlib.suppress(OSError):
-                    os.killpg(pid, signal.SIGKILL)  # what it started must not outlive it
                 code = os.waitstatus_to_exitcode(status)
                 ended = {
                     "code": code if code >= 0 else None,
                     "signal": -code if code < 0 else None,
                     "rssKb": used.ru_maxrss,
                     "cpu": round(used.ru_utime + used.ru_stime, 3),
+                    "said": self._last_words(pid),
                 }
                 _say({"id": name, "ended": ended})
 
@@ -130,23 +169,24 @@ def _kill_group(pid: int) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-def _become_worker(order: dict[str, Any], parent: int, *, offline: bool) -> None:
+def _become_worker(order: dict[str, Any], parent: int, saying: int, *, offline: bool) -> None:
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     task = order["task"]
     folder = Path(task["folder"])
     temporary = folder / tmp_name(task["service"], task["attempt"])
-    temporary.mkdir(exist_ok=True)
     os.environ.update({"TMPDIR": str(temporary), "HOME": str(temporary)})
     tempfile.tempdir = None  # what was loaded may have asked where it was, and remembers
     os.chdir(folder)
     nothing = os.open(os.devnull, os.O_RDONLY)
-    log = os.open(folder / f"{task['service']}.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    for number, target in ((nothing, 0), (log, 1), (log, 2)):
+    for number, target in ((nothing, 0), (saying, 1), (saying, 2)):
         os.dup2(number, target)
+    os.close(nothing)
+    os.close(saying)
     limits = Limits(**order["limits"])
     task["sandbox"] = confine(limits, [folder], parent=parent, offline=offline)
+    temporary.mkdir(exist_ok=True)  # by now as the user that it is for
 
 
 def _say(news: dict[str, Any]) -> None:

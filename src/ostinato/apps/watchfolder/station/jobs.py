@@ -13,6 +13,7 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import sys
 import time
 from asyncio.subprocess import PIPE, Process
@@ -21,20 +22,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ostinato.apps.watchfolder.station.outputs import environment, hashed, lock, outcome_of
+from ostinato.apps.watchfolder.station.outputs import beat_of, environment, hashed, lock, outcome_of
 from ostinato.apps.watchfolder.station.records import Conflict, Job, Plan, Unavailable, crash
 from ostinato.apps.watchfolder.station.refused import Refused, of_system
 from ostinato.apps.watchfolder.station.worker import outcome_name, tmp_name
-from ostinato.apps.watchfolder.utils import (
-    atomic_write_json,
-    fsync_dir,
-    now_iso,
-    read_json,
-    sha256_file,
-)
+from ostinato.apps.watchfolder.utils import atomic_write_json, fsync_dir, now_iso, read_json, sha256_file
 from ostinato.observe import get_logger
-
-__all__ = ["Station"]
 
 PREDECESSOR_SECONDS = 20.0
 MOST_PAGES = 5_000
@@ -230,6 +223,8 @@ class Station:
         assert forkserver.stdout is not None  # noqa: S101 - a pipe was asked for
         while line := await forkserver.stdout.readline():
             news = json.loads(line)
+            if "pid" in news and news["id"] in self._running:
+                self._running[news["id"]].pid = news["pid"]
             if "ended" in news:
                 job = self._running.pop(news["id"], None)
                 self._fill()
@@ -240,6 +235,9 @@ class Station:
             self._forkserver = None  # nobody is to be ordered from the dead one
             for job in list(self._running.values()):
                 del self._running[job.id]
+                if job.pid is not None:  # it died with the fork server; what it started did not
+                    with contextlib.suppress(OSError):
+                        os.killpg(job.pid, signal.SIGKILL)
                 self._fail(job, Refused("SERVICE_RESTARTED", "the fork server died"))
             await self._start_forkserver()
             self._fill()
@@ -247,9 +245,7 @@ class Station:
     def _fill(self) -> None:
         """Start as many worker processes as there are slots for."""
         self._idle.set()
-        while (
-            self._queue and len(self._running) < self.plan.concurrency and self.alive
-        ) and not self._closing:
+        while (self._queue and len(self._running) < self.plan.concurrency and self.alive) and not self._closing:
             job = self._queue.popleft()
             if job.state == "RUNNING":
                 self._order_process(job)
@@ -302,7 +298,7 @@ class Station:
         if "error" in outcome:
             raise Refused(outcome["error"]["code"], outcome["error"]["message"])
         if "result" not in outcome:
-            raise crash(folder / f"{self.plan.name}.log", ended)
+            raise crash(ended)
         part = folder / f"{self.plan.output}.a{job.attempt}.part"
         output = folder / self.plan.output
         digest, size = await asyncio.to_thread(hashed, part)  # while others are answered
@@ -373,10 +369,4 @@ class Station:
             atomic_write_json(self.work_dir / job.job_key / self._heartbeat, said, durable=False)
 
     def _last_beat(self, job: Job) -> dict[str, Any]:
-        with contextlib.suppress(ValueError, OSError):
-            said = read_json(self.work_dir / job.job_key / self._heartbeat, {})
-            if isinstance(said, dict) and said.get("attempt") == job.attempt:
-                numbers = {name: said.get(name, 0) for name in ("page", "pages")}
-                if all(isinstance(each, int) for each in numbers.values()):
-                    return {**numbers, "step": said.get("step", ""), "at": said.get("at")}
-        return {}
+        return beat_of(self.work_dir / job.job_key / self._heartbeat, job.attempt)

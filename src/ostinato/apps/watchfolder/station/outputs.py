@@ -9,29 +9,22 @@ import time
 from pathlib import Path
 from typing import Any
 
+from ostinato.apps.watchfolder.station.ownuser import give_back
 from ostinato.apps.watchfolder.station.refused import Refused
 from ostinato.apps.watchfolder.station.worker import outcome_name
 from ostinato.errors import LeaseHeld
 
-__all__ = ["environment", "hashed", "lock", "outcome_of"]
-
 CHUNK = 1 << 20
 MOST_OUTCOME = 1 << 20
+MOST_BEAT, MOST_WORD = 1 << 12, 100
 PASSED = ("PATH", "LANG", "TZ", "LD_LIBRARY_PATH", "TESSDATA_PREFIX", "PYTHONPATH", "SYSTEMROOT")
 PREFIXES = ("LC_", "OMP_", "ORT_", "OPENBLAS_", "MKL_", "PYTHON", "COV_", "COVERAGE_")
 
 
 def environment() -> dict[str, str]:
     """Return what worker processes see of our environment: where programs are. No secrets."""
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if name in PASSED or name.startswith(PREFIXES)
-    }
-    return kept | {
-        "ORT_DISABLE_TELEMETRY": "1",
-        "OMP_THREAD_LIMIT": os.environ.get("OMP_THREAD_LIMIT", "1"),
-    }
+    kept = {name: value for name, value in os.environ.items() if name in PASSED or name.startswith(PREFIXES)}
+    return kept | {"ORT_DISABLE_TELEMETRY": "1", "OMP_THREAD_LIMIT": os.environ.get("OMP_THREAD_LIMIT", "1")}
 
 
 def lock(work_dir: Path, service: str, *, patience: float) -> int:
@@ -62,7 +55,7 @@ def outcome_of(folder: Path, service: str, attempt: int) -> dict[str, Any]:
     try:
         with _opened(path) as file:
             found = json.loads(file.read(MOST_OUTCOME))
-    except (OSError, ValueError):
+    except (OSError, ValueError, Refused, RecursionError):
         return {}
     if not isinstance(found, dict):
         return {}
@@ -74,10 +67,27 @@ def outcome_of(folder: Path, service: str, attempt: int) -> dict[str, Any]:
     return {}
 
 
+def beat_of(path: Path, attempt: int) -> dict[str, Any]:
+    """Return what the heartbeat of an attempt says: page, pages, step, at; nothing if it is odd."""
+    try:
+        with _opened(path) as file:
+            said = json.loads(file.read(MOST_BEAT))
+    except (OSError, ValueError, Refused, RecursionError):
+        return {}
+    if not isinstance(said, dict) or said.get("attempt") != attempt:
+        return {}
+    numbers = {name: said.get(name, 0) for name in ("page", "pages")}
+    if not all(isinstance(each, int) for each in numbers.values()):
+        return {}
+    words = {name: str(said.get(name) or "")[:MOST_WORD] for name in ("step", "at")}
+    return {**numbers, "step": words["step"], "at": words["at"] or None}
+
+
 def hashed(path: Path) -> tuple[str, int]:
     """The SHA-256 and the size of an output: a plain file that has no other name anywhere."""
     digest, size = hashlib.sha256(), 0
     with _opened(path) as file:
+        give_back(file.fileno())
         while chunk := file.read(CHUNK):
             digest.update(chunk)
             size += len(chunk)
@@ -85,7 +95,13 @@ def hashed(path: Path) -> tuple[str, int]:
 
 
 def _opened(path: Path) -> Any:  # noqa: ANN401 - a file
-    number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    """Open a file by its name in its folder: never a link, and never waiting for a FIFO."""
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        number = os.open(path.name, flags, dir_fd=folder)
+    finally:
+        os.close(folder)
     found = os.fstat(number)
     if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1:
         os.close(number)

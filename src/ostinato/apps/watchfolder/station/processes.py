@@ -20,8 +20,6 @@ from ostinato.apps.watchfolder.settings import WatchfolderSettings
 from ostinato.errors import NotConfigured
 from ostinato.observe import get_logger
 
-__all__ = ["ServiceProcess", "running", "services"]
-
 STOP_SECONDS = 20
 LONGEST_PAUSE = 60.0
 WATCH_SECONDS = 1.0
@@ -142,9 +140,7 @@ def running(*processes: ServiceProcess) -> Iterator[None]:
 
 
 @contextlib.asynccontextmanager
-async def services(
-    chosen: WatchfolderSettings, folders: Folders, lang: str
-) -> AsyncIterator[dict[str, str]]:
+async def services(chosen: WatchfolderSettings, folders: Folders, lang: str) -> AsyncIterator[dict[str, str]]:
     """Yield the URLs of PREP and OCR; one without a URL in the settings runs as a process of ours.
 
     What ours log goes to `index/prep.log` and `index/ocr.log`.

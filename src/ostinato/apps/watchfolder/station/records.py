@@ -1,9 +1,7 @@
 """What a service knows of itself and of its jobs."""
 
-import contextlib
 import time
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from ostinato.apps.watchfolder.model import JOB_KEY
@@ -12,8 +10,6 @@ from ostinato.apps.watchfolder.station.sandbox import Limits
 from ostinato.apps.watchfolder.utils import now_iso
 
 __all__ = ["JOB_KEY", "Conflict", "Job", "Plan", "Unavailable", "crash"]
-
-LOG_SHOWN = 600
 
 
 class Conflict(Exception):
@@ -66,6 +62,8 @@ class Job:
     """Page, pages, step."""
     moved: float = field(default_factory=time.monotonic)
     """When one of them changed last."""
+    pid: int | None = None
+    """Its worker process, which leads a group of its own."""
     doom: Refused | None = None
     """Why its worker process was killed."""
 
@@ -75,15 +73,12 @@ class Job:
         return f"{self.job_key}.{self.attempt}"
 
 
-def crash(log_path: Path, ended: dict[str, Any]) -> Refused:
+def crash(ended: dict[str, Any]) -> Refused:
     """Explain a process that left no outcome: killed by a limit, or by its input; or no room."""
     if ended["code"] == NO_ROOM:
-        return Refused(
-            "DISK_FULL", "the worker process could not write how it ended: no space left"
-        )
+        return Refused("DISK_FULL", "the worker process could not write how it ended: no space left")
     how = f"signal {ended['signal']}" if ended["signal"] else f"code {ended['code']}"
     used = f"{ended['rssKb'] // 1024} MB, {ended['cpu']:g} s of processor time"
-    with contextlib.suppress(OSError):
-        shown = log_path.read_text("utf-8", "replace")[-LOG_SHOWN:].strip()
-        used = f"{used}; it said: {shown}" if shown else used
+    if ended["said"]:
+        used = f"{used}; it said: {ended['said']}"
     return Refused("WORKER_CRASHED", f"the worker process ended with {how}, having used {used}")

@@ -2,17 +2,13 @@
 
 import errno
 
-__all__ = ["FULL", "NO_ROOM", "OURS", "RETRYABLE", "Refused", "of_system"]
-
 OURS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENFILE, errno.EIO})
 """Errors of the machine, which say nothing about the file that is read."""
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 NO_ROOM = 75
 """The exit code of a worker process that could not even write how it ended."""
 
-RETRYABLE = frozenset(
-    {"MEMORY", "TIMEOUT", "WORKER_CRASHED", "IO", "DISK_FULL", "SERVICE_RESTARTED"}
-)
+RETRYABLE = frozenset({"MEMORY", "TIMEOUT", "WORKER_CRASHED", "IO", "DISK_FULL", "SERVICE_RESTARTED"})
 
 
 class Refused(Exception):

@@ -3,8 +3,11 @@
     rlimit      memory, processor time, size of files, open files, no core dumps
     landlock    only the job's own folder can be written, only programs and libraries read
     netns       no network at all
+    seccomp     no socket of any kind, no other process group, no look into other processes
+    user        a user of its own, where the service is root
 
-Where the kernel lacks one of the last two, the process runs with the rest; `level` says what holds.
+Where the kernel lacks one of the last four, the process runs with the rest; `level` says what
+holds, `missing` what does not, in words.
 """
 
 import contextlib
@@ -15,11 +18,14 @@ import signal
 import struct
 import sys
 import sysconfig
+import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Limits", "confine", "leave_network", "level", "readable"]
+from ostinato.apps.watchfolder.station.ownuser import become_own_user
+from ostinato.apps.watchfolder.station.seccomp import close_doors
+from ostinato.observe import get_logger
 
 PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS = 1, 38
 CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
@@ -29,9 +35,14 @@ EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1, 2, 4, 8
 FIRST_ABI_RIGHTS = (1 << 13) - 1
 REFER, TRUNCATE, IOCTL = 1 << 13, 1 << 14, 1 << 15
 RIGHTS_OF_ABI = {1: FIRST_ABI_RIGHTS, 2: FIRST_ABI_RIGHTS | REFER}
-TRUNCATE_ABI, IOCTL_ABI = 3, 5
+TRUNCATE_ABI, NET_ABI, IOCTL_ABI, SCOPE_ABI = 3, 4, 5, 6
+TCP = 3
+"""To bind and to connect."""
+SCOPES = 3
+"""No signals to, and no abstract sockets of, processes outside."""
 FILE_RIGHTS = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL
 
+log = get_logger("watchfolder.station")
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -51,9 +62,27 @@ def confine(limits: Limits, writable: Iterable[Path], *, parent: int, offline: b
     `offline` means that the process that forked us has left the network already, and we with it.
     """
     os.setsid()
-    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    _set_limits(limits)
+    _libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    held = []
+    if offline or leave_network():
+        held.append("netns")
+    folders = [*writable]
+    rules = _landlock_rules(folders)
+    # Root without Landlock may read everything: a user that cannot reach its folder helps nobody.
+    if rules is not None and folders and become_own_user(folders[0]):
+        held.append("user")
+    if rules is not None and _restrict(rules):
+        held.append("landlock")
+    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)  # a change of the user resets it
     if os.getppid() != parent:
         os._exit(1)  # the parent died before we could hear of it
+    if close_doors():
+        held.append("seccomp")
+    return "+".join(sorted(held)) or "rlimit"
+
+
+def _set_limits(limits: Limits) -> None:
     for what, value in (
         (resource.RLIMIT_AS, limits.memory_bytes),
         (resource.RLIMIT_CPU, limits.cpu_seconds),
@@ -65,23 +94,41 @@ def confine(limits: Limits, writable: Iterable[Path], *, parent: int, offline: b
         wanted = value if most == resource.RLIM_INFINITY else min(value, most)
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(what, (wanted, wanted))
-    _libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    held = []
-    if offline or leave_network():
-        held.append("netns")
-    if _landlock(writable):
-        held.append("landlock")
-    return "+".join(sorted(held)) or "rlimit"
+
+
+def missing(held: str) -> list[str]:
+    """What does not hold of the sandbox, one sentence each."""
+    told = {
+        "landlock": "no Landlock: a decoder can read and write all files of the service's user",
+        "netns": "no network namespace: seccomp alone keeps a decoder from the network",
+        "seccomp": "no seccomp filter: a decoder can open local sockets and leave its group",
+    }
+    if os.geteuid() == 0:
+        told["user"] = "no user of its own: a decoder runs as root"
+    return [sentence for name, sentence in told.items() if name not in held.split("+")]
 
 
 def level() -> str:
     """Return what would hold on this machine, tried in a process of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        return _level_in(Path(folder))
+
+
+def told_level(service: str) -> str:
+    """Return what holds, and log what does not: nobody is to believe in a sandbox that is none."""
+    found = level()
+    for sentence in missing(found):
+        log.warning("sandbox_incomplete", service=service, missing=sentence)
+    return found
+
+
+def _level_in(folder: Path) -> str:
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
             ample = Limits(1 << 40, 60, 1 << 40)
-            os.write(writing, confine(ample, [Path("/nonexistent")], parent=os.getppid()).encode())
+            os.write(writing, confine(ample, [folder], parent=os.getppid()).encode())
         finally:
             os._exit(0)
     os.close(writing)
@@ -93,36 +140,38 @@ def level() -> str:
 
 def leave_network() -> bool:
     """Leave the network, with all processes forked later; returns whether the system let us."""
+    if os.geteuid() == 0 and _libc.unshare(CLONE_NEWNET) == 0:
+        return True  # without a name space of users, in which no other user could be had
     uid, gid = os.getuid(), os.getgid()
     if _libc.unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0:
         return False
-    for name, text in (
-        ("setgroups", "deny"),
-        ("uid_map", f"{uid} {uid} 1"),
-        ("gid_map", f"{gid} {gid} 1"),
-    ):
+    for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
         with contextlib.suppress(OSError):
             Path(f"/proc/self/{name}").write_text(text, encoding="ascii")
     return True
 
 
-def _landlock(writable: Iterable[Path]) -> bool:
+def _landlock_rules(writable: Iterable[Path]) -> int | None:
     abi = _libc.syscall(LANDLOCK_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint(VERSION_FLAG))
     if abi < 1:
-        return False
+        return None
     rights = RIGHTS_OF_ABI.get(abi, FIRST_ABI_RIGHTS | REFER)
     rights |= TRUNCATE if abi >= TRUNCATE_ABI else 0
     rights |= IOCTL if abi >= IOCTL_ABI else 0
     attributes = struct.pack("Q", rights)
-    rules = _libc.syscall(
-        LANDLOCK_CREATE, attributes, ctypes.c_size_t(len(attributes)), ctypes.c_uint(0)
-    )
+    attributes += struct.pack("Q", TCP) if abi >= NET_ABI else b""
+    attributes += struct.pack("Q", SCOPES) if abi >= SCOPE_ABI else b""
+    rules = _libc.syscall(LANDLOCK_CREATE, attributes, ctypes.c_size_t(len(attributes)), ctypes.c_uint(0))
     if rules < 0:
-        return False
+        return None
     for path in readable():
         _allow(rules, path, (READ_FILE | READ_DIR | EXECUTE) & rights)
     for path in (*writable, *DEVICES):
         _allow(rules, path, rights)
+    return int(rules)
+
+
+def _restrict(rules: int) -> bool:
     done = _libc.syscall(LANDLOCK_RESTRICT, rules, ctypes.c_uint(0))
     os.close(rules)
     return bool(done == 0)

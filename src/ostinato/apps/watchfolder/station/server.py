@@ -18,8 +18,6 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from ostinato.apps.watchfolder.station.jobs import Station
 from ostinato.apps.watchfolder.station.records import JOB_KEY, Conflict, Unavailable
 
-__all__ = ["build"]
-
 RETRY_SECONDS = "2"
 
 

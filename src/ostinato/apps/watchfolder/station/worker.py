@@ -13,8 +13,6 @@ from typing import Any, Protocol
 from ostinato.apps.watchfolder.station.refused import Refused, of_system
 from ostinato.apps.watchfolder.utils import atomic_write_json, now_iso
 
-__all__ = ["Heartbeat", "Progress", "Work", "outcome_name", "run_task", "tmp_name"]
-
 
 class Progress(Protocol):
     """How the work reports how far it is. Whatever changes shows that it does not stand still."""

@@ -1,9 +1,9 @@
-"""Step 2 of the tick: what lies in `in/`, whether it is finished, and whose it becomes.
+"""Takes files from `in/` when they are finished, and makes them jobs (step 2).
 
     in/ → _staging/ → (sha256, jobKey) → work/<jobKey>/      or hold/duplicates/<jobKey>/
 
 A file is taken when it has not changed for a while, by our own clock from our first sight on, and
-when nobody has it open for writing, where the system can tell. Nothing is ever given up: a file
+when nobody has it open for writing, where the system knows it. Nothing is ever given up: a file
 that keeps changing just stays. Notifications are not trusted; every tick looks.
 """
 
@@ -22,15 +22,7 @@ from pathlib import Path
 from ostinato.apps.watchfolder.core import make_job_key
 from ostinato.apps.watchfolder.folders import is_local
 from ostinato.apps.watchfolder.model import Document, in_hand
-from ostinato.apps.watchfolder.names import (
-    FORCED,
-    fit,
-    is_ignored,
-    raw_name,
-    safe_name,
-    shown_name,
-    split_name,
-)
+from ostinato.apps.watchfolder.names import FORCED, fit, is_ignored, raw_name, safe_name, shown_name, split_name
 from ostinato.apps.watchfolder.tick import duplicates
 from ostinato.apps.watchfolder.tick.context import Tick, log
 from ostinato.apps.watchfolder.tick.finishing import refuse_input
@@ -46,8 +38,6 @@ from ostinato.apps.watchfolder.utils import (
     sha256_file,
     unlink,
 )
-
-__all__ = ["arrive", "discover", "ingest", "is_being_written"]
 
 UNFINISHED_SECONDS = 3600.0
 LONGEST_PAUSE = 60.0
@@ -153,7 +143,7 @@ def _try_to_stage(tick: Tick, name: str) -> None:
     try:
         _stage(tick, name, sight)
     except FileNotFoundError:
-        tick.memory.sights.pop(name, None)  # whoever put it there took it away again
+        tick.memory.sights.pop(name, None)  # its writer took it away again
     except OSError as error:
         sight.failed += 1
         sight.not_before = tick.now() + min(LONGEST_PAUSE, 2.0 ** min(sight.failed - 1, 10))
@@ -215,7 +205,7 @@ def _ends_too_soon(path: Path) -> bool:
 
 
 def is_being_written(path: Path) -> bool:
-    """Whether some process of this machine has the file open for writing, as far as one can tell.
+    """Whether some process of this machine has the file open for writing, as far as can be seen.
 
     A read lease is granted only when there is no writer. When one comes while we hold it, the
     kernel sends a signal: one that nobody minds is chosen, because SIGIO would end us.
@@ -256,10 +246,10 @@ def _sweep_staging(tick: Tick) -> None:
         match = STAGED.fullmatch(path.name)
         if match is None or path in known or not path.is_file():
             continue
-        told = None
+        noted_name = None
         with contextlib.suppress(ValueError):
-            told = read_json(tick.folders.staging / f".{match[1]}.name")
-        name = str(told["name"]) if told else match[2]
+            noted_name = read_json(tick.folders.staging / f".{match[1]}.name")
+        name = str(noted_name["name"]) if noted_name else match[2]
         tick.memory.staged.append(Staged(path, name, path.stat().st_size))
     tick.memory.staging_swept = True
 

@@ -1,4 +1,4 @@
-"""The context of one tick: what every step is handed, and what the tick did."""
+"""Carries what every step of a tick is given, and what the tick did."""
 
 import contextlib
 import threading
@@ -13,8 +13,6 @@ from ostinato.apps.watchfolder.tick.memory import Memory
 from ostinato.apps.watchfolder.tick.options import Options
 from ostinato.apps.watchfolder.utils import atomic_write_json, now_iso, update_state
 from ostinato.observe import get_logger
-
-__all__ = ["INDEXED", "Hooks", "Tick", "log"]
 
 SAVE_SHARE = 10
 """A slow save of a large index is done at most so rarely that it takes a tenth of the time."""
@@ -57,14 +55,7 @@ class Tick:
     away: set[str] = field(default_factory=set)
     """Services that did not answer in this tick: they are not asked again in it."""
     summary: dict[str, Any] = field(
-        default_factory=lambda: {
-            "claimed": 0,
-            "duplicates": 0,
-            "submitted": 0,
-            "done": 0,
-            "errors": 0,
-            "problems": [],
-        }
+        default_factory=lambda: {"claimed": 0, "duplicates": 0, "submitted": 0, "done": 0, "errors": 0, "problems": []}
     )
 
     def __post_init__(self) -> None:

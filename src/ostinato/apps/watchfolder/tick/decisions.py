@@ -1,4 +1,4 @@
-"""Decisions about duplicates, carried out.
+"""Carries out decisions about duplicates.
 
 A decision is done file by file, each with one atomic move, and decision.json goes last: after a
 crash it is simply done again.
@@ -12,12 +12,7 @@ from typing import Any
 from ostinato.apps.watchfolder.model import ACTIONS, Document
 from ostinato.apps.watchfolder.names import candidates, fit, forced_name, safe_name, split_name
 from ostinato.apps.watchfolder.tick.context import Tick, log
-from ostinato.apps.watchfolder.tick.duplicates import (
-    PENDING,
-    held_files,
-    remove_if_empty,
-    restore_reports,
-)
+from ostinato.apps.watchfolder.tick.duplicates import PENDING, held_files, remove_if_empty, restore_reports
 from ostinato.apps.watchfolder.utils import (
     atomic_write_json,
     copy_to,
@@ -28,8 +23,6 @@ from ostinato.apps.watchfolder.utils import (
     sha256_file,
     unlink,
 )
-
-__all__ = ["Undecidable", "apply_decisions"]
 
 PATIENCE = 10  # ticks that an unreadable decision may be just being written
 
@@ -189,13 +182,7 @@ def _clean(tick: Tick, place: Path) -> None:
         document = read_json(report, {})
         stay = [each for each in document.get("incomings", []) if each["path"] in names]
         atomic_write_json(
-            report,
-            {
-                **document,
-                "incoming": stay[-1] if stay else None,
-                "incomings": stay,
-                "count": len(stay),
-            },
+            report, {**document, "incoming": stay[-1] if stay else None, "incomings": stay, "count": len(stay)}
         )
         atomic_write_json(place / "status.json", PENDING)
     else:

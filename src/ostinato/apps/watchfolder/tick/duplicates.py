@@ -1,4 +1,4 @@
-"""Duplicates: held until a person decides. What is done then is in `decisions`.
+"""Holds duplicates until a person decides; `decisions` carries that out.
 
 hold/duplicates/<jobKey>/<time>__<name>     the files that came again
 hold/duplicates/<jobKey>/status.json        {"state": "DUPLICATE_PENDING"}
@@ -14,65 +14,31 @@ from pathlib import Path
 
 from ostinato.apps.watchfolder.folders import Folders
 from ostinato.apps.watchfolder.model import ACTIONS, JOB_KEY, Document
-from ostinato.apps.watchfolder.names import (
-    fit,
-    safe_name,
-    shown_name,
-)
+from ostinato.apps.watchfolder.names import fit, safe_name, shown_name
 from ostinato.apps.watchfolder.tick.context import Tick, log
-from ostinato.apps.watchfolder.utils import (
-    atomic_write_json,
-    move_unique,
-    now_iso,
-    read_json,
-    timestamp,
-    unlink,
-)
+from ostinato.apps.watchfolder.utils import atomic_write_json, move_unique, now_iso, read_json, timestamp, unlink
 from ostinato.errors import InvalidInput, NotFound
-
-__all__ = [
-    "PENDING",
-    "Held",
-    "decide",
-    "held",
-    "held_files",
-    "hold",
-    "remove_if_empty",
-    "restore_reports",
-]
 
 PENDING = {"state": "DUPLICATE_PENDING"}
 OURS = {"status.json", "decision.json"}
 
 
 def hold(
-    folders: Folders,
-    job_key: str,
-    incoming: Path,
-    existing: Document,
-    profile: Document,
-    *,
-    name: str | None = None,
+    folders: Folders, job_key: str, incoming: Path, existing: Document, profile: Document, *, name: str | None = None
 ) -> Document:
     """Move a duplicate to where it waits, and report it; returns what the report says came in."""
     shown = name if name is not None else incoming.name
     place = folders.hold / job_key
     stamp = timestamp()
     target = move_unique(incoming, place, f"{stamp}__{fit(safe_name(shown), 255 - 40)}")
-    came = {
-        "fileName": shown_name(shown),
-        "path": target,
-        "sizeBytes": Path(target).stat().st_size,
-    }
+    came = {"fileName": shown_name(shown), "path": target, "sizeBytes": Path(target).stat().st_size}
     _report(folders, job_key, came, existing, profile)
     atomic_write_json(place / "status.json", PENDING)
     log.info("duplicate_held", job_key=job_key, path=target)
     return {"incoming": came}
 
 
-def _report(
-    folders: Folders, job_key: str, came: Document, existing: Document, profile: Document
-) -> None:
+def _report(folders: Folders, job_key: str, came: Document, existing: Document, profile: Document) -> None:
     folders.reports.mkdir(parents=True, exist_ok=True)
     path = folders.reports / f"{job_key}.json"
     try:
@@ -96,9 +62,7 @@ def _report(
 def held_files(place: Path) -> list[Path]:
     """The files that wait in the folder of a jobKey, in the order in which they came."""
     return sorted(
-        path
-        for path in place.iterdir()
-        if path.is_file() and path.name not in OURS and not path.name.startswith(".")
+        path for path in place.iterdir() if path.is_file() and path.name not in OURS and not path.name.startswith(".")
     )
 
 
@@ -159,13 +123,7 @@ def _document_at(path: Path) -> Document:
 
 
 def decide(
-    folders: Folders,
-    job_key: str,
-    action: str,
-    by: str,
-    files: Sequence[str] | None = None,
-    *,
-    at: str | None = None,
+    folders: Folders, job_key: str, action: str, by: str, files: Sequence[str] | None = None, *, at: str | None = None
 ) -> None:
     """Write a decision about duplicates that are held; the next tick carries it out."""
     place = folders.hold / job_key
@@ -199,11 +157,7 @@ def restore_reports(tick: Tick) -> None:
         if report.exists() and (place / "status.json").exists():
             continue
         for path in files:
-            came = {
-                "fileName": path.name.partition("__")[2],
-                "path": str(path),
-                "sizeBytes": path.stat().st_size,
-            }
+            came = {"fileName": path.name.partition("__")[2], "path": str(path), "sizeBytes": path.stat().st_size}
             existing = tick.jobs.get(place.name, {})
             _report(tick.folders, place.name, came, existing, tick.profile or {})
         atomic_write_json(place / "status.json", PENDING)

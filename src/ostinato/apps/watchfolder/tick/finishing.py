@@ -1,4 +1,4 @@
-"""How a job ends: its result in `out/` and its input archived, or both in `error/`.
+"""Ends a job: its result in `out/` and its input archived, or both in `error/`.
 
 Each way first writes down where everything will go (FINALIZING, ERROR), then moves file by file;
 what a crash left undone is done again from what was written.
@@ -23,8 +23,6 @@ from ostinato.apps.watchfolder.utils import (
     remove_tree,
 )
 
-__all__ = ["fail", "finalize", "finish_error", "refuse_input", "sweep_finished"]
-
 
 def finalize(tick: Tick, job_key: str, result: Document | None = None) -> None:
     """Hand out the result: `out/`, archive, DONE. Begun anew, it goes on where it stopped."""
@@ -35,9 +33,7 @@ def finalize(tick: Tick, job_key: str, result: Document | None = None) -> None:
             cause = {"code": "INPUT_CHANGED", "message": said, "retryable": False}
             fail(tick, job_key, "OCR", cause)
             return
-        document = tick.state(
-            job_key, state="FINALIZING", **_choose(tick, job_key, document, result)
-        )
+        document = tick.state(job_key, state="FINALIZING", **_choose(tick, job_key, document, result))
         tick.in_flight[job_key]["stage"] = "FINALIZING"
     final = tick.folders.job(job_key) / "final.pdf"
     if final.exists():
@@ -45,10 +41,10 @@ def finalize(tick: Tick, job_key: str, result: Document | None = None) -> None:
         if not kept.exists():
             with contextlib.suppress(FileExistsError):
                 link_or_copy(final, kept)
-        document = _handed_out(tick, job_key, document, final)
+        document = _moved(tick, job_key, document, final, "outPath")
     source = Path(document["inputPath"])
     if source.exists():
-        document = _archived(tick, job_key, document, source)
+        document = _moved(tick, job_key, document, source, "archivePath")
     tick.state(job_key, state="DONE")
     tick.in_flight.pop(job_key, None)
     update_metrics(tick.metrics, "done")
@@ -84,23 +80,14 @@ def _choose(tick: Tick, job_key: str, document: Document, result: Document | Non
     }
 
 
-def _handed_out(tick: Tick, job_key: str, document: Document, final: Path) -> Document:
+def _moved(tick: Tick, job_key: str, document: Document, source: Path, to: str) -> Document:
+    """Move a file to the path that the document has under a name; a taken name is chosen anew."""
     try:
-        move_atomic(final, document["outPath"])
-    except FileExistsError:  # somebody took the name since it was chosen
-        path = str(_free(tick.folders.out, Path(document["outPath"]).name))
-        document = tick.state(job_key, state="FINALIZING", outPath=path)
-        move_atomic(final, path)
-    return document
-
-
-def _archived(tick: Tick, job_key: str, document: Document, source: Path) -> Document:
-    try:
-        move_atomic(source, document["archivePath"])
+        move_atomic(source, document[to])
     except FileExistsError:
-        old = Path(document["archivePath"])
+        old = Path(document[to])
         path = str(_free(old.parent, old.name))
-        document = tick.state(job_key, state="FINALIZING", archivePath=path)
+        document = tick.state(job_key, state="FINALIZING", **{to: path})
         move_atomic(source, path)
     return document
 
@@ -202,12 +189,7 @@ def _document(tick: Tick, job_key: str) -> Document:
     document: Document | None = read_json(folder / "state.json")
     if document is None:
         raise FileNotFoundError(f"work/{job_key}/state.json")
-    tops = {
-        "inputPath": folder,
-        "outPath": folders.out,
-        "archivePath": folders.archive,
-        "resultPath": folders.results,
-    }
+    tops = {"inputPath": folder, "outPath": folders.out, "archivePath": folders.archive, "resultPath": folders.results}
     for name, top in tops.items():
         if name in document and top not in Path(os.path.normpath(str(document[name]))).parents:
             del document[name]

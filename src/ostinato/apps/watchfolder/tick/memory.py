@@ -1,10 +1,8 @@
-"""What one process remembers from tick to tick; after a crash the files say all of it again."""
+"""Remembers from tick to tick; after a crash the files say all of it again."""
 
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-
-__all__ = ["Memory", "Sight", "Staged"]
 
 
 @dataclass

@@ -1,13 +1,12 @@
-"""How one folder is watched: numbers and texts, typed, each with its default.
+"""Declares how one folder is watched: typed options, each with its default.
 
 The specification hands `process_tick` a dict; `Options.of` reads it once for every tick.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
-
-__all__ = ["Options", "Service"]
 
 
 class Service(NamedTuple):
@@ -62,10 +61,11 @@ class Options:
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> "Options":
         """Read the variables of the specification, such as `PREP_URL` and `STABLE_SECONDS`."""
+        named = {name: re.sub("_S$", "_SECONDS", name.upper()) for name in IN_ENVIRONMENT}
         return cls(
             **{
                 name: type(getattr(cls, name))(environ[variable])
-                for variable, name in VARIABLES.items()
+                for name, variable in named.items()
                 if variable in environ
             }
         )
@@ -81,19 +81,8 @@ class Options:
         return Service(self.ocr_url, self.ocr_concurrency, self.max_attempts_ocr)
 
 
-VARIABLES = {
-    "PREP_URL": "prep_url",
-    "OCR_URL": "ocr_url",
-    "MAX_JOBS_IN_FLIGHT": "max_jobs_in_flight",
-    "PREP_CONCURRENCY": "prep_concurrency",
-    "OCR_CONCURRENCY": "ocr_concurrency",
-    "MAX_ATTEMPTS_PREP": "max_attempts_prep",
-    "MAX_ATTEMPTS_OCR": "max_attempts_ocr",
-    "JOB_TIMEOUT_SECONDS": "job_timeout_s",
-    "OCR_LANG": "ocr_lang",
-    "STABLE_SECONDS": "stable_s",
-    "TICK_SECONDS": "tick_s",
-    "POLL_SECONDS": "poll_s",
-    "RETRY_SECONDS": "retry_s",
-    "MIN_FREE_BYTES": "min_free_bytes",
-}
+IN_ENVIRONMENT = (
+    *("prep_url", "ocr_url", "prep_concurrency", "ocr_concurrency", "ocr_lang"),
+    *("max_jobs_in_flight", "max_attempts_prep", "max_attempts_ocr", "job_timeout_s"),
+    *("stable_s", "tick_s", "poll_s", "retry_s", "min_free_bytes"),
+)

@@ -19,8 +19,6 @@ from ostinato.apps.watchfolder.tick.memory import Memory
 from ostinato.apps.watchfolder.tick.options import Options
 from ostinato.apps.watchfolder.tick.profile import Profile
 
-__all__ = ["Orchestrator", "run"]
-
 BUSY_TICK_SECONDS = 0.2
 
 
@@ -70,7 +68,7 @@ def _gauge(tick: Tick) -> None:
 
 @dataclass
 class Orchestrator:
-    """One folder as a process watches it: its options, its jobs in hand, and what it remembers."""
+    """One folder as a process watches it: options, jobs in flight, and what it remembers."""
 
     folders: Folders
     options: Options = field(default_factory=Options)
@@ -108,16 +106,12 @@ class Orchestrator:
 
     @property
     def pause(self) -> float:
-        """Seconds until the next tick: few while something is in hand."""
+        """Seconds until the next tick: few while a job is in flight."""
         busy = self.in_flight or self.memory.staged
         return min(self.options.tick_s, BUSY_TICK_SECONDS) if busy else self.options.tick_s
 
-    def loop(
-        self,
-        stop: threading.Event,
-        on_tick: Callable[[dict[str, Any]], None] = lambda _summary: None,
-    ) -> None:
-        """Tick until `stop` is set; the tick in hand is finished first."""
+    def loop(self, stop: threading.Event, on_tick: Callable[[dict[str, Any]], None] = lambda _summary: None) -> None:
+        """Tick until `stop` is set; the current tick is finished first."""
         with self.folders.locked():
             self.begin()
             profile = Profile(self.options)

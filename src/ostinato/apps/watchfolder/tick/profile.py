@@ -1,4 +1,4 @@
-"""The profile of the two services: which tools they are made of, asked again from time to time."""
+"""Asks the two services for their tools, again from time to time."""
 
 import time
 from collections.abc import Callable
@@ -8,8 +8,6 @@ from ostinato.apps.watchfolder.model import Document
 from ostinato.apps.watchfolder.station import client
 from ostinato.apps.watchfolder.tick.context import log
 from ostinato.apps.watchfolder.tick.options import Options
-
-__all__ = ["Profile"]
 
 REFRESH_SECONDS = 60.0
 FIRST_SECONDS, AGAIN_SECONDS = 1.0, 5.0
@@ -27,11 +25,8 @@ class Profile:
 
     def get(self) -> Document | None:
         """Return the profile; None while a service does not answer: nothing new is taken then."""
-        if self._known is None:
-            patience = FIRST_SECONDS
-        else:
-            patience = AGAIN_SECONDS if self._failing else REFRESH_SECONDS
-        if self._clock() - self._asked >= patience:
+        known = AGAIN_SECONDS if self._failing else REFRESH_SECONDS
+        if self._clock() - self._asked >= (FIRST_SECONDS if self._known is None else known):
             self._ask()
         away = self._failing and self._clock() - self._answered > 2 * REFRESH_SECONDS
         return None if away else self._known

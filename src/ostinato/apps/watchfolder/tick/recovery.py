@@ -1,4 +1,4 @@
-"""What is done once, before the first tick: everything that a process before us left half done.
+"""Finishes before the first tick what an earlier process left half done.
 
 The order matters. First the index, from its file and from what the folders say; then the jobs in
 `work/`, each by the intention that was written last; then duplicates without a report. Files in
@@ -15,17 +15,7 @@ from ostinato.apps.watchfolder.tick import duplicates
 from ostinato.apps.watchfolder.tick.arrivals import arrive
 from ostinato.apps.watchfolder.tick.context import INDEXED, Tick, log
 from ostinato.apps.watchfolder.tick.finishing import finish_error, sweep_finished
-from ostinato.apps.watchfolder.utils import (
-    move_atomic,
-    move_unique,
-    now_iso,
-    read_json,
-    remove_tree,
-    timestamp,
-    unlink,
-)
-
-__all__ = ["load_index", "recover", "recover_rest"]
+from ostinato.apps.watchfolder.utils import move_atomic, move_unique, now_iso, read_json, remove_tree, timestamp, unlink
 
 
 def load_index(folders: Folders) -> Index:
@@ -97,7 +87,7 @@ def recover_rest(tick: Tick) -> None:
 
 
 def _give_up_lost(tick: Tick) -> None:
-    """Jobs that the index has in hand, but whose folders are gone: nobody may wait for them."""
+    """End jobs in flight whose folders are gone: nobody may wait for them."""
     for job_key, entry in list(tick.jobs.items()):
         known = job_key in tick.in_flight or job_key in tick.memory.unrecovered
         if known or entry.get("state") in FINAL or tick.folders.job(job_key).exists():
@@ -110,8 +100,8 @@ def _give_up_lost(tick: Tick) -> None:
         at, seq = now_iso(), int(entry.get("seq") or 0) + 1
         entry |= {"state": "ERROR", "errorCode": "LOST", "cause": cause, "seq": seq}
         entry["finishedAt"] = at
-        told = {**entry, "history": [{"seq": seq, "state": "ERROR", "at": at}], "updatedAt": at}
-        tick.emit({"kind": "job", "jobKey": job_key, **told})
+        lost = {**entry, "history": [{"seq": seq, "state": "ERROR", "at": at}], "updatedAt": at}
+        tick.emit({"kind": "job", "jobKey": job_key, **lost})
 
 
 def _recover_job(tick: Tick, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Steps 3 to 7 of the tick: hand jobs to PREP and to OCR, ask how far they are, judge the answer.
+"""Gives jobs to PREP and to OCR, polls them, and judges the answer (steps 3 to 7).
 
 Both services are asked alike; `Step` says what differs. An attempt is written down before it is
 sent. What is not the file's fault (a service that is away, restarts, or is busy) is tried again
@@ -19,8 +19,6 @@ from ostinato.apps.watchfolder.tick.context import Tick, log
 from ostinato.apps.watchfolder.tick.finishing import fail, finalize
 from ostinato.apps.watchfolder.tick.options import Options, Service
 from ostinato.apps.watchfolder.utils import update_state
-
-__all__ = ["OCR", "PREP", "Step", "check_stale", "finish_pending", "poll", "schedule"]
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
 
@@ -58,22 +56,8 @@ class Step:
         return f"{self.name.lower()}.heartbeat"
 
 
-PREP = Step(
-    "PREP",
-    ("DISCOVERED", "PREP_RETRY"),
-    "attemptPrep",
-    "submitPrep",
-    "raw.pdf",
-    client.submit_prep,
-)
-OCR = Step(
-    "OCR",
-    ("PREP_DONE", "OCR_RETRY"),
-    "attemptOcr",
-    "submitOcr",
-    "final.pdf",
-    client.submit_ocr,
-)
+PREP = Step("PREP", ("DISCOVERED", "PREP_RETRY"), "attemptPrep", "submitPrep", "raw.pdf", client.submit_prep)
+OCR = Step("OCR", ("PREP_DONE", "OCR_RETRY"), "attemptOcr", "submitOcr", "final.pdf", client.submit_ocr)
 
 
 def schedule(tick: Tick, step: Step) -> None:
@@ -146,9 +130,7 @@ def _hand_over(tick: Tick, step: Step, job_key: str, meta: Document) -> bool:
     return True
 
 
-def _set_back(
-    tick: Tick, step: Step, job_key: str, meta: Document, error: client.Unreachable
-) -> None:
+def _set_back(tick: Tick, step: Step, job_key: str, meta: Document, error: client.Unreachable) -> None:
     """The service was no help: wait, and try the same again, until it has been too often."""
     meta["infra"] = int(meta.get("infra") or 0) + 1
     cause = {"code": error.code, "message": str(error), "retryable": True}
@@ -219,9 +201,7 @@ def _poll_one(tick: Tick, step: Step, job_key: str, meta: Document) -> None:
             _note_progress(tick, step, job_key, meta, answer.get("progress") or {})
 
 
-def _note_progress(
-    tick: Tick, step: Step, job_key: str, meta: Document, progress: Document
-) -> None:
+def _note_progress(tick: Tick, step: Step, job_key: str, meta: Document, progress: Document) -> None:
     if progress and meta.get("progress") != progress:
         meta["progress"] = progress
         tick.emit({"kind": "progress", "jobKey": job_key, "step": step.name, **progress})
@@ -230,10 +210,7 @@ def _note_progress(
 def _done(tick: Tick, step: Step, job_key: str, meta: Document, result: Document) -> None:
     output = tick.folders.job(job_key) / step.output
     if not output.is_file():
-        cause = {
-            "code": "NO_OUTPUT",
-            "message": f"the service said DONE, but made no {step.output}",
-        }
+        cause = {"code": "NO_OUTPUT", "message": f"the service said DONE, but made no {step.output}"}
         _error(tick, step, job_key, meta, cause)
         return
     if step is PREP:

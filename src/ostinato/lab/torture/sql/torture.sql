@@ -47,7 +47,8 @@ with place as (
 select count(*) from (
     select p.job_id from place p group by p.job_id having count(*) > 1
     union
-    select p.job_id from place p where exists (select from ostinato_data.outcome o where o.job_id = p.job_id and o.outcome = 'done')
+    select p.job_id from place p
+    where exists (select from ostinato_data.outcome o where o.job_id = p.job_id and o.outcome = 'done')
     union
     select max(p.job_id) from place p join ostinato_data.job j on j.id = p.job_id
     where j.unique_key is not null and not exists (select from ostinato_data.dead_letter d where d.job_id = p.job_id)
@@ -66,7 +67,8 @@ where not exists (select from ostinato_data.job j where j.id = a.id)
 
 -- name: ended
 -- Of the acknowledged jobs: how many are done, cancelled, dead.
-select count(*) filter (where o.outcome = 'done'), count(*) filter (where o.outcome = 'cancelled'), count(*) filter (where o.outcome = 'dead')
+select count(*) filter (where o.outcome = 'done'), count(*) filter (where o.outcome = 'cancelled'), count(*)
+filter (where o.outcome = 'dead')
 from (select distinct on (o.job_id) o.job_id, o.outcome from ostinato_data.outcome o
       where o.job_id = any (%s::bigint[]) order by o.job_id, o.attempt desc) o;
 
@@ -76,17 +78,21 @@ from (select distinct on (o.job_id) o.job_id, o.outcome from ostinato_data.outco
 select (select count(*) from torture.effect),
        (select count(*) from (select e.job_id from torture.effect e group by e.job_id having count(*) > 1) d),
        (select count(*) from ostinato_data.outcome o join ostinato_data.job j on j.id = o.job_id
-        where o.outcome = 'done' and j.kind = any (%s::text[]) and not exists (select from torture.effect e where e.job_id = o.job_id)),
+        where o.outcome = 'done' and j.kind = any (%s::text[]) and not exists (select from torture.effect e
+            where e.job_id = o.job_id)),
        (select count(*) from torture.effect e where not exists (
-            select from ostinato_data.outcome o where (o.job_id, o.attempt, o.outcome) = (e.job_id, e.attempt, 'done'))),
-       (select count(*) from (select o.job_id from ostinato_data.outcome o where o.outcome = 'done' group by o.job_id having count(*) > 1) t);
+            select from ostinato_data.outcome o
+            where (o.job_id, o.attempt, o.outcome) = (e.job_id, e.attempt, 'done'))),
+       (select count(*) from (select o.job_id from ostinato_data.outcome o where o.outcome = 'done' group by o.job_id
+                              having count(*) > 1) t);
 
 -- name: outside
 -- Calls of the other system, those that it had to recognise as repeated, and jobs that are done without one.
 select (select count(*) from torture.outside_call),
        (select count(*) from torture.outside_call) - (select count(*) from torture.outside),
        (select count(*) from ostinato_data.outcome o join ostinato_data.job j on j.id = o.job_id
-        where o.outcome = 'done' and j.kind = %s and not exists (select from torture.outside x where x.job_id = o.job_id));
+        where o.outcome = 'done' and j.kind = %s
+          and not exists (select from torture.outside x where x.job_id = o.job_id));
 
 -- name: crashes
 -- Attempts that were taken from dead workers, and dead letters by why they are there.
@@ -107,16 +113,20 @@ select r.redriven from ostinato.redrive_jobs(
     ids => array(select d.job_id from ostinato_data.dead_letter d where d.reason = 'worker_lost' and d.kind <> %s)) r;
 
 -- name: evidence
--- The stories of some jobs that are lost, stuck, or whose effects are not exact: where they are and what happened to them.
+-- The stories of some jobs that are lost, stuck, or whose effects are not exact: where they are and what happened to
+-- them.
 with odd as (
     select a.id, 'acknowledged and nowhere' as what from unnest(%(ids)s::bigint[]) a (id)
-    where coalesce(ostinato.job_state(a.id), 'nowhere') not in ('done', 'cancelled', 'dead', 'ready', 'scheduled', 'running')
+    where coalesce(ostinato.job_state(a.id), 'nowhere') not in ('done', 'cancelled', 'dead', 'ready', 'scheduled',
+                                                                'running')
     union all
     select o.job_id, 'done without an effect' from ostinato_data.outcome o join ostinato_data.job j on j.id = o.job_id
-    where o.outcome = 'done' and j.kind = any (%(kinds)s::text[]) and not exists (select from torture.effect e where e.job_id = o.job_id)
+    where o.outcome = 'done' and j.kind = any (%(kinds)s::text[]) and not exists (select from torture.effect e
+        where e.job_id = o.job_id)
     union all
     select e.job_id, 'an effect of an attempt that did not complete' from torture.effect e
-    where not exists (select from ostinato_data.outcome o where (o.job_id, o.attempt, o.outcome) = (e.job_id, e.attempt, 'done'))
+    where not exists (select from ostinato_data.outcome o
+                      where (o.job_id, o.attempt, o.outcome) = (e.job_id, e.attempt, 'done'))
     union all
     select h, 'still held' from ostinato_data.claim c cross join unnest(c.job_ids) h
     union all
@@ -124,9 +134,11 @@ with odd as (
     union all
     select s.job_id, 'still scheduled' from ostinato_data.scheduled s
 )
-select format('job %%s (%%s) is %%s: %%s; effects of attempts %%s; outcomes %%s', odd.id, coalesce(j.kind, 'no such job'), odd.what,
+select format('job %%s (%%s) is %%s: %%s; effects of attempts %%s; outcomes %%s', odd.id,
+              coalesce(j.kind, 'no such job'), odd.what,
     coalesce(ostinato.job_state(odd.id), 'no state'),
     coalesce((select string_agg(e.attempt::text, ', ') from torture.effect e where e.job_id = odd.id), 'none'),
-    coalesce((select string_agg(format('%%s %%s at %%s by %%s', o.attempt, o.outcome, o.finished_at, o.worker_id), '; ' order by o.attempt)
+    coalesce((select string_agg(format('%%s %%s at %%s by %%s', o.attempt, o.outcome, o.finished_at, o.worker_id), '; '
+                                order by o.attempt)
               from ostinato_data.outcome o where o.job_id = odd.id), 'none'))
 from odd left join ostinato_data.job j on j.id = odd.id limit 20;

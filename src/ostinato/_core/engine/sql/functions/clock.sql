@@ -4,11 +4,11 @@
 -- gets a time that tests can move.
 create function ostinato.now() returns timestamptz language sql volatile parallel safe as $$
     select case coalesce(pg_catalog.current_setting('ostinato.clock', true), '')
-        when '' then pg_catalog.clock_timestamp() else ostinato.fake_now() end
+        when '' then pg_catalog.clock_timestamp() else ostinato_internal.fake_now() end
 $$;
 
 -- The time of a session that asked for a fake one: 'table' reads test_clock, anything else is the time itself.
-create function ostinato.fake_now() returns timestamptz language plpgsql volatile
+create function ostinato_internal.fake_now() returns timestamptz language plpgsql volatile
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
     v_clock text := current_setting('ostinato.clock');
@@ -21,18 +21,18 @@ end
 $$;
 
 -- The first id of a day: days since 2026-01-01 times 10^10. Ids stay below 2^53 (exact in JavaScript) for 2,400 years.
-create function ostinato.first_id(at timestamptz) returns bigint language sql immutable parallel safe as $$
+create function ostinato_internal.first_id(at timestamptz) returns bigint language sql immutable parallel safe as $$
     select greatest(0, (at at time zone 'UTC')::date - '2026-01-01'::date) * 10000000000
 $$;
 
 -- A new id that grows with time: its day, then a sequence of up to 10^10 a day.
 create function ostinato.new_id(at timestamptz default null) returns bigint language sql volatile as $$
-    select ostinato.first_id(coalesce(at, ostinato.now())) + pg_catalog.nextval('ostinato_data.job_id_seq')
+    select ostinato_internal.first_id(coalesce(at, ostinato.now())) + pg_catalog.nextval('ostinato_data.job_id_seq')
 $$;
 
 -- The contract this schema speaks, and the oldest that it still serves. A worker outside stops with exit code 78.
 create function ostinato.contract(out current integer, out oldest integer) language sql immutable as $$
-    select 1, 1
+    select 2, 2
 $$;
 
 -- For tests: makes all new sessions of this database take their time from test_clock. Only for a superuser.
@@ -57,5 +57,5 @@ $$;
 -- The kinds of jobs that wait for their time; those that wait for an event, without a deadline, have none.
 create function ostinato.waiting_kinds() returns setof text language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    select distinct s.kind from scheduled s where ostinato.real_time(s.run_at) is not null
+    select distinct s.kind from scheduled s where ostinato_internal.real_time(s.run_at) is not null
 $$;

@@ -14,14 +14,8 @@
 -- number is a lower bound. A filter without an index (a rare kind among millions of finished jobs) steps over what it
 -- leaves out.
 
--- So many ready jobs of a queue are counted.
-create function ostinato.ready_cap() returns integer language sql immutable parallel safe as 'select 10000';
-
--- So many scheduled jobs, and so many dead ones, are counted over all queues.
-create function ostinato.place_cap() returns integer language sql immutable parallel safe as 'select 100000';
-
 -- The queues that hold ready jobs: a loose index scan.
-create function ostinato.waiting_queues() returns setof text language sql stable
+create function ostinato_internal.waiting_queues() returns setof text language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
     with recursive waiting as (
@@ -34,7 +28,7 @@ set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
 $$;
 
 -- The lanes that hold ready jobs, of one queue and one tenant or of all (null). With a tenant, a lane may be empty.
-create function ostinato.waiting_lanes(for_queue text, for_tenant text)
+create function ostinato_internal.waiting_lanes(for_queue text, for_tenant text)
 returns table (queue text, priority smallint, tenant_id text) language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -66,21 +60,21 @@ set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
 $$;
 
 -- The lanes that hold ready jobs of the tenant. Under its policy a loose index scan would walk over the jobs of others.
-create function ostinato.own_lanes() returns table (queue text, priority smallint, tenant_id text)
+create function ostinato_internal.own_lanes() returns table (queue text, priority smallint, tenant_id text)
 language sql stable security definer
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    select l.queue, l.priority, l.tenant_id from ostinato.waiting_lanes(null, ostinato.own_tenant()) l
+    select l.queue, l.priority, l.tenant_id from ostinato_internal.waiting_lanes(null, ostinato_internal.own_tenant()) l
     where exists (select from ready r where (r.queue, r.priority, r.tenant_id) = (l.queue, l.priority, l.tenant_id))
 $$;
 
 -- The jobs that workers hold: some of them, or all (null).
-create function ostinato.held_jobs(ids bigint[] default null) returns setof ostinato_data.held_job
+create function ostinato_internal.held_jobs(ids bigint[] default null) returns setof ostinato_data.held_job
 language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 begin
-    if not ostinato.sees_all() then
-        return query select * from ostinato.own_held_jobs(ids);
+    if not ostinato_internal.sees_all() then
+        return query select * from ostinato_internal.own_held_jobs(ids);
         return;
     end if;
     return query
@@ -91,39 +85,41 @@ end
 $$;
 
 -- Those that belong to the tenant: one claim holds jobs of many.
-create function ostinato.own_held_jobs(ids bigint[]) returns setof ostinato_data.held_job
+create function ostinato_internal.own_held_jobs(ids bigint[]) returns setof ostinato_data.held_job
 language sql stable security definer
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    select h.* from ostinato.held_jobs($1) h join job j on j.id = h.job_id where j.tenant_id = ostinato.own_tenant()
+    select h.* from ostinato_internal.held_jobs($1) h join job j on j.id = h.job_id
+    where j.tenant_id = ostinato_internal.own_tenant()
 $$;
 
 -- One line about an error, from whatever JSON was stored.
-create function ostinato.error_summary(error json, longest integer default 200) returns text
+create function ostinato_internal.error_summary(error json, longest integer default 200) returns text
 language sql immutable parallel safe as $$
     select left(coalesce(
         nullif(concat_ws(': ', $1 ->> 'type', $1 ->> 'message'), ''), $1 ->> 'reason', $1 #>> '{}'), $2)
 $$;
 
 -- JSON that is at most `longest` bytes long (null = any), else null.
-create function ostinato.short_json(value json, longest integer) returns json language sql immutable parallel safe as $$
+create function ostinato_internal.short_json(value json, longest integer) returns json
+language sql immutable parallel safe as $$
     select case when $2 is null or octet_length($1::text) <= $2 then $1 end
 $$;
 
 -- How jobs stand: one row for each id that exists, in any order. `attempt` is the run that is on or comes next, of a
 -- finished job the last one; `run_at` is when a scheduled job runs next.
-create function ostinato.job_summaries(ids bigint[]) returns table (
+create function ostinato_internal.job_summaries(ids bigint[]) returns table (
     id bigint, kind text, queue text, tenant_id text, correlation_id text, priority smallint, state text,
     attempt integer, failures integer, crashes integer, created_at timestamptz, run_at timestamptz,
     finished_at timestamptz, error text, reason text
 ) language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp
 set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
-    with held as materialized (select h.* from ostinato.held_jobs($1) h)
+    with held as materialized (select h.* from ostinato_internal.held_jobs($1) h)
     select j.id, j.kind, j.queue, j.tenant_id, j.correlation_id, j.priority, coalesce(p.state, o.outcome),
            coalesce(p.attempt, o.attempt), coalesce(p.failures, o.failures), coalesce(p.crashes, o.crashes),
-           j.created_at, ostinato.real_time(p.run_at),
+           j.created_at, ostinato_internal.real_time(p.run_at),
            case when p.state is null or p.state = 'dead' then o.finished_at end,
-           case when o.outcome <> 'done' then ostinato.error_summary(o.error) end,
+           case when o.outcome <> 'done' then ostinato_internal.error_summary(o.error) end,
            coalesce(p.reason, case when o.outcome = 'cancelled' then o.error ->> 'reason' end)
     from job j
     left join lateral (
@@ -153,7 +149,7 @@ set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_merg
 $$;
 
 -- The ids of a page of ready jobs. They have no index by id: first the newest jobs of all are probed, then the lanes.
-create function ostinato.find_ready(in_queue text, of_kind text, of_tenant text, before bigint, most integer)
+create function ostinato_internal.find_ready(in_queue text, of_kind text, of_tenant text, before bigint, most integer)
 returns setof bigint language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
@@ -180,7 +176,7 @@ begin
     end if;
     return query
     select f.job_id from (
-        select r.job_id from ostinato.waiting_lanes(in_queue, of_tenant) l cross join lateral (
+        select r.job_id from ostinato_internal.waiting_lanes(in_queue, of_tenant) l cross join lateral (
             select r.job_id from ready r
             where r.queue = l.queue and r.priority = l.priority and r.tenant_id = l.tenant_id
               and r.position < before and r.position = r.job_id and (of_kind is null or r.kind = of_kind)
@@ -196,7 +192,7 @@ $$;
 
 -- The ids of a page of jobs that are done or cancelled. With a filter the newest outcomes are tried first; if these are
 -- not enough the filter is rare, and then the jobs are searched: to step over one there is cheaper.
-create function ostinato.find_ended(
+create function ostinato_internal.find_ended(
     in_state text, in_queue text, of_kind text, of_tenant text, before bigint, most integer
 ) returns setof bigint language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
@@ -215,7 +211,7 @@ begin
         where case when v_any or (
                        select (in_queue is null or j.queue = in_queue) and (of_kind is null or j.kind = of_kind)
                               and (of_tenant is null or j.tenant_id = of_tenant) from job j where j.id = o.job_id)
-                   then ostinato.was_last(o.job_id, o.attempt, in_state) end
+                   then ostinato_internal.was_last(o.job_id, o.attempt, in_state) end
         limit most);
     if v_any or cardinality(v_ids) = most then
         return query select unnest(v_ids);
@@ -224,21 +220,22 @@ begin
     return query select j.id from job j
     where j.id < before and (in_queue is null or j.queue = in_queue) and (of_kind is null or j.kind = of_kind)
       and (of_tenant is null or j.tenant_id = of_tenant)
-      and (select bool_or(ostinato.was_last(o.job_id, o.attempt, in_state)) from outcome o
+      and (select bool_or(ostinato_internal.was_last(o.job_id, o.attempt, in_state)) from outcome o
            where o.job_id = j.id and o.outcome = in_state)
     order by j.id desc limit most;
 end
 $$;
 
 -- Whether a job ended with this attempt: a cancelled one may have been retried since, and one that is done restarted.
-create function ostinato.was_last(job_id bigint, attempt integer, state text default 'cancelled') returns boolean
+create function ostinato_internal.was_last(job_id bigint, attempt integer, state text default 'cancelled')
+returns boolean
 language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select not exists (select from outcome o where o.job_id = $1 and o.attempt > $2) and ostinato.job_state($1) = $3
 $$;
 
 -- The ids of a page of jobs in one place. Each branch reads the index of that place backwards.
-create function ostinato.find_jobs(
+create function ostinato_internal.find_jobs(
     in_state text, in_queue text, of_kind text, of_tenant text, before bigint, most integer
 ) returns setof bigint language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_custom_plan
@@ -247,7 +244,7 @@ as $$
 begin
     case in_state
     when 'ready' then
-        return query select ostinato.find_ready(in_queue, of_kind, of_tenant, before, most);
+        return query select ostinato_internal.find_ready(in_queue, of_kind, of_tenant, before, most);
     when 'scheduled' then
         return query select s.job_id from scheduled s
         where s.job_id < before and (in_queue is null or s.queue = in_queue)
@@ -264,16 +261,18 @@ begin
           and (of_tenant is null or d.tenant_id = of_tenant) and (of_kind is null or d.kind = of_kind)
         order by d.job_id desc limit most;
     else
-        return query select ostinato.find_ended(in_state, in_queue, of_kind, of_tenant, before, most);
+        return query select ostinato_internal.find_ended(in_state, in_queue, of_kind, of_tenant, before, most);
     end case;
 end
 $$;
 
 -- The ids of a page of the tenant's jobs in one place. Under its policies most of the indexes could not lead.
-create function ostinato.own_found_jobs(in_state text, in_queue text, of_kind text, before bigint, most integer)
+create function ostinato_internal.own_found_jobs(
+    in_state text, in_queue text, of_kind text, before bigint, most integer
+)
 returns setof bigint language sql stable security definer
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    select ostinato.find_jobs($1, $2, $3, ostinato.own_tenant(), $4, $5)
+    select ostinato_internal.find_jobs($1, $2, $3, ostinato_internal.own_tenant(), $4, $5)
 $$;
 
 -- A page of jobs, newest first, that match a filter (null = any).
@@ -290,8 +289,8 @@ set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_merg
 declare
     v_last   constant bigint := 9223372036854775807;
     v_before constant bigint := coalesce(before, v_last);
-    v_most   constant integer := ostinato.page_size(most);
-    v_tenant constant text := ostinato.tenant_filter(list_jobs.tenant_id);
+    v_most   constant integer := ostinato_internal.page_size(most);
+    v_tenant constant text := ostinato_internal.tenant_filter(list_jobs.tenant_id);
     v_ids    bigint[];
 begin
     if list_jobs.state not in ('ready', 'scheduled', 'running', 'dead', 'done', 'cancelled') then
@@ -308,22 +307,22 @@ begin
               and (list_jobs.kind is null or j.kind = list_jobs.kind) and (v_tenant is null or j.tenant_id = v_tenant)
               and (list_jobs.state is null or ostinato.job_state(j.id) = list_jobs.state)
             order by j.id desc limit v_most);
-    elsif ostinato.sees_all() then
-        v_ids := array(select ostinato.find_jobs(
+    elsif ostinato_internal.sees_all() then
+        v_ids := array(select ostinato_internal.find_jobs(
             list_jobs.state, list_jobs.queue, list_jobs.kind, v_tenant, v_before, v_most));
     else
-        v_ids := array(select ostinato.own_found_jobs(
+        v_ids := array(select ostinato_internal.own_found_jobs(
             list_jobs.state, list_jobs.queue, list_jobs.kind, v_before, v_most));
     end if;
     return query
     select s.state, s.queue, s.kind, s.tenant_id, s.correlation_id, s.id, s.priority, s.attempt, s.failures,
            s.created_at, s.run_at, s.finished_at, s.error
-    from ostinato.job_summaries(v_ids) s where v_tenant is null or s.tenant_id = v_tenant order by s.id desc;
+    from ostinato_internal.job_summaries(v_ids) s where v_tenant is null or s.tenant_id = v_tenant order by s.id desc;
 end
 $$;
 
 -- The size of a page: 1 to 1,000.
-create function ostinato.page_size(most integer, largest integer default 1000) returns integer
+create function ostinato_internal.page_size(most integer, largest integer default 1000) returns integer
 language plpgsql immutable as $$
 begin
     if most is null or most not between 1 and largest then
@@ -337,7 +336,7 @@ end
 $$;
 
 -- Says that there is no such job.
-create function ostinato.refuse_unknown(job_id bigint) returns void language plpgsql as $$
+create function ostinato_internal.refuse_unknown(job_id bigint) returns void language plpgsql as $$
 begin
     raise exception using errcode = 'OS404', message = format('there is no job %s', job_id),
         detail = json_build_object('job_id', job_id),
@@ -346,13 +345,14 @@ end
 $$;
 
 -- Refuses a job that is not there, or not of this tenant (null = any).
-create function ostinato.check_job(job_id bigint, tenant_id text default null) returns void language plpgsql stable
+create function ostinato_internal.check_job(job_id bigint, tenant_id text default null) returns void
+language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 begin
     if not exists (select from job j
                    where j.id = check_job.job_id and j.tenant_id = coalesce(check_job.tenant_id, j.tenant_id)) then
-        perform ostinato.refuse_unknown(check_job.job_id);
+        perform ostinato_internal.refuse_unknown(check_job.job_id);
     end if;
 end
 $$;
@@ -376,9 +376,9 @@ begin
            s.crashes, s.run_at, s.finished_at, s.created_at
     into id, kind, queue, tenant_id, correlation_id, priority, state, reason, attempt, failures,
          crashes, run_at, finished_at, created_at
-    from ostinato.job_summaries(array[show_job.job_id]) s;
+    from ostinato_internal.job_summaries(array[show_job.job_id]) s;
     if not found then
-        perform ostinato.refuse_unknown(show_job.job_id);
+        perform ostinato_internal.refuse_unknown(show_job.job_id);
     end if;
     select j.max_attempts, j.run_at, j.args, j.limit_key, j.unique_key
     into max_attempts, asked_run_at, args, limit_key, unique_key from job j where j.id = show_job.job_id;
@@ -388,7 +388,7 @@ begin
     if show_job.state = 'running' then
         select h.worker_id, h.claimed_at, w.beat_at + make_interval(secs => w.expiry_seconds)
         into worker_id, claimed_at, lease_until
-        from ostinato.held_jobs(array[show_job.job_id]) h left join worker w on w.id = h.worker_id;
+        from ostinato_internal.held_jobs(array[show_job.job_id]) h left join worker w on w.id = h.worker_id;
     end if;
     select w.name into worker_name from worker w where w.id = show_job.worker_id;
     select r.requested_at, r.reason into cancel_requested_at, cancel_reason
@@ -408,20 +408,20 @@ returns table (
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 begin
-    perform ostinato.check_job(job_attempts.job_id);
+    perform ostinato_internal.check_job(job_attempts.job_id);
     return query
     select a.attempt, a.outcome, a.started_at, a.finished_at, a.duration_ms, a.worker_id, w.name,
-           ostinato.short_json(a.result, longest),
+           ostinato_internal.short_json(a.result, longest),
            case when a.error is not null
-                then coalesce(ostinato.short_json(a.error, longest),
-                              json_build_object('message', ostinato.error_summary(a.error))) end
+                then coalesce(ostinato_internal.short_json(a.error, longest),
+                              json_build_object('message', ostinato_internal.error_summary(a.error))) end
     from (
         select o.attempt, o.outcome, o.finished_at - make_interval(secs => o.duration_ms / 1000.0) as started_at,
                o.finished_at, o.duration_ms, o.worker_id, o.result, o.error
         from outcome o where o.job_id = job_attempts.job_id
         union all
         select h.attempt, 'running', h.claimed_at, null, null, h.worker_id, null, null
-        from ostinato.held_jobs(array[job_attempts.job_id]) h
+        from ostinato_internal.held_jobs(array[job_attempts.job_id]) h
         order by attempt desc limit most
     ) a left join worker w on w.id = a.worker_id
     order by a.attempt;
@@ -429,47 +429,48 @@ end
 $$;
 
 -- Since when a ready job can run: since it was added, its time came, or its last run ended.
-create function ostinato.ready_since(job_id bigint) returns timestamptz language sql stable
+create function ostinato_internal.ready_since(job_id bigint) returns timestamptz language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select greatest(j.created_at, j.run_at, (select max(o.finished_at) from outcome o where o.job_id = j.id))
     from job j where j.id = $1
 $$;
 
 -- For how many seconds a ready job has waited.
-create function ostinato.waited(job_id bigint) returns double precision language sql stable as $$
-    select greatest(0, extract(epoch from ostinato.now() - ostinato.ready_since($1)))::double precision
+create function ostinato_internal.waited(job_id bigint) returns double precision language sql stable as $$
+    select greatest(0, extract(epoch from ostinato.now() - ostinato_internal.ready_since($1)))::double precision
 $$;
 
 -- For how many seconds the head of a queue has waited; null when nothing is ready. Looks at the first lanes only.
-create function ostinato.oldest_wait(queue text) returns double precision language sql stable
+create function ostinato_internal.oldest_wait(queue text) returns double precision language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
-    select ostinato.waited(h.job_id)
-    from (select r.job_id from ostinato.ready_lanes($1) l
+    select ostinato_internal.waited(h.job_id)
+    from (select r.job_id from ostinato_internal.ready_lanes($1) l
           join ready r on (r.queue, r.priority, r.tenant_id, r.position) = ($1, l.priority, l.tenant_id, l.first)
           order by r.position limit 1) h
 $$;
 
 -- The queues that hold ready jobs, with how many these are, up to one more than the cap (for a tenant, of each lane),
 -- and for how many seconds the oldest has waited.
-create function ostinato.ready_lines() returns table (queue text, n bigint, oldest double precision)
+create function ostinato_internal.ready_lines() returns table (queue text, n bigint, oldest double precision)
 language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
 #variable_conflict use_column
 begin
-    if ostinato.sees_all() then
+    if ostinato_internal.sees_all() then
         return query
-        select q.name, c.n, ostinato.oldest_wait(q.name) from ostinato.waiting_queues() q (name)
+        select q.name, c.n, ostinato_internal.oldest_wait(q.name) from ostinato_internal.waiting_queues() q (name)
         cross join lateral (
-            select count(*) as n from (select from ready r where r.queue = q.name limit ostinato.ready_cap() + 1) r) c;
+            select count(*) as n
+            from (select from ready r where r.queue = q.name limit ostinato_internal.ready_cap() + 1) r) c;
         return;
     end if;
     return query
-    select l.queue, sum(c.n)::bigint, max(ostinato.waited(c.first)) from ostinato.own_lanes() l
+    select l.queue, sum(c.n)::bigint, max(ostinato_internal.waited(c.first)) from ostinato_internal.own_lanes() l
     cross join lateral (
         select count(*) as n, (array_agg(r.job_id order by r.position))[1] as first from (
             select r.job_id, r.position from ready r
             where r.queue = l.queue and r.priority = l.priority and r.tenant_id = l.tenant_id
-            order by r.position limit ostinato.ready_cap() + 1) r) c
+            order by r.position limit ostinato_internal.ready_cap() + 1) r) c
     group by l.queue;
 end
 $$;
@@ -483,30 +484,30 @@ create function ostinato.list_queues(most integer default null) returns table (
 ) language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp set jit = off as $$
     with waiting as materialized (
-        select r.queue, r.n, r.oldest from ostinato.ready_lines() r
+        select r.queue, r.n, r.oldest from ostinato_internal.ready_lines() r
     ), later as materialized (
-        select l.queue, count(*) as n from (select s.queue from scheduled s limit ostinato.place_cap()) l
+        select l.queue, count(*) as n from (select s.queue from scheduled s limit ostinato_internal.place_cap()) l
         group by l.queue
     ), held as materialized (
-        select h.queue, count(*) as n from ostinato.held_jobs() h group by h.queue
+        select h.queue, count(*) as n from ostinato_internal.held_jobs() h group by h.queue
     ), buried as materialized (
-        select d.queue, count(*) as n from (select d.queue from dead_letter d limit ostinato.place_cap()) d
+        select d.queue, count(*) as n from (select d.queue from dead_letter d limit ostinato_internal.place_cap()) d
         group by d.queue
     ), full_to as materialized (
-        select (select sum(l.n) from later l) >= ostinato.place_cap() as later,
-               (select sum(b.n) from buried b) >= ostinato.place_cap() as buried
+        select (select sum(l.n) from later l) >= ostinato_internal.place_cap() as later,
+               (select sum(b.n) from buried b) >= ostinato_internal.place_cap() as buried
     ), known as (
         select q.name from queue q
-        union select k.queue from kind k where ostinato.sees_all() or ostinato.own_tenant() <> ''
+        union select k.queue from kind k where ostinato_internal.sees_all() or ostinato_internal.own_tenant() <> ''
         union select w.queue from waiting w union select l.queue from later l union select h.queue from held h
         union select b.queue from buried b
     )
     select k.name, coalesce(q.paused, false), q.concurrency, q.rate_count, q.rate_seconds, q.key_concurrency,
-           q.key_rate_count, q.key_rate_seconds, least(coalesce(w.n, 0), ostinato.ready_cap()), coalesce(l.n, 0),
-           coalesce(h.n, 0), coalesce(b.n, 0),
-           array_remove(array[case when w.n > ostinato.ready_cap() then 'ready' end,
+           q.key_rate_count, q.key_rate_seconds, least(coalesce(w.n, 0), ostinato_internal.ready_cap()),
+           coalesce(l.n, 0), coalesce(h.n, 0), coalesce(b.n, 0),
+           array_remove(array[case when w.n > ostinato_internal.ready_cap() then 'ready' end,
                               case when f.later then 'scheduled' end, case when f.buried then 'dead' end], null),
-           w.oldest, ostinato.able_workers(k.name, null)
+           w.oldest, ostinato_internal.able_workers(k.name, null)
     from known k cross join full_to f
     left join queue q on q.name = k.name left join waiting w on w.queue = k.name left join later l on l.queue = k.name
     left join held h on h.queue = k.name left join buried b on b.queue = k.name
@@ -521,11 +522,12 @@ create function ostinato.list_workers(most integer default null) returns table (
 ) language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select w.id, w.name, w.started_at, w.beat_at, extract(epoch from ostinato.now() - w.beat_at)::double precision,
-           w.expiry_seconds, ostinato.is_expired(w.beat_at, w.expiry_seconds, ostinato.now()), w.draining,
+           w.expiry_seconds, ostinato_internal.is_expired(w.beat_at, w.expiry_seconds, ostinato.now()), w.draining,
            coalesce(h.held, 0), h.oldest, w.contract, w.queues, w.kinds
     from worker w
     left join (
-        select c.worker_id, count(*) as held, min(c.claimed_at) as oldest from ostinato.held_jobs() c group by 1) h
+        select c.worker_id, count(*) as held, min(c.claimed_at) as oldest from ostinato_internal.held_jobs() c
+        group by 1) h
       on h.worker_id = w.id
     order by w.beat_at, w.id limit $1
 $$;
@@ -540,17 +542,17 @@ set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force
 set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
 #variable_conflict use_column
 declare
-    v_tenant constant text := ostinato.tenant_filter(list_dead_letters.tenant_id);
+    v_tenant constant text := ostinato_internal.tenant_filter(list_dead_letters.tenant_id);
 begin
     return query
     select d.queue, d.kind, d.tenant_id, d.signature, d.job_id, d.attempt, d.died_at, d.reason,
-           ostinato.error_summary(d.error)
+           ostinato_internal.error_summary(d.error)
     from dead_letter d
     where (before is null or d.job_id < before) and (v_tenant is null or d.tenant_id = v_tenant)
       and (list_dead_letters.queue is null or d.queue = list_dead_letters.queue)
       and (list_dead_letters.kind is null or d.kind = list_dead_letters.kind)
       and (list_dead_letters.signature is null or d.signature = list_dead_letters.signature)
-    order by d.job_id desc limit ostinato.page_size(most);
+    order by d.job_id desc limit ostinato_internal.page_size(most);
 end
 $$;
 
@@ -560,17 +562,17 @@ create function ostinato.dead_letter_groups(most integer default 1000) returns t
     example_error text
 ) language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    select g.signature, g.kind, g.reason, g.count, g.first, g.last, g.example, ostinato.error_summary(d.error)
+    select g.signature, g.kind, g.reason, g.count, g.first, g.last, g.example, ostinato_internal.error_summary(d.error)
     from (
         select d.signature, d.kind, d.reason, count(*) as count, min(d.died_at) as first, max(d.died_at) as last,
                max(d.job_id) as example
         from dead_letter d group by d.signature, d.kind, d.reason
     ) g join dead_letter d on d.job_id = g.example
-    order by g.count desc, g.last desc, g.example desc limit ostinato.page_size($1)
+    order by g.count desc, g.last desc, g.example desc limit ostinato_internal.page_size($1)
 $$;
 
 -- How many rows a table holds, by its size and what vacuum found last.
-create function ostinato.estimate_rows(name regclass) returns bigint language sql stable as $$
+create function ostinato_internal.estimate_rows(name regclass) returns bigint language sql stable as $$
     select greatest(0, c.reltuples / greatest(c.relpages, 1)
                        * (pg_relation_size(c.oid) / current_setting('block_size')::integer))::bigint
     from pg_catalog.pg_class c where c.oid = $1
@@ -586,7 +588,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
     v_now constant timestamptz := ostinato.now();
-    v_cap constant integer := ostinato.place_cap();
+    v_cap constant integer := ostinato_internal.place_cap();
 begin
     select count(*) into ready from (select from ready limit v_cap + 1) r;
     select count(*) into scheduled from (select from scheduled limit v_cap + 1) s;
@@ -594,18 +596,20 @@ begin
     estimated := array_remove(array[case when engine_stats.ready > v_cap then 'ready' end,
         case when engine_stats.scheduled > v_cap then 'scheduled' end,
         case when engine_stats.dead > v_cap then 'dead' end], null);
-    ready := case when engine_stats.ready > v_cap then greatest(engine_stats.ready, ostinato.estimate_rows('ready'))
+    ready := case
+        when engine_stats.ready > v_cap then greatest(engine_stats.ready, ostinato_internal.estimate_rows('ready'))
              else engine_stats.ready end;
     scheduled := case when engine_stats.scheduled > v_cap
-                      then greatest(engine_stats.scheduled, ostinato.estimate_rows('scheduled'))
+                      then greatest(engine_stats.scheduled, ostinato_internal.estimate_rows('scheduled'))
                  else engine_stats.scheduled end;
-    dead := case when engine_stats.dead > v_cap then greatest(engine_stats.dead, ostinato.estimate_rows('dead_letter'))
+    dead := case
+        when engine_stats.dead > v_cap then greatest(engine_stats.dead, ostinato_internal.estimate_rows('dead_letter'))
             else engine_stats.dead end;
     select count(*) into due from (select from scheduled s where s.run_at <= v_now limit v_cap) d;
     select coalesce(sum(cardinality(c.job_ids)), 0) into running from claim c;
     select count(*) filter (where not e.expired), count(*) filter (where e.expired) into workers, expired_workers
-    from (select ostinato.is_expired(w.beat_at, w.expiry_seconds, v_now) as expired from worker w) e;
-    select max(ostinato.oldest_wait(q)) into oldest_ready from ostinato.waiting_queues() q;
+    from (select ostinato_internal.is_expired(w.beat_at, w.expiry_seconds, v_now) as expired from worker w) e;
+    select max(ostinato_internal.oldest_wait(q)) into oldest_ready from ostinato_internal.waiting_queues() q;
     -- What keeps dead rows from being removed: the oldest snapshot, slot or prepared transaction.
     select greatest((select max(age(a.backend_xmin)) from pg_stat_activity a),
                     (select max(age(s.xmin)) from pg_replication_slots s),

@@ -4,11 +4,16 @@
 -- Lock order, here and in claims.sql and workers.sql: queue, job_unique, claim (ascending id), then single-job rows
 -- (ready, scheduled, dead_letter, cancel_request). Nothing waits for a ready row: claims skip locked ones.
 
+-- Whether a JSON text may be nested so deep that the server cannot parse it; only long texts are looked at.
+create function ostinato_internal.is_deep(document text) returns boolean language sql immutable parallel safe as $$
+    select octet_length($1) > 10000 and length($1) - length(translate($1, '[{', '')) > 1000
+$$;
+
 -- Refuses args that could not be read back: not an object, too large, or holding what PostgreSQL cannot hold as text.
-create function ostinato.check_args(kind text, args text) returns void language plpgsql
+create function ostinato_internal.check_args(kind text, args text) returns void language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
-    v_limit constant integer := 262144;
+    v_limit constant integer := ostinato_internal.most_bytes();
 begin
     if octet_length(args) > v_limit then
         raise exception using errcode = 'OS400',
@@ -27,20 +32,21 @@ begin
         perform args::jsonb;
     end if;
 exception
-    when untranslatable_character or invalid_text_representation then
+    when untranslatable_character or invalid_text_representation or statement_too_complex then
         raise exception using errcode = 'OS400',
             message = format('args of %s are not valid JSON text: %s', kind, sqlerrm),
             detail = json_build_object('kind', kind),
-            hint = 'Remove NUL characters (\u0000) and unpaired surrogates, and check the syntax.';
+            hint = 'Remove NUL characters (\u0000) and unpaired surrogates, nest it less, and check the syntax.';
 end
 $$;
 
 -- Refuses a kind, queue, tenant or key that is empty or longer than 200 characters.
-create function ostinato.check_name(what text, value text) returns void language plpgsql immutable as $$
+create function ostinato_internal.check_name(what text, value text) returns void language plpgsql immutable as $$
 begin
-    if value is null or length(value) not between 1 and 200 then
+    if value is null or length(value) not between 1 and ostinato_internal.longest_name() then
         raise exception using errcode = 'OS400',
-            message = format('%s must be 1 to 200 characters, got %s', what, coalesce(length(value)::text, 'null')),
+            message = format('%s must be 1 to %s characters, got %s', what, ostinato_internal.longest_name(),
+                             coalesce(length(value)::text, 'null')),
             detail = json_build_object('field', what, 'length', length(value)),
             hint = format('Choose a shorter %s.', what);
     end if;
@@ -48,7 +54,7 @@ end
 $$;
 
 -- Refuses what no column or index can hold, and a time that never comes. Null is what is not given.
-create function ostinato.check_options(
+create function ostinato_internal.check_options(
     priority integer default null, max_attempts integer default null, run_at timestamptz default null,
     limit_key text default null, correlation_id text default null
 ) returns void language plpgsql immutable as $$
@@ -60,10 +66,10 @@ begin
             hint = 'A priority is -32768 to 32767, max_attempts is 1 to 32767, and run_at is a time that comes.';
     end if;
     if limit_key is not null then
-        perform ostinato.check_name('limit_key', limit_key);
+        perform ostinato_internal.check_name('limit_key', limit_key);
     end if;
     if correlation_id is not null then
-        perform ostinato.check_name('correlation_id', correlation_id);
+        perform ostinato_internal.check_name('correlation_id', correlation_id);
     end if;
 end
 $$;
@@ -112,30 +118,40 @@ begin
         v_queue := coalesce(v_queue, enqueue_job.queue, 'default');
         v_priority := coalesce(v_priority, enqueue_job.priority, 0);
     end if;
-    if (length(enqueue_job.kind) between 1 and 200 and length(v_tenant) between 1 and 200 and length(v_queue) between 1 and 200
-        and json_typeof(enqueue_job.args) = 'object' and octet_length(v_args) <= 262144 and strpos(v_args, '\u') = 0) is not true then
-        perform ostinato.check_name('kind', enqueue_job.kind), ostinato.check_name('tenant_id', v_tenant),
-                ostinato.check_args(enqueue_job.kind, coalesce(v_args, 'null')), ostinato.check_name('queue', v_queue);
+    if (length(enqueue_job.kind) between 1 and ostinato_internal.longest_name()
+        and length(v_tenant) between 1 and ostinato_internal.longest_name()
+        and length(v_queue) between 1 and ostinato_internal.longest_name()
+        and json_typeof(enqueue_job.args) = 'object' and octet_length(v_args) <= ostinato_internal.most_bytes()
+        and strpos(v_args, '\u') = 0) is not true then
+        perform ostinato_internal.check_name('kind', enqueue_job.kind),
+                ostinato_internal.check_name('tenant_id', v_tenant),
+                ostinato_internal.check_args(enqueue_job.kind, coalesce(v_args, 'null')),
+                ostinato_internal.check_name('queue', v_queue);
     end if;
-    perform ostinato.check_options(v_priority, enqueue_job.max_attempts, enqueue_job.run_at, enqueue_job.limit_key, v_part_of);
+    perform ostinato_internal.check_options(v_priority, enqueue_job.max_attempts, enqueue_job.run_at,
+                                            enqueue_job.limit_key, v_part_of);
     if enqueue_job.unique_key is not null then
-        v_holder := ostinato.hold_unique_key(v_tenant, enqueue_job.unique_key, v_id, enqueue_job.unique_policy, enqueue_job.unique_states);
+        v_holder := ostinato_internal.hold_unique_key(v_tenant, enqueue_job.unique_key, v_id, enqueue_job.unique_policy,
+                                                      enqueue_job.unique_states);
         if v_holder <> v_id then
             return v_holder;
         end if;
     end if;
-    insert into job (id, created_at, run_at, priority, max_attempts, kind, queue, tenant_id, args, limit_key, unique_key, correlation_id,
-                     unique_states)
+    insert into job (id, created_at, run_at, priority, max_attempts, kind, queue, tenant_id, args, limit_key,
+                     unique_key, correlation_id, unique_states)
     values (v_id, v_now, enqueue_job.run_at, v_priority, enqueue_job.max_attempts, enqueue_job.kind, v_queue, v_tenant,
             enqueue_job.args, enqueue_job.limit_key, enqueue_job.unique_key, v_part_of,
-            case when enqueue_job.unique_key is not null then nullif(enqueue_job.unique_states, '{scheduled,ready,running}') end);
+            case when enqueue_job.unique_key is not null
+                then nullif(enqueue_job.unique_states, '{scheduled,ready,running}') end);
     if enqueue_job.run_at > v_now then
-        insert into scheduled (job_id, run_at, attempt, priority, failures, crashes, keyed, reason, queue, tenant_id, kind, limit_key)
-        values (v_id, enqueue_job.run_at, 1, v_priority, 0, 0, enqueue_job.unique_key is not null, 'later',
-                v_queue, v_tenant, enqueue_job.kind, enqueue_job.limit_key);
+        insert into scheduled select w.* from ostinato_internal.new_place(
+            v_id, v_priority, enqueue_job.unique_key is not null, v_queue, v_tenant, enqueue_job.kind,
+            enqueue_job.limit_key) p
+        cross join lateral ostinato_internal.scheduled_row(p, enqueue_job.run_at, 'later') w;
     else
-        insert into ready (position, job_id, attempt, priority, failures, crashes, keyed, queue, tenant_id, kind, limit_key)
-        values (v_id, v_id, 1, v_priority, 0, 0, enqueue_job.unique_key is not null, v_queue, v_tenant, enqueue_job.kind, enqueue_job.limit_key);
+        insert into ready select p.* from ostinato_internal.new_place(
+            v_id, v_priority, enqueue_job.unique_key is not null, v_queue, v_tenant, enqueue_job.kind,
+            enqueue_job.limit_key) p;
     end if;
     return v_id;
 end
@@ -143,7 +159,7 @@ $$;
 
 -- Takes a unique key for a job, or returns the job that has it. 'refuse' raises instead; 'replace' takes the place of
 -- a job that still waits (and returns the holder when it does not).
-create function ostinato.hold_unique_key(
+create function ostinato_internal.hold_unique_key(
     tenant_id text, unique_key text, job_id bigint, policy text, states text[]
 ) returns bigint language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -151,10 +167,11 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
     v_holder bigint;
 begin
-    perform ostinato.check_name('unique_key', hold_unique_key.unique_key);
+    perform ostinato_internal.check_name('unique_key', hold_unique_key.unique_key);
     if policy is null or policy not in ('return', 'refuse', 'replace')
        or states is null or not states <@ '{scheduled,ready,running,done,cancelled,dead}' or states = '{}' then
-        raise exception using errcode = 'OS400', message = format('unknown unique policy %L or states %s', policy, states),
+        raise exception using errcode = 'OS400',
+            message = format('unknown unique policy %L or states %s', policy, states),
             detail = json_build_object('policy', policy, 'states', states),
             hint = 'Policies: return, refuse, replace. States: scheduled, ready, running, done, cancelled, dead.';
     end if;
@@ -169,7 +186,7 @@ begin
         where u.tenant_id = hold_unique_key.tenant_id and u.unique_key = hold_unique_key.unique_key;
         continue when not found;  -- the holder finished in between
         if policy = 'replace' then  -- apart: whoever may not replace must not even name what replaces
-            if ostinato.drop_waiting(v_holder, format('replaced by job %s', hold_unique_key.job_id)) then
+            if ostinato_internal.drop_waiting(v_holder, format('replaced by job %s', hold_unique_key.job_id)) then
                 delete from job_unique u where u.job_id = v_holder;  -- also when it was to be held by cancelled jobs
                 continue;
             end if;
@@ -202,24 +219,29 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
     v_now   constant timestamptz := ostinato.now();
-    v_base  constant bigint := ostinato.first_id(v_now);
+    v_base  constant bigint := ostinato_internal.first_id(v_now);
     v_count constant integer := cardinality(args);
     v_mine  constant text := ostinato.tenant(null);
     v_ours  constant text := ostinato.correlation(null);
+    v_tries constant integer[] := enqueue_jobs.max_attempts;
 begin
-    perform ostinato.check_lengths(
-        v_count, cardinality(kinds), cardinality(queues), cardinality(priorities), cardinality(run_ats), cardinality(tenant_ids),
-        cardinality(correlation_ids), cardinality(limit_keys), cardinality(unique_keys), cardinality(enqueue_jobs.max_attempts));
+    perform ostinato_internal.check_lengths(
+        v_count, cardinality(kinds), cardinality(queues), cardinality(priorities), cardinality(run_ats),
+        cardinality(tenant_ids), cardinality(correlation_ids), cardinality(limit_keys), cardinality(unique_keys),
+        cardinality(v_tries));
     if array_length(unique_keys, 1) is not null then
         return query
         select ostinato.enqueue_job(
-            ostinato.pick(kinds, n), a.args::json, ostinato.pick(queues, n), ostinato.pick(priorities, n), ostinato.pick(run_ats, n),
-            ostinato.pick(tenant_ids, n), ostinato.pick(correlation_ids, n), ostinato.pick(limit_keys, n),
-            ostinato.pick(unique_keys, n), max_attempts => ostinato.pick(enqueue_jobs.max_attempts, n))
+            ostinato_internal.pick(kinds, n), a.args::json, ostinato_internal.pick(queues, n),
+            ostinato_internal.pick(priorities, n), ostinato_internal.pick(run_ats, n),
+            ostinato_internal.pick(tenant_ids, n), ostinato_internal.pick(correlation_ids, n),
+            ostinato_internal.pick(limit_keys, n), ostinato_internal.pick(unique_keys, n),
+            max_attempts => ostinato_internal.pick(v_tries, n))
         from unnest(args) with ordinality a (args, n) order by n;
         return;
     end if;
-    perform ostinato.check_sets(kinds, args, queues, priorities, run_ats, tenant_ids || v_mine, correlation_ids || v_ours, limit_keys, enqueue_jobs.max_attempts);
+    perform ostinato_internal.check_sets(kinds, args, queues, priorities, run_ats, tenant_ids || v_mine,
+                                         correlation_ids || v_ours, limit_keys, v_tries);
     return query
     with given as materialized (
         select v_base + nextval('job_id_seq') as id, n, a.args::json as args,
@@ -227,69 +249,93 @@ begin
                case when cardinality(queues) = 1 then queues[1] else queues[n] end as queue,
                case when cardinality(priorities) = 1 then priorities[1] else priorities[n] end as priority,
                case when cardinality(run_ats) = 1 then run_ats[1] else run_ats[n] end as run_at,
-               coalesce(case when cardinality(tenant_ids) = 1 then tenant_ids[1] else tenant_ids[n] end, v_mine) as tenant_id,
-               coalesce(case when cardinality(correlation_ids) = 1 then correlation_ids[1] else correlation_ids[n] end, v_ours) as correlation_id,
+               case when cardinality(tenant_ids) = 1 then tenant_ids[1] else tenant_ids[n] end as tenant_id,
+               case when cardinality(correlation_ids) = 1 then correlation_ids[1]
+                    else correlation_ids[n] end as correlation_id,
                case when cardinality(limit_keys) = 1 then limit_keys[1] else limit_keys[n] end as limit_key,
-               case when cardinality(enqueue_jobs.max_attempts) = 1 then enqueue_jobs.max_attempts[1] else enqueue_jobs.max_attempts[n] end as max_attempts
+               case when cardinality(v_tries) = 1 then v_tries[1] else v_tries[n] end as max_attempts
         from unnest(args) with ordinality a (args, n)
     ), placed as materialized (
-        select g.id, g.n, g.args, g.kind, coalesce(g.queue, k.queue, 'default') as queue,
-               coalesce(g.priority, k.priority, 0)::smallint as priority,
-               g.run_at, g.tenant_id, g.correlation_id, g.limit_key, g.max_attempts
+        select g.id, g.n, g.args, g.kind, coalesce(g.queue, k.queue, 'default') as queue, g.run_at, g.limit_key,
+               coalesce(g.priority, k.priority, 0)::smallint as priority, g.max_attempts,
+               coalesce(g.tenant_id, v_mine) as tenant_id, coalesce(g.correlation_id, v_ours) as correlation_id
         from given g left join kind k on k.name = g.kind
     ), new_job as (
-        insert into job (id, created_at, run_at, priority, max_attempts, kind, queue, tenant_id, args, limit_key, correlation_id)
-        select p.id, v_now, p.run_at, p.priority, p.max_attempts, p.kind, p.queue, p.tenant_id, p.args, p.limit_key, p.correlation_id
-        from placed p
+        insert into job (id, created_at, run_at, priority, max_attempts, kind, queue, tenant_id, args, limit_key,
+                         correlation_id)
+        select p.id, v_now, p.run_at, p.priority, p.max_attempts, p.kind, p.queue, p.tenant_id, p.args, p.limit_key,
+               p.correlation_id from placed p
     ), new_ready as (
-        insert into ready (position, job_id, attempt, priority, failures, crashes, keyed, queue, tenant_id, kind, limit_key)
-        select p.id, p.id, 1, p.priority, 0, 0, false, p.queue, p.tenant_id, p.kind, p.limit_key
-        from placed p where p.run_at is null or p.run_at <= v_now
+        insert into ready select r.* from placed p cross join lateral ostinato_internal.new_place(
+            p.id, p.priority, false, p.queue, p.tenant_id, p.kind, p.limit_key) r
+        where p.run_at is null or p.run_at <= v_now
     ), new_scheduled as (
-        insert into scheduled (job_id, run_at, attempt, priority, failures, crashes, keyed, reason, queue, tenant_id, kind, limit_key)
-        select p.id, p.run_at, 1, p.priority, 0, 0, false, 'later', p.queue, p.tenant_id, p.kind, p.limit_key
-        from placed p where p.run_at > v_now
+        insert into scheduled select w.* from placed p cross join lateral ostinato_internal.new_place(
+            p.id, p.priority, false, p.queue, p.tenant_id, p.kind, p.limit_key) r
+        cross join lateral ostinato_internal.scheduled_row(r, p.run_at, 'later') w where p.run_at > v_now
     )
     select p.id from placed p order by p.n;
 end
 $$;
 
+-- Adds jobs one by one: each may find that its unique key is taken.
+create function ostinato_internal.enqueue_each(
+    kinds text[], args text[], queues text[], priorities integer[], run_ats timestamptz[], tenant_ids text[],
+    correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[]
+) returns setof bigint language sql set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    select ostinato.enqueue_job(
+        ostinato_internal.pick($1, n), a.args::json, ostinato_internal.pick($3, n), ostinato_internal.pick($4, n),
+        ostinato_internal.pick($5, n), ostinato_internal.pick($6, n), ostinato_internal.pick($7, n),
+        ostinato_internal.pick($8, n), ostinato_internal.pick($9, n), max_attempts => ostinato_internal.pick($10, n))
+    from unnest($2) with ordinality a (args, n) order by n
+$$;
+
 -- What check_args, check_name and check_options refuse, for arrays: they are called only for what looks wrong.
-create function ostinato.check_sets(
-    kinds text[], args text[], queues text[], priorities integer[], run_ats timestamptz[], tenant_ids text[], correlation_ids text[],
-    limit_keys text[], max_attempts integer[]
+create function ostinato_internal.check_sets(
+    kinds text[], args text[], queues text[], priorities integer[], run_ats timestamptz[], tenant_ids text[],
+    correlation_ids text[], limit_keys text[], max_attempts integer[]
 ) returns void language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
     v_bad integer;
 begin
     select min(n) into v_bad from unnest(args) with ordinality a (text, n)
-    where a.text is null or octet_length(a.text) > 262144 or left(ltrim(a.text, e' \t\r\n'), 1) <> '{'
-       or strpos(a.text, '\u0000') > 0 or strpos(lower(a.text), '\ud') > 0;
+    where a.text is null or octet_length(a.text) > ostinato_internal.most_bytes()
+      or left(ltrim(a.text, e' \t\r\n'), 1) <> '{'
+       or strpos(a.text, '\u0000') > 0 or strpos(lower(a.text), '\ud') > 0 or ostinato_internal.is_deep(a.text);
     if v_bad is not null then  -- slow and exact, only when something looks wrong
-        perform ostinato.check_args(ostinato.pick(kinds, n), coalesce(a.text, 'null')) from unnest(args) with ordinality a (text, n);
+        perform ostinato_internal.check_args(ostinato_internal.pick(kinds, n), coalesce(a.text, 'null'))
+            from unnest(args) with ordinality a (text, n);
     end if;
-    perform ostinato.check_name('kind', k) from unnest(kinds) k where k is null or length(k) not between 1 and 200;
-    perform ostinato.check_name('queue', q) from unnest(queues) q where length(q) not between 1 and 200;
-    perform ostinato.check_name('tenant_id', t) from unnest(tenant_ids) t where length(t) not between 1 and 200;
-    perform ostinato.check_options(min(p)), ostinato.check_options(max(p)) from unnest(priorities) p;
-    perform ostinato.check_options(null, min(m)), ostinato.check_options(null, max(m)) from unnest(max_attempts) m;
-    perform ostinato.check_options(run_at => r) from unnest(run_ats) r where not isfinite(r);
-    perform ostinato.check_options(limit_key => k) from unnest(limit_keys) k where length(k) not between 1 and 200;
-    perform ostinato.check_options(correlation_id => c) from unnest(correlation_ids) c where length(c) not between 1 and 200;
+    perform ostinato_internal.check_name('kind', k) from unnest(kinds) k
+        where k is null or length(k) not between 1 and ostinato_internal.longest_name();
+    perform ostinato_internal.check_name('queue', q) from unnest(queues) q
+        where length(q) not between 1 and ostinato_internal.longest_name();
+    perform ostinato_internal.check_name('tenant_id', t) from unnest(tenant_ids) t
+        where length(t) not between 1 and ostinato_internal.longest_name();
+    perform ostinato_internal.check_options(min(p)), ostinato_internal.check_options(max(p)) from unnest(priorities) p;
+    perform ostinato_internal.check_options(null, min(m)), ostinato_internal.check_options(null, max(m))
+        from unnest(max_attempts) m;
+    perform ostinato_internal.check_options(run_at => r) from unnest(run_ats) r where not isfinite(r);
+    perform ostinato_internal.check_options(limit_key => k) from unnest(limit_keys) k
+        where length(k) not between 1 and ostinato_internal.longest_name();
+    perform ostinato_internal.check_options(correlation_id => c) from unnest(correlation_ids) c
+        where length(c) not between 1 and ostinato_internal.longest_name();
 end
 $$;
 
 -- The n-th element of an array that is null, holds one value for all, or one for each.
-create function ostinato.pick(anyarray, n bigint) returns anyelement language sql immutable parallel safe as $$
+create function ostinato_internal.pick(anyarray, n bigint) returns anyelement language sql immutable parallel safe as $$
     select case when cardinality($1) = 1 then $1[1] else $1[n] end
 $$;
 
 -- Refuses arrays that are neither null, of length one, nor of the right length.
-create function ostinato.check_lengths(count integer, variadic lengths integer[]) returns void language plpgsql immutable as $$
+create function ostinato_internal.check_lengths(count integer, variadic lengths integer[]) returns void
+language plpgsql immutable as $$
 begin
     if count is null or exists (select from unnest(lengths) l where l is not null and l not in (1, count)) then
-        raise exception using errcode = 'OS400', message = format('arrays of lengths %s beside %s args', lengths, count),
+        raise exception using errcode = 'OS400',
+            message = format('arrays of lengths %s beside %s args', lengths, count),
             detail = json_build_object('args', count, 'lengths', lengths),
             hint = 'Give each array null, one value for all, or one value per job.';
     end if;
@@ -300,9 +346,9 @@ $$;
 create function ostinato.job_state(job_id bigint) returns text language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select case
-        when ostinato.is_ready(j.id) then 'ready'
+        when ostinato_internal.is_ready(j.id) then 'ready'
         when exists (select from scheduled s where s.job_id = j.id) then 'scheduled'
-        when exists (select from ostinato.held_jobs(array[j.id])) then 'running'
+        when exists (select from ostinato_internal.held_jobs(array[j.id])) then 'running'
         when exists (select from dead_letter d where d.job_id = j.id) then 'dead'
         else (select o.outcome from outcome o where o.job_id = j.id order by o.attempt desc limit 1)
     end
@@ -310,29 +356,33 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 $$;
 
 -- Whether a job is in `ready`. A first run is found by its lane, a moved one by the small index for those.
-create function ostinato.is_ready(job_id bigint) returns boolean language sql stable
+create function ostinato_internal.is_ready(job_id bigint) returns boolean language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
     select exists (select from ready r where r.job_id = $1 and r.position <> r.job_id)
         or exists (
             select from job j cross join lateral (
-                select from ready r where (r.queue, r.priority, r.tenant_id, r.position) = (j.queue, j.priority, j.tenant_id, j.id)
+                select from ready r
+                where (r.queue, r.priority, r.tenant_id, r.position) = (j.queue, j.priority, j.tenant_id, j.id)
                   and r.job_id = j.id limit 1) r  -- the limit keeps it a probe, whatever the statistics say
             where j.id = $1)
 $$;
 
 -- Takes waiting jobs out of ready and scheduled; returns those that were there, with what the next run would have had.
-create function ostinato.take_waiting(job_ids bigint[])
+create function ostinato_internal.take_waiting(job_ids bigint[])
 returns table (job_id bigint, attempt integer, failures smallint, crashes smallint) language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off
+set enable_seqscan = off as $$
 #variable_conflict use_column
 begin
-    return query delete from scheduled s where s.job_id = any (job_ids) returning s.job_id, s.attempt, s.failures, s.crashes;
+    return query delete from scheduled s where s.job_id = any (job_ids)
+        returning s.job_id, s.attempt, s.failures, s.crashes;
     return query delete from ready r where r.job_id = any (job_ids) and r.position <> r.job_id
         returning r.job_id, r.attempt, r.failures, r.crashes;
     return query delete from ready r where r.ctid = any (array(
         select f.row_id from job j cross join lateral (
             select l.ctid as row_id from ready l
-            where (l.queue, l.priority, l.tenant_id, l.position) = (j.queue, j.priority, j.tenant_id, j.id) and l.job_id = j.id
+            where (l.queue, l.priority, l.tenant_id, l.position) = (j.queue, j.priority, j.tenant_id, j.id)
+              and l.job_id = j.id
             limit 1 for update) f
         where j.id = any (job_ids)))
         returning r.job_id, r.attempt, r.failures, r.crashes;
@@ -340,43 +390,46 @@ end
 $$;
 
 -- Cancels a job if it still waits; false when it does not.
-create function ostinato.drop_waiting(job_id bigint, reason text) returns boolean language plpgsql
+create function ostinato_internal.drop_waiting(job_id bigint, reason text) returns boolean language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 begin
     insert into outcome (job_id, attempt, finished_at, outcome, error)
     select w.job_id, w.attempt, ostinato.now(), 'cancelled', json_build_object('reason', reason)
-    from ostinato.take_waiting(array[drop_waiting.job_id]) w;
+    from ostinato_internal.take_waiting(array[drop_waiting.job_id]) w;
     if not found then
         return false;
     end if;
-    perform ostinato.free_unique_keys(array[drop_waiting.job_id], 'cancelled');
+    perform ostinato_internal.free_unique_keys(array[drop_waiting.job_id], 'cancelled');
     return true;
 end
 $$;
 
 -- Gives up the unique keys of jobs that enter a state outside their chosen set.
-create function ostinato.free_unique_keys(job_ids bigint[], state text) returns void language sql
+create function ostinato_internal.free_unique_keys(job_ids bigint[], state text) returns void language sql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     delete from job_unique u where u.job_id = any (job_ids) and not state = any (u.states)
 $$;
 
 -- Cancels a job: at once while it waits (or lies dead), by request while it runs. Returns the state it was in.
-create function ostinato.cancel_job(job_id bigint, reason text default 'cancelled by request') returns text language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp as $$
+create function ostinato.cancel_job(job_id bigint, reason text default 'cancelled by request') returns text
+language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
     v_state text;
 begin
-    if not ostinato.sees_all() then
-        return ostinato.own_cancel_job(cancel_job.job_id, cancel_job.reason);
+    if not ostinato_internal.sees_all() then
+        return ostinato_internal.own_cancel_job(cancel_job.job_id, cancel_job.reason);
     end if;
+    perform ostinato_internal.lock_lanes(array[cancel_job.job_id]);
     for v_try in 1 .. 100 loop  -- a job may move between two places while we look; it never moves for long
         v_state := ostinato.job_state(cancel_job.job_id);
         if v_state is null then
-            perform ostinato.refuse_unknown(cancel_job.job_id);
-        elsif v_state in ('ready', 'scheduled') and ostinato.drop_waiting(cancel_job.job_id, cancel_job.reason) then
+            perform ostinato_internal.refuse_unknown(cancel_job.job_id);
+        elsif v_state in ('ready', 'scheduled')
+              and ostinato_internal.drop_waiting(cancel_job.job_id, cancel_job.reason) then
             -- A request that came too late for its run is fulfilled with this; it must not meet a later retry.
-            perform ostinato.forget_run(array[cancel_job.job_id], array[cancel_job.job_id]);
+            perform ostinato_internal.forget_run(array[cancel_job.job_id], array[cancel_job.job_id]),
+                    ostinato_internal.end_deliveries(array[cancel_job.job_id]);
             return v_state;
         elsif v_state = 'running' then
             -- Without a lock on the claim: cancelling waits for no worker, and none waits for it. If the run ends
@@ -388,10 +441,12 @@ begin
             delete from dead_letter d where d.job_id = cancel_job.job_id;
             if found then
                 insert into outcome (job_id, attempt, finished_at, outcome, error)
-                select cancel_job.job_id, max(o.attempt) + 1, ostinato.now(), 'cancelled', json_build_object('reason', cancel_job.reason)
+                select cancel_job.job_id, max(o.attempt) + 1, ostinato.now(), 'cancelled',
+                       json_build_object('reason', cancel_job.reason)
                 from outcome o where o.job_id = cancel_job.job_id;
-                perform ostinato.free_unique_keys(array[cancel_job.job_id], 'cancelled'),
-                        ostinato.forget_run(array[cancel_job.job_id], array[cancel_job.job_id]);
+                perform ostinato_internal.free_unique_keys(array[cancel_job.job_id], 'cancelled'),
+                        ostinato_internal.forget_run(array[cancel_job.job_id], array[cancel_job.job_id]),
+                        ostinato_internal.end_deliveries(array[cancel_job.job_id]);
                 return v_state;
             end if;
         elsif v_state in ('done', 'cancelled') then
@@ -404,17 +459,19 @@ end
 $$;
 
 -- Cancels a job of the tenant, who may write none of the tables that this takes.
-create function ostinato.own_cancel_job(job_id bigint, reason text) returns text language plpgsql security definer
+create function ostinato_internal.own_cancel_job(job_id bigint, reason text) returns text
+language plpgsql security definer
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 begin
-    perform ostinato.check_job(job_id, ostinato.own_tenant()), ostinato.check_name('reason', reason);
+    perform ostinato_internal.check_job(job_id, ostinato_internal.own_tenant()),
+            ostinato_internal.check_name('reason', reason);
     return ostinato.cancel_job(job_id, reason);
 end
 $$;
 
 -- Fulfils requests to cancel a job that left its worker's hands before the request was seen. Returns how many.
 -- Polls call it, so it waits for nobody: a job that somebody else is moving is left to the next poll.
-create function ostinato.settle_cancels(most integer default 100) returns integer language plpgsql
+create function ostinato_internal.settle_cancels(most integer default 100) returns integer language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -428,7 +485,7 @@ begin
         order by r.job_id limit most for update skip locked
     loop
         v_state := ostinato.job_state(v_request.job_id);
-        continue when v_state in ('ready', 'scheduled', 'dead') and not ostinato.lock_place(v_request.job_id);
+        continue when v_state in ('ready', 'scheduled', 'dead') and not ostinato_internal.lock_place(v_request.job_id);
         if v_state is null or ostinato.cancel_job(v_request.job_id, v_request.reason) <> 'running' then
             delete from cancel_request r where r.job_id = v_request.job_id;
             v_count := v_count + 1;
@@ -438,11 +495,18 @@ begin
 end
 $$;
 
--- Locks the row of a job that waits or lies dead, without waiting; false when somebody else has it, or it is not there.
-create function ostinato.lock_place(job_id bigint) returns boolean language plpgsql
+-- Locks the row of a job that waits or lies dead, and before it that of its subscription, without waiting; false when
+-- somebody else has one of them, or it is not there.
+create function ostinato_internal.lock_place(job_id bigint) returns boolean language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
 #variable_conflict use_column
 begin
+    perform from subscription s where s.kind = (select j.kind from job j where j.id = lock_place.job_id)
+    for update skip locked;
+    if not found and exists (
+        select from subscription s join job j on j.kind = s.kind where j.id = lock_place.job_id) then
+        return false;
+    end if;
     perform from scheduled s where s.job_id = lock_place.job_id for update skip locked;
     if not found then
         perform from dead_letter d where d.job_id = lock_place.job_id for update skip locked;
@@ -452,7 +516,8 @@ begin
     end if;
     if not found then
         perform from job j cross join lateral (
-            select from ready r where (r.queue, r.priority, r.tenant_id, r.position) = (j.queue, j.priority, j.tenant_id, j.id)
+            select from ready r
+            where (r.queue, r.priority, r.tenant_id, r.position) = (j.queue, j.priority, j.tenant_id, j.id)
               and r.job_id = j.id limit 1 for update skip locked) r
         where j.id = lock_place.job_id;
     end if;
@@ -461,11 +526,13 @@ end
 $$;
 
 -- Puts a job into `ready` for another run, now. The row's place in its lane is `at`.
-create function ostinato.make_ready(job_id bigint, at bigint, attempt integer, failures integer, crashes integer) returns void
+create function ostinato_internal.make_ready(
+    job_id bigint, at bigint, attempt integer, failures integer, crashes integer
+)
+returns void
 language sql set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    insert into ready (position, job_id, attempt, priority, failures, crashes, keyed, queue, tenant_id, kind, limit_key)
-    select at, j.id, $3, j.priority, $4, $5, j.unique_key is not null, j.queue, j.tenant_id, j.kind, j.limit_key
-    from job j where j.id = $1
+    insert into ready select r.* from job j
+    cross join lateral ostinato_internal.place_at(ostinato_internal.place_of(j, 0, $3, $4, $5), at) r where j.id = $1
 $$;
 
 -- Runs a job again now: one that waits for its time, lies dead, or was cancelled. Returns the state it was in.
@@ -477,73 +544,98 @@ declare
     v_job   record;
     v_mine  boolean;
 begin
-    if not ostinato.sees_all() then
-        return ostinato.own_retry_job(retry_job.job_id);
+    if not ostinato_internal.sees_all() then
+        return ostinato_internal.own_retry_job(retry_job.job_id);
     end if;
     -- Two retries of one job must not both make it ready: the second waits here and then sees the first's effect.
     perform from job j where j.id = retry_job.job_id for update;
+    perform ostinato_internal.lock_lanes(array[retry_job.job_id]);
     v_state := ostinato.job_state(retry_job.job_id);
-    if v_state = 'scheduled' then
+    if exists (select from scheduled s where s.job_id = retry_job.job_id and s.reason = 'behind') then
+        perform ostinato_internal.refuse_behind(retry_job.job_id);
+    elsif v_state = 'scheduled' then
         delete from scheduled s where s.job_id = retry_job.job_id returning s.attempt, s.failures, s.crashes into v_job;
     elsif v_state in ('dead', 'cancelled') then
         delete from dead_letter d where d.job_id = retry_job.job_id;
         -- A dead letter that is gone by now was redriven (or cancelled) in the meantime.
         v_mine := found or v_state = 'cancelled';
         if v_mine then
-            perform ostinato.rehold_unique_key(retry_job.job_id);
+            perform ostinato_internal.rehold_unique_key(retry_job.job_id);
         end if;
         -- The same types as above: a session plans the call below once.
         select max(o.attempt) + 1 as attempt, 0::smallint as failures, 0::smallint as crashes into v_job
         from outcome o where o.job_id = retry_job.job_id and v_mine;
     elsif v_state is null then
-        perform ostinato.refuse_unknown(retry_job.job_id);
+        perform ostinato_internal.refuse_unknown(retry_job.job_id);
     else
-        raise exception using errcode = 'OS412', message = format('job %s is %s; only scheduled, dead and cancelled jobs can be retried', retry_job.job_id, v_state),
+        raise exception using errcode = 'OS412',
+            message = format('job %s is %s; only scheduled, dead and cancelled jobs can be retried', retry_job.job_id,
+                             v_state),
             detail = json_build_object('job_id', retry_job.job_id, 'state', v_state),
-            hint = case v_state when 'done' then 'Enqueue a new job.' else 'It runs by itself; ask: ostinato why ' || retry_job.job_id end;
+            hint = case v_state when 'done' then 'Enqueue a new job.'
+                else 'It runs by itself; ask: ostinato why ' || retry_job.job_id end;
     end if;
     if v_job.attempt is null then
-        raise exception using errcode = 'OS409', message = format('job %s moved while it was retried', retry_job.job_id),
-            detail = json_build_object('job_id', retry_job.job_id), hint = 'Look at it again and repeat if still needed.';
+        raise exception using errcode = 'OS409',
+            message = format('job %s moved while it was retried', retry_job.job_id),
+            detail = json_build_object('job_id', retry_job.job_id),
+            hint = 'Look at it again and repeat if still needed.';
     end if;
-    perform ostinato.make_ready(retry_job.job_id, ostinato.new_id(), v_job.attempt, v_job.failures, v_job.crashes),
-            ostinato.forget_run(array[retry_job.job_id], array[retry_job.job_id]);  -- the last word counts, not an old request
+    perform ostinato_internal.make_ready(retry_job.job_id, ostinato.new_id(), v_job.attempt, v_job.failures,
+                                         v_job.crashes),
+            -- The last word counts, not an old request.
+            ostinato_internal.forget_run(array[retry_job.job_id], array[retry_job.job_id]),
+            ostinato_internal.rejoin_lanes(array[retry_job.job_id]);
     return v_state;
 end
 $$;
 
+-- Says that an event's job has to wait for its turn.
+create function ostinato_internal.refuse_behind(job_id bigint) returns void language plpgsql as $$
+begin
+    raise exception using errcode = 'OS412', message = format('job %s waits behind another of its key', job_id),
+        detail = json_build_object('job_id', job_id, 'state', 'scheduled', 'reason', 'behind'),
+        hint = format('Events of a key are delivered in order. Ask what it waits for: ostinato why %s', job_id);
+end
+$$;
+
 -- Runs a job of the tenant again.
-create function ostinato.own_retry_job(job_id bigint) returns text language plpgsql security definer
+create function ostinato_internal.own_retry_job(job_id bigint) returns text language plpgsql security definer
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 begin
-    perform ostinato.check_job(job_id, ostinato.own_tenant());
+    perform ostinato_internal.check_job(job_id, ostinato_internal.own_tenant());
     return ostinato.retry_job(job_id);
 end
 $$;
 
--- Runs jobs now that wait for their time: later, a retry, a snooze. All others, and those that somebody else is moving, are left
--- alone: it waits for nobody. Returns the ids of those that it moved, with their queues, to be rung.
+-- Runs jobs now that wait for their time: later, a retry, a snooze. All others, those behind another of their key, and
+-- those that somebody else is moving, are left alone: it waits for nobody. Returns the ids of those that it moved, with
+-- their queues, to be rung.
 create function ostinato.hasten_jobs(job_ids bigint[]) returns table (job_id bigint, queue text) language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off
+set enable_seqscan = off as $$
 #variable_conflict use_column
 begin
     return query
     with gone as (
         delete from scheduled s where s.ctid = any (array(
-            select w.ctid from scheduled w where w.job_id = any (hasten_jobs.job_ids) for update skip locked))
-        returning s.*
+            select w.ctid from scheduled w where w.job_id = any (hasten_jobs.job_ids) and w.reason <> 'behind'
+            for update skip locked))
+        returning s as was
     ), made as (
-        insert into ready (position, job_id, attempt, priority, failures, crashes, keyed, queue, tenant_id, kind, limit_key)
-        select ostinato.new_id(), g.job_id, g.attempt, g.priority, g.failures, g.crashes, g.keyed, g.queue, g.tenant_id, g.kind, g.limit_key
-        from (select * from gone order by run_at, job_id) g
+        insert into ready select r.*
+        from (select o.was, ostinato.new_id() as at
+              from (select g.was from gone g order by (g.was).run_at, (g.was).job_id) o) g
+        cross join lateral ostinato_internal.ready_row(g.was, g.at) r
         returning ready.job_id, ready.queue
     )
     select m.job_id, m.queue from made m order by m.job_id;
 end
 $$;
 
--- Takes a returning job's unique key again, for the states that it was added with; refuses when another job has it by now.
-create function ostinato.rehold_unique_key(job_id bigint) returns void language plpgsql
+-- Takes a returning job's unique key again, for the states that it was added with; refuses when another job has it by
+-- now.
+create function ostinato_internal.rehold_unique_key(job_id bigint) returns void language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -554,14 +646,15 @@ begin
     if v_job.unique_key is null or exists (select from job_unique u where u.job_id = rehold_unique_key.job_id) then
         return;
     end if;
-    v_holder := ostinato.hold_unique_key(v_job.tenant_id, v_job.unique_key, rehold_unique_key.job_id, 'refuse',
-                                         coalesce(v_job.unique_states, '{scheduled,ready,running}'));
+    v_holder := ostinato_internal.hold_unique_key(v_job.tenant_id, v_job.unique_key, rehold_unique_key.job_id, 'refuse',
+                                                  coalesce(v_job.unique_states, '{scheduled,ready,running}'));
 end
 $$;
 
 -- Dead letters that match a filter (null = any).
 create function ostinato.find_dead_letters(
-    queue text default null, kind text default null, tenant_id text default null, signature text default null, ids bigint[] default null
+    queue text default null, kind text default null, tenant_id text default null, signature text default null,
+    ids bigint[] default null
 ) returns setof bigint language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select d.job_id from dead_letter d
@@ -583,8 +676,9 @@ declare
     v_ids bigint[];
     v_id  bigint;
 begin
-    if not ostinato.sees_all() then
-        select r.* into matching, redriven, conflicts from ostinato.own_redrive_jobs($1, $2, $3, $4, $5, $6, $7) r;
+    if not ostinato_internal.sees_all() then
+        select r.* into matching, redriven, conflicts
+        from ostinato_internal.own_redrive_jobs($1, $2, $3, $4, $5, $6, $7) r;
         return;
     end if;
     select count(*) into matching from ostinato.find_dead_letters($1, $2, $3, $4, $5);
@@ -594,16 +688,17 @@ begin
         return;
     end if;
     v_ids := array(select f from ostinato.find_dead_letters($1, $2, $3, $4, $5) f limit most);
-    perform ostinato.forget_run(v_ids, v_ids);
+    perform ostinato_internal.lock_lanes(v_ids), ostinato_internal.forget_run(v_ids, v_ids);
     with gone as (
         delete from dead_letter d using job j
         where d.job_id = any (v_ids) and j.id = d.job_id and j.unique_key is null
-        returning j.id, j.priority, j.queue, j.tenant_id, j.kind, j.limit_key, d.attempt
+        returning ostinato_internal.place_of(j, 0, d.attempt + 1, 0, 0) as place
     )
-    insert into ready (position, job_id, attempt, priority, failures, crashes, keyed, queue, tenant_id, kind, limit_key)
-    select ostinato.new_id(), g.id, g.attempt + 1, g.priority, 0, 0, false, g.queue, g.tenant_id, g.kind, g.limit_key
-    from (select * from gone order by id) g;
+    insert into ready select r.*
+    from (select o.place, ostinato.new_id() as at from (select g.place from gone g order by (g.place).job_id) o) g
+    cross join lateral ostinato_internal.place_at(g.place, g.at) r;
     get diagnostics redriven = row_count;
+    perform ostinato_internal.rejoin_lanes(v_ids);
     for v_id in select d.job_id from dead_letter d where d.job_id = any (v_ids) loop  -- those with a unique key
         begin
             perform ostinato.retry_job(v_id);
@@ -616,13 +711,15 @@ end
 $$;
 
 -- Runs dead letters of the tenant again; of another one there are none.
-create function ostinato.own_redrive_jobs(
+create function ostinato_internal.own_redrive_jobs(
     queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean,
     out matching bigint, out redriven bigint, out conflicts bigint
 ) language sql security definer
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select r.* from ostinato.redrive_jobs(
-        $1, $2, case when coalesce($3, ostinato.own_tenant()) = ostinato.own_tenant() then ostinato.own_tenant() else '' end,
+        $1, $2, case when coalesce($3, ostinato_internal.own_tenant()) = ostinato_internal.own_tenant()
+            then ostinato_internal.own_tenant()
+            else '' end,
         $4, $5, $6, $7) r
 $$;
 
@@ -630,9 +727,12 @@ $$;
 create function ostinato.check_open_kind(kind text) returns void language plpgsql stable security definer
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 begin
-    if check_open_kind.kind = 'webhooks.deliver' or exists (select from subscription s where s.kind = check_open_kind.kind) then
-        raise exception using errcode = 'OS400', message = format('jobs of the kind %s are made by the engine', check_open_kind.kind),
-            detail = json_build_object('kind', check_open_kind.kind), hint = 'Emit the event, or send the webhook, that such a job is for.';
+    if check_open_kind.kind = 'webhooks.deliver'
+       or exists (select from subscription s where s.kind = check_open_kind.kind) then
+        raise exception using errcode = 'OS400',
+            message = format('jobs of the kind %s are made by the engine', check_open_kind.kind),
+            detail = json_build_object('kind', check_open_kind.kind),
+            hint = 'Emit the event, or send the webhook, that such a job is for.';
     end if;
 end
 $$;

@@ -8,13 +8,14 @@
 --   revoke_api_key    ends a key at once
 --   prune_api_keys    forgets keys that ended long ago
 --
--- The text of a key never comes here: it is made, hashed and compared where it is shown (engine/keys.py), so that no log of
--- statements, no list of sessions and no backup has it. Whoever can write to this table can make himself a key; whoever can read
--- it cannot.
+-- The text of a key never comes here: it is made, hashed and compared where it is shown (engine/keys.py), so that no
+-- log of statements, no list of sessions and no backup has it. Whoever can write to this table can make himself a key;
+-- whoever can read it cannot.
 --
--- A key is usable until it is revoked or expires. A revocation is for good, whatever the clock does; it is found by whoever looks
--- next. Lock order: one row of api_key; a successor is written under the lock of the key that it replaces, so that of
--- two rotations, or of a rotation and a revocation, one comes first and the other sees it. Notes of use never wait.
+-- A key is usable until it is revoked or expires. A revocation is for good, whatever the clock does; it is found by
+-- whoever looks next. Lock order: one row of api_key; a successor is written under the lock of the key that it
+-- replaces, so that of two rotations, or of a rotation and a revocation, one comes first and the other sees it. Notes
+-- of use never wait.
 
 -- A new key's id. One that was drawn and never used is no loss.
 create function ostinato.next_api_key_id() returns bigint language sql volatile as $$
@@ -22,19 +23,23 @@ create function ostinato.next_api_key_id() returns bigint language sql volatile 
 $$;
 
 -- Refuses a key that could not work, or that nobody could tell from another.
-create function ostinato.check_api_key(key ostinato_data.api_key) returns void language plpgsql immutable as $$
+create function ostinato_internal.check_api_key(key ostinato_data.api_key) returns void language plpgsql immutable as $$
 declare
     v_bad text;
 begin
-    perform ostinato.check_name('tenant_id', key.tenant_id), ostinato.check_name('subject', key.subject);
+    perform ostinato_internal.check_name('tenant_id', key.tenant_id),
+            ostinato_internal.check_name('subject', key.subject);
     v_bad := case
-        when key.name is not null and length(key.name) not between 1 and 200 then 'name: 1 to 200 characters, or none'
+        when key.name is not null
+            and length(key.name) not between 1 and ostinato_internal.longest_name()
+            then format('name: 1 to %s characters, or none', ostinato_internal.longest_name())
         when key.roles is null or cardinality(key.roles) not between 1 and 100 then 'roles: 1 to 100 of them'
         when exists (select from unnest(key.roles) r where r is null or r !~ '^[a-z0-9_]{1,200}$')
             then 'roles: each 1 to 200 lower-case letters, digits or _'
         when not coalesce(key.lifetime_seconds between 1 and 315360000, key.lifetime_seconds is null)
             then 'expires: a second to ten years from now, or never'
-        when key.id is null or key.id < 1 or key.hash is null or length(key.hash) <> 32 then 'an id and the SHA-256 of its text'
+        when key.id is null or key.id < 1 or key.hash is null
+            or length(key.hash) <> 32 then 'an id and the SHA-256 of its text'
     end;
     if v_bad is not null then
         raise exception using errcode = 'OS400', message = format('an API key cannot be: %s', v_bad),
@@ -45,14 +50,17 @@ end
 $$;
 
 -- Whether a key may be used at a time.
-create function ostinato.is_api_key_usable(key ostinato_data.api_key, at timestamptz) returns boolean language sql immutable as $$
+create function ostinato_internal.is_api_key_usable(key ostinato_data.api_key, at timestamptz) returns boolean
+language sql immutable as $$
     select ($1).revoked_at is null and coalesce(($1).expires_at > $2, true)
 $$;
 
 -- A key as people see it.
-create function ostinato.api_key_line(key ostinato_data.api_key, at timestamptz) returns ostinato_data.api_key_line language sql immutable as $$
-    select ($1).id, ($1).tenant_id, ($1).subject, ($1).roles, ($1).name, ($1).created_at, ($1).expires_at, ($1).last_used_at,
-           ($1).revoked_at, ($1).replaces, ostinato.is_api_key_usable($1, $2)
+create function ostinato_internal.api_key_line(key ostinato_data.api_key, at timestamptz)
+returns ostinato_data.api_key_line
+language sql immutable as $$
+    select ($1).id, ($1).tenant_id, ($1).subject, ($1).roles, ($1).name, ($1).created_at, ($1).expires_at,
+           ($1).last_used_at, ($1).revoked_at, ($1).replaces, ostinato_internal.is_api_key_usable($1, $2)
 $$;
 
 -- Writes a new key down. `replaces` is the key that it is rotated from, which the caller holds.
@@ -75,11 +83,11 @@ begin
     v_key.lifetime_seconds := expires_seconds;
     v_key.created_at := v_now;
     v_key.replaces := replaces;
-    perform ostinato.check_api_key(v_key);
+    perform ostinato_internal.check_api_key(v_key);
     v_key.expires_at := v_now + make_interval(secs => expires_seconds);
     v_key.roles := array(select distinct r.r from unnest(roles) r (r) order by r.r);
     insert into api_key select v_key.*;
-    return ostinato.api_key_line(v_key, v_now);
+    return ostinato_internal.api_key_line(v_key, v_now);
 end
 $$;
 
@@ -90,11 +98,12 @@ returns table (
     last_used_at timestamptz, revoked_at timestamptz, replaces bigint, usable boolean, hash bytea
 ) language sql volatile
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    select l.*, k.hash from api_key k cross join lateral ostinato.api_key_line(k, ostinato.now()) l where k.id = $1
+    select l.*, k.hash from api_key k cross join lateral ostinato_internal.api_key_line(k, ostinato.now()) l
+    where k.id = $1
 $$;
 
--- Writes down that keys were used just now, unless that was done less than a minute ago; returns for how many. A key that
--- somebody changes at the moment is left out: nobody waits for a note.
+-- Writes down that keys were used just now, unless that was done less than a minute ago; returns for how many. A key
+-- that somebody changes at the moment is left out: nobody waits for a note.
 create function ostinato.note_api_key_use(key_ids bigint[]) returns integer language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
@@ -111,34 +120,39 @@ begin
 end
 $$;
 
--- The keys of a tenant (null = all), newest first: all, or those that can or cannot be used. `before` is the key to go on from.
+-- The keys of a tenant (null = all), newest first: all, or those that can or cannot be used. `before` is the key to go
+-- on from.
 create function ostinato.list_api_keys(
     tenant_id text default null, usable boolean default null, before bigint default null, most integer default 100
 ) returns setof ostinato_data.api_key_line language sql volatile
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    select l.* from (select ostinato.now() as at) n cross join api_key k cross join lateral ostinato.api_key_line(k, n.at) l
+    select l.* from (select ostinato.now() as at) n cross join api_key k
+    cross join lateral ostinato_internal.api_key_line(k, n.at) l
     where ($1 is null or k.tenant_id = $1) and ($2 is null or l.usable = $2) and ($3 is null or k.id < $3)
-    order by k.id desc limit ostinato.page_size($4)
+    order by k.id desc limit ostinato_internal.page_size($4)
 $$;
 
 -- A key by its id, locked until the end of the transaction; with a tenant, only if it is that one's.
-create function ostinato.lock_api_key(key_id bigint, tenant_id text default null) returns ostinato_data.api_key language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp as $$
+create function ostinato_internal.lock_api_key(key_id bigint, tenant_id text default null) returns ostinato_data.api_key
+language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_variable
 declare
     v_key api_key;
 begin
-    select k.* into v_key from api_key k where k.id = key_id and (tenant_id is null or k.tenant_id = tenant_id) for no key update;
+    select k.* into v_key from api_key k where k.id = key_id and (tenant_id is null or k.tenant_id = tenant_id)
+    for no key update;
     if not found then
         raise exception using errcode = 'OS404', message = format('there is no API key ost_%s', key_id),
-            detail = json_build_object('key_id', key_id, 'tenant_id', tenant_id), hint = 'See them with: ostinato keys list';
+            detail = json_build_object('key_id', key_id, 'tenant_id', tenant_id),
+            hint = 'See them with: ostinato keys list';
     end if;
     return v_key;
 end
 $$;
 
--- Gives a key a successor with the same tenant, subject, roles and name, that lives as long as it was to live, or as `expires_seconds`
--- says. The old one works on for the overlap, but no longer than it would have; without an overlap it is revoked.
+-- Gives a key a successor with the same tenant, subject, roles and name, that lives as long as it was to live, or as
+-- `expires_seconds` says. The old one works on for the overlap, but no longer than it would have; without an overlap it
+-- is revoked.
 create function ostinato.rotate_api_key(
     key_id bigint, new_id bigint, new_hash bytea, overlap_seconds double precision default 86400,
     expires_seconds double precision default null, tenant_id text default null
@@ -146,30 +160,37 @@ create function ostinato.rotate_api_key(
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_variable
 declare
-    v_old  constant api_key := ostinato.lock_api_key(key_id, tenant_id);
+    v_old  constant api_key := ostinato_internal.lock_api_key(key_id, tenant_id);
     v_now  constant timestamptz := ostinato.now();
     v_next bigint;
 begin
     if not coalesce(overlap_seconds between 0 and 31536000, false) then
-        raise exception using errcode = 'OS400', message = format('the overlap of two keys cannot be %s s', coalesce(overlap_seconds::text, 'null')),
+        raise exception using errcode = 'OS400',
+            message = format('the overlap of two keys cannot be %s s', coalesce(overlap_seconds::text, 'null')),
             detail = json_build_object('overlap_seconds', overlap_seconds::text), hint = 'Choose 0 seconds to a year.';
     end if;
-    if not ostinato.is_api_key_usable(v_old, v_now) then
+    if not ostinato_internal.is_api_key_usable(v_old, v_now) then
         raise exception using errcode = 'OS409',
-            message = format('API key ost_%s %s: it has no successor', key_id, case when v_old.revoked_at is null then 'has expired' else 'was revoked' end),
-            detail = json_build_object('key_id', key_id, 'expires_at', v_old.expires_at, 'revoked_at', v_old.revoked_at),
+            message = format('API key ost_%s %s: it has no successor', key_id,
+                             case when v_old.revoked_at is null then 'has expired' else 'was revoked' end),
+            detail = json_build_object('key_id', key_id, 'expires_at', v_old.expires_at,
+                                       'revoked_at', v_old.revoked_at),
             hint = 'Make a new one with: ostinato keys create';
     end if;
-    select max(k.id) into v_next from api_key k where k.replaces = key_id and ostinato.is_api_key_usable(k, v_now);
+    select max(k.id) into v_next from api_key k
+    where k.replaces = key_id and ostinato_internal.is_api_key_usable(k, v_now);
     if v_next is not null then
-        raise exception using errcode = 'OS409', message = format('API key ost_%s was rotated already: ost_%s takes its place', key_id, v_next),
+        raise exception using errcode = 'OS409',
+            message = format('API key ost_%s was rotated already: ost_%s takes its place', key_id, v_next),
             detail = json_build_object('key_id', key_id, 'replaced_by', v_next),
-            hint = format('Rotate ost_%s; if nobody has its text, revoke it first: ostinato keys revoke ost_%s', v_next, v_next);
+            hint = format('Rotate ost_%s; if nobody has its text, revoke it first: ostinato keys revoke ost_%s', v_next,
+                          v_next);
     end if;
     if overlap_seconds = 0 then
         perform ostinato.revoke_api_key(key_id);
     else
-        update api_key k set expires_at = least(k.expires_at, v_now + make_interval(secs => overlap_seconds)) where k.id = key_id;
+        update api_key k set expires_at = least(k.expires_at, v_now + make_interval(secs => overlap_seconds))
+        where k.id = key_id;
     end if;
     return ostinato.create_api_key(
         new_id, new_hash, v_old.tenant_id, v_old.subject, v_old.roles, v_old.name,
@@ -178,21 +199,22 @@ end
 $$;
 
 -- Ends a key at once and for good. One that was revoked before stays as it was.
-create function ostinato.revoke_api_key(key_id bigint, tenant_id text default null) returns ostinato_data.api_key_line language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp as $$
+create function ostinato.revoke_api_key(key_id bigint, tenant_id text default null) returns ostinato_data.api_key_line
+language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_variable
 declare
-    v_key api_key := ostinato.lock_api_key(key_id, tenant_id);
+    v_key api_key := ostinato_internal.lock_api_key(key_id, tenant_id);
     v_now constant timestamptz := ostinato.now();
 begin
     v_key.revoked_at := coalesce(v_key.revoked_at, v_now);
     update api_key k set revoked_at = v_key.revoked_at where k.id = key_id;
-    return ostinato.api_key_line(v_key, v_now);
+    return ostinato_internal.api_key_line(v_key, v_now);
 end
 $$;
 
--- Forgets keys that ended that long ago; returns how many. Until then they are listed, and their holders told why they are
--- refused; a successor that still works forgets what it replaced. A key that somebody else is changing is left for the next time.
+-- Forgets keys that ended that long ago; returns how many. Until then they are listed, and their holders told why they
+-- are refused; a successor that still works forgets what it replaced. A key that somebody else is changing is left for
+-- the next time.
 create function ostinato.prune_api_keys(keep_days integer, most integer default 1000) returns integer language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
@@ -200,7 +222,8 @@ declare
     v_gone bigint[];
 begin
     select array_agg(o.id) into v_gone from (
-        select k.id from api_key k where least(k.revoked_at, k.expires_at) < v_past order by k.id limit most for update skip locked) o;
+        select k.id from api_key k where least(k.revoked_at, k.expires_at) < v_past order by k.id limit most
+        for update skip locked) o;
     update api_key k set replaces = null where k.replaces = any (v_gone);
     delete from api_key k where k.id = any (v_gone);
     return coalesce(cardinality(v_gone), 0);

@@ -1,12 +1,14 @@
--- Logs: append-only tables with an id from ostinato.new_id, in weekly partitions by that id, as job and outcome are. A log has
--- no rows that outlive their week one by one: a week is dropped as a whole, once it is past retention and nobody needs it.
+-- Logs: append-only tables with an id from ostinato.new_id, in weekly partitions by that id, as job and outcome are. A
+-- log has no rows that outlive their week one by one: a week is dropped as a whole, once it is past retention and
+-- nobody needs it.
 --
--- A parent is made with `partition by range (<id>)` and a default partition `<parent>_default`. Never in the way of work: a lock
--- is waited for 300 ms at the most, once for each log, while those of other logs are held. So whoever reads logs in another order
--- waits for less than the second after which PostgreSQL calls it a deadlock. Lock order: the parents by name, then their default partitions.
+-- A parent is made with `partition by range (<id>)` and a default partition `<parent>_default`. Never in the way of
+-- work: a lock is waited for 300 ms at the most, once for each log, while those of other logs are held. So whoever
+-- reads logs in another order waits for less than the second after which PostgreSQL calls it a deadlock. Lock order:
+-- the parents by name, then their default partitions.
 
 -- The weeks of which a log has a partition.
-create function ostinato.log_weeks(parent text) returns setof integer language sql stable
+create function ostinato_internal.log_weeks(parent text) returns setof integer language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select (to_date(right(c.relname, 8), 'YYYYMMDD') - date '2026-01-01') / 7
     from pg_inherits i join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent
@@ -14,7 +16,8 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     order by 1
 $$;
 
--- Makes and drops the partitions of all logs; each concept that has one adds a line. Returns a row for each thing done or left.
+-- Makes and drops the partitions of all logs; each concept that has one adds a line. Returns a row for each thing done
+-- or left.
 create function ostinato.upkeep_logs(retention_days integer, weeks_ahead integer default 4)
 returns table (action text, name text, reason text, rows bigint) language plpgsql security definer
 set search_path = ostinato_data, pg_catalog, pg_temp set lock_timeout = '300ms' as $$
@@ -22,7 +25,8 @@ declare
     v_cutoff constant timestamptz := ostinato.now() - make_interval(days => retention_days);
 begin
     if retention_days is null or retention_days < 1 or weeks_ahead is null or weeks_ahead not between 0 and 52 then
-        raise exception using errcode = 'OS400', message = format('retention of %s days and %s weeks ahead', retention_days, weeks_ahead),
+        raise exception using errcode = 'OS400',
+            message = format('retention of %s days and %s weeks ahead', retention_days, weeks_ahead),
             detail = json_build_object('retention_days', retention_days, 'weeks_ahead', weeks_ahead),
             hint = 'Keep logs for a day or longer, and make 0 to 52 weeks ahead.';
     end if;
@@ -30,39 +34,49 @@ begin
         return query select 'skipped', 'logs', 'another upkeep is at work', null::bigint;
         return;
     end if;
-    return query select * from ostinato.upkeep_log('metric_sample', 'id', v_cutoff, null, weeks_ahead);
-    return query select * from ostinato.upkeep_log('webhook_attempt', 'id', v_cutoff, null, weeks_ahead);
-    return query select * from ostinato.upkeep_events(v_cutoff, weeks_ahead);
+    return query select * from ostinato_internal.upkeep_log('metric_sample', 'id', v_cutoff, null, weeks_ahead);
+    return query select * from ostinato_internal.upkeep_log('webhook_attempt', 'id', v_cutoff, null, weeks_ahead);
+    return query select * from ostinato_internal.upkeep_events(v_cutoff, weeks_ahead);
     -- What became of an application's rows is asked for longer than what became of a job.
-    return query select * from ostinato.upkeep_log('transition', 'id', least(v_cutoff, ostinato.now() - interval '400 days'), null, weeks_ahead);
-    return query select * from ostinato.upkeep_log('schedule_fire', 'day_id', v_cutoff, null, weeks_ahead);
-    perform ostinato.prune_passes();
-    perform ostinato.prune_schedules(v_cutoff);
+    return query select *
+        from ostinato_internal.upkeep_log('transition', 'id', least(v_cutoff, ostinato.now() - interval '400 days'),
+                                          null, weeks_ahead);
+    return query select * from ostinato_internal.upkeep_log('schedule_fire', 'day_id', v_cutoff, null, weeks_ahead);
+    perform ostinato_internal.prune_passes();
+    perform ostinato_internal.prune_schedules(v_cutoff);
 end
 $$;
 
--- Makes the partitions of this week and the weeks ahead of a log, and drops those past retention whose ids are all below
--- `keep_from` (null: all may go). Returns a row for each thing done or left; what comes after a lock that was not free is left
--- to the next call.
-create function ostinato.upkeep_log(parent text, id text, cutoff timestamptz, keep_from bigint default null, weeks_ahead integer default 4)
-returns table (action text, name text, reason text, rows bigint) language plpgsql
+-- Makes the partitions of this week and the weeks ahead of a log, and drops those past retention whose ids are all
+-- below `keep_from` (null: all may go). Returns a row for each thing done or left; what comes after a lock that was not
+-- free is left to the next call.
+create function ostinato_internal.upkeep_log(
+    parent text, id text, cutoff timestamptz, keep_from bigint default null, weeks_ahead integer default 4
+) returns table (action text, name text, reason text, rows bigint) language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
     v_this constant integer := ostinato.week_of(ostinato.now());
     v_week integer;
 begin
-    for v_week in select g from generate_series(v_this, v_this + weeks_ahead) g except select ostinato.log_weeks(parent) order by 1 loop
-        return query select * from ostinato.add_log_week(parent, id, v_week);
-        if not v_week in (select ostinato.log_weeks(parent)) then
+    for v_week in
+        select g from generate_series(v_this, v_this + weeks_ahead) g
+        except select ostinato_internal.log_weeks(parent) order by 1
+    loop
+        return query select * from ostinato_internal.add_log_week(parent, id, v_week);
+        if not v_week in (select ostinato_internal.log_weeks(parent)) then
             return;  -- its locks were not free, and somebody may wait for what we hold
         end if;
     end loop;
-    for v_week in select w from ostinato.log_weeks(parent) w where ostinato.week_id(w + 1) <= ostinato.first_id(cutoff) order by w loop
-        if keep_from < ostinato.week_id(v_week + 1) then
-            return query select 'kept', ostinato.week_name(parent, v_week), 'past retention, but still needed', null::bigint;
+    for v_week in
+        select w from ostinato_internal.log_weeks(parent) w
+        where ostinato_internal.week_id(w + 1) <= ostinato_internal.first_id(cutoff) order by w
+    loop
+        if keep_from < ostinato_internal.week_id(v_week + 1) then
+            return query select 'kept', ostinato_internal.week_name(parent, v_week), 'past retention, but still needed',
+                null::bigint;
         else
-            return query select * from ostinato.drop_log_week(parent, v_week);
-            if v_week in (select ostinato.log_weeks(parent)) then
+            return query select * from ostinato_internal.drop_log_week(parent, v_week);
+            if v_week in (select ostinato_internal.log_weeks(parent)) then
                 return;
             end if;
         end if;
@@ -71,37 +85,43 @@ end
 $$;
 
 -- Makes the partition of a week of a log and moves what the default partition holds of it.
-create function ostinato.add_log_week(parent text, id text, week integer) returns table (action text, name text, reason text, rows bigint)
+create function ostinato_internal.add_log_week(parent text, id text, week integer)
+returns table (action text, name text, reason text, rows bigint)
 language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
-    v_name  constant text := ostinato.week_name(parent, week);
-    v_from  constant bigint := ostinato.week_id(week);
-    v_to    constant bigint := ostinato.week_id(week + 1);
+    v_name  constant text := ostinato_internal.week_name(parent, week);
+    v_from  constant bigint := ostinato_internal.week_id(week);
+    v_to    constant bigint := ostinato_internal.week_id(week + 1);
     v_moved bigint;
 begin
-    perform ostinato.make_partition(parent, v_name);
+    perform ostinato_internal.make_partition(parent, v_name);
     execute format('lock table ostinato_data.%I in access exclusive mode', parent || '_default');
-    execute format('with old as (delete from ostinato_data.%I where %I >= %s and %I < %s returning *) insert into ostinato_data.%I select * from old',
-                   parent || '_default', id, v_from, id, v_to, v_name);
+    execute format('with old as (delete from ostinato_data.%I where %I >= %s and %I < %s returning *) insert into '
+                   'ostinato_data.%I select * from old', parent || '_default', id, v_from, id, v_to, v_name);
     get diagnostics v_moved = row_count;
-    execute format('alter table ostinato_data.%I attach partition ostinato_data.%I for values from (%s) to (%s)', parent, v_name, v_from, v_to);
-    return query select 'created', v_name, case when v_moved > 0 then 'its rows were moved from the default partition' else 'new' end, v_moved;
+    execute format('alter table ostinato_data.%I attach partition ostinato_data.%I for values from (%s) to (%s)',
+                   parent, v_name, v_from, v_to);
+    return query select 'created', v_name, case when v_moved > 0 then 'its rows were moved from the default partition'
+        else 'new' end, v_moved;
 exception when lock_not_available or deadlock_detected then
-    return query select 'skipped', v_name, 'the locks were not free within 300 ms; the next call tries again', null::bigint;
+    return query select 'skipped', v_name, 'the locks were not free within 300 ms; the next call tries again',
+        null::bigint;
 end
 $$;
 
 -- Drops the partition of a week of a log.
-create function ostinato.drop_log_week(parent text, week integer) returns table (action text, name text, reason text, rows bigint)
+create function ostinato_internal.drop_log_week(parent text, week integer)
+returns table (action text, name text, reason text, rows bigint)
 language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
-    v_name constant text := ostinato.week_name(parent, week);
+    v_name constant text := ostinato_internal.week_name(parent, week);
 begin
     execute format('lock table only ostinato_data.%I in access exclusive mode', parent);
     execute format('alter table ostinato_data.%I detach partition ostinato_data.%I', parent, v_name);
     execute format('drop table ostinato_data.%I', v_name);
     return query select 'dropped', v_name, 'past retention', null::bigint;
 exception when lock_not_available or deadlock_detected then
-    return query select 'skipped', v_name, 'the locks were not free within 300 ms; the next call tries again', null::bigint;
+    return query select 'skipped', v_name, 'the locks were not free within 300 ms; the next call tries again',
+        null::bigint;
 end
 $$;

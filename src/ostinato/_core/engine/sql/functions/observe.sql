@@ -9,34 +9,50 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 begin
     return query
     select f.name, q.name, f.value from ostinato.list_queues() q cross join lateral (values
-        ('queue_ready_jobs', q.ready::double precision), ('queue_scheduled_jobs', q.scheduled), ('queue_running_jobs', q.running),
-        ('queue_dead_letters', q.dead), ('queue_oldest_ready_seconds', coalesce(q.oldest_wait, 0)), ('queue_workers', q.workers),
+        ('queue_ready_jobs', q.ready::double precision), ('queue_scheduled_jobs', q.scheduled),
+        ('queue_running_jobs', q.running), ('queue_dead_letters', q.dead),
+        ('queue_oldest_ready_seconds', coalesce(q.oldest_wait, 0)), ('queue_workers', q.workers),
         ('queue_paused', q.paused::integer)) f (name, value);
     return query
     select f.name, '', f.value from ostinato.engine_stats() s cross join lateral (values
-        ('workers', s.workers::double precision), ('expired_workers', s.expired_workers), ('xmin_age_transactions', s.xmin_age),
-        ('default_partition_bytes', s.default_bytes)) f (name, value);
+        ('workers', s.workers::double precision), ('expired_workers', s.expired_workers),
+        ('xmin_age_transactions', s.xmin_age), ('default_partition_bytes', s.default_bytes)) f (name, value);
+    return query
+    select 'blocked_workers', w.blocked_by, count(*)::double precision from worker w
+    where w.blocked_by is not null group by w.blocked_by;
     return query
     select 'dead_tuples', c.relname::text, pg_stat_get_dead_tuples(c.oid)::double precision
     from pg_class c
     where c.relnamespace = 'ostinato_data'::regnamespace
-      and c.relname in ('ready', 'scheduled', 'claim', 'job_unique', 'worker', 'event_unsequenced', 'delivery', 'schedule_due', 'lease', 'idempotency');
+      and c.relname in ('ready', 'scheduled', 'claim', 'job_unique', 'worker', 'event_unsequenced', 'delivery',
+                        'schedule_due', 'lease', 'idempotency');
     return query
     select f.name, s.name, f.value from ostinato.list_subscriptions() s cross join lateral (values
         ('subscription_behind_events', s.behind::double precision), ('subscription_lag_seconds', s.lag_seconds),
         ('subscription_buried_events', s.buried)) f (name, value);
-    return query select 'alerts_firing', a.alert, a.firing::double precision from ostinato.count_firing() a;
     return query
     select f.name, '', f.value from (values
-        ('unsequenced_events', (select count(*) from (select from event_unsequenced limit 100000) u)::double precision),
+        ('quarantined_jobs', (select count(*) from quarantine)::double precision),
+        ('faults', (select count(*) from ostinato.list_faults())::double precision)) f (name, value);
+    return query select 'alerts_firing', a.alert, a.firing::double precision from ostinato_internal.count_firing() a;
+    return query
+    select f.name, '', f.value from (values
+        ('unsequenced_events',
+         (select count(*)
+          from (select from event_unsequenced limit ostinato_internal.place_cap()) u)::double precision),
         ('schedule_overdue_seconds',
-         (select greatest(0, coalesce(extract(epoch from ostinato.now() - min(d.next_at)), 0)) from schedule_due d)::double precision),
-        ('leases', (select count(*) from (select from lease limit 100000) l)::double precision),
-        ('leases_taken_over', (select count(*) from (select from lease l where l.attempt > 1 limit 100000) l)::double precision)) f (name, value);
+         (select greatest(0, coalesce(extract(epoch from ostinato.now() - min(d.next_at)), 0))
+          from schedule_due d)::double precision),
+        ('leases', (select count(*) from (select from lease limit ostinato_internal.place_cap()) l)::double precision),
+        ('leases_taken_over',
+         (select count(*) from (select from lease l where l.attempt > 1
+                                limit ostinato_internal.place_cap()) l)::double precision)
+    ) f (name, value);
 end
 $$;
 
--- Notes the figures, unless somebody did so less than `every` ago. Returns how many were noted. Every worker's janitor calls it.
+-- Notes the figures, unless somebody did so less than `every` ago. Returns how many were noted. Every worker's janitor
+-- calls it.
 create function ostinato.sample_metrics(every interval default '15 seconds') returns integer language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
@@ -56,8 +72,9 @@ end
 $$;
 
 -- The noted figures of one name, thinned out to one mean for each `step`.
-create function ostinato.list_samples(name text, since timestamptz, until timestamptz default null, step interval default '1 minute')
-returns table (at timestamptz, label text, value double precision) language plpgsql stable
+create function ostinato.list_samples(
+    name text, since timestamptz, until timestamptz default null, step interval default '1 minute'
+) returns table (at timestamptz, label text, value double precision) language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 begin

@@ -1,41 +1,27 @@
--- The outbox: events told in the transaction in which they happened, in order, and handed on until they are settled.
+-- The outbox: events emitted in the transaction in which they happened, and their order.
 --
---   emit_event, emit_events            in the caller's transaction
---   sequence_events(most)              stamps what is committed with gap-free positions; null: another is at it
---   subscribe(name, …)                 declares a subscription: a cursor on the log, a filter, who runs it
---   take_deliveries(subscription, worker_id, most)  → (position, attempt, failures, crashes, event_id, type, version, tenant_id,
---                                      correlation_id, occurred_at, producer, ordering_key, payload): a set, for a live worker
---   settle_deliveries(subscription, positions, attempts, outcomes, delays, errors, signatures, reasons)  → refused positions;
---                                      outcomes: 'done' | 'failed' (delay in seconds: again; null: buried) | 'released'
---   finish_delivery(subscription, position, attempt)  ends one in the handler's own transaction, or raises OS410
---   dispatch_deliveries(subscription, most)  for subscriptions in mode 'job': a job for the first event of each lane
---   free_deliveries()                  gives back what dead workers held
+--   emit_event, emit_events   in the caller's transaction
+--   sequence_events(most)     stamps what is committed with gap-free positions; null: another is at it
+--   list_events, show_event   what happened
+--
+-- Who gets the events is in subscriptions.sql.
 --
 -- Order. A writer takes the lock of (tenant, key) before it draws the event's seq, and holds it until its commit. So
--- whoever sees an event of a key sees, or has seen, all of that key with a lower seq, and the one sequencer that holds the row
--- lock of event_sequencer turns what it sees into positions, in the order of seq. A second sequencer goes away; a slow one
--- cannot stamp late, because lock and stamps are one transaction. Positions become visible in order and without gaps, so a
--- cursor on them misses nothing, which a cursor on ids, or on transaction ids, would.
+-- whoever sees an event of a key sees, or has seen, all of that key with a lower seq, and the one sequencer that holds
+-- the row lock of event_sequencer turns what it sees into positions, in the order of seq. A second sequencer goes away;
+-- a slow one cannot stamp late, because lock and stamps are one transaction. Positions become visible in order and
+-- without gaps, so a cursor on them misses nothing, which a cursor on ids, or on transaction ids, would.
 --
--- Delivery. A lane is (tenant, key); an event without a key has none, and no order. A lane is in one pair of hands at a
--- time: take hands out the events of a free lane together, in order, and what follows waits behind them. The holder runs
--- them one after the other and gives the rest back ('released') when one fails. A failed one has its lane wait for it, and
--- no other; buried, it lets its lane go on (on_poison 'skip') or blocks it ('block') until somebody redelivers or discards it.
--- The fence of a delivery is (subscription, position, attempt): every hand-out has a new attempt. Alive is the holder whose
--- row in `worker` is there; rescue_jobs removes the rows of the dead, after the grace that an outage gives (workers.sql). In
--- mode 'job' the holder is a job, one for each event, and the fence of the job is what guards it: it retries and dies as jobs do.
---
--- Lock order: lock of the key (emit; several in ascending order), event_sequencer, claim, subscription, delivery; of tables,
--- event_log before event, as upkeep_events does. Everything that
--- moves deliveries holds the row lock of their subscription; finish_delivery, in transactions of handlers, does not wait for it.
--- What may go wrong: a writer rolls back (no event, and no gap); a sequencer dies (its transaction with it); a holder dies
--- (freed, with a crash noted for the events it had begun: the third time buried), is late (refused), or never hears of what it
--- was given (reconcile_deliveries); two writers lock two keys crosswise (one is rolled back by PostgreSQL: emit in bulk).
+-- Lock order: lock of the key (emit; several in ascending order), event_sequencer, claim, subscription; of tables,
+-- event_log before event, as upkeep_events does.
+-- What may go wrong: a writer rolls back (no event, and no gap); a sequencer dies (its transaction with it); two
+-- writers lock two keys crosswise (one is rolled back by PostgreSQL: emit in bulk).
 
--- Tells one event, in the caller's transaction, and returns its id. An envelope without tenant, correlation id, time or
+-- Emits one event, in the caller's transaction, and returns its id. An envelope without tenant, correlation id, time or
 -- producer is refused; tenant and correlation id default to the transaction's app.tenant_id and app.correlation_id.
 create function ostinato.emit_event(
-    type text, payload json default '{}', ordering_key text default null, version integer default 1, tenant_id text default null,
+    type text, payload json default '{}', ordering_key text default null, version integer default 1,
+        tenant_id text default null,
     correlation_id text default null, occurred_at timestamptz default null, producer text default null
 ) returns bigint language sql volatile
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -43,10 +29,11 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
         array[$1], array[$2::text], array[$3], array[$4], array[$5], array[$6], array[$7], array[$8])
 $$;
 
--- Tells many events in one statement and returns their ids in order. Arrays are null (the default for all), hold one value
--- (the same for all) or one value per event. With `as_of_now`, what has no time happened now.
+-- Emits many events in one statement and returns their ids in order. Arrays are null (the default for all), hold one
+-- value (the same for all) or one value per event. With `as_of_now`, what has no time happened now.
 create function ostinato.emit_events(
-    types text[], payloads text[], ordering_keys text[] default null, versions integer[] default null, tenant_ids text[] default null,
+    types text[], payloads text[], ordering_keys text[] default null, versions integer[] default null,
+        tenant_ids text[] default null,
     correlation_ids text[] default null, occurred_ats timestamptz[] default null, producers text[] default null,
     as_of_now boolean default false
 ) returns setof bigint language plpgsql
@@ -62,7 +49,8 @@ begin
     if cardinality(payloads) = 0 then
         return;
     end if;
-    perform ostinato.check_lengths(cardinality(payloads), cardinality(types), cardinality(ordering_keys), cardinality(versions), cardinality(tenant_ids),
+    perform ostinato_internal.check_lengths(cardinality(payloads), cardinality(types), cardinality(ordering_keys),
+        cardinality(versions), cardinality(tenant_ids),
                                    cardinality(correlation_ids), cardinality(occurred_ats), cardinality(producers));
     v_tenants := coalesce(nullif(tenant_ids, '{}'), array[v_tenant]);
     correlation_ids := coalesce(nullif(correlation_ids, '{}'), array[v_correlation]);
@@ -73,14 +61,17 @@ begin
         correlation_ids := array_replace(correlation_ids, null, v_correlation);
     end if;
     if as_of_now then
-        occurred_ats := array_replace(coalesce(nullif(occurred_ats, '{}'), array[null::timestamptz]), null, ostinato.now());
+        occurred_ats := array_replace(coalesce(nullif(occurred_ats, '{}'), array[null::timestamptz]), null,
+            ostinato.now());
     end if;
-    perform ostinato.check_events(types, payloads, ordering_keys, versions, v_tenants, correlation_ids, occurred_ats, producers);
-    perform ostinato.lock_keys(v_tenants, ordering_keys, cardinality(payloads));
+    perform ostinato_internal.check_events(types, payloads, ordering_keys, versions, v_tenants, correlation_ids,
+                                           occurred_ats,
+        producers);
+    perform ostinato_internal.lock_keys(v_tenants, ordering_keys, cardinality(payloads));
     -- So that a transaction has its number before it has a seq: sequence_events reckons with it.
     perform pg_current_xact_id();
     v_now := ostinato.now();
-    v_base := ostinato.first_id(v_now);
+    v_base := ostinato_internal.first_id(v_now);
     return query
     with given as materialized (
         select g.n, g.payload::json as payload, nextval('event_seq') as seq, v_base + nextval('job_id_seq') as id,
@@ -88,13 +79,16 @@ begin
                case when cardinality(ordering_keys) = 1 then ordering_keys[1] else ordering_keys[n] end as ordering_key,
                coalesce(case when cardinality(versions) = 1 then versions[1] else versions[n] end, 1) as version,
                case when cardinality(v_tenants) = 1 then v_tenants[1] else v_tenants[n] end as tenant_id,
-               case when cardinality(correlation_ids) = 1 then correlation_ids[1] else correlation_ids[n] end as correlation_id,
+               case when cardinality(correlation_ids) = 1 then correlation_ids[1]
+                   else correlation_ids[n] end as correlation_id,
                case when cardinality(occurred_ats) = 1 then occurred_ats[1] else occurred_ats[n] end as occurred_at,
                case when cardinality(producers) = 1 then producers[1] else producers[n] end as producer
         from unnest(payloads) with ordinality g (payload, n)
     ), told as (
-        insert into event (id, occurred_at, emitted_at, version, type, tenant_id, correlation_id, producer, ordering_key, payload)
-        select g.id, g.occurred_at, v_now, g.version, g.type, g.tenant_id, g.correlation_id, g.producer, g.ordering_key, g.payload from given g
+        insert into event (id, occurred_at, emitted_at, version, type, tenant_id, correlation_id, producer,
+            ordering_key, payload)
+        select g.id, g.occurred_at, v_now, g.version, g.type, g.tenant_id, g.correlation_id, g.producer,
+            g.ordering_key, g.payload from given g
     ), noted as (
         insert into event_unsequenced (seq, event_id, type, tenant_id, ordering_key)
         select g.seq, g.id, g.type, g.tenant_id, g.ordering_key from given g
@@ -103,10 +97,11 @@ begin
 end
 $$;
 
--- Refuses events that lack a part of the envelope, hold what cannot be stored, or are not as their type was registered. One look
--- finds whether anything is wrong; what it is, is only found out then.
-create function ostinato.check_events(
-    types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[], occurred_ats timestamptz[],
+-- Refuses events that lack a part of the envelope, hold what cannot be stored, or are not as their type was registered.
+-- One look finds whether anything is wrong; what it is, is only found out then.
+create function ostinato_internal.check_events(
+    types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[],
+        correlation_ids text[], occurred_ats timestamptz[],
     producers text[]
 ) returns void language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -114,113 +109,141 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
     v_bad record;
 begin
-    if cardinality(types) > 0 and cardinality(tenant_ids) > 0 and cardinality(correlation_ids) > 0 and cardinality(producers) > 0 and cardinality(occurred_ats) > 0
-       and not exists (select from unnest(types || tenant_ids || correlation_ids || producers) v where v is null or length(v) not between 1 and 200)
+    if cardinality(types) > 0 and cardinality(tenant_ids) > 0 and cardinality(correlation_ids) > 0
+        and cardinality(producers) > 0 and cardinality(occurred_ats) > 0
+       and not exists (select from unnest(types || tenant_ids || correlation_ids || producers) v where v is null
+           or length(v) not between 1 and 200)
        and not exists (select from unnest(ordering_keys) k where length(k) not between 1 and 200)
        and not exists (select from unnest(versions) v where v < 1)
        and not exists (select from unnest(occurred_ats) o where o is null or not isfinite(o))
-       and not exists (select from unnest(payloads) p where ostinato.is_odd_payload(p))
+       and not exists (select from unnest(payloads) p where ostinato_internal.is_odd_payload(p))
        and not exists (
            with known as materialized (
                select t.name, t.version, array(select json_array_elements_text(
-                   case when json_typeof(t.payload_schema -> 'required') = 'array' then t.payload_schema -> 'required' else '[]' end)) as required
+                   case when json_typeof(t.payload_schema -> 'required') = 'array' then t.payload_schema -> 'required'
+                       else '[]' end)) as required
                from event_type t where t.name = any (types))
            select from unnest(payloads) with ordinality p (text, n)
-           where exists (select from known k where k.name = ostinato.pick(types, n)) and not exists (
-               select from known k where k.name = ostinato.pick(types, n) and k.version = coalesce(ostinato.pick(versions, n), 1)
+           where exists (select from known k where k.name = ostinato_internal.pick(types, n)) and not exists (
+               select from known k where k.name = ostinato_internal.pick(types, n)
+                   and k.version = coalesce(ostinato_internal.pick(versions, n), 1)
                  and (k.required = '{}' or p.text::jsonb ?& k.required))) then
         return;
     end if;
-    select e.* into v_bad from (values ('type', types), ('tenant_id', tenant_ids), ('correlation_id', correlation_ids), ('producer', producers)) f (field, given)
-    cross join lateral (select f.field, v.value from unnest(coalesce(nullif(f.given, '{}'), array[null::text])) v (value)
+    select e.* into v_bad from (values ('type', types), ('tenant_id', tenant_ids), ('correlation_id',
+        correlation_ids), ('producer', producers)) f (field, given)
+    cross join lateral (select f.field, v.value from unnest(coalesce(nullif(f.given, '{}'),
+        array[null::text])) v (value)
                         where v.value is null or length(v.value) not between 1 and 200 limit 1) e limit 1;
     if found then
-        perform ostinato.refuse_event(types[1], v_bad.field, coalesce(v_bad.value, 'null'));
+        perform ostinato_internal.refuse_event(types[1], v_bad.field, coalesce(v_bad.value, 'null'));
     end if;
-    if coalesce(cardinality(occurred_ats), 0) = 0 or exists (select from unnest(occurred_ats) o where o is null or not isfinite(o)) then
-        perform ostinato.refuse_event(types[1], 'occurred_at', coalesce((select o::text from unnest(occurred_ats) o where not isfinite(o) limit 1), 'null'));
+    if coalesce(cardinality(occurred_ats), 0) = 0 or exists (select from unnest(occurred_ats) o where o is null
+        or not isfinite(o)) then
+        perform ostinato_internal.refuse_event(types[1], 'occurred_at',
+                                               coalesce((select o::text from unnest(occurred_ats) o
+            where not isfinite(o) limit 1), 'null'));
     end if;
     if exists (select from unnest(versions) v where v < 1) then
-        perform ostinato.refuse_event(types[1], 'version', (select min(v)::text from unnest(versions) v));
+        perform ostinato_internal.refuse_event(types[1], 'version', (select min(v)::text from unnest(versions) v));
     end if;
-    perform ostinato.check_name('ordering_key', k) from unnest(ordering_keys) k where length(k) not between 1 and 200;
-    perform ostinato.check_payload(ostinato.pick(types, n), p.text) from unnest(payloads) with ordinality p (text, n)
-    where ostinato.is_odd_payload(p.text);
-    perform ostinato.check_registered(ostinato.pick(types, n), coalesce(ostinato.pick(versions, n), 1), p.text)
+    perform ostinato_internal.check_name('ordering_key', k) from unnest(ordering_keys) k
+        where length(k) not between 1 and 200;
+    perform ostinato_internal.check_payload(ostinato_internal.pick(types, n), p.text)
+        from unnest(payloads) with ordinality p (text, n)
+    where ostinato_internal.is_odd_payload(p.text);
+    perform ostinato_internal.check_registered(ostinato_internal.pick(types, n),
+                                               coalesce(ostinato_internal.pick(versions, n), 1), p.text)
     from unnest(payloads) with ordinality p (text, n);
 end
 $$;
 
 -- Whether a payload has to be looked at closely: most are found to be right at a glance.
-create function ostinato.is_odd_payload(payload text) returns boolean language sql immutable parallel safe as $$
+create function ostinato_internal.is_odd_payload(payload text) returns boolean
+language sql immutable parallel safe as $$
     select payload is null or octet_length(payload) > 262144 or left(ltrim(payload, e' \t\r\n'), 1) <> '{'
-        or strpos(payload, '\u0000') > 0 or strpos(lower(payload), '\ud') > 0
+        or strpos(payload, '\u0000') > 0 or strpos(lower(payload), '\ud') > 0 or ostinato_internal.is_deep(payload)
 $$;
 
 -- Says which part of an event's envelope is missing or unusable.
-create function ostinato.refuse_event(type text, field text, value text) returns void language plpgsql as $$
+create function ostinato_internal.refuse_event(type text, field text, value text) returns void language plpgsql as $$
 begin
     raise exception using errcode = 'OS400',
-        message = format('event %s cannot be told: its %s is %s', coalesce(type, '(without a type)'), field, left(value, 100)),
+        message = format('event %s cannot be told: its %s is %s', coalesce(type, '(without a type)'), field,
+            left(value, 100)),
         detail = json_build_object('type', type, 'field', field, 'value', left(value, 100)),
-        hint = 'Every event has type, tenant_id, correlation_id and producer (1 to 200 characters), occurred_at (a time) and a version from 1.';
+        hint = 'Every event has type, tenant_id, correlation_id and producer (1 to 200 characters), occurred_at'
+               ' (a time) and a version from 1.';
 end
 $$;
 
--- Refuses a payload that could not be read back: not an object, too large, or holding what PostgreSQL cannot hold as text.
-create function ostinato.check_payload(type text, payload text) returns void language plpgsql
+-- Refuses a payload that could not be read back: not an object, too large, or holding what PostgreSQL cannot hold as
+-- text.
+create function ostinato_internal.check_payload(type text, payload text) returns void language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
     v_limit constant integer := 262144;
 begin
     if octet_length(payload) > v_limit then
         raise exception using errcode = 'OS400',
-            message = format('the payload of event %s is %s bytes, the limit is %s', type, octet_length(payload), v_limit),
+            message = format('the payload of event %s is %s bytes, the limit is %s', type, octet_length(payload),
+                v_limit),
             detail = json_build_object('type', type, 'bytes', octet_length(payload), 'limit', v_limit),
             hint = 'Store the data in a table or a file and tell its key.';
     end if;
     if payload is null or json_typeof(payload::json) <> 'object' then
         raise exception using errcode = 'OS400',
-            message = format('the payload of event %s must be a JSON object, got %s', type, coalesce(json_typeof(payload::json), 'null')),
-            detail = json_build_object('type', type, 'got', json_typeof(payload::json)), hint = 'Name the values, such as {"invoice_id": 7}.';
+            message = format('the payload of event %s must be a JSON object, got %s', type,
+                coalesce(json_typeof(payload::json), 'null')),
+            detail = json_build_object('type', type, 'got', json_typeof(payload::json)),
+                hint = 'Name the values, such as {"invoice_id": 7}.';
     end if;
     perform payload::jsonb;
 exception
-    when untranslatable_character or invalid_text_representation then
+    when untranslatable_character or invalid_text_representation or statement_too_complex then
         raise exception using errcode = 'OS400',
             message = format('the payload of event %s is not valid JSON text: %s', type, sqlerrm),
             detail = json_build_object('type', type),
-            hint = 'Remove NUL characters (\u0000) and unpaired surrogates, and check the syntax.';
+            hint = 'Remove NUL characters (\u0000) and unpaired surrogates, nest it less, and check the syntax.';
 end
 $$;
 
 -- Refuses an event whose type is registered, but not in this version, or whose payload lacks what its schema requires.
-create function ostinato.check_registered(type text, version integer, payload text) returns void language plpgsql stable
+create function ostinato_internal.check_registered(type text, version integer, payload text) returns void
+language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
-    v_known   constant integer[] := array(select t.version from event_type t where t.name = check_registered.type order by 1);
+    v_known   constant integer[] := array(select t.version from event_type t where t.name = check_registered.type
+        order by 1);
     v_missing text[];
 begin
     if v_known <> '{}' and not check_registered.version = any (v_known) then
-        raise exception using errcode = 'OS400', message = format('event %s has no version %s', type, check_registered.version),
+        raise exception using errcode = 'OS400', message = format('event %s has no version %s', type,
+            check_registered.version),
             detail = json_build_object('type', type, 'version', check_registered.version, 'known', v_known),
-            hint = format('It was registered in version %s: declare the new version, then tell it.', array_to_string(v_known, ', '));
+            hint = format('It was registered in version %s: declare the new version, then tell it.',
+                array_to_string(v_known, ', '));
     end if;
     select array_agg(r.field) into v_missing
-    from event_type t cross join json_array_elements_text(case when json_typeof(t.payload_schema -> 'required') = 'array' then t.payload_schema -> 'required' else '[]' end) r (field)
-    where t.name = check_registered.type and t.version = check_registered.version and check_registered.payload::json -> r.field is null;
+    from event_type t cross join json_array_elements_text(
+        case when json_typeof(t.payload_schema -> 'required') = 'array' then t.payload_schema -> 'required'
+             else '[]' end) r (field)
+    where t.name = check_registered.type and t.version = check_registered.version
+        and check_registered.payload::json -> r.field is null;
     if v_missing is not null then
-        raise exception using errcode = 'OS400', message = format('the payload of event %s lacks %s', type, array_to_string(v_missing, ', ')),
+        raise exception using errcode = 'OS400', message = format('the payload of event %s lacks %s', type,
+            array_to_string(v_missing, ', ')),
             detail = json_build_object('type', type, 'version', check_registered.version, 'missing', v_missing),
             hint = 'Give the payload every field that its type requires.';
     end if;
 end
 $$;
 
--- Takes the locks of the keys of some events, until the end of the transaction, in one order for all writers. Each is a place in
--- PostgreSQL's lock table, so one call takes 1,000 at the most.
-create function ostinato.lock_keys(tenant_ids text[], ordering_keys text[], count integer) returns void language plpgsql
+-- Takes the locks of the keys of some events, until the end of the transaction, in one order for all writers. Each is a
+-- place in PostgreSQL's lock table, so one call takes 1,000 at the most.
+create function ostinato_internal.lock_keys(tenant_ids text[], ordering_keys text[], count integer) returns void
+language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
     v_locks bigint[];
@@ -228,14 +251,18 @@ begin
     if coalesce(cardinality(ordering_keys), 0) = 0 then
         return;
     elsif count = 1 then
-        perform pg_advisory_xact_lock(hashtextextended(e'ostinato.event\x1f' || ostinato.lane(tenant_ids[1], ordering_keys[1]), 0)) where ordering_keys[1] is not null;
+        perform pg_advisory_xact_lock(hashtextextended(e'ostinato.event\x1f' || ostinato_internal.lane(tenant_ids[1],
+            ordering_keys[1]), 0)) where ordering_keys[1] is not null;
         return;
     end if;
     v_locks := array(
-        select distinct hashtextextended(e'ostinato.event\x1f' || ostinato.lane(ostinato.pick(tenant_ids, n), ostinato.pick(ordering_keys, n)), 0) as k
-        from generate_series(1, count) n where ostinato.pick(ordering_keys, n) is not null order by k);
+        select distinct hashtextextended(e'ostinato.event\x1f'
+                                         || ostinato_internal.lane(ostinato_internal.pick(tenant_ids, n),
+            ostinato_internal.pick(ordering_keys, n)), 0) as k
+        from generate_series(1, count) n where ostinato_internal.pick(ordering_keys, n) is not null order by k);
     if cardinality(v_locks) > 1000 then
-        raise exception using errcode = 'OS400', message = format('events of %s keys in one call, the limit is 1000', cardinality(v_locks)),
+        raise exception using errcode = 'OS400', message = format('events of %s keys in one call, the limit is 1000',
+            cardinality(v_locks)),
             detail = json_build_object('keys', cardinality(v_locks), 'limit', 1000),
             hint = 'Tell them in several transactions; events without a key, or of the same key, are not limited.';
     end if;
@@ -244,24 +271,30 @@ end
 $$;
 
 -- The lane of an event: what it is in order with. Null without a key.
-create function ostinato.lane(tenant_id text, ordering_key text) returns text language sql immutable parallel safe as $$
+create function ostinato_internal.lane(tenant_id text, ordering_key text) returns text
+language sql immutable parallel safe as $$
     select tenant_id || e'\x1f' || ordering_key
 $$;
 
--- Declares types of events, so that callers in plain SQL are held to them. Schemas are JSON schemas of the payloads, or null.
-create function ostinato.register_event_types(names text[], versions integer[], schemas text[]) returns void language sql
+-- Declares types of events, so that callers in plain SQL are held to them. Schemas are JSON schemas of the payloads, or
+-- null.
+create function ostinato.register_event_types(names text[], versions integer[],
+    schemas text[]) returns void language sql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     insert into event_type (name, version, payload_schema, registered_at)
-    select t.name, t.version, t.schema::json, ostinato.now() from unnest(names, versions, schemas) t (name, version, schema)
+    select t.name, t.version, t.schema::json, ostinato.now() from unnest(names, versions, schemas) t (name, version,
+        schema)
     order by t.name, t.version
-    on conflict (name, version) do update set payload_schema = excluded.payload_schema, registered_at = excluded.registered_at
+    on conflict (name, version) do update set payload_schema = excluded.payload_schema,
+        registered_at = excluded.registered_at
 $$;
 
--- Gives what is committed its positions, in the order in which it was drawn, at most `most` at a time, and ends the waits of
--- jobs for it. `stamped` is how many events got theirs; null: another sequencer is at it, and what it does not see is for
--- the next call. `queues` have jobs to run now, and are to be rung after the commit.
-create function ostinato.sequence_events(most integer default 5000, out stamped integer, out queues text[]) language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off as $$
+-- Gives what is committed its positions, in the order in which it was drawn, at most `most` at a time, and ends the
+-- waits of jobs for it. `stamped` is how many events got theirs; null: another sequencer is at it, and what it does not
+-- see is for the next call. `queues` have jobs to run now, and are to be rung after the commit.
+create function ostinato.sequence_events(most integer default 5000, out stamped integer, out queues text[])
+language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+set jit = off set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
     v_row   event_sequencer;
@@ -271,9 +304,8 @@ declare
     v_ended boolean;
     v_ids   bigint[];
 begin
-    stamped := 0;
-    queues := '{}';
-    if not ostinato.has_unsequenced() then
+    select 0, '{}' into stamped, queues;
+    if not ostinato_internal.has_unsequenced() then
         return;
     end if;
     -- Read before this transaction has a number: every seq up to here was drawn by a transaction with a lower one.
@@ -283,7 +315,8 @@ begin
     select * into v_row from event_sequencer for update skip locked;
     if not found then
         -- The first one makes the row; who comes at the same time goes away.
-        if exists (select from event_sequencer) or not pg_try_advisory_xact_lock(hashtextextended('ostinato.event_sequencer', 0)) then
+        if exists (select from event_sequencer)
+            or not pg_try_advisory_xact_lock(hashtextextended('ostinato.event_sequencer', 0)) then
             stamped := null;
             return;
         end if;
@@ -299,33 +332,35 @@ begin
         returning u.*
     ), stamped as (
         insert into event_log (event_id, position, sequenced_at, type, tenant_id, ordering_key)
-        select t.event_id, v_row.position + row_number() over (order by t.seq), v_now, t.type, t.tenant_id, t.ordering_key from taken t
-        returning event_id
+        select t.event_id, v_row.position + row_number() over (order by t.seq), v_now, t.type, t.tenant_id,
+            t.ordering_key from taken t returning event_id
     )
     select (select array_agg(s.event_id) from stamped s), (select max(t.seq) from taken t) into v_ids, v_taken;
     stamped := coalesce(cardinality(v_ids), 0);
-    -- Where to look from the next time, only to be fast: under an old snapshot the rows that were stamped long ago cannot be
-    -- vacuumed, and a look from the start would step over all of them. Safe is what was drawn by transactions that had ended
-    -- before we looked, as far as we took it. A number from the future is from another cluster, before a restore.
+    -- Where to look from the next time, only to be fast: under an old snapshot the rows that were stamped long ago
+    -- cannot be vacuumed, and a look from the start would step over all of them. Safe is what was drawn by transactions
+    -- that had ended before we looked, as far as we took it. A number from the future is from before a restore.
     if v_ended then
-        v_row.safe_seq := case when stamped < most then v_row.pending_seq else least(v_row.pending_seq, greatest(v_taken, v_row.safe_seq)) end;
+        v_row.safe_seq := case when stamped < most then v_row.pending_seq else least(v_row.pending_seq,
+            greatest(v_taken, v_row.safe_seq)) end;
     end if;
     if v_top is not null and (v_row.safe_seq = v_row.pending_seq or v_row.pending_xid > pg_current_xact_id()) then
         v_row.pending_seq := v_top;
         v_row.pending_xid := pg_current_xact_id();
     end if;
-    update event_sequencer set position = v_row.position + stamped, safe_seq = v_row.safe_seq, pending_seq = v_row.pending_seq,
-        pending_xid = v_row.pending_xid;
+    update event_sequencer set position = v_row.position + stamped, safe_seq = v_row.safe_seq,
+        pending_seq = v_row.pending_seq, pending_xid = v_row.pending_xid;
     if stamped > 0 then
-        queues := array(select ostinato.resolve_waits(v_ids));
+        queues := array(select ostinato_internal.resolve_waits(v_ids));
     end if;
 end
 $$;
 
 -- Whether an event waits for its position.
-create function ostinato.has_unsequenced() returns boolean language sql volatile
+create function ostinato_internal.has_unsequenced() returns boolean language sql volatile
 set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
-    select exists (select from event_unsequenced u where u.seq > coalesce((select s.safe_seq from event_sequencer s), 0))
+    select exists (select from event_unsequenced u where u.seq > coalesce((select s.safe_seq from event_sequencer s),
+        0))
 $$;
 
 -- The position of the newest event that has one.
@@ -335,7 +370,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 $$;
 
 -- The position before the first event that got its own at or after a time. Every event told since then is behind it.
-create function ostinato.position_at(at timestamptz) returns bigint language plpgsql stable
+create function ostinato_internal.position_at(at timestamptz) returns bigint language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
     v_low  bigint := coalesce((select min(l.position) from event_log l), ostinato.last_position() + 1);
@@ -359,14 +394,17 @@ $$;
 
 -- Events, newest first; `before` is the id of the last one seen. A tenant sees its own.
 create function ostinato.list_events(
-    type text default null, ordering_key text default null, tenant_id text default null, correlation_id text default null,
+    type text default null, ordering_key text default null, tenant_id text default null,
+        correlation_id text default null,
     before bigint default null, most integer default 50
 ) returns table (
-    id bigint, "position" bigint, type text, version integer, tenant_id text, correlation_id text, occurred_at timestamptz,
+    id bigint, "position" bigint, type text, version integer, tenant_id text, correlation_id text,
+        occurred_at timestamptz,
     emitted_at timestamptz, producer text, ordering_key text
 ) language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
-    select e.id, l.position, e.type, e.version, e.tenant_id, e.correlation_id, e.occurred_at, e.emitted_at, e.producer, e.ordering_key
+    select e.id, l.position, e.type, e.version, e.tenant_id, e.correlation_id, e.occurred_at, e.emitted_at,
+        e.producer, e.ordering_key
     from event_log l right join event e on e.id = l.event_id
     where ($1 is null or e.type = $1) and ($2 is null or e.ordering_key = $2) and ($3 is null or e.tenant_id = $3)
       and ($4 is null or e.correlation_id = $4) and ($5 is null or e.id < $5)
@@ -375,41 +413,41 @@ $$;
 
 -- Everything about one event. No row: there is none, or it belongs to another tenant.
 create function ostinato.show_event(event_id bigint) returns table (
-    id bigint, "position" bigint, type text, version integer, tenant_id text, correlation_id text, occurred_at timestamptz,
+    id bigint, "position" bigint, type text, version integer, tenant_id text, correlation_id text,
+        occurred_at timestamptz,
     emitted_at timestamptz, producer text, ordering_key text, payload json
 ) language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    select e.id, l.position, e.type, e.version, e.tenant_id, e.correlation_id, e.occurred_at, e.emitted_at, e.producer, e.ordering_key, e.payload
+    select e.id, l.position, e.type, e.version, e.tenant_id, e.correlation_id, e.occurred_at, e.emitted_at,
+        e.producer, e.ordering_key, e.payload
     from event_log l right join event e on e.id = l.event_id where e.id = $1
 $$;
 
--- The partitions of events, as logs are kept (logs.sql): a week goes when it is past retention and every subscription that is
--- not paused has been given all of it and settled it. A paused one keeps nothing: what it misses is gone when it resumes.
-create function ostinato.upkeep_events(cutoff timestamptz, weeks_ahead integer default 4)
+-- The partitions of events, as logs are kept (logs.sql): a week goes when it is past retention and every subscription
+-- that is not paused has been given all of it: the jobs hold their events themselves. A paused one keeps nothing: what
+-- it misses is gone when it resumes.
+create function ostinato_internal.upkeep_events(cutoff timestamptz, weeks_ahead integer default 4)
 returns table (action text, name text, reason text, rows bigint) language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
-    v_before constant bigint := ostinato.first_id(cutoff);
-    v_keep   bigint := ostinato.needed_event(cutoff);
+    v_keep bigint := ostinato_internal.needed_event(cutoff);
 begin
-    delete from delivery d using subscription s where s.name = d.subscription and s.paused and d.state in ('waiting') and d.event_id < v_before;
     -- The log first: it may go without its events, but they not without it.
-    return query select * from ostinato.upkeep_log('event_log', 'event_id', cutoff, v_keep, weeks_ahead);
-    v_keep := least(v_keep, (select ostinato.week_id(min(w)) from ostinato.log_weeks('event_log') w));
-    return query select * from ostinato.upkeep_log('event', 'id', cutoff, v_keep, weeks_ahead);
-    delete from event_kept k where not exists (select from delivery d where d.event_id = k.id);
+    return query select * from ostinato_internal.upkeep_log('event_log', 'event_id', cutoff, v_keep, weeks_ahead);
+    v_keep := least(v_keep, (select ostinato_internal.week_id(min(w)) from ostinato_internal.log_weeks('event_log') w));
+    return query select * from ostinato_internal.upkeep_log('event', 'id', cutoff, v_keep, weeks_ahead);
 end
 $$;
 
--- The first id of the oldest week before a time in which an event is not sequenced, or not settled by a subscription that is
--- not paused; null: there is none.
-create function ostinato.needed_event(cutoff timestamptz) returns bigint language sql stable
+-- The first id of the oldest week before a time in which an event is not sequenced, or not given to a subscription that
+-- is not paused; null: there is none.
+create function ostinato_internal.needed_event(cutoff timestamptz) returns bigint language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select least(
-        (select ostinato.week_id(min(w)) from ostinato.log_weeks('event_log') w
-         where ostinato.week_id(w + 1) <= ostinato.first_id($1) and exists (
-             select from event_log l where l.event_id >= ostinato.week_id(w) and l.event_id < ostinato.week_id(w + 1)
+        (select ostinato_internal.week_id(min(w)) from ostinato_internal.log_weeks('event_log') w
+         where ostinato_internal.week_id(w + 1) <= ostinato_internal.first_id($1) and exists (
+             select from event_log l where l.event_id >= ostinato_internal.week_id(w)
+               and l.event_id < ostinato_internal.week_id(w + 1)
              and l.position > (select min(s.position) from subscription s where not s.paused))),
-        (select min(d.event_id) from delivery d join subscription s on s.name = d.subscription where not s.paused and d.state <> 'buried'),
         (select min(u.event_id) from event_unsequenced u))
 $$;

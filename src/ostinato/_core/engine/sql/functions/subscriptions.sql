@@ -1,68 +1,82 @@
--- Subscriptions: who gets which events, and what became of each. The head of outbox.sql says how delivery works and in which
--- order locks are taken; everything here that moves deliveries holds the row lock of their subscription.
+-- Subscriptions: who gets which events. Each event is a job, and the events of a key are jobs one after the other.
+--
+--   subscribe, drop_subscription, pause_subscription, resume_subscription
+--   dispatch_deliveries(subscription, most)  reads on in the log and makes a job of each event
+--   leave_lanes(job_ids)        after the commit of handlers that ended their jobs themselves: their lanes go on
+--   heal_lanes()                what nobody did who should have: the janitor calls it
+--   replay, redeliver, discard  an operator's verbs; cancel, retry and redrive of jobs work too
+--
+-- A lane is (tenant, key). `delivery` says whose turn it is; its invariants stand at its definition, in
+-- tables/0025_one_delivery.sql. The first of a lane is a job like any other. Those behind it are scheduled, with the
+-- reason 'behind' and no time. When the first is over (done, cancelled, or dead with on_poison 'skip'), the verb that
+-- ended it lets the next one go, in the same transaction. One verb does not: complete_job runs in the transaction of a
+-- handler, which must not hold up a subscription; so whoever called it calls leave_lanes after the commit.
+--
+-- A claim that has room takes along those behind a first one (take_followers). The worker runs them one after the
+-- other, in order; what it does not finish it releases, and keep_order puts it back behind.
+--
+-- Lock order: claim, subscription (several by name), then single-job rows. take_followers comes with rows of `ready`
+-- and settle_cancels with a place in hand, so both skip a subscription that somebody else has locked.
+-- What may go wrong: a worker dies with a first and its followers (rescued, the followers behind), or between the
+-- commit of a handler and leave_lanes (heal_lanes).
 
--- Declares a subscription, or changes one; a new one starts `start`: 'now', 'beginning', or behind a position or a time given.
--- `types` null: all of them. Mode 'relay': whoever takes runs it; mode 'job': each event becomes a job of `kind`.
+-- So many positions of the log are looked through in one step.
+create function ostinato_internal.log_window() returns integer language sql immutable parallel safe as 'select 500';
+-- So many steps are taken at the most, however few events are for a subscription.
+create function ostinato_internal.log_windows() returns integer language sql immutable parallel safe as 'select 20';
+-- `low` is raised when it lies so many positions behind, and so far.
+create function ostinato_internal.low_step() returns integer language sql immutable parallel safe as 'select 1000';
+-- A list counts so many deliveries of a subscription.
+create function ostinato_internal.delivery_cap() returns integer language sql immutable parallel safe as 'select 10000';
+
+-- Declares a subscription, or changes one. A new one begins at `start` ('now', 'beginning'), or behind a position or a
+-- time. `types` null: all of them. Its events are jobs of `kind`; null: the kind is named as the subscription is.
 create function ostinato.subscribe(
-    name text, types text[] default null, tenant_id text default null, mode text default 'relay', kind text default null,
-    on_poison text default 'skip', start text default 'now', start_position bigint default null, start_time timestamptz default null
+    name text, types text[] default null, tenant_id text default null, kind text default null,
+    on_poison text default 'skip', start text default 'now', start_position bigint default null,
+    start_time timestamptz default null
 ) returns void language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
     v_position bigint;
 begin
-    perform ostinato.check_name('subscription', subscribe.name);
-    perform ostinato.check_name('type', t) from unnest(types) t where t is null or length(t) not between 1 and 200;
-    if subscribe.mode is null or subscribe.mode not in ('relay', 'job') or (subscribe.mode = 'job') <> (subscribe.kind is not null)
-       or subscribe.on_poison is null or subscribe.on_poison not in ('skip', 'block') or start is null or start not in ('now', 'beginning') then
+    perform ostinato_internal.check_name('subscription', subscribe.name);
+    perform ostinato_internal.check_name('kind', coalesce(subscribe.kind, subscribe.name));
+    perform ostinato_internal.check_name('type', t) from unnest(types) t
+        where t is null or length(t) not between 1 and 200;
+    if subscribe.on_poison is null or subscribe.on_poison not in ('skip', 'block')
+       or start is null or start not in ('now', 'beginning') then
         raise exception using errcode = 'OS400',
-            message = format('subscription %L with mode %L, kind %L, on_poison %L, start %L', subscribe.name, subscribe.mode, subscribe.kind, subscribe.on_poison, start),
-            detail = json_build_object('name', subscribe.name, 'mode', subscribe.mode, 'kind', subscribe.kind, 'on_poison', subscribe.on_poison, 'start', start),
-            hint = 'Modes: relay, or job with a kind. on_poison: skip, block. start: now, beginning.';
+            message = format('subscription %L with on_poison %L, start %L', subscribe.name, subscribe.on_poison, start),
+            detail = json_build_object('name', subscribe.name, 'on_poison', subscribe.on_poison, 'start', start),
+            hint = 'on_poison: skip, block. start: now, beginning.';
     end if;
-    v_position := coalesce(start_position, case when start_time is not null then ostinato.position_at(start_time) end, case start when 'beginning' then 0 else ostinato.last_position() end);
-    insert into subscription as s (name, types, tenant_id, mode, kind, on_poison, position, created_at, registered_at)
-    values (subscribe.name, subscribe.types, subscribe.tenant_id, subscribe.mode, subscribe.kind, subscribe.on_poison,
-            least(greatest(v_position, 0), ostinato.last_position()), ostinato.now(), ostinato.now())
-    on conflict (name) do update set types = excluded.types, tenant_id = excluded.tenant_id, mode = excluded.mode, kind = excluded.kind,
+    v_position := coalesce(start_position,
+                           case when start_time is not null then ostinato_internal.position_at(start_time) end,
+                           case start when 'beginning' then 0 else ostinato.last_position() end);
+    insert into subscription as s (name, types, tenant_id, kind, on_poison, position, created_at, registered_at)
+    values (subscribe.name, subscribe.types, subscribe.tenant_id, coalesce(subscribe.kind, subscribe.name),
+            subscribe.on_poison, least(greatest(v_position, 0), ostinato.last_position()), ostinato.now(),
+            ostinato.now())
+    on conflict (name) do update set types = excluded.types, tenant_id = excluded.tenant_id, kind = excluded.kind,
         on_poison = excluded.on_poison, registered_at = excluded.registered_at
     -- Every worker that starts declares it: no write, and no wait, when nothing is new.
-    where (s.types, s.tenant_id, s.mode, s.kind, s.on_poison) is distinct from
-          (excluded.types, excluded.tenant_id, excluded.mode, excluded.kind, excluded.on_poison);
+    where (s.types, s.tenant_id, s.kind, s.on_poison) is distinct from
+          (excluded.types, excluded.tenant_id, excluded.kind, excluded.on_poison);
 end
 $$;
 
--- Removes a subscription with everything it has not settled.
-create function ostinato.drop_subscription(name text) returns void language plpgsql
+-- Adds a cursor on the log for a part of the engine that reads on by itself, from now: a subscription without a kind,
+-- of whose events no jobs are made.
+create function ostinato_internal.add_cursor(name text) returns void language sql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-begin
-    perform ostinato.lock_subscription(name);
-    delete from delivery d where d.subscription = drop_subscription.name;
-    delete from subscription s where s.name = drop_subscription.name;
-end
-$$;
-
--- Stops deliveries of a subscription; what is in somebody's hands goes on. Retention does not wait for a paused one.
-create function ostinato.pause_subscription(name text) returns void language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp as $$
-begin
-    perform ostinato.lock_subscription(name);
-    update subscription s set paused = true where s.name = pause_subscription.name;
-end
-$$;
-
--- Lets deliveries of a subscription go on.
-create function ostinato.resume_subscription(name text) returns void language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp as $$
-begin
-    perform ostinato.lock_subscription(name);
-    update subscription s set paused = false where s.name = resume_subscription.name;
-end
+    insert into subscription (name, on_poison, position, created_at, registered_at)
+    values ($1, 'skip', ostinato.last_position(), ostinato.now(), ostinato.now()) on conflict do nothing
 $$;
 
 -- Takes the row lock of a subscription and returns it as it is now; refuses one that is not there.
-create function ostinato.lock_subscription(name text) returns ostinato_data.subscription language plpgsql
+create function ostinato_internal.lock_subscription(name text) returns ostinato_data.subscription language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
     v_found subscription;
@@ -76,658 +90,678 @@ begin
 end
 $$;
 
--- Hands out events of a subscription to a live worker, at most `most`, in order: those of a lane together, and a lane to one
--- holder at a time. What was delivered before comes first.
-create function ostinato.take_deliveries(subscription text, worker_id uuid, most integer)
-returns table (
-    "position" bigint, attempt integer, failures smallint, crashes smallint, event_id bigint, type text, version integer, tenant_id text,
-    correlation_id text, occurred_at timestamptz, producer text, ordering_key text, payload text
-) language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off as $$
-#variable_conflict use_column
-declare
-    v_sub   constant ostinato_data.subscription := ostinato.lock_subscription(take_deliveries.subscription);
-    v_now   constant timestamptz := ostinato.now();
-    v_taken bigint[] := '{}';
-    v_sent  integer;
+-- Takes the row locks of the subscriptions whose events some jobs are, before the rows of the jobs themselves.
+create function ostinato_internal.lock_lanes(job_ids bigint[]) returns void language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp
+set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 begin
-    if v_sub.paused or v_sub.mode <> 'relay' or most < 1 then
-        return;
-    end if;
-    if not exists (select from worker w where w.id = take_deliveries.worker_id) then
-        raise exception using errcode = 'OS410', message = format('worker %s is not registered, or was declared dead', take_deliveries.worker_id),
-            detail = json_build_object('worker_id', take_deliveries.worker_id), hint = 'Register anew, and forget what you held.';
-    end if;
-    v_taken := ostinato.due_deliveries(v_sub, most);
-    if v_taken <> '{}' then
-        update delivery d set state = 'held', attempt = d.attempt + 1, worker_id = take_deliveries.worker_id, held_at = v_now, due_at = v_now
-        where d.subscription = v_sub.name and d.position = any (v_taken);
-    end if;
-    if cardinality(v_taken) < most then
-        v_taken := v_taken || ostinato.read_log(v_sub, most - cardinality(v_taken), take_deliveries.worker_id);
-    end if;
-    return query
-    select d.position, d.attempt, d.failures, d.crashes, e.id, e.type, e.version, e.tenant_id, e.correlation_id, e.occurred_at, e.producer,
-           e.ordering_key, e.payload::text
-    from unnest(v_taken) t (position) join delivery d on d.subscription = v_sub.name and d.position = t.position
-    cross join lateral (select * from event v where v.id = d.event_id union all select * from event_kept k where k.id = d.event_id limit 1) e
-    order by d.position;
-    get diagnostics v_sent = row_count;
-    if v_sent < cardinality(v_taken) then
-        -- Paused for longer than retention: their events are gone.
-        delete from delivery d where d.subscription = v_sub.name and d.position = any (v_taken)
-          and not exists (select from event v where v.id = d.event_id) and not exists (select from event_kept k where k.id = d.event_id);
+    if exists (select from subscription) then
+        perform from subscription s
+        where s.kind in (select j.kind from job j where j.id = any (job_ids)) order by s.name for update;
     end if;
 end
 $$;
 
--- What waits, is due, and may be handed out now: heads of lanes with what follows them, and events without a lane. One that may
--- have killed two processes goes alone.
-create function ostinato.due_deliveries(subscription ostinato_data.subscription, most integer) returns bigint[] language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off as $$
-#variable_conflict use_column
+-- Removes a subscription. Its jobs that have not begun are cancelled; those that have go on, and so do dead letters.
+create function ostinato.drop_subscription(name text) returns void language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
-    v_sub     constant ostinato_data.subscription := due_deliveries.subscription;
-    v_now     constant timestamptz := ostinato.now();
-    v_heads   constant bigint[] := array(
-        select d.position from delivery d
-        where d.subscription = v_sub.name and d.state = 'waiting' and d.due_at < 'infinity' and d.due_at <= v_now
-        order by d.due_at, d.position limit most);
-    v_suspect bigint;
+    v_sub constant ostinato_data.subscription := ostinato_internal.lock_subscription(name);
 begin
-    if v_heads = '{}' then
-        return v_heads;
-    end if;
-    select d.position into v_suspect from delivery d where d.subscription = v_sub.name and d.position = any (v_heads) and d.crashes >= 2 limit 1;
-    if found then
-        return array[v_suspect];
-    end if;
-    return array(
-        select r.position from (
-            select h.n, h.position from unnest(v_heads) with ordinality h (position, n)
-            union all
-            select h.n, f.position from unnest(v_heads) with ordinality h (position, n)
-            join delivery d on d.subscription = v_sub.name and d.position = h.position
-            cross join lateral (
-                select f.position from delivery f
-                where f.subscription = v_sub.name and f.lane = d.lane and f.state <> 'buried' and f.state = 'waiting' and f.position > h.position
-                order by f.position limit most - 1) f) r
-        order by r.n, r.position limit most);
+    perform ostinato_internal.drop_deliveries(v_sub, 0, 'its subscription was removed');
+    delete from delivery d where d.subscription = v_sub.name;
+    delete from subscription s where s.name = v_sub.name;
 end
 $$;
 
--- Reads on in the log and notes what the subscription is to get: held by a worker where its lane is free, else waiting. Without a
--- worker all of it waits. Returns the positions that are held now.
-create function ostinato.read_log(subscription ostinato_data.subscription, most integer, worker_id uuid) returns bigint[] language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off as $$
+-- Stops deliveries of a subscription: what is ready goes back behind; what has begun goes on. Retention does not wait
+-- for a paused one.
+create function ostinato.pause_subscription(name text) returns void language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
-    v_sub    constant ostinato_data.subscription := read_log.subscription;
-    v_now    constant timestamptz := ostinato.now();
+    v_sub constant ostinato_data.subscription := ostinato_internal.lock_subscription(name);
+begin
+    update subscription s set paused = true where s.name = v_sub.name;
+    perform ostinato_internal.put_behind(array(
+        select d.job_id from delivery d where d.subscription = v_sub.name and d.open
+          and ostinato_internal.is_ready(d.job_id)));
+end
+$$;
+
+-- Lets deliveries of a subscription go on.
+create function ostinato.resume_subscription(name text) returns void language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+    v_sub ostinato_data.subscription := ostinato_internal.lock_subscription(name);
+begin
+    update subscription s set paused = false where s.name = v_sub.name returning * into v_sub;
+    perform ostinato_internal.open_lanes(v_sub, array(
+        select distinct d.lane from delivery d
+        where d.subscription = v_sub.name and not d.open and d.lane is not null));
+    perform ostinato_internal.open_deliveries(array(
+        select d.job_id from delivery d where d.subscription = v_sub.name and not d.open and d.lane is null));
+end
+$$;
+
+-- Reads on in the log and makes a job of each event that the subscription gets, at most `most`. The first of a free
+-- lane is ready, and so is what has no lane; all others are scheduled behind. Returns how many jobs it made.
+create function ostinato_internal.dispatch_deliveries(subscription text, most integer default 1000) returns integer
+language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+set jit = off set enable_seqscan = off as $$
+#variable_conflict use_column
+declare
+    v_sub constant ostinato_data.subscription := ostinato_internal.lock_subscription(dispatch_deliveries.subscription);
     v_last   constant bigint := ostinato.last_position();
-    -- A replay notes the same positions anew: attempts of before must not come again, or a late holder would pass for a new one.
-    v_first  constant integer := v_sub.replays * 1000000;
     v_cursor bigint := v_sub.position;
-    v_found  integer := 0;
-    v_rounds integer := 0;
-    v_held   bigint[] := '{}';
-    v_read   record;
+    v_made   integer := 0;
+    v_step   record;
 begin
-    -- Most of the log may be for others: look through a bounded part of it.
-    while v_cursor < v_last and v_found < most and v_rounds < 20 loop
-        with looked as materialized (
-            select l.* from event_log l where l.position > v_cursor order by l.position limit greatest(most, 500)
-        ), matching as (
-            select l.*, row_number() over (order by l.position) as n from looked l
-            where (v_sub.types is null or l.type = any (v_sub.types)) and (v_sub.tenant_id is null or l.tenant_id = v_sub.tenant_id)
-        ), chosen as materialized (
-            select m.position, m.event_id, ostinato.lane(m.tenant_id, m.ordering_key) as lane from matching m where m.n <= most - v_found
-        ), placed as (
-            select c.*, row_number() over (partition by c.lane order by c.position) as turn, c.lane is null or not (
-                exists (select from delivery o
-                        where o.subscription = v_sub.name and o.lane = c.lane and o.position >= v_sub.low and o.state <> 'buried')
-                or v_sub.on_poison = 'block'
-                   and exists (select from delivery o where o.subscription = v_sub.name and o.lane = c.lane and o.state = 'buried')) as free
-            from chosen c
-        ), noted as (
-            insert into delivery (subscription, position, event_id, due_at, held_at, worker_id, attempt, failures, crashes, state, lane)
-            select v_sub.name, p.position, p.event_id,
-                   case when p.free and (read_log.worker_id is not null or p.turn = 1 or p.lane is null) then v_now else 'infinity' end,
-                   case when p.free and read_log.worker_id is not null then v_now end,
-                   case when p.free then read_log.worker_id end,
-                   v_first + case when p.free and read_log.worker_id is not null then 1 else 0 end, 0, 0,
-                   case when p.free and read_log.worker_id is not null then 'held' else 'waiting' end, p.lane
-            from placed p
-            on conflict do nothing
-            returning position, state
-        )
-        select (select count(*) from chosen) as chosen, (select array_agg(n.position) from noted n where n.state = 'held') as held,
-               case when (select count(*) from matching) > most - v_found then (select max(c.position) from chosen c) else max(l.position) end as cursor
-        into v_read from looked l;
-        exit when v_read.cursor is null;  -- the rest of the log is gone
-        v_cursor := v_read.cursor;
-        v_found := v_found + v_read.chosen;
-        v_held := v_held || coalesce(v_read.held, '{}');
-        v_rounds := v_rounds + 1;
+    if v_sub.paused then
+        return 0;
+    end if;
+    for v_window in 1 .. ostinato_internal.log_windows() loop
+        exit when v_cursor >= v_last or v_made >= most;
+        v_step := ostinato_internal.dispatch_window(v_sub, v_cursor, most - v_made);
+        exit when v_step.reached is null;  -- the rest of the log is gone
+        v_cursor := v_step.reached;
+        v_made := v_made + v_step.made;
     end loop;
     if v_cursor > v_sub.position then
         update subscription s set position = v_cursor where s.name = v_sub.name;
     end if;
-    return v_held;
+    return v_made;
 end
 $$;
 
--- Ends deliveries: 'done'; 'failed', to be delivered again after a delay in seconds, or buried (null); 'released', to be delivered
--- again at once without counting a failure. Returns the positions that were refused, because somebody else has them by now.
-create function ostinato.settle_deliveries(
-    subscription text, positions bigint[], attempts integer[], outcomes text[], delays double precision[] default null,
-    errors text[] default null, signatures text[] default null, reasons text[] default null
-) returns setof bigint language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off as $$
+-- Makes jobs of the events in one part of the log. `reached` is the last position looked at; null: there is none.
+create function ostinato_internal.dispatch_window(
+    sub ostinato_data.subscription, after bigint, most integer, out made integer, out reached bigint
+) language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
-    v_sub    constant ostinato_data.subscription := ostinato.lock_subscription(settle_deliveries.subscription);
-    v_now    constant timestamptz := ostinato.now();
-    v_mine   bigint[];
-    v_done   bigint[];
-    v_again  bigint[];
-    v_rest   bigint[];
-    v_lanes  text[];
-    v_buried bigint[];
+    v_now      constant timestamptz := ostinato.now();
+    v_base     constant bigint := ostinato_internal.first_id(v_now);
+    v_queue    text;
+    v_priority smallint;
 begin
-    if exists (select from unnest(outcomes) o where o is null or o not in ('done', 'failed', 'released')) then
-        raise exception using errcode = 'OS400', message = format('outcomes of deliveries: %s', outcomes),
-            detail = json_build_object('outcomes', outcomes), hint = 'An outcome is done, failed or released.';
-    end if;
-    with held as materialized (
-        select d.position, d.attempt, d.state, d.lane, d.event_id, d.again from delivery d
-        where d.subscription = v_sub.name and d.position = any (positions) and d.state in ('held', 'done') for update
-    ), mine as (
-        select h.position, h.lane, h.event_id,
-               -- Where the cursor of a replay has not come by again, it will note the event anew.
-               case when h.again and h.position <= v_sub.position then 'again' when h.again or h.state = 'done' then 'done'
-                    when g.outcome = 'failed' and g.delay is null then 'buried' else g.outcome end as ends
-        from unnest(positions, attempts, outcomes, delays) g (position, attempt, outcome, delay)
-        join held h on h.position = g.position and h.attempt = g.attempt
+    select k.queue, k.priority into v_queue, v_priority from kind k where k.name = sub.kind;
+    v_queue := coalesce(v_queue, 'default');
+    v_priority := coalesce(v_priority, 0);
+    with looked as materialized (
+        select l.* from event_log l where l.position > after order by l.position
+        limit greatest(most, ostinato_internal.log_window())
+    ), matching as (
+        select l.* from looked l
+        where (sub.types is null or l.type = any (sub.types)) and (sub.tenant_id is null or l.tenant_id = sub.tenant_id)
+        order by l.position limit most
+    ), chosen as materialized (
+        select v_base + nextval('job_id_seq') as id, m.position, e.tenant_id, e.correlation_id,
+               ostinato_internal.lane(e.tenant_id, e.ordering_key) as lane,
+               ostinato_internal.event_args(sub.name, m.position, e) as args
+        from (select * from matching order by position) m join event e on e.id = m.event_id
+    ), placed as materialized (
+        select c.*, c.lane is null or (row_number() over (partition by c.lane order by c.position) = 1 and not exists (
+                   select from delivery o where o.subscription = sub.name and o.lane = c.lane and o.open
+                     and o.lane is not null and o.position >= sub.low) and not exists (
+                   select from delivery o where o.subscription = sub.name and o.lane = c.lane and not o.open
+                     and o.lane is not null and o.position >= sub.low)) as open
+        from chosen c
+    ), new_job as (
+        insert into job (id, created_at, priority, kind, queue, tenant_id, args, correlation_id)
+        select p.id, v_now, v_priority, sub.kind, v_queue, p.tenant_id, p.args, p.correlation_id from placed p
+    ), new_ready as (
+        insert into ready select r.* from placed p cross join lateral ostinato_internal.new_place(
+            p.id, v_priority, false, v_queue, p.tenant_id, sub.kind, null) r where p.open
+    ), new_scheduled as (
+        insert into scheduled select s.* from placed p cross join lateral ostinato_internal.new_place(
+            p.id, v_priority, false, v_queue, p.tenant_id, sub.kind, null) r
+        cross join lateral ostinato_internal.scheduled_row(r, ostinato.never(), 'behind') s where not p.open
+    ), new_delivery as (
+        insert into delivery (job_id, position, open, subscription, lane)
+        select p.id, p.position, p.open, sub.name, p.lane from placed p
     )
-    select array_agg(m.position), array_agg(m.position) filter (where m.ends = 'done'), array_agg(m.position) filter (where m.ends = 'again'),
-           array_agg(m.position) filter (where m.ends not in ('done', 'again')),
-           array_agg(distinct m.lane) filter (where m.lane is not null), array_agg(m.event_id) filter (where m.ends = 'buried')
-    into v_mine, v_done, v_again, v_rest, v_lanes, v_buried from mine m;
-    delete from delivery d where d.subscription = v_sub.name and d.position = any (v_done);
-    if v_again is not null then
-        update delivery d set state = 'waiting', again = false, failures = 0, crashes = 0, worker_id = null, job_id = null, held_at = null,
-            due_at = case when d.lane is null then v_now else 'infinity' end, reason = null, signature = null, error = null
-        where d.subscription = v_sub.name and d.position = any (v_again);
-    end if;
-    if v_rest is not null then
-        perform ostinato.put_back(v_sub.name, v_rest, positions, outcomes, delays, errors, signatures, reasons);
-    end if;
-    if v_buried is not null then  -- event_log is locked before event, by everybody: not event without need
-        perform ostinato.keep_events(v_buried);
-    end if;
-    perform ostinato.open_lanes(v_sub, v_lanes);
-    perform ostinato.raise_low(v_sub);
-    return query select p from unnest(positions) p where not p = any (coalesce(v_mine, '{}'));
+    select (select count(*) from placed), case when (select count(*) from matching) = most
+           then (select max(m.position) from matching m) else (select max(l.position) from looked l) end
+    into made, reached;
 end
 $$;
 
--- Lets deliveries wait again, or buries them: those of settle_deliveries that did not end well. The caller opens their lanes.
-create function ostinato.put_back(
-    subscription text, chosen bigint[], positions bigint[], outcomes text[], delays double precision[], errors text[], signatures text[], reasons text[]
-) returns void language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp as $$
-#variable_conflict use_column
-begin
-    update delivery d set
-        state = case when g.outcome = 'failed' and g.delay is null then 'buried' else 'waiting' end,
-        due_at = case when g.outcome = 'failed' and g.delay is not null then ostinato.now() + make_interval(secs => g.delay)
-                      when g.outcome = 'released' and d.lane is null then ostinato.now() else 'infinity' end,
-        failures = d.failures + (g.outcome = 'failed')::integer, worker_id = null, job_id = null, held_at = null,
-        buried_at = case when g.outcome = 'failed' and g.delay is null then ostinato.now() end,
-        reason = case when g.outcome = 'failed' then coalesce(g.reason, 'failed') else d.reason end,
-        signature = case when g.outcome = 'failed' then g.signature else d.signature end,
-        error = case when g.outcome = 'failed' then g.error::json else d.error end
-    from unnest(positions, outcomes, delays, errors, signatures, reasons) g (position, outcome, delay, error, signature, reason)
-    where d.subscription = put_back.subscription and d.position = any (chosen) and d.position = g.position;
-end
+-- The args of the job that an event is for a subscription: the whole event.
+create function ostinato_internal.event_args(subscription text, "position" bigint, event ostinato_data.event)
+returns json
+language sql stable as $$
+    select json_build_object(
+        'subscription', subscription, 'position', "position", 'event_id', (event).id, 'type', (event).type,
+        'version', (event).version, 'tenant_id', (event).tenant_id, 'correlation_id', (event).correlation_id,
+        'occurred_at', (event).occurred_at, 'producer', (event).producer, 'ordering_key', (event).ordering_key,
+        'payload', (event).payload)
 $$;
 
--- Notes below which position a subscription has no delivery any more, now and then. Only to be fast: under an old snapshot
--- settled deliveries leave dead index entries, and every look into a busy lane would step over all of them.
-create function ostinato.raise_low(subscription ostinato_data.subscription) returns void language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off as $$
-declare
-    v_sub constant ostinato_data.subscription := raise_low.subscription;
-    v_low bigint;
-begin
-    if v_sub.position - v_sub.low < 1000 then
-        return;
-    end if;
-    select d.position into v_low from delivery d
-    where d.subscription = v_sub.name and d.position >= v_sub.low and d.state <> 'buried' order by d.position limit 1;
-    v_low := coalesce(v_low, v_sub.position + 1);
-    if v_low - v_sub.low >= 1000 then
-        update subscription s set low = v_low where s.name = v_sub.name;
-    end if;
-end
-$$;
-
--- Keeps copies of events that are buried, which may have to outlive their week.
-create function ostinato.keep_events(event_ids bigint[]) returns void language sql
-set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    insert into event_kept select e.* from event e where e.id = any ($1) on conflict do nothing
-$$;
-
--- Lets the first event of each lane be delivered, unless the lane is in somebody's hands, has its turn already, or is blocked.
-create function ostinato.open_lanes(subscription ostinato_data.subscription, lanes text[]) returns void language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off as $$
-declare
-    v_sub constant ostinato_data.subscription := open_lanes.subscription;
-begin
-    update delivery d set due_at = ostinato.now()
-    from (
-        select f.position from unnest(lanes) l (lane)
-        cross join lateral (
-            select w.position from delivery w
-            where w.subscription = v_sub.name and w.lane = l.lane and w.position >= v_sub.low and w.state <> 'buried' order by w.position limit 1) f
-        where not exists (select from delivery a
-                          where a.subscription = v_sub.name and a.lane = l.lane and a.position >= v_sub.low and a.state <> 'buried' and a.due_at < 'infinity')
-          and not (v_sub.on_poison = 'block' and exists (
-              select from delivery b where b.subscription = v_sub.name and b.lane = l.lane and b.state = 'buried' and b.position < f.position))
-    ) h
-    where d.subscription = v_sub.name and d.position = h.position;
-end
-$$;
-
--- Ends one delivery in the caller's transaction: what it writes and the end of the delivery commit together. Refuses with OS410
--- when somebody else has the delivery by now. The holder still settles it as done, which clears it away.
-create function ostinato.finish_delivery(subscription text, "position" bigint, attempt integer) returns void language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp as $$
-#variable_conflict use_column
-begin
-    update delivery d set state = 'done'
-    where d.subscription = finish_delivery.subscription and d.position = finish_delivery.position and d.attempt = finish_delivery.attempt
-      and d.state = 'held';
-    if not found then
-        perform ostinato.refuse_delivery(finish_delivery.subscription, finish_delivery.position, finish_delivery.attempt);
-    end if;
-end
-$$;
-
--- Holds a delivery until the end of the caller's transaction, or refuses with OS410: guards writes that do not end it.
-create function ostinato.fence_delivery(subscription text, "position" bigint, attempt integer) returns void language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp as $$
-#variable_conflict use_column
-begin
-    perform from delivery d
-    where d.subscription = fence_delivery.subscription and d.position = fence_delivery.position and d.attempt = fence_delivery.attempt
-      and d.state in ('held', 'done') for share;
-    if not found then
-        perform ostinato.refuse_delivery(fence_delivery.subscription, fence_delivery.position, fence_delivery.attempt);
-    end if;
-end
-$$;
-
--- Says that a delivery is not the caller's any more.
-create function ostinato.refuse_delivery(subscription text, "position" bigint, attempt integer) returns void language plpgsql as $$
-begin
-    raise exception using errcode = 'OS410',
-        message = format('delivery %s of subscription %s, attempt %s, is not held any more', position, subscription, attempt),
-        detail = json_build_object('subscription', subscription, 'position', position, 'attempt', attempt),
-        hint = 'Stop working on it: it was given to somebody else, or is settled.';
-end
-$$;
-
--- For a subscription in mode 'job': reads on in the log and makes a job for the first event of each lane, and for each event
--- without one, that is due. The job holds the delivery. Returns how many jobs were made.
-create function ostinato.dispatch_deliveries(subscription text, most integer default 500) returns integer language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off as $$
-#variable_conflict use_column
-declare
-    v_sub  constant ostinato_data.subscription := ostinato.lock_subscription(dispatch_deliveries.subscription);
-    v_now  timestamptz;
-    v_due  record;
-    v_jobs bigint[];
-begin
-    if v_sub.paused or v_sub.mode <> 'job' then
-        return 0;
-    end if;
-    perform ostinato.read_log(v_sub, most, null);
-    v_now := ostinato.now();  -- what was read just now is due
-    select array_agg(d.position order by d.position) as positions, array_agg(e.tenant_id order by d.position) as tenants,
-           array_agg(e.correlation_id order by d.position) as correlations,
-           array_agg(json_build_object('subscription', v_sub.name, 'position', d.position, 'delivery', d.attempt + 1)::text order by d.position) as args
-    into v_due
-    from (select d.* from delivery d
-          where d.subscription = v_sub.name and d.state = 'waiting' and d.due_at < 'infinity' and d.due_at <= v_now
-          order by d.due_at, d.position limit most) d
-    cross join lateral (select v.tenant_id, v.correlation_id from event v where v.id = d.event_id
-                        union all select k.tenant_id, k.correlation_id from event_kept k where k.id = d.event_id limit 1) e;
-    if v_due.positions is null then
-        return 0;
-    end if;
-    v_jobs := array(select ostinato.enqueue_jobs(
-        kinds => array[v_sub.kind], args => v_due.args, tenant_ids => v_due.tenants, correlation_ids => v_due.correlations));
-    update delivery d set state = 'held', attempt = d.attempt + 1, held_at = v_now, job_id = j.job_id
-    from unnest(v_due.positions, v_jobs) j (position, job_id)
-    where d.subscription = v_sub.name and d.position = j.position;
-    return cardinality(v_jobs);
-end
-$$;
-
--- Makes the jobs of all subscriptions in mode 'job' that have something due. Returns the queues that got jobs, to be rung after
--- the commit, and how many each.
-create function ostinato.dispatch_events(most integer default 500) returns table (queue text, jobs bigint) language plpgsql
+-- Makes the jobs of all subscriptions that are behind the log. Returns the queues that got jobs, to be rung after the
+-- commit, and how many each.
+create function ostinato.dispatch_events(most integer default 1000) returns table (queue text, jobs bigint)
+language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 begin
     return query
     select coalesce(k.queue, 'default'), sum(d.made)
-    from (select s.name, s.kind from subscription s where s.mode = 'job' and not s.paused and (
-              s.position < ostinato.last_position() or exists (
-                  select from delivery d where d.subscription = s.name and d.state = 'waiting' and d.due_at < 'infinity' and d.due_at <= ostinato.now()))
-          order by s.name) s
-    cross join lateral ostinato.dispatch_deliveries(s.name, most) d (made) left join kind k on k.name = s.kind
+    from (select s.name, s.kind from subscription s
+          where s.kind is not null and not s.paused and s.position < ostinato.last_position() order by s.name) s
+    cross join lateral ostinato_internal.dispatch_deliveries(s.name, most) d (made) left join kind k on k.name = s.kind
     where d.made > 0 group by 1;
 end
 $$;
 
--- The event of a delivery that is held. No row: it is settled, or somebody else's by now.
-create function ostinato.load_delivery(subscription text, "position" bigint, attempt integer)
-returns table (
-    "position" bigint, attempt integer, failures smallint, crashes smallint, event_id bigint, type text, version integer, tenant_id text,
-    correlation_id text, occurred_at timestamptz, producer text, ordering_key text, payload text
-) language sql stable
-set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    select d.position, d.attempt, d.failures, d.crashes, e.id, e.type, e.version, e.tenant_id, e.correlation_id, e.occurred_at, e.producer,
-           e.ordering_key, e.payload::text
-    from delivery d
-    cross join lateral (select * from event v where v.id = d.event_id union all select * from event_kept k where k.id = d.event_id limit 1) e
-    where d.subscription = $1 and d.position = $2 and d.attempt = $3 and d.state = 'held'
-$$;
-
--- The workers that hold deliveries and are gone: a loose index scan over the holders.
-create function ostinato.lost_holders() returns setof uuid language sql stable
-set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
-    with recursive holder as (
-        (select d.worker_id from delivery d where d.state in ('held', 'done') and d.worker_id is not null order by d.worker_id limit 1)
-        union all
-        select n.worker_id from holder h cross join lateral (
-            select d.worker_id from delivery d
-            where d.state in ('held', 'done') and d.worker_id is not null and d.worker_id > h.worker_id order by d.worker_id limit 1) n
-    )
-    select h.worker_id from holder h where not exists (select from worker w where w.id = h.worker_id)
-$$;
-
--- Gives back what dead workers held. An event that they had begun, the first of its lane, may have killed them: a crash is noted
--- for it, and with `max_crashes` it is buried. Returns how many deliveries were given back or ended.
-create function ostinato.free_deliveries(max_crashes integer default 3, most integer default 1000) returns integer language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp as $$
+-- Takes along, for a claim that has room left, the jobs behind those that it took: each lane's next ones, in order.
+-- `behind` says after which job of the claim each one runs. A lane of which somebody else still holds a part gives
+-- none, and neither does a suspect, nor a queue with limits, whose slots they would hold while they wait.
+create function ostinato_internal.take_followers(
+    queue text, limits ostinato_data.queue, wanted integer, inout batch ostinato_data.batch, out behind bigint[]
+) language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
-    v_lost  constant uuid[] := array(select ostinato.lost_holders());
-    v_name  text;
-    v_count integer := 0;
+    v_heads constant integer := cardinality(batch.job_ids);
+    v_room  constant integer := wanted - v_heads;
+    v_subs  ostinato_data.subscription[];
+    v_got   ostinato_data.batch;
+    v_after bigint[];
 begin
-    if v_lost = '{}' then
-        return 0;
+    if v_room < 1 or limits.concurrency is not null or limits.rate_count is not null
+       or limits.key_concurrency is not null or limits.key_rate_count is not null
+       or not exists (select from subscription) then
+        return;
     end if;
-    for v_name in select distinct d.subscription from delivery d where d.state in ('held', 'done') and d.worker_id = any (v_lost) order by 1 loop
-        v_count := v_count + ostinato.give_back(v_name, array(
-            select d.position from delivery d
-            where d.subscription = v_name and d.state in ('held', 'done') and d.worker_id = any (v_lost)
-            order by d.position limit most), max_crashes);
-    end loop;
-    return v_count;
+    v_subs := array(
+        select s from subscription s
+        where s.name in (select d.subscription from delivery d
+                         where d.job_id = any (batch.job_ids) and d.lane is not null) and not s.paused
+        order by s.name for update skip locked);
+    with head as materialized (
+        select h.n, h.job_id, d.subscription, d.lane, s.low
+        from unnest(batch.job_ids, batch.crashes) with ordinality h (job_id, crashes, n)
+        join delivery d on d.job_id = h.job_id join unnest(v_subs) s on s.name = d.subscription
+        where d.lane is not null and h.crashes < ostinato_internal.suspect_crashes() and (
+            select true from delivery o where o.subscription = d.subscription and o.lane = d.lane and o.open
+              and o.lane is not null and o.position >= s.low and o.job_id <> d.job_id limit 1) is null
+    ), line as (
+        select h.n, h.job_id as head, f.job_id, f.turn, s.attempt, s.failures, s.crashes,
+               bool_and(coalesce(s.reason = 'behind' and s.queue = take_followers.queue
+                                 and s.crashes < ostinato_internal.suspect_crashes(), false))
+                   over (partition by h.n order by f.turn) as whole
+        from head h cross join lateral (
+            select b.job_id, row_number() over (order by b.position, b.job_id) as turn
+            from (select d.job_id, d.position from delivery d
+                  where d.subscription = h.subscription and d.lane = h.lane and not d.open and d.lane is not null
+                    and d.position >= h.low
+                  order by d.position, d.job_id limit ceil(v_room::numeric / v_heads)) b) f
+        left join lateral (select s.* from scheduled s where s.job_id = f.job_id limit 1) s on true
+    ), taken as materialized (
+        select l.*, coalesce(lag(l.job_id) over (partition by l.n order by l.turn), l.head) as after
+        from line l where l.whole order by l.turn, l.n limit v_room
+    )
+    select array_agg(t.job_id order by t.n, t.turn), array_agg(t.attempt order by t.n, t.turn),
+           array_agg(t.failures order by t.n, t.turn), array_agg(t.crashes order by t.n, t.turn),
+           array_agg(t.after order by t.n, t.turn)
+    into v_got.job_ids, v_got.attempts, v_got.failures, v_got.crashes, v_after from taken t;
+    if v_got.job_ids is not null then
+        delete from scheduled s where s.job_id = any (v_got.job_ids);
+        update delivery d set open = true where d.job_id = any (v_got.job_ids);
+        v_got.positions := v_got.job_ids;
+        v_got.keyed := false;
+        behind := array_fill(null::bigint, array[v_heads]) || v_after;
+        batch := ostinato_internal.add_batch(batch, v_got);
+    end if;
 end
 $$;
 
--- Gives back what a worker that stops holds, without counting anything. Returns how many.
-create function ostinato.release_deliveries(worker_id uuid) returns integer language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp as $$
-#variable_conflict use_column
-declare
-    v_name  text;
-    v_count integer := 0;
-begin
-    for v_name in select distinct d.subscription from delivery d where d.state in ('held', 'done') and d.worker_id = release_deliveries.worker_id order by 1 loop
-        v_count := v_count + ostinato.give_back(v_name, array(
-            select d.position from delivery d
-            where d.subscription = v_name and d.state in ('held', 'done') and d.worker_id = release_deliveries.worker_id));
-    end loop;
-    return v_count;
-end
-$$;
-
--- Gives back what a living worker was given and never heard of: the answer to take_deliveries may get lost on the way. `held` are
--- the positions that it knows; what was taken less than `seconds` ago may still be on its way. Returns how many.
-create function ostinato.reconcile_deliveries(worker_id uuid, subscription text, held bigint[], seconds double precision) returns integer
+-- Ends the deliveries of jobs that are over, and of dead ones whose subscription skips them; their lanes go on. The
+-- caller has ended them in this transaction.
+create function ostinato_internal.end_deliveries(over bigint[], dead bigint[] default null) returns void
 language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp as $$
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
 #variable_conflict use_column
 declare
-    v_lost constant bigint[] := array(
-        select d.position from delivery d
-        where d.state in ('held', 'done') and d.worker_id = reconcile_deliveries.worker_id and d.subscription = reconcile_deliveries.subscription
-          and d.held_at < ostinato.now() - make_interval(secs => seconds) and not d.position = any (held));
-begin
-    return case when v_lost = '{}' then 0 else ostinato.give_back(reconcile_deliveries.subscription, v_lost) end;
-end
-$$;
-
--- Gives deliveries of a subscription back that are held; with `max_crashes`, because their holder died. Those that a transaction
--- ends just now are left to it. Returns how many were given back or ended.
-create function ostinato.give_back(subscription text, positions bigint[], max_crashes integer default null) returns integer language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp as $$
-#variable_conflict use_column
-declare
-    v_sub    constant ostinato_data.subscription := ostinato.lock_subscription(give_back.subscription);
-    v_now    constant timestamptz := ostinato.now();
-    v_error  constant json := json_build_object('type', 'worker_lost', 'message', 'the worker process died or was cut off while it held this event');
-    v_count  integer;
-    v_lanes  text[];
-    v_buried bigint[];
-begin
-    with mine as materialized (
-        select d.position, d.lane, d.event_id, d.state, d.crashes,
-               case when d.again then d.position > v_sub.position else d.state = 'done' end as over from delivery d
-        where d.subscription = v_sub.name and d.position = any (positions) and d.state in ('held', 'done')
-        order by d.position for update skip locked
-    ), begun as materialized (
-        select m.*, max_crashes is not null and m.state = 'held' and not m.over
-               and (m.lane is null or row_number() over (partition by m.lane, m.state order by m.position) = 1) as begun from mine m
-    ), gone as (
-        delete from delivery d using begun b where d.subscription = v_sub.name and d.position = b.position and b.over
-    ), kept as (
-        update delivery d set worker_id = null, held_at = null, again = false, crashes = d.crashes + b.begun::integer,
-            state = case when b.begun and b.crashes + 1 >= max_crashes then 'buried' else 'waiting' end,
-            due_at = case when b.lane is null then v_now else 'infinity' end,
-            buried_at = case when b.begun and b.crashes + 1 >= max_crashes then v_now end,
-            reason = case when b.begun then 'worker_lost' else d.reason end, signature = case when b.begun then 'worker_lost' else d.signature end,
-            error = case when b.begun then v_error else d.error end
-        from begun b where d.subscription = v_sub.name and d.position = b.position and not b.over
-    )
-    select count(*), array_agg(distinct b.lane) filter (where b.lane is not null),
-           array_agg(b.event_id) filter (where b.begun and b.crashes + 1 >= max_crashes)
-    into v_count, v_lanes, v_buried from begun b;
-    if v_buried is not null then  -- event_log is locked before event, by everybody: not event without need
-        perform ostinato.keep_events(v_buried);
-    end if;
-    perform ostinato.open_lanes(v_sub, v_lanes);
-    return v_count;
-end
-$$;
-
--- Ends deliveries whose job ended without them: it was cancelled, or it killed its worker again and again, and the event is
--- buried. Returns how many. The janitor calls it.
-create function ostinato.heal_deliveries(most integer default 100000) returns integer language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp as $$
-#variable_conflict use_column
-declare
-    v_stray record;
-    v_count integer := 0;
-begin
-    for v_stray in
-        select h.subscription, array_agg(h.position order by h.position) as positions, array_agg(h.attempt order by h.position) as attempts,
-               array_agg(case when h.ended = 'done' then 'done' else 'failed' end order by h.position) as outcomes,
-               array_agg(h.error order by h.position) as errors, array_agg(h.reason order by h.position) as reasons
-        from (
-            select d.subscription, d.position, d.attempt, x.error::text as error, coalesce(x.reason, o.outcome, 'job_gone') as reason,
-                   case when d.state = 'done' then 'done' else coalesce(o.outcome, 'gone') end as ended
-            from (select * from delivery d where d.state in ('held', 'done') and d.job_id is not null order by d.job_id limit most) d
-            left join dead_letter x on x.job_id = d.job_id
-            left join lateral (select l.outcome from outcome l where l.job_id = d.job_id order by l.attempt desc limit 1) o on true
-            left join job j on j.id = d.job_id
-            where (x.job_id is not null or o.outcome in ('done', 'cancelled', 'dead') or j.id is null)
-              and not exists (select from scheduled s where s.job_id = d.job_id) and not exists (select from ready r where r.job_id = d.job_id and r.position <> r.job_id)
-              and not exists (select from claim c where d.job_id = any (c.job_ids))) h
-        group by h.subscription order by h.subscription
-    loop
-        v_count := v_count + cardinality(v_stray.positions) - (select count(*) from ostinato.settle_deliveries(
-            v_stray.subscription, v_stray.positions, v_stray.attempts, v_stray.outcomes, null, v_stray.errors, v_stray.reasons, v_stray.reasons));
-    end loop;
-    return v_count;
-end
-$$;
-
--- Delivers buried events again, those of some positions or all, at most `most`, oldest first. Returns how many; `preview` only counts.
-create function ostinato.redeliver(subscription text, positions bigint[] default null, most integer default 1000, preview boolean default false)
-returns integer language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp as $$
-#variable_conflict use_column
-declare
-    v_sub    ostinato_data.subscription := ostinato.lock_subscription(redeliver.subscription);
-    v_chosen constant bigint[] := array(
-        select d.position from delivery d
-        where d.subscription = v_sub.name and d.state = 'buried' and (positions is null or d.position = any (positions))
-        order by d.position limit most);
-    v_lanes  text[];
-begin
-    if not preview then
-        v_sub.low := least(v_sub.low, v_chosen[1]);
-        update subscription s set low = v_sub.low where s.name = v_sub.name and s.low > v_sub.low;
-        with again as (
-            update delivery d set state = 'waiting', failures = 0, crashes = 0, buried_at = null,
-                due_at = case when d.lane is null then ostinato.now() else 'infinity' end
-            where d.subscription = v_sub.name and d.position = any (v_chosen)
-            returning d.lane
-        )
-        select array_agg(distinct a.lane) filter (where a.lane is not null) into v_lanes from again a;
-        perform ostinato.open_lanes(v_sub, v_lanes);
-    end if;
-    return cardinality(v_chosen);
-end
-$$;
-
--- Gives up buried events for good; a lane that they block goes on. Returns how many.
-create function ostinato.discard(subscription text, positions bigint[]) returns integer language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp as $$
-#variable_conflict use_column
-declare
-    v_sub   constant ostinato_data.subscription := ostinato.lock_subscription(discard.subscription);
-    v_count integer;
+    v_name  text;
+    v_sub   ostinato_data.subscription;
+    v_jobs  bigint[];
     v_lanes text[];
 begin
+    -- Where nobody subscribes, one look is cheaper than a probe per job.
+    if coalesce(over, dead) is null or not exists (select from subscription) then
+        return;
+    end if;
+    for v_name in select distinct d.subscription from delivery d where d.job_id = any (over || dead) order by 1 loop
+        select s.* into v_sub from subscription s where s.name = v_name for update;
+        continue when not found;  -- removed just now, with its deliveries
+        v_jobs := case v_sub.on_poison when 'skip' then over || dead else over end;
+        with gone as (
+            delete from delivery d where d.job_id = any (v_jobs) and d.subscription || '' = v_name
+            returning d.lane, d.open
+        )
+        select array_agg(distinct g.lane) into v_lanes from gone g where g.open and g.lane is not null;
+        perform ostinato_internal.open_lanes(v_sub, v_lanes), ostinato_internal.raise_low(v_sub);
+    end loop;
+end
+$$;
+
+-- Lets the lanes of jobs go on that were completed in their handlers' own transactions, after these. Others are left
+-- alone: it may be called for any job, and again.
+create function ostinato.leave_lanes(job_ids bigint[]) returns void language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp
+set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+#variable_conflict use_column
+begin
+    perform ostinato_internal.end_deliveries(array(
+        select o.job_id from outcome o where o.job_id = any (job_ids) and o.outcome = 'done'));
+end
+$$;
+
+-- Lets the next one of each lane go, unless the subscription is paused or one of the lane has its turn already.
+create function ostinato_internal.open_lanes(sub ostinato_data.subscription, lanes text[]) returns void language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+#variable_conflict use_column
+begin
+    if not sub.paused and lanes is not null then
+        perform ostinato_internal.open_deliveries(array(
+            select f.job_id from unnest(lanes) l (lane) cross join lateral (
+                select d.job_id from delivery d
+                where d.subscription = sub.name and d.lane = l.lane and not d.open and d.lane is not null
+                  and d.position >= sub.low
+                order by d.position, d.job_id limit 1) f
+            -- A probe for each: an `exists` may become a join that reads the whole line first.
+            where (select true from delivery o where o.subscription = sub.name and o.lane = l.lane and o.open
+                     and o.lane is not null and o.position >= sub.low limit 1) is null));
+    end if;
+end
+$$;
+
+-- Makes jobs ready that were behind.
+create function ostinato_internal.open_deliveries(job_ids bigint[]) returns void language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+#variable_conflict use_column
+declare
+    v_base constant bigint := ostinato_internal.first_id(ostinato.now());
+begin
+    if job_ids = '{}' then
+        return;
+    end if;
+    update delivery d set open = true where d.job_id = any (job_ids);
     with gone as (
-        delete from delivery d where d.subscription = v_sub.name and d.state = 'buried' and d.position = any (positions) returning d.lane
+        delete from scheduled s where s.job_id = any (job_ids) and s.reason = 'behind' returning s as was
     )
-    select count(*), array_agg(distinct g.lane) filter (where g.lane is not null) into v_count, v_lanes from gone g;
-    perform ostinato.open_lanes(v_sub, v_lanes);
+    insert into ready select r.*
+    from (select o.was, v_base + nextval('job_id_seq') as at
+          from (select g.was from gone g order by (g.was).job_id) o) w
+    cross join lateral ostinato_internal.ready_row(w.was, w.at) r;
+end
+$$;
+
+-- Puts jobs that are ready back behind; one that a claim has taken meanwhile stays with it.
+create function ostinato_internal.put_behind(job_ids bigint[]) returns void language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp
+set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+#variable_conflict use_column
+declare
+    v_gone record;
+begin
+    select array_agg(w.job_id) as ids, array_agg(w.attempt) as attempts, array_agg(w.failures) as failures,
+           array_agg(w.crashes) as crashes
+    into v_gone from ostinato_internal.take_waiting(job_ids) w;
+    update delivery d set open = false where d.job_id = any (v_gone.ids);
+    insert into scheduled select s.*
+    from unnest(v_gone.ids, v_gone.attempts, v_gone.failures, v_gone.crashes) g (job_id, attempt, failures, crashes)
+    join job j on j.id = g.job_id
+    cross join lateral ostinato_internal.scheduled_row(
+        ostinato_internal.place_of(j, 0, g.attempt, g.failures, g.crashes), ostinato.never(), 'behind') s;
+end
+$$;
+
+-- Keeps the lanes in order after the caller made jobs ready: of a lane that has its turn already, or whose subscription
+-- is paused, they go behind; of another one all but the first.
+create function ostinato_internal.keep_order(job_ids bigint[]) returns void language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp
+set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+#variable_conflict use_column
+declare
+    v_sub ostinato_data.subscription;
+begin
+    if job_ids is null or not exists (select from subscription) then
+        return;
+    end if;
+    for v_sub in
+        select s.* from subscription s
+        where s.name in (select d.subscription from delivery d where d.job_id = any (job_ids))
+        order by s.name for update
+    loop
+        perform ostinato_internal.put_behind(array(
+            select m.job_id from (
+                select d.job_id, d.lane, row_number() over (partition by d.lane order by d.position, d.job_id) as turn
+                from delivery d where d.job_id = any (job_ids) and d.subscription = v_sub.name) m
+            where v_sub.paused or (m.lane is not null and (m.turn > 1 or exists (
+                select from delivery o where o.subscription = v_sub.name and o.lane = m.lane and o.open
+                  and o.lane is not null and o.position >= v_sub.low and not o.job_id = any (job_ids))))));
+    end loop;
+end
+$$;
+
+-- Gives event jobs that come back, from a dead letter or from being cancelled, their place in their lane. The caller
+-- has made them ready, and holds the locks of their subscriptions (lock_lanes).
+create function ostinato_internal.rejoin_lanes(job_ids bigint[]) returns void language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp
+set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+#variable_conflict use_column
+begin
+    if not exists (select from subscription) then
+        return;
+    end if;
+    with back as (
+        insert into delivery (job_id, position, open, subscription, lane)
+        select j.id, (j.args ->> 'position')::bigint, true, s.name,
+               ostinato_internal.lane(j.tenant_id, j.args ->> 'ordering_key')
+        from job j join subscription s on s.kind = j.kind and s.name = j.args ->> 'subscription'
+        where j.id = any (job_ids) and j.args ->> 'position' is not null
+        on conflict (job_id) do nothing
+        returning subscription, position
+    )
+    update subscription s set low = b.low
+    from (select subscription, min(position) as low from back group by 1) b
+    where s.name = b.subscription and s.low > b.low;
+    perform ostinato_internal.keep_order(job_ids);
+end
+$$;
+
+-- Releases what a dead worker's claim holds behind the first of a lane: the worker had not begun it, or had not begun
+-- it alone, so it is not to blame. The caller holds the claim's row lock.
+create function ostinato_internal.release_followers(claim_ids bigint[]) returns void language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp
+set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+#variable_conflict use_column
+declare
+    v_behind record;
+begin
+    if not exists (select from subscription) then
+        return;
+    end if;
+    select array_agg(f.job_id) as job_ids, array_agg(f.attempt) as attempts, array_agg(f.claim_id) as claims
+    into v_behind
+    from (select c.id as claim_id, h.job_id, h.attempt,
+                 row_number() over (partition by d.subscription, d.lane order by d.position, h.job_id) as turn
+          from claim c cross join unnest(c.job_ids, c.attempts) h (job_id, attempt)
+          join delivery d on d.job_id = h.job_id
+          where c.id = any (claim_ids) and d.lane is not null) f
+    where f.turn > 1;
+    if v_behind.job_ids is not null then
+        perform ostinato.release_jobs(v_behind.claims, v_behind.job_ids, v_behind.attempts);
+    end if;
+end
+$$;
+
+-- Notes below which position a subscription has no delivery any more, now and then. Only to be fast: under an old
+-- snapshot ended deliveries leave dead index entries, and every look into a busy lane would step over all of them.
+create function ostinato_internal.raise_low(sub ostinato_data.subscription) returns void language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+set jit = off set enable_seqscan = off as $$
+declare
+    v_low bigint;
+begin
+    if sub.position - sub.low < ostinato_internal.low_step() then
+        return;
+    end if;
+    select d.position into v_low from delivery d
+    where d.subscription = sub.name and d.position >= sub.low order by d.position limit 1;
+    v_low := coalesce(v_low, sub.position + 1);
+    if v_low - sub.low >= ostinato_internal.low_step() then
+        update subscription s set low = v_low where s.name = sub.name;
+    end if;
+end
+$$;
+
+-- Does what was left undone: ends deliveries whose job is over, and opens lanes in which nobody has the turn. Returns
+-- how many deliveries it ended. The janitor calls it.
+create function ostinato.heal_lanes() returns integer language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+    v_sub    ostinato_data.subscription;
+    v_strays bigint[];
+    v_count  integer := 0;
+begin
+    for v_sub in select s.* from subscription s order by s.name for update loop
+        -- A job that is behind cannot end without its lane hearing of it.
+        v_strays := array(
+            select d.job_id from delivery d cross join lateral (select ostinato.job_state(d.job_id) as state) j
+            where d.subscription = v_sub.name and d.open
+              and (j.state is null or j.state in ('done', 'cancelled')
+                   or (j.state = 'dead' and v_sub.on_poison = 'skip')));
+        perform ostinato_internal.end_deliveries(v_strays);
+        v_count := v_count + cardinality(v_strays);
+        if not v_sub.paused then
+            perform ostinato_internal.open_lanes(v_sub, array(
+                select d.lane from delivery d where d.subscription = v_sub.name and d.lane is not null
+                group by d.lane having not bool_or(d.open)));
+        end if;
+    end loop;
     return v_count;
 end
 $$;
 
--- Delivers events again, and once more everything behind them: from a position on, or from what was told at a time on. Returns how
--- many events that is now; `preview` only counts. What waits comes in its new turn; what is in hands stays there, and then comes
--- once more in its turn.
-create function ostinato.replay(subscription text, from_position bigint default null, from_time timestamptz default null, preview boolean default false)
-returns bigint language plpgsql
+-- Cancels the jobs of a subscription that have not begun, and its dead letters, from behind a position on. The caller
+-- holds the lock of the subscription. Returns the lanes that they leave.
+create function ostinato_internal.drop_deliveries(sub ostinato_data.subscription, after bigint, reason text)
+returns text[]
+language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp
+set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+#variable_conflict use_column
+declare
+    v_lanes text[];
+    v_gone  bigint[];
+begin
+    with dropped as materialized (
+        select w.job_id, w.attempt from ostinato_internal.take_waiting(array(
+            select d.job_id from delivery d where d.subscription = sub.name and d.position > after
+              and (not d.open or (ostinato_internal.is_ready(d.job_id)
+                                  and not exists (select from outcome o where o.job_id = d.job_id)
+                                  and not exists (select from step s where s.job_id = d.job_id))))) w
+    ), written as (
+        insert into outcome (job_id, attempt, finished_at, outcome, error)
+        select d.job_id, d.attempt, ostinato.now(), 'cancelled', json_build_object('reason', drop_deliveries.reason)
+        from dropped d
+    ), gone as (
+        delete from delivery d using dropped g where d.job_id = g.job_id returning d.lane
+    )
+    select array_agg(distinct g.lane) filter (where g.lane is not null), (select array_agg(d.job_id) from dropped d)
+    into v_lanes, v_gone from gone g;
+    perform ostinato_internal.forget_run(v_gone, v_gone);
+    return v_lanes;
+end
+$$;
+
+-- The dead letters of a subscription: its buried events, oldest first.
+create function ostinato_internal.buried_jobs(
+    subscription text, positions bigint[] default null, after bigint default 0
+)
+returns setof bigint language sql stable
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    select d.job_id from subscription s join dead_letter d on d.kind = s.kind join job j on j.id = d.job_id
+    where s.name = $1 and j.args ->> 'subscription' = s.name
+      and ($2 is null or (j.args ->> 'position')::bigint = any ($2)) and (j.args ->> 'position')::bigint > $3
+    order by d.job_id
+$$;
+
+-- Delivers buried events again, those of some positions or all, at most `most`, oldest first: redrives their jobs.
+-- Returns how many; `preview` only counts.
+create function ostinato.redeliver(
+    subscription text, positions bigint[] default null, most integer default 1000, preview boolean default false
+) returns integer language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+declare
+    v_sub constant ostinato_data.subscription := ostinato_internal.lock_subscription(redeliver.subscription);
+    v_ids constant bigint[] := array(select b from ostinato_internal.buried_jobs(v_sub.name, positions) b limit most);
+begin
+    if not preview then
+        return (select r.redriven from ostinato.redrive_jobs(ids => v_ids) r);
+    end if;
+    return cardinality(v_ids);
+end
+$$;
+
+-- Gives up buried events for good: cancels their jobs, and a lane that they block goes on. Returns how many.
+create function ostinato.discard(subscription text, positions bigint[]) returns integer language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+declare
+    v_sub constant ostinato_data.subscription := ostinato_internal.lock_subscription(discard.subscription);
+    v_ids constant bigint[] := array(select ostinato_internal.buried_jobs(v_sub.name, positions));
+begin
+    perform ostinato.cancel_job(i, 'the event was discarded') from unnest(v_ids) i;
+    return cardinality(v_ids);
+end
+$$;
+
+-- Delivers events again, and once more everything behind them: from a position on, or from what was emitted at a time
+-- on. Returns how many events that is now; `preview` only counts. What has not begun comes in its new turn, and so do
+-- dead letters; what has begun stays, and comes once more in its turn.
+create function ostinato.replay(
+    subscription text, from_position bigint default null, from_time timestamptz default null,
+    preview boolean default false
+) returns bigint language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
-    v_sub    ostinato_data.subscription := ostinato.lock_subscription(replay.subscription);
-    v_cursor constant bigint := least(greatest(coalesce(from_position - 1, ostinato.position_at(from_time)), 0), v_sub.position);
+    v_sub    ostinato_data.subscription := ostinato_internal.lock_subscription(replay.subscription);
+    v_cursor constant bigint := least(
+        greatest(coalesce(from_position - 1, ostinato_internal.position_at(from_time)), 0), v_sub.position);
+    -- What the log no longer has cannot be delivered again: it stays.
+    v_first  constant bigint := coalesce(
+        (select l.position from event_log l where l.position > v_cursor order by l.position limit 1),
+        v_sub.position + 1);
     v_count  bigint;
     v_lanes  text[];
 begin
     if (from_position is null) = (from_time is null) then
-        raise exception using errcode = 'OS400', message = format('replay of %s from position %s and time %s', v_sub.name, from_position, from_time),
-            detail = json_build_object('subscription', v_sub.name, 'from_position', from_position, 'from_time', from_time),
+        raise exception using errcode = 'OS400',
+            message = format('replay of %s from position %s and time %s', v_sub.name, from_position, from_time),
+            detail = json_build_object('subscription', v_sub.name, 'from_position', from_position,
+                                       'from_time', from_time),
             hint = 'Give a position or a time, one of them.';
     end if;
     select count(*) into v_count from event_log l
-    where l.position > v_cursor and (v_sub.types is null or l.type = any (v_sub.types)) and (v_sub.tenant_id is null or l.tenant_id = v_sub.tenant_id);
-    if not preview then
-        v_sub.low := least(v_sub.low, v_cursor + 1);
-        update subscription s set position = v_cursor, low = v_sub.low, replays = s.replays + 1 where s.name = v_sub.name;
-        update delivery d set again = true where d.subscription = v_sub.name and d.state in ('held', 'done') and d.position > v_cursor
-          and exists (select from event_log l where l.position = d.position);
-        with gone as (
-            delete from delivery d where d.subscription = v_sub.name and d.state in ('buried', 'waiting') and d.position > v_cursor
-              and exists (select from event_log l where l.position = d.position) returning d.lane
-        )
-        select array_agg(distinct g.lane) filter (where g.lane is not null) into v_lanes from gone g;
-        perform ostinato.open_lanes(v_sub, v_lanes);
+    where l.position > v_cursor and (v_sub.types is null or l.type = any (v_sub.types))
+      and (v_sub.tenant_id is null or l.tenant_id = v_sub.tenant_id);
+    if preview then
+        return v_count;
     end if;
+    v_sub.low := least(v_sub.low, v_cursor + 1);
+    update subscription s set position = v_cursor, low = v_sub.low where s.name = v_sub.name;
+    perform ostinato.cancel_job(b, 'the event is replayed')
+    from ostinato_internal.buried_jobs(v_sub.name, after => v_first - 1) b;
+    perform ostinato_internal.open_lanes(v_sub,
+                                         ostinato_internal.drop_deliveries(v_sub, v_first - 1,
+        'the event is replayed'));
     return v_count;
 end
 $$;
 
--- The subscriptions and how far they are. `behind` are positions not looked at yet; the other counts are of deliveries, up to
--- 10,000 each; `lag_seconds` is the age of the oldest event that is not settled.
+-- The subscriptions and how far they are. `behind` are positions not looked at yet; `waiting` are jobs behind another
+-- of their key, `held` those that have their turn, `buried` dead letters (up to delivery_cap() each); `lag_seconds` is
+-- the age of the oldest event that is not over.
 create function ostinato.list_subscriptions() returns table (
-    name text, types text[], tenant_id text, mode text, kind text, on_poison text, paused boolean, "position" bigint, behind bigint,
-    waiting bigint, held bigint, buried bigint, lag_seconds double precision
+    name text, types text[], tenant_id text, kind text, on_poison text, paused boolean, "position" bigint,
+    behind bigint, waiting bigint, held bigint, buried bigint, lag_seconds double precision
 ) language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    select s.name, s.types, s.tenant_id, s.mode, s.kind, s.on_poison, s.paused, s.position, ostinato.last_position() - s.position,
-           (select count(*) from (select from delivery d where d.subscription = s.name and d.state = 'waiting' limit 10000) c),
-           (select count(*) from (select from delivery d where d.subscription = s.name and d.state in ('held', 'done') limit 10000) c),
-           (select count(*) from (select from delivery d where d.subscription = s.name and d.state = 'buried' limit 10000) c),
+    select s.name, s.types, s.tenant_id, s.kind, s.on_poison, s.paused, s.position,
+           ostinato.last_position() - s.position,
+           (select count(*) from (select from delivery d where d.subscription = s.name and not d.open
+                                  limit ostinato_internal.delivery_cap()) c),
+           (select count(*) from (select from delivery d where d.subscription = s.name and d.open
+                                    and not exists (select from dead_letter x where x.job_id = d.job_id)
+                                  limit ostinato_internal.delivery_cap()) c),
+           (select count(*)
+            from (select from ostinato_internal.buried_jobs(s.name) limit ostinato_internal.delivery_cap()) c),
            coalesce(extract(epoch from ostinato.now() - least(
-               (select e.emitted_at from (select d.event_id from delivery d where d.subscription = s.name and d.position >= s.low and d.state <> 'buried'
-                                          order by d.position limit 1) d join event e on e.id = d.event_id),
-               (select e.emitted_at from (select l.event_id from (select * from event_log l where l.position > s.position order by l.position limit 10000) l
-                                          where (s.types is null or l.type = any (s.types)) and (s.tenant_id is null or l.tenant_id = s.tenant_id)
-                                          order by l.position limit 1) l join event e on e.id = l.event_id)))::double precision, 0)
+               (select coalesce(e.emitted_at, j.created_at)
+                from (select d.job_id from delivery d where d.subscription = s.name and d.position >= s.low
+                        and not exists (select from dead_letter x where x.job_id = d.job_id)
+                      order by d.position limit 1) d
+                join job j on j.id = d.job_id left join event e on e.id = (j.args ->> 'event_id')::bigint),
+               (select e.emitted_at
+                from (select l.event_id from (select * from event_log l where l.position > s.position
+                                              order by l.position limit ostinato_internal.delivery_cap()) l
+                      where (s.types is null or l.type = any (s.types))
+                        and (s.tenant_id is null or l.tenant_id = s.tenant_id)
+                      order by l.position limit 1) l
+                join event e on e.id = l.event_id)))::double precision, 0)
     from subscription s order by s.name
 $$;
 
--- Buried events of one subscription or all, newest first; `before` is the position of the last one seen.
-create function ostinato.list_buried(subscription text default null, before bigint default null, most integer default 50)
-returns table (
-    subscription text, "position" bigint, event_id bigint, type text, tenant_id text, ordering_key text, attempt integer, failures smallint,
-    crashes smallint, buried_at timestamptz, reason text, signature text, error json
+-- Buried events of one subscription or all, newest first: dead letters. `before` is the job of the last one seen.
+create function ostinato.list_buried(
+    subscription text default null, before bigint default null, most integer default 50
+) returns table (
+    subscription text, job_id bigint, "position" bigint, event_id bigint, type text, tenant_id text, ordering_key text,
+    attempt integer, buried_at timestamptz, reason text, signature text, error json
 ) language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    select d.subscription, d.position, d.event_id, k.type, k.tenant_id, k.ordering_key, d.attempt, d.failures, d.crashes, d.buried_at, d.reason,
-           d.signature, d.error
-    from delivery d join event_kept k on k.id = d.event_id
-    where d.state = 'buried' and ($1 is null or d.subscription = $1) and ($2 is null or d.position < $2)
-    order by d.position desc, d.subscription limit $3
+    select s.name, d.job_id, (j.args ->> 'position')::bigint, (j.args ->> 'event_id')::bigint, j.args ->> 'type',
+           d.tenant_id, j.args ->> 'ordering_key', d.attempt, d.died_at, d.reason, d.signature, d.error
+    from subscription s cross join lateral ostinato_internal.buried_jobs(s.name) b (job_id)
+    join dead_letter d on d.job_id = b.job_id join job j on j.id = d.job_id
+    where ($1 is null or s.name = $1) and ($2 is null or d.job_id < $2)
+    order by d.job_id desc limit $3
 $$;
 
--- What became of one event: a line for each subscription that has it and has not settled it.
+-- What became of one event: a line for each of its jobs that is not over.
 create function ostinato.event_deliveries(event_id bigint) returns table (
-    subscription text, state text, attempt integer, failures smallint, due_at timestamptz, job_id bigint, reason text, error json
+    subscription text, job_id bigint, state text, reason text, attempt integer, failures integer, run_at timestamptz,
+    error text
 ) language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    select d.subscription, d.state, d.attempt, d.failures, nullif(d.due_at, 'infinity'), d.job_id, d.reason, d.error
-    from delivery d
-    where d.position = coalesce((select l.position from event_log l where l.event_id = $1), (select x.position from delivery x where x.event_id = $1 limit 1))
-    order by d.subscription
+    with found as (
+        select s.name, d.job_id from event_log l cross join subscription s
+        join delivery d on d.subscription = s.name and d.position = l.position where l.event_id = $1
+        union
+        select b.subscription, b.job_id from ostinato.list_buried(most => ostinato_internal.delivery_cap()) b
+        where b.event_id = $1
+    )
+    select f.name, f.job_id, j.state, j.reason, j.attempt, j.failures, j.run_at, j.error
+    from found f join ostinato_internal.job_summaries(array(select f.job_id from found f)) j on j.id = f.job_id
+    order by f.name, f.job_id
 $$;
 
--- What the relay and the subscriptions have to do, and in how many seconds: the part of chores() that is theirs.
-create function ostinato.event_chores() returns table (name text, due double precision) language sql volatile
+-- What keeps an event's job behind: the one before it of its key, or its subscription.
+create function ostinato_internal.why_behind(job_id bigint) returns setof ostinato_data.reason language sql stable
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    select 'behind',
+        case when o.job_id is null then format('Job %s waits: its subscription %s is paused.', $1, d.subscription)
+             else format('Job %s waits behind job %s of its key: events of a key are delivered in order.', $1, o.job_id)
+        end,
+        json_strip_nulls(json_build_object('subscription', d.subscription, 'position', d.position,
+                                           'behind', o.job_id)),
+        case when o.job_id is null then format('Let it go on with: ostinato events resume %s', d.subscription)
+             else format('Ask about that one: ostinato why %s', o.job_id) end
+    from delivery d left join lateral (
+        select o.job_id from delivery o
+        where o.subscription = d.subscription and o.lane = d.lane and o.open and o.lane is not null
+        order by o.position limit 1) o on true
+    where d.job_id = $1
+$$;
+
+-- What the relay has to do, and in how many seconds: the part of chores() that is its own.
+create function ostinato_internal.event_chores() returns table (name text, due double precision) language sql volatile
 set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
-    select 'relay', 0 where ostinato.has_unsequenced() or exists (select from ostinato.lost_holders())
-    union all
-    select case s.mode when 'job' then 'relay' else 'deliver:' || s.name end,
-           case when s.position < ostinato.last_position() then 0 else extract(epoch from d.due_at - ostinato.now()) end
-    from subscription s left join lateral (
-        select d.due_at from delivery d
-        where d.subscription = s.name and d.state = 'waiting' and d.due_at < 'infinity' order by d.due_at limit 1) d on true
-    where not s.paused and (s.position < ostinato.last_position() or d.due_at is not null)
+    select 'relay', 0::double precision
+    where ostinato_internal.has_unsequenced()
+       or exists (select from subscription s where not s.paused and s.position < ostinato.last_position())
 $$;

@@ -1,75 +1,79 @@
--- Tenants: whose the rest of a transaction is. Both verbs hold until its end and no longer, so that they are safe behind a
--- pooler that gives the connection to somebody else after it.
+-- Tenants: whose the rest of a transaction is. Both verbs hold until its end and no longer, so that they are safe
+-- behind a pooler that gives the connection to somebody else after it.
 --
 -- Row-level security does the rest: a policy on every table with a tenant_id compares it with app.tenant_id. It guards
--- against what an application forgets, a missing condition for example. Whoever runs SQL of his own making in the session can
--- set app.tenant_id too: tenants that are hostile need a role or a database of their own.
+-- against what an application forgets, a missing condition for example. Whoever runs SQL of his own making in the
+-- session can set app.tenant_id too: tenants that are hostile need a role or a database of their own.
 
--- Makes the rest of the transaction that of a tenant: it acts as the role ostinato_tenant, and sees and adds rows of this
--- tenant only. What it adds belongs to `correlation_id` unless a call says otherwise. `user_id`, if there is one, is whom policies of
--- applications know as app.current_user_id; without one it is nobody, whatever the session said before.
-create function ostinato.enter_tenant(tenant_id text, correlation_id text default null, user_id text default null) returns void language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp as $$
+-- Makes the rest of the transaction that of a tenant: it acts as the role ostinato_tenant, and sees and adds rows of
+-- this tenant only. What it adds belongs to `correlation_id` unless a call says otherwise. `user_id`, if there is one,
+-- is whom policies of applications know as app.current_user_id; without one it is nobody, whatever the session said
+-- before.
+create function ostinato.enter_tenant(tenant_id text, correlation_id text default null, user_id text default null)
+returns void language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
 begin
-    perform ostinato.check_name('tenant_id', tenant_id);
+    perform ostinato_internal.check_name('tenant_id', tenant_id);
     perform ostinato.enter_flow(tenant_id, correlation_id);
     if user_id is not null then
-        perform ostinato.check_name('user_id', user_id);
+        perform ostinato_internal.check_name('user_id', user_id);
     end if;
     perform set_config('app.current_user_id', coalesce(user_id, ''), true);
     perform set_config('role', 'ostinato_tenant', true);
 end
 $$;
 
--- Says whose the rest of the transaction is and what it belongs to, for calls in plain SQL that do not name a tenant or a
--- correlation id; null leaves what is there. It takes no right away.
-create function ostinato.enter_flow(tenant_id text default null, correlation_id text default null) returns void language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp as $$
+-- Says whose the rest of the transaction is and what it belongs to, for calls in plain SQL that do not name a tenant or
+-- a correlation id; null leaves what is there. It takes no right away.
+create function ostinato.enter_flow(tenant_id text default null, correlation_id text default null) returns void
+language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
 begin
     if tenant_id is not null then
-        perform ostinato.check_name('tenant_id', tenant_id), set_config('app.tenant_id', tenant_id, true);
+        perform ostinato_internal.check_name('tenant_id', tenant_id), set_config('app.tenant_id', tenant_id, true);
     end if;
     if correlation_id is not null then
-        perform ostinato.check_options(correlation_id => correlation_id), set_config('app.correlation_id', correlation_id, true);
+        perform ostinato_internal.check_options(correlation_id => correlation_id),
+                set_config('app.correlation_id', correlation_id, true);
     end if;
 end
 $$;
 
--- Closes a table of an application ("schema.table") as the engine's own are: row-level security, enabled and forced; the owner
--- and workers see every row, a tenant sees and adds its own. For migrations; what each role may do is a matter of grants.
-create function ostinato.protect_table(entity text, tenant_column text default 'tenant_id') returns void language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp as $$
+-- Closes a table of an application ("schema.table") as the engine's own are: row-level security, enabled and forced;
+-- the owner and workers see every row, a tenant sees and adds its own. For migrations; what each role may do is a
+-- matter of grants.
+create function ostinato.protect_table(entity text, tenant_column text default 'tenant_id') returns void
+language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
     v_whose text;
     v_owner name;
 begin
-    if ostinato.relation_of(entity) is null then
+    if ostinato_internal.relation_of(entity) is null then
         raise exception using errcode = 'OS404', message = format('there is no table %L', entity),
             detail = json_build_object('entity', entity), hint = 'Name it as "schema.table".';
     end if;
-    perform ostinato.column_type(entity, tenant_column);
+    perform ostinato_internal.column_type(entity, tenant_column);
     v_whose := format('%I = nullif(current_setting(''app.tenant_id'', true), '''')', tenant_column);
-    select pg_get_userbyid(c.relowner) into v_owner from pg_class c where c.oid = ostinato.relation_of(entity);
+    select pg_get_userbyid(c.relowner) into v_owner from pg_class c where c.oid = ostinato_internal.relation_of(entity);
     execute format('alter table %s enable row level security, force row level security', entity);
     execute format('drop policy if exists engine on %s', entity);
     execute format('drop policy if exists tenant on %s', entity);
     execute format('create policy engine on %s to %I, ostinato_worker using (true) with check (true)', entity, v_owner);
-    execute format('create policy tenant on %s to ostinato_tenant using (%s) with check (%s)', entity, v_whose, v_whose);
+    execute format('create policy tenant on %s to ostinato_tenant using (%s) with check (%s)', entity, v_whose,
+                   v_whose);
 end
 $$;
 
 -- The tenant of the transaction; '' when nobody said, which is no tenant's name: it finds nothing where null means all.
-create function ostinato.own_tenant() returns text language sql stable as $$
+create function ostinato_internal.own_tenant() returns text language sql stable as $$
     select coalesce(pg_catalog.current_setting('app.tenant_id', true), '')
 $$;
 
 -- Whether the caller sees every tenant, as workers do: claims, which hold jobs of many, are closed to all others.
-create function ostinato.sees_all() returns boolean language sql stable as $$
+create function ostinato_internal.sees_all() returns boolean language sql stable as $$
     select pg_catalog.has_table_privilege('ostinato_data.claim', 'select')
 $$;
 
--- The tenant to filter by: the one asked for (null = any), else a tenant's own. Its policy filters too, but an index that
--- begins with the tenant is found by a condition.
-create function ostinato.tenant_filter(asked text) returns text language sql stable as $$
-    select coalesce($1, case when not ostinato.sees_all() then ostinato.own_tenant() end)
+-- The tenant to filter by: the one asked for (null = any), else a tenant's own. Its policy filters too, but an index
+-- that begins with the tenant is found by a condition.
+create function ostinato_internal.tenant_filter(asked text) returns text language sql stable as $$
+    select coalesce($1, case when not ostinato_internal.sees_all() then ostinato_internal.own_tenant() end)
 $$;

@@ -21,23 +21,24 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
     v_cap    constant integer := 10000;
     v_most   constant integer := least(greatest(coalesce(most, v_cap), 1), v_cap);
-    v_jobs   constant bigint[] := array(select ostinato.trail_jobs(trail.correlation_id, trail.for_tenant, v_most));
+    v_jobs constant bigint[] := array(select ostinato_internal.trail_jobs(trail.correlation_id, trail.for_tenant,
+        v_most));
     v_events constant bigint[] := array(
         select e.id from event e where e.correlation_id = trail.correlation_id
           and (trail.for_tenant is null or e.tenant_id = trail.for_tenant) order by e.id limit v_most);
 begin
-    perform ostinato.check_name('correlation_id', trail.correlation_id);
+    perform ostinato_internal.check_name('correlation_id', trail.correlation_id);
     return query
     select l.at, l.source, l.what, l.state, l.tenant_id, l.job_id, l.attempt, l.ref, l.detail
     from (
-        select * from ostinato.trail_of_jobs(v_jobs)
-        union all select * from ostinato.trail_of_runs(v_jobs)
-        union all select * from ostinato.trail_of_steps(v_jobs)
-        union all select * from ostinato.trail_of_leases(v_jobs)
-        union all select * from ostinato.trail_of_fires(trail.correlation_id)
-        union all select * from ostinato.trail_of_events(v_events)
-        union all select * from ostinato.trail_of_webhooks(v_events)
-        union all select * from ostinato.trail_of_transitions(trail.correlation_id, v_most)
+        select * from ostinato_internal.trail_of_jobs(v_jobs)
+        union all select * from ostinato_internal.trail_of_runs(v_jobs)
+        union all select * from ostinato_internal.trail_of_steps(v_jobs)
+        union all select * from ostinato_internal.trail_of_leases(v_jobs)
+        union all select * from ostinato_internal.trail_of_fires(trail.correlation_id)
+        union all select * from ostinato_internal.trail_of_events(v_events)
+        union all select * from ostinato_internal.trail_of_webhooks(v_events)
+        union all select * from ostinato_internal.trail_of_transitions(trail.correlation_id, v_most)
     ) l
     where trail.for_tenant is null or l.tenant_id = trail.for_tenant
     order by l.at, l.place, l.job_id, l.ref, l.attempt
@@ -46,7 +47,7 @@ end
 $$;
 
 -- The jobs of a correlation id; that of a job without one is job-<id>.
-create function ostinato.trail_jobs(correlation_id text, tenant_id text, most integer) returns setof bigint
+create function ostinato_internal.trail_jobs(correlation_id text, tenant_id text, most integer) returns setof bigint
 language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select j.id from job j
@@ -56,7 +57,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 $$;
 
 -- Jobs as they were enqueued, and what they wait for now.
-create function ostinato.trail_of_jobs(ids bigint[]) returns setof ostinato_data.trail_line language sql stable
+create function ostinato_internal.trail_of_jobs(ids bigint[]) returns setof ostinato_data.trail_line language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select j.created_at, 2::smallint, 'job', j.kind, 'enqueued', j.tenant_id, j.id, null::integer, j.id::text,
             json_build_object('queue', j.queue, 'priority', j.priority, 'run_at', j.run_at, 'unique_key', j.unique_key)
@@ -72,20 +73,21 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 $$;
 
 -- The attempts of jobs: those that ended, and those that are on.
-create function ostinato.trail_of_runs(ids bigint[]) returns setof ostinato_data.trail_line language sql stable
+create function ostinato_internal.trail_of_runs(ids bigint[]) returns setof ostinato_data.trail_line language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select o.finished_at, 8::smallint, 'attempt', j.kind, o.outcome, j.tenant_id, j.id, o.attempt, j.id::text,
             json_build_object('duration_ms', o.duration_ms, 'worker_id', o.worker_id,
-                              'error', case when o.outcome <> 'done' then ostinato.error_summary(o.error) end)
+                              'error', case when o.outcome <> 'done' then ostinato_internal.error_summary(o.error) end)
     from outcome o join job j on j.id = o.job_id where o.job_id = any ($1)
     union all
     select h.claimed_at, 3::smallint, 'attempt', j.kind, 'running', j.tenant_id, j.id, h.attempt, j.id::text,
             json_build_object('worker_id', h.worker_id)
-    from ostinato.held_jobs($1) h join job j on j.id = h.job_id
+    from ostinato_internal.held_jobs($1) h join job j on j.id = h.job_id
 $$;
 
 -- The steps that jobs took.
-create function ostinato.trail_of_steps(ids bigint[]) returns setof ostinato_data.trail_line language sql stable
+create function ostinato_internal.trail_of_steps(ids bigint[]) returns setof ostinato_data.trail_line
+language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select s.finished_at, 4::smallint, 'step', s.name, s.type, j.tenant_id, j.id, s.attempt, s.position::text,
             json_build_object('duration_ms', s.duration_ms, 'until', s.until, 'event_id', s.event_id)
@@ -93,7 +95,8 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 $$;
 
 -- The leases that jobs hold.
-create function ostinato.trail_of_leases(ids bigint[]) returns setof ostinato_data.trail_line language sql stable
+create function ostinato_internal.trail_of_leases(ids bigint[]) returns setof ostinato_data.trail_line
+language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select l.acquired_at, 3::smallint, 'lease', l.name, 'held', l.tenant_id, l.job_id, l.job_attempt, l.token::text,
             json_build_object('holder', l.holder, 'ttl_seconds', l.ttl_seconds)
@@ -101,7 +104,8 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 $$;
 
 -- The slot of a schedule that a correlation id stands for: schedule-<id>-<seconds since 1970>.
-create function ostinato.trail_of_fires(correlation_id text) returns setof ostinato_data.trail_line language sql stable
+create function ostinato_internal.trail_of_fires(correlation_id text) returns setof ostinato_data.trail_line
+language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select f.fired_at, 1::smallint, 'fire', coalesce(s.name, f.schedule_id::text), 'fired', f.tenant_id, f.job_id,
             null::integer, f.schedule_id::text,
@@ -112,8 +116,9 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     left join schedule s on s.id = f.schedule_id
 $$;
 
--- Events, and those of their deliveries that are not settled.
-create function ostinato.trail_of_events(ids bigint[]) returns setof ostinato_data.trail_line language plpgsql stable
+-- Events. What subscribers make of them are jobs, with the same correlation id.
+create function ostinato_internal.trail_of_events(ids bigint[]) returns setof ostinato_data.trail_line
+language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 begin
     return query
@@ -121,21 +126,12 @@ begin
             json_build_object('version', e.version, 'producer', e.producer, 'ordering_key', e.ordering_key,
                               'occurred_at', e.occurred_at, 'position', l.position)
     from event e left join event_log l on l.event_id = e.id where e.id = any (ids);
-    if has_table_privilege('ostinato_data.delivery', 'select') then
-        return query
-        select coalesce(d.buried_at, d.held_at, l.sequenced_at), 6::smallint, 'delivery', d.subscription, d.state,
-                l.tenant_id, d.job_id, d.attempt, d.event_id::text,
-                json_build_object('due_at', nullif(d.due_at, 'infinity'), 'failures', d.failures, 'reason', d.reason,
-                                  'error', ostinato.error_summary(d.error))
-        from event_log l cross join subscription s
-        join delivery d on d.subscription = s.name and d.position = l.position
-        where l.event_id = any (ids);
-    end if;
 end
 $$;
 
 -- The webhooks that events became, and every attempt to deliver them.
-create function ostinato.trail_of_webhooks(ids bigint[]) returns setof ostinato_data.trail_line language sql stable
+create function ostinato_internal.trail_of_webhooks(ids bigint[]) returns setof ostinato_data.trail_line
+language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     with sent as materialized (
         select d.id, d.tenant_id, d.job_id, d.state, d.created_at, d.attempts, m.event_id, p.name
@@ -153,7 +149,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 $$;
 
 -- The changes of state.
-create function ostinato.trail_of_transitions(correlation_id text, most integer)
+create function ostinato_internal.trail_of_transitions(correlation_id text, most integer)
 returns setof ostinato_data.trail_line language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select t.at, 5::smallint, 'transition', t.entity || ' ' || t.entity_id, t.to_state, t.tenant_id, t.job_id,

@@ -1,5 +1,5 @@
--- Upkeep: the weekly partitions of job, outcome and step, and what else grows old. Any worker calls it now and then, in a
--- transaction of its own; what cannot be done now is said and left to the next call.
+-- Upkeep: the weekly partitions of job, outcome and step, and what else grows old. Any worker calls it now and then, in
+-- a transaction of its own; what cannot be done now is said and left to the next call.
 --
 -- A week is a range of ids (see ostinato.new_id): seven days counted from 2026-01-01. The default partitions hold what
 -- no week covers: jobs that outlived their week, and everything for as long as upkeep has not run.
@@ -15,16 +15,16 @@
 
 -- The week of a time.
 create function ostinato.week_of(at timestamptz) returns integer language sql immutable as $$
-    select (ostinato.first_id($1) / 70000000000)::integer
+    select (ostinato_internal.first_id($1) / 70000000000)::integer
 $$;
 
 -- The first id of a week.
-create function ostinato.week_id(week integer) returns bigint language sql immutable as $$
+create function ostinato_internal.week_id(week integer) returns bigint language sql immutable as $$
     select week * 70000000000
 $$;
 
 -- The name of a week's partition, such as job_20260101.
-create function ostinato.week_name(parent text, week integer) returns text language sql immutable as $$
+create function ostinato_internal.week_name(parent text, week integer) returns text language sql immutable as $$
     select $1 || to_char(date '2026-01-01' + 7 * $2, '_YYYYMMDD')
 $$;
 
@@ -39,8 +39,9 @@ $$;
 
 -- Makes the partitions of this week and the weeks ahead, drops one that is past retention, and prunes what is old.
 -- Returns a row for each thing done (created, dropped, pruned) or left (kept, skipped), with the rows concerned.
-create function ostinato.upkeep_partitions(retention_days integer, weeks_ahead integer default 4, thorough boolean default false)
-returns table (action text, name text, reason text, rows bigint) language plpgsql security definer
+create function ostinato.upkeep_partitions(
+    retention_days integer, weeks_ahead integer default 4, thorough boolean default false
+) returns table (action text, name text, reason text, rows bigint) language plpgsql security definer
 set search_path = ostinato_data, pg_catalog, pg_temp set lock_timeout = '300ms' as $$
 declare
     v_now    constant timestamptz := ostinato.now();
@@ -50,7 +51,8 @@ declare
     v_ended  boolean := false;
 begin
     if retention_days is null or retention_days < 1 or weeks_ahead is null or weeks_ahead not between 0 and 52 then
-        raise exception using errcode = 'OS400', message = format('retention of %s days and %s weeks ahead', retention_days, weeks_ahead),
+        raise exception using errcode = 'OS400',
+            message = format('retention of %s days and %s weeks ahead', retention_days, weeks_ahead),
             detail = json_build_object('retention_days', retention_days, 'weeks_ahead', weeks_ahead),
             hint = 'Keep finished jobs for a day or longer, and make 0 to 52 weeks ahead.';
     end if;
@@ -61,19 +63,23 @@ begin
         return;
     end;
     v_cutoff := v_now - make_interval(days => retention_days);
-    return query select * from ostinato.prune_leftovers(v_cutoff);
-    return query select * from ostinato.prune_default(v_cutoff);
+    return query select * from ostinato_internal.prune_leftovers(v_cutoff);
+    return query select * from ostinato_internal.prune_default(v_cutoff);
     v_weeks := array(select g from generate_series(ostinato.week_of(v_now), ostinato.week_of(v_now) + weeks_ahead) g
                      except select ostinato.existing_weeks() order by 1);
     foreach v_week in array v_weeks loop
-        return query select * from ostinato.add_week(v_week, thorough);
+        return query select * from ostinato_internal.add_week(v_week, thorough);
     end loop;
-    for v_week in select w from ostinato.existing_weeks() w where ostinato.week_id(w + 1) <= ostinato.first_id(v_cutoff) order by w loop
+    for v_week in
+        select w from ostinato.existing_weeks() w
+        where ostinato_internal.week_id(w + 1) <= ostinato_internal.first_id(v_cutoff) order by w
+    loop
         -- Dropping looks for long before it locks: not behind locks that are held already.
         if v_ended or cardinality(v_weeks) > 0 then
-            return query select 'kept', ostinato.week_name('job', v_week), 'past retention; the next call drops it', null::bigint;
+            return query select 'kept', ostinato_internal.week_name('job', v_week),
+                'past retention; the next call drops it', null::bigint;
         else
-            return query select * from ostinato.drop_week(v_week, v_cutoff, thorough);
+            return query select * from ostinato_internal.drop_week(v_week, v_cutoff, thorough);
             v_ended := not v_week in (select ostinato.existing_weeks());
         end if;
     end loop;
@@ -82,50 +88,59 @@ $$;
 
 -- Makes the partitions of a week and moves what the default partitions hold of it. Attaching a table that is ready
 -- leaves the parent open to work, which `create table … partition of` would not.
-create function ostinato.add_week(week integer, thorough boolean) returns table (action text, name text, reason text, rows bigint)
-language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp as $$
+create function ostinato_internal.add_week(week integer, thorough boolean)
+returns table (action text, name text, reason text, rows bigint)
+language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
-    v_job     constant text := ostinato.week_name('job', week);
+    v_job     constant text := ostinato_internal.week_name('job', week);
     v_there   bigint;
 begin
     v_there := (select count(*) from (
-        select from job_default j where j.id >= ostinato.week_id(week) and j.id < ostinato.week_id(week + 1) limit 20001) d);
+        select from job_default j where j.id >= ostinato_internal.week_id(week)
+          and j.id < ostinato_internal.week_id(week + 1)
+        limit 20001) d);
     if not thorough and (v_there > 20000 or pg_relation_size('job_default') + pg_relation_size('outcome_default')
                                             + pg_relation_size('step_default') > 268435456) then
-        return query select 'skipped', v_job, 'the default partition holds too much to go through beside running work; in a quiet hour,'
+        return query
+            select 'skipped', v_job,
+            'the default partition holds too much to go through beside running work; in a quiet hour,'
             ' call upkeep_partitions with thorough => true', v_there;
         return;
     end if;
-    perform ostinato.make_partition(p.name, ostinato.week_name(p.name, week)) from unnest('{job,outcome,step}'::text[]) p (name);
-    lock table ostinato_data.job_default, ostinato_data.outcome_default, ostinato_data.step_default in access exclusive mode;
-    return query select 'created', p.week, case when p.moved > 0 then 'its rows were moved from the default partition' else 'new' end, p.moved
-    from (select ostinato.week_name(t.name, week) as week, ostinato.fill_week(t.name, t.id, week) as moved
+    perform ostinato_internal.make_partition(p.name, ostinato_internal.week_name(p.name, week))
+        from unnest('{job,outcome,step}'::text[]) p (name);
+    lock table ostinato_data.job_default, ostinato_data.outcome_default, ostinato_data.step_default
+        in access exclusive mode;
+    return query select 'created', p.week, case when p.moved > 0 then 'its rows were moved from the default partition'
+        else 'new' end, p.moved
+    from (select ostinato_internal.week_name(t.name, week) as week,
+                 ostinato_internal.fill_week(t.name, t.id, week) as moved
           from (values ('job', 'id'), ('outcome', 'job_id'), ('step', 'job_id')) t (name, id)) p;
 exception when lock_not_available or deadlock_detected then
     return query select 'skipped', v_job, 'the locks were not free within 300 ms; the next call tries again', v_there;
 end
 $$;
 
--- Moves what the default partition of a parent holds of a week into the table made for it, and attaches that. The caller
--- holds the lock of the default partition. Returns how many rows were moved.
-create function ostinato.fill_week(parent text, id text, week integer) returns bigint language plpgsql
+-- Moves what the default partition of a parent holds of a week into the table made for it, and attaches that. The
+-- caller holds the lock of the default partition. Returns how many rows were moved.
+create function ostinato_internal.fill_week(parent text, id text, week integer) returns bigint language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
-    v_name  constant text := ostinato.week_name(parent, week);
+    v_name  constant text := ostinato_internal.week_name(parent, week);
     v_moved bigint;
 begin
-    execute format('with old as (delete from ostinato_data.%I where %I >= $1 and %I < $2 returning *) insert into ostinato_data.%I select * from old',
-                   parent || '_default', id, id, v_name) using ostinato.week_id(week), ostinato.week_id(week + 1);
+    execute format('with old as (delete from ostinato_data.%I where %I >= $1 and %I < $2 returning *) insert into '
+                   'ostinato_data.%I select * from old', parent || '_default', id, id, v_name)
+        using ostinato_internal.week_id(week), ostinato_internal.week_id(week + 1);
     get diagnostics v_moved = row_count;
-    execute format('alter table ostinato_data.%I attach partition ostinato_data.%I for values from (%s) to (%s)', parent, v_name,
-                   ostinato.week_id(week), ostinato.week_id(week + 1));
+    execute format('alter table ostinato_data.%I attach partition ostinato_data.%I for values from (%s) to (%s)',
+                   parent, v_name, ostinato_internal.week_id(week), ostinato_internal.week_id(week + 1));
     return v_moved;
 end
 $$;
 
 -- Makes a table like a parent, closed and opened as that is, to become a partition of it.
-create function ostinato.make_partition(parent text, name text) returns void language plpgsql
+create function ostinato_internal.make_partition(parent text, name text) returns void language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
     v_rights constant text := (
@@ -134,14 +149,15 @@ declare
 begin
     execute format('create table ostinato_data.%I (like ostinato_data.%I including all)', name, parent);
     execute format('alter table ostinato_data.%I enable row level security, force row level security', name);
-    execute format('create policy engine on ostinato_data.%I to ostinato_owner, ostinato_worker using (true) with check (true)', name);
+    execute format('create policy engine on ostinato_data.%I to ostinato_owner, ostinato_worker using (true) with '
+                   'check (true)', name);
     execute format('grant %s on ostinato_data.%I to ostinato_worker', v_rights, name);
 end
 $$;
 
 -- The jobs of a range of ids that retention spares: those that are not finished, or finished after the cutoff.
-create function ostinato.needed_jobs(first bigint, behind bigint, cutoff timestamptz) returns setof bigint language sql stable
-set search_path = ostinato_data, pg_catalog, pg_temp as $$
+create function ostinato_internal.needed_jobs(first bigint, behind bigint, cutoff timestamptz) returns setof bigint
+language sql stable set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select s.job_id from scheduled s where s.job_id >= $1 and s.job_id < $2
     union select r.job_id from ready r where r.job_id >= $1 and r.job_id < $2
     union select h from claim c cross join unnest(c.job_ids) h where h >= $1 and h < $2
@@ -150,20 +166,22 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 $$;
 
 -- Drops the partitions of a week that is past retention; what is still needed of it moves to the default partitions.
-create function ostinato.drop_week(week integer, cutoff timestamptz, thorough boolean)
+create function ostinato_internal.drop_week(week integer, cutoff timestamptz, thorough boolean)
 returns table (action text, name text, reason text, rows bigint) language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
-    v_job     constant text := ostinato.week_name('job', week);
-    v_outcome constant text := ostinato.week_name('outcome', week);
-    v_step    constant text := ostinato.week_name('step', week);
+    v_job     constant text := ostinato_internal.week_name('job', week);
+    v_outcome constant text := ostinato_internal.week_name('outcome', week);
+    v_step    constant text := ostinato_internal.week_name('step', week);
     v_needed  bigint[];
 begin
     -- Keeps retry_job out: from here on, no finished job of this week comes back, so what is needed cannot become more.
     execute format('lock table ostinato_data.%I in exclusive mode', v_job);
-    v_needed := array(select ostinato.needed_jobs(ostinato.week_id(week), ostinato.week_id(week + 1), cutoff));
+    v_needed := array(select ostinato_internal.needed_jobs(ostinato_internal.week_id(week),
+                                                           ostinato_internal.week_id(week + 1), cutoff));
     if cardinality(v_needed) > 10000 and not thorough then
-        return query select 'kept', v_job, 'too many of its jobs are not finished, or finished late', cardinality(v_needed)::bigint;
+        return query select 'kept', v_job, 'too many of its jobs are not finished, or finished late',
+            cardinality(v_needed)::bigint;
         return;
     end if;
     lock table only ostinato_data.job, only ostinato_data.outcome, only ostinato_data.step in access exclusive mode;
@@ -171,25 +189,30 @@ begin
     execute format('alter table ostinato_data.job detach partition ostinato_data.%I', v_job);
     execute format('alter table ostinato_data.outcome detach partition ostinato_data.%I', v_outcome);
     execute format('alter table ostinato_data.step detach partition ostinato_data.%I', v_step);
-    execute format('insert into ostinato_data.job select * from ostinato_data.%I where id = any ($1)', v_job) using v_needed;
-    execute format('insert into ostinato_data.outcome select * from ostinato_data.%I where job_id = any ($1)', v_outcome) using v_needed;
-    execute format('insert into ostinato_data.step select * from ostinato_data.%I where job_id = any ($1)', v_step) using v_needed;
+    execute format('insert into ostinato_data.job select * from ostinato_data.%I where id = any ($1)', v_job)
+        using v_needed;
+    execute format('insert into ostinato_data.outcome select * from ostinato_data.%I where job_id = any ($1)',
+                   v_outcome) using v_needed;
+    execute format('insert into ostinato_data.step select * from ostinato_data.%I where job_id = any ($1)', v_step)
+        using v_needed;
     execute format('drop table ostinato_data.%I, ostinato_data.%I, ostinato_data.%I', v_job, v_outcome, v_step);
     return query select 'dropped', v_job, case when v_needed = '{}' then 'past retention'
-            else 'past retention; the jobs still needed moved to the default partition' end, cardinality(v_needed)::bigint
+            else 'past retention; the jobs still needed moved to the default partition' end,
+                cardinality(v_needed)::bigint
         union all select 'dropped', v_outcome, 'past retention', null
         union all select 'dropped', v_step, 'past retention', null;
 exception when lock_not_available or deadlock_detected then
-    return query select 'skipped', v_job, 'the locks were not free within 300 ms; the next call tries again', null::bigint;
+    return query select 'skipped', v_job, 'the locks were not free within 300 ms; the next call tries again',
+        null::bigint;
 end
 $$;
 
 -- Deletes what is past retention from the default partitions: at most 5,000 jobs a call, with their outcomes and steps.
-create function ostinato.prune_default(cutoff timestamptz) returns table (action text, name text, reason text, rows bigint)
-language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
+create function ostinato_internal.prune_default(cutoff timestamptz)
+returns table (action text, name text, reason text, rows bigint)
+language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
 declare
-    v_before constant bigint := ostinato.first_id(cutoff);
+    v_before constant bigint := ostinato_internal.first_id(cutoff);
     v_held   constant bigint[] := array(select h from claim c cross join unnest(c.job_ids) h where h < v_before);
     v_ids    bigint[];
 begin
@@ -199,7 +222,9 @@ begin
           and not exists (select from scheduled s where s.job_id = j.id)
           and not exists (select from dead_letter d where d.job_id = j.id)
           and not exists (select from ready r where r.job_id = j.id and r.position <> r.job_id)
-          and not exists (select from ready r where (r.queue, r.priority, r.tenant_id, r.position) = (j.queue, j.priority, j.tenant_id, j.id))
+          and not exists (select from ready r
+                          where (r.queue, r.priority, r.tenant_id, r.position)
+                          = (j.queue, j.priority, j.tenant_id, j.id))
           and not exists (select from outcome o where o.job_id = j.id and o.finished_at > cutoff)
         order by j.id limit 5000 for update of j skip locked);
     -- Looked at again under the row locks that retry_job needs: what is finished now stays finished.
@@ -215,29 +240,38 @@ $$;
 
 -- Deletes what nobody will ask for again: old starts in rate-limited queues, unique keys, requests and progress of jobs
 -- that are gone, old doorbells.
-create function ostinato.prune_leftovers(cutoff timestamptz) returns table (action text, name text, reason text, rows bigint)
-language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp as $$
+create function ostinato_internal.prune_leftovers(cutoff timestamptz)
+returns table (action text, name text, reason text, rows bigint)
+language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
     v_now    constant timestamptz := ostinato.now();
-    v_before constant bigint := ostinato.first_id(cutoff);
+    v_before constant bigint := ostinato_internal.first_id(cutoff);
 begin
     return query
     with started as (
         delete from rate_use u
         where u.started_at < v_now - interval '1 day'
           and not exists (select from queue q where q.name = u.queue
-                          and u.started_at > v_now - make_interval(secs => greatest(q.rate_seconds, q.key_rate_seconds)))
+                          and u.started_at > v_now
+                              - make_interval(secs => greatest(q.rate_seconds, q.key_rate_seconds)))
         returning 1
     ), keys as (
-        delete from job_unique u where u.job_id < v_before and not exists (select from job j where j.id = u.job_id) returning 1
+        delete from job_unique u where u.job_id < v_before and not exists (select from job j where j.id = u.job_id)
+        returning 1
     ), requests as (
-        delete from cancel_request r where r.job_id < v_before and not exists (select from job j where j.id = r.job_id) returning 1
+        delete from cancel_request r where r.job_id < v_before and not exists (select from job j where j.id = r.job_id)
+        returning 1
     ), progress as (
-        delete from job_progress p where p.job_id < v_before and not exists (select from job j where j.id = p.job_id) returning 1
+        delete from job_progress p where p.job_id < v_before and not exists (select from job j where j.id = p.job_id)
+        returning 1
     ), waits as (
-        delete from job_wait w where w.job_id < v_before and not exists (select from job j where j.id = w.job_id) returning 1
+        delete from job_wait w where w.job_id < v_before and not exists (select from job j where j.id = w.job_id)
+        returning 1
+    ), deferred as (
+        delete from deferral d where d.last_at < v_now - ostinato_internal.deferral_peace() returning 1
+    ), faults as (
+        delete from fault f where f.last_at < v_now - interval '1 day' returning 1
     ), bells as (
         delete from doorbell d where d.rung_at < v_now - interval '1 day' returning 1
     )
@@ -247,6 +281,8 @@ begin
         union all select 'cancel_request', count(*), 'their jobs are gone' from requests
         union all select 'job_progress', count(*), 'their jobs are gone' from progress
         union all select 'job_wait', count(*), 'their jobs are gone' from waits
+        union all select 'deferral', count(*), 'the trouble is over' from deferred
+        union all select 'fault', count(*), 'over for a day' from faults
         union all select 'doorbell', count(*), 'not rung for a day' from bells) p (name, rows, reason)
     where p.rows > 0;
 end

@@ -1,46 +1,54 @@
 -- Webhooks: events told to other people's servers, signed, again and again until they answer or time is up.
 --
 -- An endpoint belongs to a tenant and says which types of events it wants. All endpoints share one subscription of the
--- outbox, ostinato.webhooks, a cursor on the log of events. fan_out_webhooks moves it, and in the same transaction writes one
--- message (the bytes that are sent) for an event and one delivery for each endpoint that wants it: none is missed, none is
--- written twice. A delivery is worked on by a job of kind webhooks.deliver in queue webhooks, whose limit key is the endpoint:
--- retries, limits, dead letters and `why` are those of jobs. The handler (runtime/webhooks.py) calls start_webhook_delivery, sends, and calls settle_webhook_delivery in
--- the transaction that ends the job, or that is fenced by it.
+-- outbox, ostinato.webhooks, a cursor on the log of events. fan_out_webhooks moves it, and in the same transaction
+-- writes one message (the bytes that are sent) for an event and one delivery for each endpoint that wants it: none is
+-- missed, none is written twice. A delivery is worked on by a job of kind webhooks.deliver in queue webhooks, whose
+-- limit key is the endpoint: retries, limits, dead letters and `why` are those of jobs. The handler
+-- (runtime/webhooks.py) calls start_webhook_delivery, sends, and calls settle_webhook_delivery in the transaction that
+-- ends the job, or that is fenced by it.
 --
--- States of a delivery: see 0009_webhooks.sql. With `ordered`, of the deliveries with one ordering key only the first that
--- is not settled has a job; settling it, also as dead, starts the next.
+-- States of a delivery: see 0009_webhooks.sql. With `ordered`, of the deliveries with one ordering key only the first
+-- that is not settled has a job; settling it, also as dead, starts the next.
 --
--- What may go wrong, and then: a worker dies between the answer and the commit (the message is sent again, with the same id);
--- a late worker settles (its fence refuses the transaction); an endpoint is paused meanwhile (the delivery is held when it
--- next starts or fails); a job dies with its worker, or a person cancels it (mend_webhooks sees it and buries the delivery).
--- Lock order: subscription, webhook_endpoint (ascending id), webhook_delivery, then everything in jobs.sql. Whoever changes which deliveries
--- of an ordered endpoint are open, or the state of an endpoint, holds the endpoint's row.
+-- What may go wrong, and then: a worker dies between the answer and the commit (the message is sent again, with the
+-- same id); a late worker settles (its fence refuses the transaction); an endpoint is paused meanwhile (the delivery is
+-- held when it next starts or fails); a job dies with its worker, or a person cancels it (mend_webhooks sees it and
+-- buries the delivery).
+-- Lock order: subscription, webhook_endpoint (ascending id), webhook_delivery, then everything in jobs.sql. Whoever
+-- changes which deliveries of an ordered endpoint are open, or the state of an endpoint, holds the endpoint's row.
 
--- When to try again by default: at once, then after 5 s, 5 min, 30 min, 2, 5, 10, 14, 20 and 24 h, as Standard Webhooks suggests.
-create function ostinato.webhook_retry() returns json language sql immutable as $$
-    select '{"delays": [5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 86400], "jitter": 0.1, "max_attempts": 10}'::json
+-- When to try again by default: at once, then after 5 s, 5 min, 30 min, 2, 5, 10, 14, 20 and 24 h, as Standard Webhooks
+-- suggests.
+create function ostinato_internal.webhook_retry() returns json language sql immutable as $$
+    select '{"delays": [5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 86400], "jitter": 0.1, '
+           '"max_attempts": 10}'::json
 $$;
 
 -- A new secret: 32 random bytes.
-create function ostinato.make_webhook_secret() returns text language sql volatile as $$
-    select 'whsec_' || encode(sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())), 'base64')
+create function ostinato_internal.make_webhook_secret() returns text language sql volatile as $$
+    select 'whsec_'
+    || encode(sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())),
+              'base64')
 $$;
 
 -- Refuses what is no secret of 24 to 64 bytes, without saying what it was.
-create function ostinato.check_webhook_secret(secret text) returns void language plpgsql immutable as $$
+create function ostinato_internal.check_webhook_secret(secret text) returns void language plpgsql immutable as $$
 begin
-    if secret ~ '^whsec_[A-Za-z0-9+/]+={0,2}$' and octet_length(decode(substr(secret, 7), 'base64')) between 24 and 64 then
+    if secret ~ '^whsec_[A-Za-z0-9+/]+={0,2}$'
+       and octet_length(decode(substr(secret, 7), 'base64')) between 24 and 64 then
         return;
     end if;
     raise invalid_parameter_value;
 exception when invalid_parameter_value then
-    raise exception using errcode = 'OS400', message = 'a webhook secret is whsec_ and 24 to 64 bytes in base64', detail = '{}',
-        hint = 'Leave it out to get a new one.';
+    raise exception using errcode = 'OS400', message = 'a webhook secret is whsec_ and 24 to 64 bytes in base64',
+        detail = '{}', hint = 'Leave it out to get a new one.';
 end
 $$;
 
--- Refuses headers that are not a flat object of text, that are too many or too long, or that are the business of the sender.
-create function ostinato.check_webhook_headers(headers json) returns void language plpgsql immutable as $$
+-- Refuses headers that are not a flat object of text, that are too many or too long, or that are the business of the
+-- sender.
+create function ostinato_internal.check_webhook_headers(headers json) returns void language plpgsql immutable as $$
 declare
     v_bad text;
 begin
@@ -54,39 +62,47 @@ begin
         where h.n > 1 or h.key !~ '^[A-Za-z0-9!#$%&''*+.^_`|~-]{1,100}$' or json_typeof(h.value) <> 'string'
            or (h.value #>> '{}') !~ '^[ -~]*$' or length(h.value #>> '{}') > 1000
            or lower(h.key) ~ '^(webhook-|proxy-)'
-           or lower(h.key) in ('host', 'connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'content-length',
-                               'content-type', 'content-encoding', 'accept-encoding', 'expect');
+           or lower(h.key) in ('host', 'connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade',
+                               'content-length', 'content-type', 'content-encoding', 'accept-encoding', 'expect');
     end if;
     if v_bad is not null then  -- names only: a value may be a password
         raise exception using errcode = 'OS400', message = format('these static headers cannot be sent: %s', v_bad),
             detail = json_build_object('header', v_bad),
-            hint = 'Give at most 20 names with text of printable ASCII; not host, content-*, webhook-* or what belongs to the connection.';
+            hint = 'Give at most 20 names with text of printable ASCII; not host, content-*, webhook-* or what belongs '
+                   'to the connection.';
     end if;
 end
 $$;
 
 -- Refuses an endpoint that could not work. What its URL leads to is checked when it is called.
-create function ostinato.check_webhook_endpoint(endpoint ostinato_data.webhook_endpoint) returns void language plpgsql immutable as $$
+create function ostinato_internal.check_webhook_endpoint(endpoint ostinato_data.webhook_endpoint) returns void
+language plpgsql immutable as $$
 declare
     v_bad text;
 begin
-    perform ostinato.check_name('name', endpoint.name), ostinato.check_name('tenant_id', endpoint.tenant_id),
-            ostinato.check_webhook_headers(endpoint.headers);
+    perform ostinato_internal.check_name('name', endpoint.name),
+            ostinato_internal.check_name('tenant_id', endpoint.tenant_id),
+            ostinato_internal.check_webhook_headers(endpoint.headers);
     v_bad := case
-        when endpoint.url is null or length(endpoint.url) > 2000 or endpoint.url !~* '^https?://[^/?#@\\[:space:]]+([/?][!"$-~]*)?$'
+        when endpoint.url is null or length(endpoint.url) > 2000
+            or endpoint.url !~* '^https?://[^/?#@\\[:space:]]+([/?][!"$-~]*)?$'
             then 'url: an http or https URL of at most 2000 characters, without user, password and fragment'
         when endpoint.event_types is null or cardinality(endpoint.event_types) not between 1 and 100
             or exists (select from unnest(endpoint.event_types) t where t is null or t !~ '^(\*|[^\s*]{1,198}(\.\*)?)$')
             then 'event_types: 1 to 100 types, such as order.paid, order.* or *'
         when not coalesce(endpoint.timeout_seconds between 0.1 and 60, false) then 'timeout_seconds: 0.1 to 60'
-        when not coalesce(endpoint.disable_after_seconds between 60 and 31536000, false) then 'disable_after_seconds: a minute to a year'
+        when not coalesce(endpoint.disable_after_seconds between 60 and 31536000, false)
+            then 'disable_after_seconds: a minute to a year'
         when length(endpoint.description) > 1000 then 'description: at most 1000 characters'
-        when json_typeof(endpoint.retry) is distinct from 'object' or not coalesce(endpoint.retry ->> 'max_attempts' ~ '^[1-9]\d{0,2}$', false)
+        when json_typeof(endpoint.retry) is distinct from 'object'
+            or not coalesce(endpoint.retry ->> 'max_attempts' ~ '^[1-9]\d{0,2}$', false)
             then 'retry: a policy with max_attempts from 1 to 999'
     end;
     if v_bad is not null then
-        raise exception using errcode = 'OS400', message = format('webhook endpoint %s cannot be: %s', endpoint.name, v_bad),
-            detail = json_build_object('name', endpoint.name, 'rule', v_bad), hint = 'Correct the value that the message names.';
+        raise exception using errcode = 'OS400',
+            message = format('webhook endpoint %s cannot be: %s', endpoint.name, v_bad),
+            detail = json_build_object('name', endpoint.name, 'rule', v_bad),
+            hint = 'Correct the value that the message names.';
     end if;
 end
 $$;
@@ -104,37 +120,45 @@ declare
     v_now constant timestamptz := ostinato.now();
     v_new webhook_endpoint;
 begin
-    new_secret := coalesce(secret, ostinato.make_webhook_secret());
-    perform ostinato.check_webhook_secret(new_secret);
+    new_secret := coalesce(secret, ostinato_internal.make_webhook_secret());
+    perform ostinato_internal.check_webhook_secret(new_secret);
     endpoint_id := ostinato.new_id(v_now);
-    v_new := row(endpoint_id, ostinato.tenant(tenant_id), name, url, event_types, 'active', null, coalesce(description, ''),
-                 coalesce(headers, '{}'), coalesce(retry, ostinato.webhook_retry()), timeout_seconds, disable_after_seconds,
-                 coalesce(ordered, true), v_now, v_now, null, ostinato.last_position());
-    perform ostinato.check_webhook_endpoint(v_new);
-    insert into webhook_endpoint select v_new.* on conflict on constraint webhook_endpoint_tenant_id_name_key do nothing;
+    v_new := row(endpoint_id, ostinato.tenant(tenant_id), name, url, event_types, 'active', null,
+                 coalesce(description, ''), coalesce(headers, '{}'), coalesce(retry, ostinato_internal.webhook_retry()),
+                 timeout_seconds, disable_after_seconds, coalesce(ordered, true), v_now, v_now, null,
+                 ostinato.last_position());
+    perform ostinato_internal.check_webhook_endpoint(v_new);
+    insert into webhook_endpoint select v_new.*
+    on conflict on constraint webhook_endpoint_tenant_id_name_key do nothing;
     if not found then
-        raise exception using errcode = 'OS409', message = format('tenant %s has a webhook endpoint %L already', v_new.tenant_id, name),
-            detail = json_build_object('tenant_id', v_new.tenant_id, 'name', name), hint = 'Choose another name, or change that one.';
+        raise exception using errcode = 'OS409',
+            message = format('tenant %s has a webhook endpoint %L already', v_new.tenant_id, name),
+            detail = json_build_object('tenant_id', v_new.tenant_id, 'name', name),
+            hint = 'Choose another name, or change that one.';
     end if;
-    insert into webhook_secret (id, endpoint_id, secret, created_at) values (ostinato.new_id(v_now), endpoint_id, new_secret, v_now);
+    insert into webhook_secret (id, endpoint_id, secret, created_at)
+    values (ostinato.new_id(v_now), endpoint_id, new_secret, v_now);
     -- A slow endpoint with a long line must not have all lanes of all workers. People may change it.
     insert into queue (name, key_concurrency) values ('webhooks', 10) on conflict do nothing;
-    perform ostinato.subscribe('ostinato.webhooks');
+    perform ostinato_internal.add_cursor('ostinato.webhooks');
 end
 $$;
 
 -- An endpoint by its name, locked until the end of the transaction.
-create function ostinato.lock_webhook_endpoint(name text, tenant_id text default null) returns ostinato_data.webhook_endpoint language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp as $$
+create function ostinato_internal.lock_webhook_endpoint(name text, tenant_id text default null)
+returns ostinato_data.webhook_endpoint language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
     v_endpoint webhook_endpoint;
 begin
     select * into v_endpoint from webhook_endpoint e
-    where e.tenant_id = ostinato.tenant(lock_webhook_endpoint.tenant_id) and e.name = lock_webhook_endpoint.name for no key update;
+    where e.tenant_id = ostinato.tenant(lock_webhook_endpoint.tenant_id) and e.name = lock_webhook_endpoint.name
+    for no key update;
     if not found then
         raise exception using errcode = 'OS404',
-            message = format('tenant %s has no webhook endpoint %L', ostinato.tenant(lock_webhook_endpoint.tenant_id), lock_webhook_endpoint.name),
-            detail = json_build_object('tenant_id', ostinato.tenant(lock_webhook_endpoint.tenant_id), 'name', lock_webhook_endpoint.name),
+            message = format('tenant %s has no webhook endpoint %L', ostinato.tenant(lock_webhook_endpoint.tenant_id),
+                             lock_webhook_endpoint.name),
+            detail = json_build_object('tenant_id', ostinato.tenant(lock_webhook_endpoint.tenant_id),
+                                       'name', lock_webhook_endpoint.name),
             hint = 'See them with: ostinato webhooks list';
     end if;
     return v_endpoint;
@@ -143,14 +167,14 @@ $$;
 
 -- Changes an endpoint; null leaves a value as it is. What is on its way already goes to the new URL.
 create function ostinato.change_webhook_endpoint(
-    name text, tenant_id text default null, url text default null, event_types text[] default null, description text default null,
-    headers json default null, retry json default null, timeout_seconds double precision default null,
-    disable_after_seconds double precision default null
+    name text, tenant_id text default null, url text default null, event_types text[] default null,
+    description text default null, headers json default null, retry json default null,
+    timeout_seconds double precision default null, disable_after_seconds double precision default null
 ) returns void language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_variable
 declare
-    v_endpoint webhook_endpoint := ostinato.lock_webhook_endpoint(name, tenant_id);
+    v_endpoint webhook_endpoint := ostinato_internal.lock_webhook_endpoint(name, tenant_id);
 begin
     v_endpoint.url := coalesce(url, v_endpoint.url);
     v_endpoint.event_types := coalesce(event_types, v_endpoint.event_types);
@@ -159,17 +183,17 @@ begin
     v_endpoint.retry := coalesce(retry, v_endpoint.retry);
     v_endpoint.timeout_seconds := coalesce(timeout_seconds, v_endpoint.timeout_seconds);
     v_endpoint.disable_after_seconds := coalesce(disable_after_seconds, v_endpoint.disable_after_seconds);
-    perform ostinato.check_webhook_endpoint(v_endpoint);
+    perform ostinato_internal.check_webhook_endpoint(v_endpoint);
     update webhook_endpoint e
-    set url = v_endpoint.url, event_types = v_endpoint.event_types, description = v_endpoint.description, headers = v_endpoint.headers,
-        retry = v_endpoint.retry, timeout_seconds = v_endpoint.timeout_seconds,
+    set url = v_endpoint.url, event_types = v_endpoint.event_types, description = v_endpoint.description,
+        headers = v_endpoint.headers, retry = v_endpoint.retry, timeout_seconds = v_endpoint.timeout_seconds,
         disable_after_seconds = v_endpoint.disable_after_seconds, changed_at = ostinato.now()
     where e.id = v_endpoint.id;
 end
 $$;
 
--- Gives an endpoint a new secret, which signs first from now on, and returns it. The older ones sign too for the time of the
--- overlap; the janitor drops them after it. At most five are kept.
+-- Gives an endpoint a new secret, which signs first from now on, and returns it. The older ones sign too for the time
+-- of the overlap; the janitor drops them after it. At most five are kept.
 create function ostinato.rotate_webhook_secret(
     name text, overlap_seconds double precision default 86400, tenant_id text default null, secret text default null
 ) returns text language plpgsql
@@ -177,59 +201,66 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_variable
 declare
     v_now    constant timestamptz := ostinato.now();
-    v_id     constant bigint := (ostinato.lock_webhook_endpoint(name, tenant_id)).id;
-    v_secret constant text := coalesce(secret, ostinato.make_webhook_secret());
+    v_id     constant bigint := (ostinato_internal.lock_webhook_endpoint(name, tenant_id)).id;
+    v_secret constant text := coalesce(secret, ostinato_internal.make_webhook_secret());
 begin
-    perform ostinato.check_webhook_secret(v_secret);
+    perform ostinato_internal.check_webhook_secret(v_secret);
     if overlap_seconds is null or overlap_seconds not between 0 and 31536000 then
-        raise exception using errcode = 'OS400', message = format('the overlap of two secrets cannot be %s s', overlap_seconds),
+        raise exception using errcode = 'OS400',
+            message = format('the overlap of two secrets cannot be %s s', overlap_seconds),
             detail = json_build_object('overlap_seconds', overlap_seconds::text), hint = 'Choose 0 seconds to a year.';
     end if;
-    update webhook_secret s set expires_at = least(s.expires_at, v_now + make_interval(secs => overlap_seconds)) where s.endpoint_id = v_id;
+    update webhook_secret s set expires_at = least(s.expires_at, v_now + make_interval(secs => overlap_seconds))
+    where s.endpoint_id = v_id;
     delete from webhook_secret s where s.endpoint_id = v_id and s.id not in (
         select k.id from webhook_secret k where k.endpoint_id = v_id order by k.id desc limit 4);
-    insert into webhook_secret (id, endpoint_id, secret, created_at) values (ostinato.new_id(v_now), v_id, v_secret, v_now);
+    insert into webhook_secret (id, endpoint_id, secret, created_at)
+    values (ostinato.new_id(v_now), v_id, v_secret, v_now);
     return v_secret;
 end
 $$;
 
 -- Stops deliveries to an endpoint; what comes meanwhile is held for it.
-create function ostinato.pause_webhook_endpoint(name text, reason text default null, tenant_id text default null) returns void
-language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp as $$
+create function ostinato.pause_webhook_endpoint(name text, reason text default null, tenant_id text default null)
+returns void
+language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_variable
 declare
-    v_id constant bigint := (ostinato.lock_webhook_endpoint(name, tenant_id)).id;
+    v_id constant bigint := (ostinato_internal.lock_webhook_endpoint(name, tenant_id)).id;
 begin
-    update webhook_endpoint e set state = 'paused', reason = left(pause_webhook_endpoint.reason, 500), changed_at = ostinato.now() where e.id = v_id;
+    update webhook_endpoint e set state = 'paused', reason = left(pause_webhook_endpoint.reason, 500),
+        changed_at = ostinato.now() where e.id = v_id;
 end
 $$;
 
--- Lets deliveries to a paused or disabled endpoint go on, those that were held first. Returns how many were held; mend_webhooks
--- starts what is beyond `most`.
-create function ostinato.resume_webhook_endpoint(name text, tenant_id text default null, most integer default 5000) returns integer
-language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp as $$
+-- Lets deliveries to a paused or disabled endpoint go on, those that were held first. Returns how many were held;
+-- mend_webhooks starts what is beyond `most`.
+create function ostinato.resume_webhook_endpoint(name text, tenant_id text default null, most integer default 5000)
+returns integer
+language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_variable
 declare
-    v_id constant bigint := (ostinato.lock_webhook_endpoint(name, tenant_id)).id;
+    v_id constant bigint := (ostinato_internal.lock_webhook_endpoint(name, tenant_id)).id;
 begin
-    update webhook_endpoint e set state = 'active', reason = null, failing_since = null, changed_at = ostinato.now() where e.id = v_id;
-    return ostinato.release_held_webhooks(v_id, most);
+    update webhook_endpoint e set state = 'active', reason = null, failing_since = null, changed_at = ostinato.now()
+    where e.id = v_id;
+    return ostinato_internal.release_held_webhooks(v_id, most);
 end
 $$;
 
 -- Starts what is held for an active endpoint, oldest first. The caller holds the endpoint's row.
-create function ostinato.release_held_webhooks(endpoint_id bigint, most integer) returns integer language plpgsql
+create function ostinato_internal.release_held_webhooks(endpoint_id bigint, most integer) returns integer
+language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
     v_ids bigint[];
 begin
-    v_ids := array(select d.id from webhook_delivery d where d.endpoint_id = release_held_webhooks.endpoint_id and d.state = 'held'
+    v_ids := array(select d.id from webhook_delivery d where d.endpoint_id = release_held_webhooks.endpoint_id
+                     and d.state = 'held'
                    order by d.seq, d.id limit most for update);
     update webhook_delivery d set state = 'waiting' where d.id = any (v_ids);
-    perform ostinato.start_webhook_jobs(array(select ostinato.startable_webhooks(v_ids)));
+    perform ostinato_internal.start_webhook_jobs(array(select ostinato_internal.startable_webhooks(v_ids)));
     return cardinality(v_ids);
 end
 $$;
@@ -239,48 +270,56 @@ create function ostinato.remove_webhook_endpoint(name text, tenant_id text defau
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_variable
 declare
-    v_id constant bigint := (ostinato.lock_webhook_endpoint(name, tenant_id)).id;
+    v_id constant bigint := (ostinato_internal.lock_webhook_endpoint(name, tenant_id)).id;
 begin
     delete from webhook_endpoint e where e.id = v_id;
 end
 $$;
 
--- Whether an endpoint wants events of a type: it is listed, or begins as one that ends in .* does, or all are wanted (*).
-create function ostinato.wants_event(wanted text[], event_type text) returns boolean language sql immutable as $$
-    select exists (select from unnest($1) w where w in ('*', $2) or (right(w, 2) = '.*' and starts_with($2, left(w, -1))))
+-- Whether an endpoint wants events of a type: it is listed, or begins as one that ends in .* does, or all are wanted
+-- (*).
+create function ostinato_internal.wants_event(wanted text[], event_type text) returns boolean
+language sql immutable as $$
+    select exists (select from unnest($1) w
+                   where w in ('*', $2) or (right(w, 2) = '.*' and starts_with($2, left(w, -1))))
 $$;
 
 -- A text as part of a URI: what may not stand in one is percent-encoded.
-create function ostinato.uri_of(text text) returns text language sql immutable as $$
+create function ostinato_internal.uri_of(text text) returns text language sql immutable as $$
     select coalesce(string_agg(case when c.c ~ '^[A-Za-z0-9/:?#\[\]@!$&''()*+,;=._~%-]$' then c.c
-                                    else regexp_replace(upper(encode(convert_to(c.c, 'UTF8'), 'hex')), '(..)', '%\1', 'g') end, '' order by c.n), '')
+                                    else regexp_replace(upper(encode(convert_to(c.c, 'UTF8'), 'hex')), '(..)', '%\1',
+                                                        'g') end, '' order by c.n), '')
     from regexp_split_to_table($1, '') with ordinality c (c, n)
 $$;
 
--- An event as it is sent: the JSON format of CloudEvents 1.0, as base/events.py has it. The payload is passed on as it was told,
--- digit by digit.
-create function ostinato.cloudevent_of(event ostinato_data.event, "position" bigint) returns text language sql stable
+-- An event as it is sent: the JSON format of CloudEvents 1.0, as base/events.py has it. The payload is passed on as it
+-- was told, digit by digit.
+create function ostinato_internal.cloudevent_of(event ostinato_data.event, "position" bigint) returns text
+language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    select '{"specversion":"1.0","id":"' || ($1).id || '","source":' || to_json(ostinato.uri_of(($1).producer))
+    select '{"specversion":"1.0","id":"' || ($1).id || '","source":' || to_json(ostinato_internal.uri_of(($1).producer))
         || ',"type":' || to_json(($1).type)
         || ',"time":"' || to_char(($1).occurred_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || '"'
         || coalesce(',"subject":' || to_json(($1).ordering_key), '')
-        || ',"datacontenttype":"application/json","dataversion":"' || ($1).version || '","tenantid":' || to_json(($1).tenant_id)
+        || ',"datacontenttype":"application/json","dataversion":"' || ($1).version || '","tenantid":'
+            || to_json(($1).tenant_id)
         || ',"correlationid":' || to_json(($1).correlation_id) || ',"sequence":"' || lpad($2::text, 20, '0')
         || '","data":' || ($1).payload || '}'
 $$;
 
--- Takes the next events of the outbox, writes down which endpoints are to be told of them, and starts what can be started: all
--- of it or nothing, and in order. `events` is how far it got, null when another is at it; less than `most` is the end of the log.
-create function ostinato.fan_out_webhooks(most integer default 1000, out events integer, out deliveries integer) language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp as $$
+-- Takes the next events of the outbox, writes down which endpoints are to be told of them, and starts what can be
+-- started: all of it or nothing, and in order. `events` is how far it got, null when another is at it; less than `most`
+-- is the end of the log.
+create function ostinato.fan_out_webhooks(most integer default 1000, out events integer, out deliveries integer)
+language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
     v_from bigint;
     v_to   bigint;
     v_ids  bigint[];
 begin
-    select s.position into v_from from subscription s where s.name = 'ostinato.webhooks' and not s.paused for update skip locked;
+    select s.position into v_from from subscription s where s.name = 'ostinato.webhooks' and not s.paused
+    for update skip locked;
     if not found then
         return;
     end if;
@@ -293,16 +332,18 @@ begin
     perform from webhook_endpoint e
     where e.tenant_id in (select l.tenant_id from event_log l where l.position > v_from and l.position <= v_to)
     order by e.id for no key update;
-    v_ids := array(select ostinato.add_webhook_deliveries(v_from, v_to));
+    v_ids := array(select ostinato_internal.add_webhook_deliveries(v_from, v_to));
     deliveries := cardinality(v_ids);
-    perform ostinato.start_webhook_jobs(array(select ostinato.startable_webhooks(v_ids)));
+    perform ostinato_internal.start_webhook_jobs(array(select ostinato_internal.startable_webhooks(v_ids)));
     update subscription s set position = v_to where s.name = 'ostinato.webhooks';
 end
 $$;
 
 -- Adds the messages of the events at some positions, and a delivery for each endpoint that wants them. Returns the new
--- deliveries; a message or delivery that is there already, after a replay, stays as it is. The caller holds the endpoints.
-create function ostinato.add_webhook_deliveries(after bigint, upto bigint) returns setof bigint language plpgsql
+-- deliveries; a message or delivery that is there already, after a replay, stays as it is. The caller holds the
+-- endpoints.
+create function ostinato_internal.add_webhook_deliveries(after bigint, upto bigint) returns setof bigint
+language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -311,13 +352,15 @@ begin
     return query
     with wanted as materialized (
         select l.position, l.event_id, l.ordering_key, e.tenant_id, e.id as endpoint_id, e.state
-        from event_log l join webhook_endpoint e on e.tenant_id = l.tenant_id and ostinato.wants_event(e.event_types, l.type)
+        from event_log l join webhook_endpoint e on e.tenant_id = l.tenant_id
+          and ostinato_internal.wants_event(e.event_types, l.type)
         where l.position > after and l.position <= upto
           -- An endpoint is told of what gets its position while it exists: no clock has a say in it.
           and l.position > e.from_position
     ), new_message as (
         insert into webhook_message (id, tenant_id, event_id, event_type, correlation_id, body, created_at)
-        select ostinato.new_id(v_now), v.tenant_id, v.id::text, v.type, v.correlation_id, ostinato.cloudevent_of(v, w.position), v_now
+        select ostinato.new_id(v_now), v.tenant_id, v.id::text, v.type, v.correlation_id,
+               ostinato_internal.cloudevent_of(v, w.position), v_now
         from (select distinct w.event_id, w.position from wanted w) w join event v on v.id = w.event_id
         on conflict (tenant_id, event_id) do nothing
         returning id, tenant_id, event_id
@@ -330,7 +373,8 @@ begin
     insert into webhook_delivery (id, tenant_id, endpoint_id, message_id, seq, ordering_key, state, created_at)
     select ostinato.new_id(v_now), w.tenant_id, w.endpoint_id, w.message_id, w.position, w.ordering_key,
            case w.state when 'active' then 'waiting' else 'held' end, v_now
-    from (select w.*, m.id as message_id from wanted w join message m on m.tenant_id = w.tenant_id and m.event_id = w.event_id::text
+    from (select w.*, m.id as message_id from wanted w join message m on m.tenant_id = w.tenant_id
+            and m.event_id = w.event_id::text
           order by w.position, w.endpoint_id) w
     on conflict (endpoint_id, message_id) do nothing
     returning id;
@@ -338,19 +382,20 @@ end
 $$;
 
 -- Those of some deliveries that may start: their endpoint is active, and nothing of their key comes before them.
-create function ostinato.startable_webhooks(ids bigint[]) returns setof bigint language sql volatile
+create function ostinato_internal.startable_webhooks(ids bigint[]) returns setof bigint language sql volatile
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select d.id from webhook_delivery d join webhook_endpoint e on e.id = d.endpoint_id
     where d.id = any (ids) and d.state = 'waiting' and e.state = 'active'
       and (not e.ordered or d.ordering_key is null or d.id = (
           select b.id from webhook_delivery b
-          where b.endpoint_id = d.endpoint_id and b.ordering_key = d.ordering_key and b.state in ('pending', 'waiting', 'held')
+          where b.endpoint_id = d.endpoint_id and b.ordering_key = d.ordering_key
+            and b.state in ('pending', 'waiting', 'held')
           order by b.seq, b.id limit 1))
     order by d.seq, d.id
 $$;
 
 -- Gives each delivery a new job, in the order given. Their endpoints' policies say how often it is tried.
-create function ostinato.start_webhook_jobs(ids bigint[]) returns void language plpgsql
+create function ostinato_internal.start_webhook_jobs(ids bigint[]) returns void language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -368,21 +413,23 @@ begin
            array_agg('endpoint-' || e.id order by i.n), array_agg(m.correlation_id order by i.n),
            array_agg((e.retry ->> 'max_attempts')::integer order by i.n)
     into v_args, v_tenants, v_keys, v_threads, v_attempts
-    from unnest(ids) with ordinality i (id, n) join webhook_delivery d on d.id = i.id join webhook_endpoint e on e.id = d.endpoint_id
+    from unnest(ids) with ordinality i (id, n) join webhook_delivery d on d.id = i.id
+    join webhook_endpoint e on e.id = d.endpoint_id
     join webhook_message m on m.id = d.message_id;
-    v_jobs := array(select ostinato.enqueue_jobs('{webhooks.deliver}', v_args, queues => '{webhooks}', tenant_ids => v_tenants,
-                                                 correlation_ids => v_threads, limit_keys => v_keys, max_attempts => v_attempts));
+    v_jobs := array(select ostinato.enqueue_jobs('{webhooks.deliver}', v_args, queues => '{webhooks}',
+                                                 tenant_ids => v_tenants, correlation_ids => v_threads,
+                                                 limit_keys => v_keys, max_attempts => v_attempts));
     update webhook_delivery d set state = 'pending', job_id = n.job_id, settled_at = null
     from unnest(ids, v_jobs) n (id, job_id) where d.id = n.id;
 end
 $$;
 
--- What the job of a delivery has to send, and where. The verdict is `send`, or why there is nothing to do: `held` (its endpoint
--- does not take anything now), `stale` (another job has it, or it is gone). Secrets come newest first.
+-- What the job of a delivery has to send, and where. The verdict is `send`, or why there is nothing to do: `held` (its
+-- endpoint does not take anything now), `stale` (another job has it, or it is gone). Secrets come newest first.
 create function ostinato.start_webhook_delivery(
     delivery_id bigint, job_id bigint,
-    out verdict text, out tenant_id text, out endpoint text, out url text, out headers json, out secrets text[], out event_id text,
-    out body text, out timeout_seconds double precision, out retry json, out sent_at timestamptz
+    out verdict text, out tenant_id text, out endpoint text, out url text, out headers json, out secrets text[],
+    out event_id text, out body text, out timeout_seconds double precision, out retry json, out sent_at timestamptz
 ) language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
@@ -391,7 +438,8 @@ declare
     v_endpoint webhook_endpoint;
 begin
     select * into v_delivery from webhook_delivery d where d.id = start_webhook_delivery.delivery_id;
-    if not found or v_delivery.job_id is distinct from start_webhook_delivery.job_id or v_delivery.state not in ('pending', 'dead') then
+    if not found or v_delivery.job_id is distinct from start_webhook_delivery.job_id
+       or v_delivery.state not in ('pending', 'dead') then
         verdict := 'stale';
         return;
     end if;
@@ -416,7 +464,7 @@ begin
     headers := v_endpoint.headers;
     timeout_seconds := v_endpoint.timeout_seconds;
     retry := v_endpoint.retry;
-    secrets := ostinato.webhook_secrets(v_endpoint.id);
+    secrets := ostinato_internal.webhook_secrets(v_endpoint.id);
     select m.event_id, m.body into event_id, body from webhook_message m where m.id = v_delivery.message_id;
 end
 $$;
@@ -424,31 +472,32 @@ $$;
 -- A message that only says that it is a test, for an endpoint in any state. Nothing is written down.
 create function ostinato.probe_webhook_endpoint(
     name text, of_tenant text default null,
-    out verdict text, out tenant_id text, out endpoint text, out url text, out headers json, out secrets text[], out event_id text,
-    out body text, out timeout_seconds double precision, out retry json, out sent_at timestamptz
+    out verdict text, out tenant_id text, out endpoint text, out url text, out headers json, out secrets text[],
+    out event_id text, out body text, out timeout_seconds double precision, out retry json, out sent_at timestamptz
 ) language sql volatile
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    select 'send', e.tenant_id, e.name, e.url, e.headers, ostinato.webhook_secrets(e.id), t.id,
+    select 'send', e.tenant_id, e.name, e.url, e.headers, ostinato_internal.webhook_secrets(e.id), t.id,
            '{"specversion":"1.0","id":"' || t.id || '","source":"ostinato","type":"ostinato.webhooks.test","time":"'
-               || to_char(ostinato.now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || '","tenantid":' || to_json(e.tenant_id)
+               || to_char(ostinato.now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || '","tenantid":'
+                   || to_json(e.tenant_id)
                || ',"datacontenttype":"application/json","data":{"endpoint":' || to_json(e.name) || '}}',
            e.timeout_seconds, e.retry, ostinato.now()
-    from ostinato.lock_webhook_endpoint($1, $2) e cross join (select 'test-' || ostinato.new_id() as id) t
+    from ostinato_internal.lock_webhook_endpoint($1, $2) e cross join (select 'test-' || ostinato.new_id() as id) t
 $$;
 
 -- The secrets of an endpoint that are valid now, the newest first. For those who sign.
-create function ostinato.webhook_secrets(endpoint_id bigint) returns text[] language sql stable
+create function ostinato_internal.webhook_secrets(endpoint_id bigint) returns text[] language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select array_agg(s.secret order by s.expires_at is null desc, s.id desc) from webhook_secret s
     where s.endpoint_id = $1 and (s.expires_at is null or s.expires_at > ostinato.now())
 $$;
 
--- Writes down what an attempt met and says what comes next: `delivered`, `retry` (the job is to fail, and come again after
--- `retry_seconds`), `dead` (no retry_seconds, or the receiver is `gone`), `held` (the endpoint stopped meanwhile, or stops because
--- it failed for too long), `stale`. To be called in the transaction that completes or fences the job.
+-- Writes down what an attempt met and says what comes next: `delivered`, `retry` (the job is to fail, and come again
+-- after `retry_seconds`), `dead` (no retry_seconds, or the receiver is `gone`), `held` (the endpoint stopped meanwhile,
+-- or stops because it failed for too long), `stale`. To be called in the transaction that completes or fences the job.
 create function ostinato.settle_webhook_delivery(
-    delivery_id bigint, job_id bigint, outcome text, status integer, duration_ms integer, answer text default null, error text default null,
-    retry_seconds double precision default null
+    delivery_id bigint, job_id bigint, outcome text, status integer, duration_ms integer, answer text default null,
+    error text default null, retry_seconds double precision default null
 ) returns text language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
@@ -468,31 +517,34 @@ begin
     if not found or v_delivery.job_id is distinct from settle_webhook_delivery.job_id then
         return 'stale';
     end if;
-    v_endpoint := ostinato.note_webhook_health(v_endpoint, outcome, v_now);
+    v_endpoint := ostinato_internal.note_webhook_health(v_endpoint, outcome, v_now);
     v_verdict := case when v_ok then 'delivered'
                       when outcome = 'gone' or retry_seconds is null then 'dead'
                       when v_endpoint.state <> 'active' then 'held' else 'retry' end;
     update webhook_delivery d
-    set state = case v_verdict when 'retry' then 'pending' else v_verdict end, attempts = d.attempts + 1, last_status = status,
-        last_error = left(settle_webhook_delivery.error, 500), job_id = case when v_verdict <> 'held' then d.job_id end,
+    set state = case v_verdict when 'retry' then 'pending' else v_verdict end, attempts = d.attempts + 1,
+        last_status = status, last_error = left(settle_webhook_delivery.error, 500),
+        job_id = case when v_verdict <> 'held' then d.job_id end,
         settled_at = case when v_verdict in ('delivered', 'dead') then v_now end
     where d.id = v_delivery.id;
-    insert into webhook_attempt (id, delivery_id, tenant_id, attempt, at, outcome, status, duration_ms, answer, error, next_at)
-    values (ostinato.new_id(v_now), v_delivery.id, v_delivery.tenant_id, v_delivery.attempts + 1, v_now, outcome, status, duration_ms,
-            left(answer, 1000), left(settle_webhook_delivery.error, 500),
+    insert into webhook_attempt (id, delivery_id, tenant_id, attempt, at, outcome, status, duration_ms, answer, error,
+                                 next_at)
+    values (ostinato.new_id(v_now), v_delivery.id, v_delivery.tenant_id, v_delivery.attempts + 1, v_now, outcome,
+            status, duration_ms, left(answer, 1000), left(settle_webhook_delivery.error, 500),
             case when v_verdict = 'retry' then v_now + make_interval(secs => retry_seconds) end);
     if v_verdict in ('delivered', 'dead') then
-        perform ostinato.start_next_webhook(v_delivery.endpoint_id, v_delivery.ordering_key);
+        perform ostinato_internal.start_next_webhook(v_delivery.endpoint_id, v_delivery.ordering_key);
     end if;
     return v_verdict;
 end
 $$;
 
--- Keeps in mind since when an endpoint fails; one that is gone, or fails for too long, is disabled with the reason. The caller
--- holds its row unless all is well.
-create function ostinato.note_webhook_health(endpoint ostinato_data.webhook_endpoint, outcome text, at timestamptz)
-returns ostinato_data.webhook_endpoint language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp as $$
+-- Keeps in mind since when an endpoint fails; one that is gone, or fails for too long, is disabled with the reason. The
+-- caller holds its row unless all is well.
+create function ostinato_internal.note_webhook_health(
+    endpoint ostinato_data.webhook_endpoint, outcome text, at timestamptz
+)
+returns ostinato_data.webhook_endpoint language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
 begin
     if (outcome = 'delivered') and endpoint.failing_since is null then
         return endpoint;
@@ -501,18 +553,22 @@ begin
     if endpoint.state = 'active' and outcome = 'gone' then
         endpoint.state := 'disabled';
         endpoint.reason := 'the receiver answered 410 Gone';
-    elsif endpoint.state = 'active' and endpoint.failing_since <= at - make_interval(secs => endpoint.disable_after_seconds) then
+    elsif endpoint.state = 'active'
+          and endpoint.failing_since <= at - make_interval(secs => endpoint.disable_after_seconds) then
         endpoint.state := 'disabled';
-        endpoint.reason := format('nothing was delivered since %s', to_char(endpoint.failing_since at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"'));
+        endpoint.reason := format('nothing was delivered since %s',
+                                  to_char(endpoint.failing_since at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"'));
     end if;
-    update webhook_endpoint e set failing_since = endpoint.failing_since, state = endpoint.state, reason = endpoint.reason where e.id = endpoint.id;
+    update webhook_endpoint e set failing_since = endpoint.failing_since, state = endpoint.state,
+        reason = endpoint.reason where e.id = endpoint.id;
     return endpoint;
 end
 $$;
 
--- Starts the first delivery of a key, if it waits; for an endpoint that takes nothing now it is held. The caller holds the
--- endpoint's row when it is ordered.
-create function ostinato.start_next_webhook(endpoint_id bigint, ordering_key text) returns void language plpgsql
+-- Starts the first delivery of a key, if it waits; for an endpoint that takes nothing now it is held. The caller holds
+-- the endpoint's row when it is ordered.
+create function ostinato_internal.start_next_webhook(endpoint_id bigint, ordering_key text) returns void
+language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -524,7 +580,7 @@ begin
       and d.state in ('pending', 'waiting', 'held')
     order by d.seq, d.id limit 1;
     if v_next.state = 'waiting' and v_next.endpoint = 'active' then
-        perform ostinato.start_webhook_jobs(array[v_next.id]);
+        perform ostinato_internal.start_webhook_jobs(array[v_next.id]);
     elsif v_next.state = 'waiting' then
         update webhook_delivery d set state = 'held' where d.id = v_next.id;
     end if;
@@ -533,60 +589,70 @@ $$;
 
 -- The deliveries of an endpoint that match a filter (null = any), oldest first.
 create function ostinato.find_webhook_deliveries(
-    name text, tenant_id text default null, states text[] default null, since timestamptz default null, event_ids text[] default null,
-    ids bigint[] default null
+    name text, tenant_id text default null, states text[] default null, since timestamptz default null,
+    event_ids text[] default null, ids bigint[] default null
 ) returns setof bigint language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    select d.id from webhook_endpoint e join webhook_delivery d on d.endpoint_id = e.id join webhook_message m on m.id = d.message_id
+    select d.id from webhook_endpoint e join webhook_delivery d on d.endpoint_id = e.id
+    join webhook_message m on m.id = d.message_id
     where e.tenant_id = ostinato.tenant($2) and e.name = $1 and ($3 is null or d.state = any ($3))
-      and ($4 is null or d.created_at >= $4) and ($5 is null or m.event_id = any ($5)) and ($6 is null or d.id = any ($6))
+      and ($4 is null or d.created_at >= $4) and ($5 is null or m.event_id = any ($5))
+      and ($6 is null or d.id = any ($6))
     order by d.seq, d.id
 $$;
 
--- Sends deliveries again that are settled, by new jobs, with all attempts of their policy; what they had as dead letters goes.
--- For an endpoint that takes nothing now they are held. Returns how many; those that are still under way are left alone.
-create function ostinato.redeliver_webhooks(name text, ids bigint[], tenant_id text default null) returns integer language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp as $$
+-- Sends deliveries again that are settled, by new jobs, with all attempts of their policy; what they had as dead
+-- letters goes.
+-- For an endpoint that takes nothing now they are held. Returns how many; those that are still under way are left
+-- alone.
+create function ostinato.redeliver_webhooks(name text, ids bigint[], tenant_id text default null) returns integer
+language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_variable
 declare
-    v_endpoint constant ostinato_data.webhook_endpoint := ostinato.lock_webhook_endpoint(name, tenant_id);
+    v_endpoint constant ostinato_data.webhook_endpoint := ostinato_internal.lock_webhook_endpoint(name, tenant_id);
     v_ids      bigint[];
 begin
-    v_ids := array(select d.id from webhook_delivery d where d.id = any (ids) and d.endpoint_id = v_endpoint.id and d.state in ('delivered', 'dead')
+    v_ids := array(select d.id from webhook_delivery d where d.id = any (ids) and d.endpoint_id = v_endpoint.id
+                     and d.state in ('delivered', 'dead')
                    order by d.seq, d.id for update);
-    perform ostinato.cancel_job(d.job_id, 'delivered anew') from webhook_delivery d join dead_letter l on l.job_id = d.job_id
+    perform ostinato.cancel_job(d.job_id, 'delivered anew') from webhook_delivery d
+        join dead_letter l on l.job_id = d.job_id
     where d.id = any (v_ids);
     update webhook_delivery d
     set state = case v_endpoint.state when 'active' then 'waiting' else 'held' end, job_id = null, settled_at = null
     where d.id = any (v_ids);
-    perform ostinato.start_webhook_jobs(array(select ostinato.startable_webhooks(v_ids)));
+    perform ostinato_internal.start_webhook_jobs(array(select ostinato_internal.startable_webhooks(v_ids)));
     return cardinality(v_ids);
 end
 $$;
 
--- The endpoints of a tenant (null = all), or one of them. Of secrets only their last four characters and their ends, of headers only
--- their names. Counts stop at 10,000.
+-- The endpoints of a tenant (null = all), or one of them. Of secrets only their last four characters and their ends, of
+-- headers only their names. Counts stop at 10,000.
 create function ostinato.list_webhook_endpoints(tenant_id text default null, name text default null)
 returns table (
-    endpoint_id bigint, tenant_id text, name text, url text, event_types text[], state text, reason text, description text,
-    header_names text[], retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean,
-    created_at timestamptz, failing_since timestamptz, secret_hints text[], secret_expiries timestamptz[],
-    pending bigint, waiting bigint, held bigint, dead bigint, last_delivered_at timestamptz
+    endpoint_id bigint, tenant_id text, name text, url text, event_types text[], state text, reason text,
+    description text, header_names text[], retry json, timeout_seconds double precision,
+    disable_after_seconds double precision, ordered boolean, created_at timestamptz, failing_since timestamptz,
+    secret_hints text[], secret_expiries timestamptz[], pending bigint, waiting bigint, held bigint, dead bigint,
+    last_delivered_at timestamptz
 ) language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select e.id, e.tenant_id, e.name, e.url, e.event_types, e.state, e.reason, e.description,
-           array(select k from json_object_keys(e.headers) k order by k), e.retry, e.timeout_seconds, e.disable_after_seconds, e.ordered,
-           e.created_at, e.failing_since, s.hints, s.expiries, c.pending, c.waiting, c.held, c.dead, c.last
+           array(select k from json_object_keys(e.headers) k order by k), e.retry, e.timeout_seconds,
+           e.disable_after_seconds, e.ordered, e.created_at, e.failing_since, s.hints, s.expiries, c.pending, c.waiting,
+           c.held, c.dead, c.last
     from webhook_endpoint e
     cross join lateral (
         select array_agg(right(rtrim(s.secret, '='), 4) order by s.expires_at is null desc, s.id desc) as hints,
                array_agg(s.expires_at order by s.expires_at is null desc, s.id desc) as expiries
         from webhook_secret s where s.endpoint_id = e.id and (s.expires_at is null or s.expires_at > ostinato.now())) s
     cross join lateral (
-        select count(*) filter (where d.state = 'pending') as pending, count(*) filter (where d.state = 'waiting') as waiting,
+        select count(*) filter (where d.state = 'pending') as pending, count(*)
+        filter (where d.state = 'waiting') as waiting,
                count(*) filter (where d.state = 'held') as held, count(*) filter (where d.state = 'dead') as dead,
                max(d.settled_at) filter (where d.state = 'delivered') as last
-        from (select d.state, d.settled_at from webhook_delivery d where d.endpoint_id = e.id order by d.id desc limit 10000) d) c
+        from (select d.state, d.settled_at from webhook_delivery d where d.endpoint_id = e.id order by d.id desc
+              limit 10000) d) c
     where ($1 is null or e.tenant_id = $1) and ($2 is null or e.name = $2)
     order by e.tenant_id, e.name
 $$;
@@ -599,22 +665,28 @@ create function ostinato.list_webhook_deliveries(
     last_status integer, last_error text, created_at timestamptz, settled_at timestamptz
 ) language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    select d.id, m.event_id, m.event_type, d.ordering_key, d.state, d.job_id, d.attempts, d.last_status, d.last_error, d.created_at, d.settled_at
-    from webhook_endpoint e join webhook_delivery d on d.endpoint_id = e.id join webhook_message m on m.id = d.message_id
-    where e.tenant_id = ostinato.tenant($2) and e.name = $1 and ($3 is null or d.state = $3) and ($4 is null or d.id < $4)
+    select d.id, m.event_id, m.event_type, d.ordering_key, d.state, d.job_id, d.attempts, d.last_status, d.last_error,
+           d.created_at, d.settled_at
+    from webhook_endpoint e join webhook_delivery d on d.endpoint_id = e.id
+    join webhook_message m on m.id = d.message_id
+    where e.tenant_id = ostinato.tenant($2) and e.name = $1 and ($3 is null or d.state = $3)
+      and ($4 is null or d.id < $4)
     order by d.id desc limit $5
 $$;
 
 -- The attempts at an endpoint, newest first, or those of one delivery; `before` is the attempt to go on from.
 create function ostinato.list_webhook_attempts(
-    name text, tenant_id text default null, delivery_id bigint default null, before bigint default null, most integer default 50
+    name text, tenant_id text default null, delivery_id bigint default null, before bigint default null,
+    most integer default 50
 ) returns table (
-    attempt_id bigint, delivery_id bigint, event_id text, event_type text, attempt integer, at timestamptz, outcome text, status integer,
-    duration_ms integer, answer text, error text, next_at timestamptz
+    attempt_id bigint, delivery_id bigint, event_id text, event_type text, attempt integer, at timestamptz,
+    outcome text, status integer, duration_ms integer, answer text, error text, next_at timestamptz
 ) language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    select a.id, a.delivery_id, m.event_id, m.event_type, a.attempt, a.at, a.outcome, a.status, a.duration_ms, a.answer, a.error, a.next_at
-    from webhook_endpoint e join webhook_delivery d on d.endpoint_id = e.id join webhook_message m on m.id = d.message_id
+    select a.id, a.delivery_id, m.event_id, m.event_type, a.attempt, a.at, a.outcome, a.status, a.duration_ms, a.answer,
+           a.error, a.next_at
+    from webhook_endpoint e join webhook_delivery d on d.endpoint_id = e.id
+    join webhook_message m on m.id = d.message_id
     join webhook_attempt a on a.delivery_id = d.id
     where e.tenant_id = ostinato.tenant($2) and e.name = $1 and ($3 is null or d.id = $3) and ($4 is null or a.id < $4)
     order by a.id desc limit $5
@@ -626,32 +698,35 @@ create function ostinato.accept_webhook(
 ) returns boolean language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 begin
-    perform ostinato.check_name('source', source);
+    perform ostinato_internal.check_name('source', source);
     if message_id is null or length(message_id) not between 1 and 256 then
         raise exception using errcode = 'OS400', message = 'the id of a message must be 1 to 256 characters',
             detail = json_build_object('length', length(message_id)), hint = 'Refuse the message.';
     end if;
     insert into webhook_receipt (tenant_id, source, message_id, received_at, keep_until)
-    values (ostinato.tenant($4), $1, $2, ostinato.now(), ostinato.now() + make_interval(secs => $3)) on conflict do nothing;
+    values (ostinato.tenant($4), $1, $2, ostinato.now(), ostinato.now() + make_interval(secs => $3))
+      on conflict do nothing;
     return found;
 end
 $$;
 
--- Forgets secrets and receipts that have run out, deliveries that were made before retention, what was held so long for disabled
--- endpoints, and messages that nobody needs: at most `most` of each. Returns a line for each that had some.
-create function ostinato.prune_webhooks(retention_days integer, most integer default 5000) returns table (name text, rows bigint) language plpgsql
+-- Forgets secrets and receipts that have run out, deliveries that were made before retention, what was held so long for
+-- disabled endpoints, and messages that nobody needs: at most `most` of each. Returns a line for each that had some.
+create function ostinato.prune_webhooks(retention_days integer, most integer default 5000)
+returns table (name text, rows bigint) language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
     v_now    constant timestamptz := ostinato.now();
-    v_before constant bigint := ostinato.first_id(v_now - make_interval(days => retention_days));
+    v_before constant bigint := ostinato_internal.first_id(v_now - make_interval(days => retention_days));
 begin
     return query
     with secrets as (
         delete from webhook_secret s where s.expires_at <= v_now returning 1
     ), receipts as (
         delete from webhook_receipt r where r.ctid = any (array(
-            select o.ctid from webhook_receipt o where o.keep_until < v_now order by o.keep_until limit most)) returning 1
+            select o.ctid from webhook_receipt o where o.keep_until < v_now order by o.keep_until limit most))
+            returning 1
     ), delivered as (
         delete from webhook_delivery d where d.id = any (array(
             select o.id from webhook_delivery o where o.state = 'delivered' and o.id < v_before order by o.id limit most
@@ -663,7 +738,8 @@ begin
     ), messages as (  -- of deliveries that were gone before this call
         delete from webhook_message m where m.id = any (array(
             select o.id from webhook_message o
-            where o.id < v_before and not exists (select from webhook_delivery d where d.message_id = o.id) order by o.id limit most)) returning 1
+            where o.id < v_before and not exists (select from webhook_delivery d where d.message_id = o.id)
+            order by o.id limit most)) returning 1
     )
     select p.name, p.rows from (
         select 'webhook_secret', count(*) from secrets union all select 'webhook_receipt', count(*) from receipts
@@ -673,11 +749,12 @@ begin
 end
 $$;
 
--- Sets right what a crash or a person left: deliveries whose job is dead, cancelled or gone are buried, what is held for an
--- active endpoint is started, and a key whose first delivery waits goes on. Returns how many deliveries it moved. It looks at
--- some endpoints, and of each at some deliveries, by chance: nothing is in a hurry, and a call is short however long lines are.
-create function ostinato.mend_webhooks(most integer default 500, endpoints integer default 50) returns integer language plpgsql
-set search_path = ostinato_data, pg_catalog, pg_temp as $$
+-- Sets right what a crash or a person left: deliveries whose job is dead, cancelled or gone are buried, what is held
+-- for an active endpoint is started, and a key whose first delivery waits goes on. Returns how many deliveries it
+-- moved. It looks at some endpoints, and of each at some deliveries, by chance: nothing is in a hurry, and a call is
+-- short however long lines are.
+create function ostinato.mend_webhooks(most integer default 500, endpoints integer default 50) returns integer
+language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
     v_count    integer := 0;
@@ -685,25 +762,28 @@ declare
     v_ids      bigint[];
 begin
     if exists (select from webhook_endpoint) then
-        perform ostinato.subscribe('ostinato.webhooks');  -- in case that somebody dropped it
+        perform ostinato_internal.add_cursor('ostinato.webhooks');  -- in case that somebody dropped it
     end if;
     for v_endpoint in
         select o.id from (
             select e.id from webhook_endpoint e
-            where exists (select from webhook_delivery d where d.endpoint_id = e.id and d.state in ('pending', 'waiting', 'held'))
+            where exists (select from webhook_delivery d
+                          where d.endpoint_id = e.id and d.state in ('pending', 'waiting', 'held'))
             order by random() limit mend_webhooks.endpoints) o
         order by o.id
     loop
         -- One that is busy is looked at by the next call.
-        continue when not exists (select from webhook_endpoint e where e.id = v_endpoint.id for no key update skip locked);
-        v_count := v_count + ostinato.bury_webhooks(v_endpoint.id, most);
+        continue when not exists (select from webhook_endpoint e where e.id = v_endpoint.id
+                                  for no key update skip locked);
+        v_count := v_count + ostinato_internal.bury_webhooks(v_endpoint.id, most);
         if (select e.state from webhook_endpoint e where e.id = v_endpoint.id) = 'active' then
-            v_count := v_count + ostinato.release_held_webhooks(v_endpoint.id, most);
-            v_ids := array(select ostinato.startable_webhooks(array(
+            v_count := v_count + ostinato_internal.release_held_webhooks(v_endpoint.id, most);
+            v_ids := array(select ostinato_internal.startable_webhooks(array(
                 select distinct on (d.ordering_key) d.id from webhook_delivery d
-                where d.endpoint_id = v_endpoint.id and d.ordering_key is not null and d.state in ('pending', 'waiting', 'held')
+                where d.endpoint_id = v_endpoint.id and d.ordering_key is not null
+                  and d.state in ('pending', 'waiting', 'held')
                 order by d.ordering_key, d.seq, d.id)) limit most);
-            perform ostinato.start_webhook_jobs(v_ids);
+            perform ostinato_internal.start_webhook_jobs(v_ids);
             v_count := v_count + cardinality(v_ids);
         end if;
     end loop;
@@ -711,9 +791,9 @@ begin
 end
 $$;
 
--- Buries the deliveries of an endpoint whose job ended without them. All dead letters are looked at, and of the others `most` from a
--- random place on. The caller holds the endpoint's row. Returns how many.
-create function ostinato.bury_webhooks(endpoint_id bigint, most integer) returns integer language plpgsql
+-- Buries the deliveries of an endpoint whose job ended without them. All dead letters are looked at, and of the others
+-- `most` from a random place on. The caller holds the endpoint's row. Returns how many.
+create function ostinato_internal.bury_webhooks(endpoint_id bigint, most integer) returns integer language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -726,12 +806,15 @@ begin
         select d.id from dead_letter l join webhook_delivery d on d.job_id = l.job_id and d.state = 'pending'
         where l.queue = 'webhooks' and d.endpoint_id = bury_webhooks.endpoint_id
         union
-        (select d.id from webhook_delivery d where d.endpoint_id = bury_webhooks.endpoint_id and d.state = 'pending' and d.id >= v_from
+        (select d.id from webhook_delivery d where d.endpoint_id = bury_webhooks.endpoint_id and d.state = 'pending'
+           and d.id >= v_from
          order by d.id limit most)
         union
-        (select d.id from webhook_delivery d where d.endpoint_id = bury_webhooks.endpoint_id and d.state = 'pending' and d.id < v_from
+        (select d.id from webhook_delivery d where d.endpoint_id = bury_webhooks.endpoint_id and d.state = 'pending'
+           and d.id < v_from
          order by d.id limit most));
-    update webhook_delivery d set state = 'dead', settled_at = ostinato.now(), last_error = coalesce(d.last_error, 'its job ended without it')
+    update webhook_delivery d
+    set state = 'dead', settled_at = ostinato.now(), last_error = coalesce(d.last_error, 'its job ended without it')
     where d.id = any (array(
         select p.id from webhook_delivery p where p.id = any (v_ids) and p.state = 'pending'
           and not coalesce(ostinato.job_state(p.job_id) in ('ready', 'scheduled', 'running'), false)

@@ -43,8 +43,8 @@ where backend_type = 'client backend';
 
 -- name: oldest_transaction
 -- The transaction that has been open for longest, of those that this role may see.
-select a.pid, coalesce(a.application_name, '') as application, coalesce(a.usename::text, '') as role, coalesce(a.state, '') as state,
-       extract(epoch from clock_timestamp() - a.xact_start)::double precision as seconds
+select a.pid, coalesce(a.application_name, '') as application, coalesce(a.usename::text, '') as role,
+       coalesce(a.state, '') as state, extract(epoch from clock_timestamp() - a.xact_start)::double precision as seconds
 from pg_catalog.pg_stat_activity a
 where a.xact_start is not null and a.pid <> pg_catalog.pg_backend_pid() and a.backend_type = 'client backend'
 order by a.xact_start
@@ -58,3 +58,15 @@ from (
     from pg_catalog.generate_series(ostinato.week_of(ostinato.now()), ostinato.week_of(ostinato.now()) + 8) w (week)
     left join ostinato.existing_weeks() e (week) on e.week = w.week
 ) g;
+
+-- name: quarantine
+-- The places that were set aside.
+select q.job_id, q.damage from ostinato.list_quarantine() q limit 1000;
+
+-- name: faults
+-- The parts of polls that failed lately.
+select f.part, f.state, f.message from ostinato.list_faults() f;
+
+-- name: unrun_kinds
+-- The kinds that wait and that no living worker runs.
+select k.queue, k.kind, k.jobs from ostinato.unrun_kinds() k;

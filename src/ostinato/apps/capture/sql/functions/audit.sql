@@ -1,6 +1,7 @@
 -- The audit log: one hash chain for each user of a tenant, to which entries are only ever appended.
 --
---   entry_hash = SHA-256 of {"chain_id":…,"event_type":…,"occurred_at":…,"payload":…,"prev_hash":…,"seq":…} as RFC 8785 writes it
+--   entry_hash = SHA-256 of {"chain_id":…,"event_type":…,"occurred_at":…,"payload":…,"prev_hash":…,"seq":…} as RFC 8785
+--   writes it
 --
 -- The text that was hashed is kept beside the payload: jsonb would give it back in another order. What verifies a chain
 -- (rules.py) hashes that text again, compares it with the columns, and follows prev_hash from entry to entry.
@@ -13,13 +14,15 @@ $$;
 -- Waits for its turn with a chain, until the end of the transaction. Always the last lock that is taken.
 create function vault_secure.hold_chain(tenant_id text, user_id text) returns void language sql
 set search_path = vault_secure, pg_catalog, pg_temp as $$
-    select pg_advisory_xact_lock(hashtextextended(concat_ws(e'\x1f', 'capture.audit', $1, vault_secure.chain_of($2)), 0))
+    select pg_advisory_xact_lock(hashtextextended(concat_ws(e'\x1f', 'capture.audit', $1, vault_secure.chain_of($2)),
+                                                  0))
 $$;
 
 -- An object of texts and whole numbers as RFC 8785 writes it; null when it has anything else, or keys of other letters.
 create function vault_secure.canonical_payload(payload jsonb) returns text language sql immutable parallel safe
 set search_path = vault_secure, pg_catalog, pg_temp as $$
-    select case when count(*) = count(m.member) then '{' || string_agg(m.member, ',' order by m.key collate "C") || '}' end
+    select case when count(*) = count(m.member)
+                then '{' || string_agg(m.member, ',' order by m.key collate "C") || '}' end
     from (
         select e.key, to_json(e.key)::text || ':' || case
             when e.key !~ '^[a-z0-9_]+$' then null
@@ -31,10 +34,12 @@ set search_path = vault_secure, pg_catalog, pg_temp as $$
     ) m
 $$;
 
--- Appends an entry to the chain of a user and returns its place. `payload` is an object as RFC 8785 writes it, with the tenant
--- inside. With the rights of the owner: nobody else can write into the log. A session of a user makes entries of his own intake only,
--- and nobody one that would not verify: what is in the chain stays there.
-create function vault_secure.append_audit(user_id text, event_type text, payload text, out seq bigint, out entry_hash text) returns record
+-- Appends an entry to the chain of a user and returns its place. `payload` is an object as RFC 8785 writes it, with the
+-- tenant inside. With the rights of the owner: nobody else can write into the log. A session of a user makes entries of
+-- his own intake only, and nobody one that would not verify: what is in the chain stays there.
+create function vault_secure.append_audit(
+    user_id text, event_type text, payload text, out seq bigint, out entry_hash text
+) returns record
 language plpgsql security definer
 set search_path = vault_secure, pg_catalog, pg_temp as $$
 #variable_conflict use_column
@@ -48,18 +53,25 @@ declare
     v_prev   text;
     v_text   text;
 begin
-    if v_tenant is null or (v_role = 'ostinato_tenant'
-                            and (v_tenant, append_audit.user_id) is distinct from (nullif(current_setting('app.tenant_id', true), ''), v_user)) then
-        raise exception using errcode = 'OS400', message = 'an entry of the audit log can only be made for the tenant and user of the transaction',
+    if v_tenant is null
+       or (v_role = 'ostinato_tenant'
+           and (v_tenant, append_audit.user_id)
+               is distinct from (nullif(current_setting('app.tenant_id', true), ''), v_user)) then
+        raise exception using errcode = 'OS400',
+            message = 'an entry of the audit log can only be made for the tenant and user of the transaction',
             hint = 'Enter both first: client.for_tenant(tenant, user).transaction().';
     end if;
     if v_role = 'ostinato_tenant'
-       and append_audit.event_type not in ('CAPTURE_ACCEPTED', 'CAPTURE_REPLAYED', 'CAPTURE_CONFLICT', 'CAPTURE_REFUSED') then
-        raise exception using errcode = 'OS400', message = format('a user''s session cannot make an entry %L', append_audit.event_type),
-            detail = json_build_object('event_type', append_audit.event_type), hint = 'What is behind the intake is told by workers.';
+       and append_audit.event_type not in ('CAPTURE_ACCEPTED', 'CAPTURE_REPLAYED', 'CAPTURE_CONFLICT',
+                                           'CAPTURE_REFUSED') then
+        raise exception using errcode = 'OS400',
+            message = format('a user''s session cannot make an entry %L', append_audit.event_type),
+            detail = json_build_object('event_type', append_audit.event_type),
+            hint = 'What is behind the intake is told by workers.';
     end if;
     if append_audit.payload is distinct from vault_secure.canonical_payload(append_audit.payload::jsonb) then
-        raise exception using errcode = 'OS400', message = 'the payload of an entry must be texts and whole numbers, as RFC 8785 writes them',
+        raise exception using errcode = 'OS400',
+            message = 'the payload of an entry must be texts and whole numbers, as RFC 8785 writes them',
             hint = 'Write it with ostinato._core.base.canonical.';
     end if;
     perform vault_secure.hold_chain(v_tenant, append_audit.user_id);
@@ -69,13 +81,16 @@ begin
     v_prev := coalesce(v_prev, repeat('0', 64));
     v_at := date_trunc('milliseconds', ostinato.now());
     v_text := format('{"chain_id":%s,"event_type":%s,"occurred_at":"%s","payload":%s,"prev_hash":"%s","seq":%s}',
-        to_json(v_chain), to_json(append_audit.event_type), to_char(v_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-        append_audit.payload, v_prev, seq);
+        to_json(v_chain), to_json(append_audit.event_type),
+        to_char(v_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), append_audit.payload, v_prev, seq);
     entry_hash := encode(sha256(convert_to(v_text, 'UTF8')), 'hex');
-    insert into capture_audit_log (tenant_id, user_id, chain_id, seq, prev_hash, entry_hash, occurred_at, event_type, event_payload, canonical)
-    values (v_tenant, append_audit.user_id, v_chain, seq, v_prev, entry_hash, v_at, append_audit.event_type, append_audit.payload::jsonb, v_text);
+    insert into capture_audit_log (tenant_id, user_id, chain_id, seq, prev_hash, entry_hash, occurred_at, event_type,
+                                   event_payload, canonical)
+    values (v_tenant, append_audit.user_id, v_chain, seq, v_prev, entry_hash, v_at, append_audit.event_type,
+            append_audit.payload::jsonb, v_text);
 exception when unique_violation then
-    -- Only where the transaction cannot see what was committed while it waited: another isolation level than READ COMMITTED.
+    -- Only where the transaction cannot see what was committed while it waited: another isolation level than READ
+    -- COMMITTED.
     raise exception using errcode = '40001', message = 'the audit log was appended to meanwhile';
 end
 $$;

@@ -4,10 +4,12 @@
 --   look_at        locks the company and says: cached, attached (a job is at it), or needed
 --   start_run      adds the job, in the same transaction
 --
--- As the owner, because a company is shared by tenants who cannot see each other: whose request it is, is checked first, and nothing
--- about others comes back. The lock on the company makes one of those who ask at the same time the first; all others join its job.
+-- As the owner, because a company is shared by tenants who cannot see each other: whose request it is, is checked
+-- first, and nothing about others comes back. The lock on the company makes one of those who ask at the same time the
+-- first; all others join its job.
 
--- Makes the row of a company, unless it is there: never fresh, so that a first run that fails leaves nothing that looks like data.
+-- Makes the row of a company, unless it is there: never fresh, so that a first run that fails leaves nothing that looks
+-- like data.
 create function enrichment.open_company(siren text, freshness_days integer) returns void language sql security definer
 set search_path = enrichment, pg_catalog, pg_temp as $$
     insert into company (siren, freshness_days) values ($1, $2) on conflict do nothing
@@ -35,12 +37,14 @@ set search_path = enrichment, pg_catalog, pg_temp as $$
     select coalesce(ostinato.job_state($1) in ('ready', 'scheduled', 'running'), false)
 $$;
 
--- How a company stands for a request, which is told; the company stays locked until the end of the transaction. `again`: a refresh by
--- hand, for which being fresh is no reason. A snapshot that is past its time becomes STALE here, before anything runs (M3C-cache-4).
+-- How a company stands for a request, which is told; the company stays locked until the end of the transaction.
+-- `again`: a refresh by hand, for which being fresh is no reason. A snapshot that is past its time becomes STALE here,
+-- before anything runs (M3C-cache-4).
 -- `failed_for`: why the required source failed in the last run, if it did.
 create function enrichment.look_at(request_id uuid, again boolean, freshness_days integer)
 returns table (
-    decision text, siren text, status text, refreshed_at timestamptz, at timestamptz, last_run_at timestamptz, failed_for text
+    decision text, siren text, status text, refreshed_at timestamptz, at timestamptz, last_run_at timestamptz,
+    failed_for text
 ) language plpgsql security definer
 set search_path = enrichment, pg_catalog, pg_temp as $$
 #variable_conflict use_column
@@ -58,18 +62,21 @@ begin
     at := v_now;
     last_run_at := v_company.enrichment_last_run_at;
     failed_for := (select t.last_error::jsonb ->> 'error_code' from company_source_retrieval t
-                   where t.company_siren = v_siren and t.source_api = 'API_RECHERCHE_ENTREPRISES' and t.last_status = 'FAILED');
+                   where t.company_siren = v_siren and t.source_api = 'API_RECHERCHE_ENTREPRISES'
+                     and t.last_status = 'FAILED');
     if v_company.job_id is not null and enrichment.is_live(v_company.job_id) then
         decision := 'attached';
         -- Known to this tenant by a number of its own, unless it is its own job: start_run noted that.
         insert into attachment (job_id, tenant_id, ticket)
-        values (v_company.job_id, nullif(current_setting('app.tenant_id', true), ''), ostinato.new_id()) on conflict do nothing;
+        values (v_company.job_id, nullif(current_setting('app.tenant_id', true), ''), ostinato.new_id())
+          on conflict do nothing;
     elsif v_fresh and not again then
         decision := 'cached';
     else
         decision := 'needed';
         if v_company.enrichment_status in ('SUCCESS', 'PARTIAL') and not v_fresh then
-            perform ostinato.transition('company_enrichment', 'enrichment.company', v_siren, 'expire', 'enrichment', 'its time to live is over',
+            perform ostinato.transition('company_enrichment', 'enrichment.company', v_siren, 'expire', 'enrichment',
+                                        'its time to live is over',
                                         changes => json_build_object('freshness_days', look_at.freshness_days));
             v_company.enrichment_status := 'STALE';
         end if;
@@ -80,7 +87,8 @@ begin
 end
 $$;
 
--- Tells one request how its company stands. With a job that is still to run it waits: PENDING, unless there is a snapshot to be shown.
+-- Tells one request how its company stands. With a job that is still to run it waits: PENDING, unless there is a
+-- snapshot to be shown.
 create function enrichment.tell_request(request_id uuid, told enrichment.company, job bigint) returns void language sql
 set search_path = enrichment, pg_catalog, pg_temp as $$
     update request r set
@@ -88,12 +96,14 @@ set search_path = enrichment, pg_catalog, pg_temp as $$
         enrichment_error = case when $3 is not null and s.waits then null else ($2).enrichment_error end,
         enrichment_last_run_at = ($2).enrichment_last_run_at,
         job_id = coalesce($3, r.job_id),
-        correlation_id = case when $3 is null then r.correlation_id else coalesce(ostinato.correlation(null), r.correlation_id) end
+        correlation_id = case when $3 is null then r.correlation_id
+            else coalesce(ostinato.correlation(null), r.correlation_id) end
     from (select ($2).enrichment_status in ('PENDING', 'FAILED') as waits) s
     where r.tenant_id = nullif(current_setting('app.tenant_id', true), '') and r.id = $1
 $$;
 
--- Adds the job that enriches the company of a request; returns its id. Only after look_at said `needed`, in the same transaction.
+-- Adds the job that enriches the company of a request; returns its id. Only after look_at said `needed`, in the same
+-- transaction.
 create function enrichment.start_run(request_id uuid, trigger text) returns bigint language plpgsql security definer
 set search_path = enrichment, pg_catalog, pg_temp as $$
 #variable_conflict use_column
@@ -106,12 +116,15 @@ begin
     if v_company.job_id is not null and enrichment.is_live(v_company.job_id) then
         return v_company.job_id;
     end if;
-    v_job := ostinato.enqueue_job('enrichment.enrich', json_build_object('siren', v_siren, 'request_id', request_id, 'trigger', trigger),
-                                  queue => 'enrichment', priority => case when trigger = 'CATCH_UP' then 100 else 0 end);
+    v_job := ostinato.enqueue_job('enrichment.enrich',
+                                  json_build_object('siren', v_siren, 'request_id', request_id, 'trigger', trigger),
+                                  queue => 'enrichment',
+                                  priority => case when trigger = 'CATCH_UP' then 100 else 0 end);
     -- Whoever waited for a job that died waits for this one now, and is told when it ends.
     update request r set job_id = v_job where r.company_siren = v_siren and r.job_id = v_company.job_id;
     update attachment a set job_id = v_job where a.job_id = v_company.job_id;
-    insert into attachment as a (job_id, tenant_id, ticket) values (v_job, nullif(current_setting('app.tenant_id', true), ''), v_job)
+    insert into attachment as a (job_id, tenant_id, ticket)
+    values (v_job, nullif(current_setting('app.tenant_id', true), ''), v_job)
     on conflict (job_id, tenant_id) do update set ticket = excluded.ticket;
     update company c set job_id = v_job, run_trigger = trigger,
         refreshed_at = case when trigger = 'MANUAL_REFRESH' then ostinato.now() else c.refreshed_at end

@@ -4,7 +4,8 @@
 create function enrichment.refusing_sources() returns table (label text, value double precision) language sql stable
 set search_path = enrichment, pg_catalog, pg_temp as $$
     select s.source_api, 1::double precision from source s
-    where s.configured and s.last_error in ('AUTH_ERROR', 'FORBIDDEN') and s.last_error_at > coalesce(s.last_ok_at, '-infinity')
+    where s.configured and s.last_error in ('AUTH_ERROR', 'FORBIDDEN')
+      and s.last_error_at > coalesce(s.last_ok_at, '-infinity')
 $$;
 
 -- Sources that have no credentials: every company lacks what only they know.

@@ -1,11 +1,11 @@
 -- The sources, seen by all workers at once: whose turn it is, which one is paused, and INPI's token.
 --
--- A source is called at most so often by all workers together (its ban would hit them together), and not at all while it is paused: after
--- some fetches in a row that failed, or because it said Retry-After. When the pause is over one caller probes it; the others wait for what
--- that one says.
+-- A source is called at most so often by all workers together (its ban would hit them together), and not at all while
+-- it is paused: after some fetches in a row that failed, or because it said Retry-After. When the pause is over one
+-- caller probes it; the others wait for what that one says.
 
--- Gives a caller its turn: `go` in `wait` seconds, or why not: `paused` for SOURCE_UNAVAILABLE or RATE_LIMIT. `probe`: the first one after
--- a pause. With `look_only` nothing is taken.
+-- Gives a caller its turn: `go` in `wait` seconds, or why not: `paused` for SOURCE_UNAVAILABLE or RATE_LIMIT. `probe`:
+-- the first one after a pause. With `look_only` nothing is taken.
 create function enrichment.take_turn(
     source text, per_second double precision, per_day integer default null, look_only boolean default false,
     out verdict text, out wait double precision, out probe boolean, out reason text
@@ -43,24 +43,29 @@ begin
 end
 $$;
 
--- Keeps everybody away from a source for some seconds that runs wait for: it said so, and whoever goes on calling is banned.
+-- Keeps everybody away from a source for some seconds that runs wait for: it said so, and whoever goes on calling is
+-- banned.
 create function enrichment.hold_back(source text, seconds double precision) returns void language plpgsql
 set search_path = enrichment, pg_catalog, pg_temp as $$
 begin
-    update source s set held_until = greatest(s.held_until, ostinato.now() + make_interval(secs => seconds)) where s.source_api = hold_back.source;
+    update source s set held_until = greatest(s.held_until, ostinato.now() + make_interval(secs => seconds))
+    where s.source_api = hold_back.source;
 end
 $$;
 
 -- Whether a source must not be called now: for whoever waited for its turn, while another one learnt that.
 create function enrichment.is_held(source text) returns boolean language sql stable
 set search_path = enrichment, pg_catalog, pg_temp as $$
-    select coalesce(greatest(s.held_until, s.paused_until) > ostinato.now(), false) from source s where s.source_api = $1
+    select coalesce(greatest(s.held_until, s.paused_until) > ostinato.now(), false) from source s
+    where s.source_api = $1
 $$;
 
--- Notes what came of a fetch. A failure of the source counts towards the breaker; `pause_seconds` pauses it at once. A pause that still
--- runs is not lifted, nor made shorter, by an answer that was under way when it began: only a probe comes after its end.
+-- Notes what came of a fetch. A failure of the source counts towards the breaker; `pause_seconds` pauses it at once. A
+-- pause that still runs is not lifted, nor made shorter, by an answer that was under way when it began: only a probe
+-- comes after its end.
 create function enrichment.note_fetch(
-    source text, failed boolean, error text, pause_seconds double precision, most_failures integer, breaker_seconds double precision
+    source text, failed boolean, error text, pause_seconds double precision, most_failures integer,
+    breaker_seconds double precision
 ) returns void language plpgsql
 set search_path = enrichment, pg_catalog, pg_temp as $$
 declare
@@ -94,8 +99,9 @@ begin
 end
 $$;
 
--- INPI's token: `token`, if there is one that lives and is not the refused one; else `login`, if the caller is to log in; `wait`, if another
--- one does just now; `limited` after five logins within 30 seconds: a sixth would be answered with a ban of ten minutes.
+-- INPI's token: `token`, if there is one that lives and is not the refused one; else `login`, if the caller is to log
+-- in; `wait`, if another one does just now; `limited` after five logins within 30 seconds: a sixth would be answered
+-- with a ban of ten minutes.
 create function enrichment.ask_token(refused text default null, out verdict text, out token text) language plpgsql
 set search_path = enrichment, pg_catalog, pg_temp as $$
 declare
@@ -116,7 +122,8 @@ begin
     v_recent := array(select l from unnest(v_source.logins) l where l > v_now - interval '30 seconds');
     verdict := case when cardinality(v_recent) >= 5 then 'limited' else 'login' end;
     if verdict = 'login' then
-        update source s set login_until = v_now + interval '15 seconds', logins = v_recent || v_now where s.source_api = 'INPI_RNE';
+        update source s set login_until = v_now + interval '15 seconds', logins = v_recent || v_now
+        where s.source_api = 'INPI_RNE';
     end if;
 end
 $$;
@@ -124,5 +131,6 @@ $$;
 -- Keeps a token for the seconds that it lives; null: the login failed.
 create function enrichment.keep_token(token text, seconds double precision) returns void language sql
 set search_path = enrichment, pg_catalog, pg_temp as $$
-    update source s set token = $1, token_until = ostinato.now() + make_interval(secs => $2), login_until = null where s.source_api = 'INPI_RNE'
+    update source s set token = $1, token_until = ostinato.now() + make_interval(secs => $2), login_until = null
+    where s.source_api = 'INPI_RNE'
 $$;

@@ -1,0 +1,50 @@
+-- The numbers that several functions share, each with its reason. They are immutable functions of SQL, so the planner
+-- puts the number itself into a plan. Where Python needs the same number, tests/sql/test_constants.py compares both.
+
+-- The lanes that one look-up holds. Each costs an index probe, so a look-up of all of them stays under a millisecond
+-- or two; with more lanes in a queue the next look-up goes on behind the last one served.
+create function ostinato_internal.most_lanes() returns integer language sql immutable parallel safe as $$ select 256 $$;
+
+-- The limit keys that one claim of a queue with key limits looks at.
+create function ostinato_internal.most_keys() returns integer language sql immutable parallel safe as $$ select 1000 $$;
+
+-- A claim of at most so many jobs is small: it locks few rows, waits for no other claim, and asks an empty queue at the
+-- price of one probe. In Python: claimer.SMALL_CLAIM.
+create function ostinato_internal.small_claim() returns integer language sql immutable parallel safe as $$ select 32 $$;
+
+-- A look-up of lanes that gave fewer jobs than this was a poor one: its lanes hold next to nothing for the claim.
+create function ostinato_internal.poor_look_up() returns integer language sql immutable parallel safe as $$
+    select 64 $$;
+
+-- After so many poor look-ups a claim is content with what it has.
+create function ostinato_internal.most_poor_look_ups() returns integer language sql immutable parallel safe as $$
+    select 4 $$;
+
+-- A job that took so many processes down is suspect: it runs alone. The index ready_suspect has the same number, as
+-- `crashes >= 2`: a query that is to use it compares with >=, and the planner sees the number. In Python:
+-- buffer.SUSPECT_CRASHES.
+create function ostinato_internal.suspect_crashes() returns integer language sql immutable parallel safe as $$
+    select 2 $$;
+
+-- The bytes of the args of a job, the payload of an event, or an idempotent answer. In Python: MAX_ARGS_BYTES.
+create function ostinato_internal.most_bytes() returns integer language sql immutable parallel safe as $$
+    select 262144 $$;
+
+-- The bytes of the hashes of a request's fields.
+create function ostinato_internal.most_field_bytes() returns integer language sql immutable parallel safe as $$
+    select 65536 $$;
+
+-- The characters of a name: a kind, a queue, a tenant, a key. In Python: LONGEST_NAME and its like.
+create function ostinato_internal.longest_name() returns integer language sql immutable parallel safe as $$
+    select 200 $$;
+
+-- So many ready jobs of a queue are counted.
+create function ostinato_internal.ready_cap() returns integer language sql immutable parallel safe as $$
+    select 10000 $$;
+
+-- So many scheduled jobs, dead ones, leases or events without a position are counted.
+create function ostinato_internal.place_cap() returns integer language sql immutable parallel safe as $$
+    select 100000 $$;
+
+-- So many jobs of a line are counted.
+create function ostinato_internal.line_cap() returns integer language sql immutable parallel safe as $$ select 1000 $$;

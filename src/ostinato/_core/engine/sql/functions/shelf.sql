@@ -1,0 +1,144 @@
+-- The shelf: jobs of kinds that no living worker runs, out of the way of the others.
+--
+-- A claim finds jobs by their lane, and a lane holds all kinds. Jobs of a kind that nobody runs stay at its front, and
+-- every claim steps over all of them. So a poll looks at the front of its queues; when most of it is of such kinds,
+-- they go to `scheduled` with the reason 'no_worker' and no time. The poll of a worker that runs the kind brings them
+-- back, those of a first run to their old place in line. doctor and why name such kinds (unrun_kinds). While a worker
+-- that runs the kind lives, even one that drains, nothing is put aside: a restart is no reason. Lock order: ready
+-- rows, or scheduled rows; locked ones are left alone.
+
+-- So many jobs at the front of a queue are looked at by a poll.
+create function ostinato_internal.shelf_sample() returns integer language sql immutable parallel safe as 'select 200';
+
+-- So many jobs are moved to the shelf, or back, at once.
+create function ostinato_internal.shelf_batch() returns integer language sql immutable parallel safe as 'select 50000';
+
+-- Whether a living worker serves the queue and knows the kind.
+create function ostinato_internal.is_run(queue text, kind text) returns boolean language sql stable
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    select exists (select from worker w where $1 = any (w.queues) and $2 = any (w.kinds)
+                   and not ostinato_internal.is_expired(w.beat_at, w.expiry_seconds, ostinato.now()))
+$$;
+
+-- Puts jobs aside that nobody runs, if they are most of what stands at the front of a queue, before `kinds`, which the
+-- caller runs. Returns how many.
+create function ostinato_internal.shelve_jobs(queue text, kinds text[]) returns integer language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
+#variable_conflict use_column
+declare
+    v_unrun text[];
+    v_count integer;
+begin
+    select array_agg(f.kind) into v_unrun from (
+        select s.kind, sum(count(*)) over () as all_kinds from (
+            select r.kind from ready r where r.queue = shelve_jobs.queue
+            order by r.queue, r.priority, r.tenant_id, r.position limit ostinato_internal.shelf_sample()) s
+        where s.kind <> all (shelve_jobs.kinds) group by s.kind) f
+    where f.all_kinds >= ostinato_internal.shelf_sample() / 2
+      and not ostinato_internal.is_run(shelve_jobs.queue, f.kind);
+    if v_unrun is null then
+        return 0;
+    end if;
+    with gone as (
+        delete from ready r where r.ctid = any (array(
+            select s.ctid from ready s where s.queue = shelve_jobs.queue and s.kind = any (v_unrun)
+            order by s.queue, s.priority, s.tenant_id, s.position limit ostinato_internal.shelf_batch()
+            for update skip locked))
+        returning ostinato_internal.place_in_line(r) as place
+    )
+    insert into scheduled select w.* from gone g
+    cross join lateral ostinato_internal.scheduled_row(g.place, timestamptz '9000-01-01 00:00:00+00', 'no_worker') w;
+    get diagnostics v_count = row_count;
+    return v_count;
+end
+$$;
+
+-- The queues and kinds of the jobs that stand aside: a loose index scan.
+create function ostinato_internal.shelf_kinds() returns table (queue text, kind text) language sql stable
+set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off
+set enable_bitmapscan = off as $$
+    with recursive shelf as (
+        (select s.queue, s.kind from scheduled s where s.reason = 'no_worker' order by s.queue, s.kind limit 1)
+        union all
+        select n.queue, n.kind from shelf l cross join lateral (
+            select s.queue, s.kind from scheduled s
+            where s.reason = 'no_worker' and (s.queue, s.kind) > (l.queue, l.kind)
+            order by s.queue, s.kind limit 1) n
+    )
+    select l.queue, l.kind from shelf l limit ostinato_internal.shelf_sample()
+$$;
+
+-- Brings jobs back that a worker runs, oldest first; returns how many. Those of a first run get their old position.
+create function ostinato_internal.unshelve_jobs(worker_id uuid) returns integer language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off
+set enable_bitmapscan = off as $$
+#variable_conflict use_column
+declare
+    v_count integer;
+begin
+    with gone as (
+        delete from scheduled s where s.ctid = any (array(
+            select d.ctid from worker w cross join ostinato_internal.shelf_kinds() k cross join lateral (
+                select s.ctid from scheduled s where s.reason = 'no_worker' and s.queue = k.queue and s.kind = k.kind
+                order by s.job_id limit ostinato_internal.shelf_batch() for update skip locked) d
+            where w.id = unshelve_jobs.worker_id and k.queue = any (w.queues) and k.kind = any (w.kinds)
+            limit ostinato_internal.shelf_batch()))
+        returning s as was
+    )
+    insert into ready select r.*
+    from (select o.was, case when (o.was).attempt = 1 then (o.was).job_id else ostinato.new_id() end as at
+          from (select g.was from gone g order by (g.was).job_id) o) g
+    cross join lateral ostinato_internal.ready_row(g.was, g.at) r;
+    get diagnostics v_count = row_count;
+    return v_count;
+end
+$$;
+
+-- What a poll does for the shelf: brings back what this worker runs, and puts aside what nobody runs in its queues. It
+-- fails apart from the rest of the poll. Returns how many came back.
+create function ostinato_internal.tidy_shelf(worker_id uuid, queues text[]) returns integer language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
+#variable_conflict use_column
+declare
+    v_back integer := 0;
+begin
+    if exists (select from scheduled s where s.reason = 'no_worker') then
+        v_back := ostinato_internal.unshelve_jobs(tidy_shelf.worker_id);
+    end if;
+    perform ostinato_internal.shelve_jobs(q, w.kinds) from worker w cross join unnest(tidy_shelf.queues) q
+    where w.id = tidy_shelf.worker_id;
+    return v_back;
+exception when others then
+    perform ostinato_internal.note_fault('shelf', sqlstate, sqlerrm);
+    return 0;
+end
+$$;
+
+-- The kinds that wait and that no living worker runs, with how many of their jobs were counted: those that stand
+-- aside, and those among the first of each queue.
+create function ostinato.unrun_kinds() returns table (queue text, kind text, jobs bigint) language sql stable
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    select w.queue, w.kind, sum(w.jobs)::bigint from (
+        select k.queue, k.kind, c.n as jobs from ostinato_internal.shelf_kinds() k cross join lateral (
+            select count(*) as n from (
+                select from scheduled s where s.reason = 'no_worker' and s.queue = k.queue and s.kind = k.kind
+                limit ostinato_internal.place_cap()) s) c
+        union all
+        select q.name, r.kind, count(*) from ostinato.list_queues() q cross join lateral (
+            select r.kind from ready r where r.queue = q.name
+            order by r.queue, r.priority, r.tenant_id, r.position limit ostinato_internal.ready_cap()) r
+        group by q.name, r.kind) w
+    where not ostinato_internal.is_run(w.queue, w.kind) group by w.queue, w.kind order by w.queue, w.kind
+$$;
+
+-- Why a job waits that stands aside; no row for others.
+create function ostinato_internal.why_shelved(job_id bigint) returns setof ostinato_data.reason language sql stable
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+    select 'shelved',
+        format('Job %s stands aside, out of the way of others, because no worker ran the kind %L in queue %L. A worker'
+               ' that does brings it back with its next poll.', $1, s.kind, s.queue),
+        json_build_object('queue', s.queue, 'kind', s.kind, 'attempt', s.attempt),
+        'Start a worker whose app declares this kind, or check its spelling with: ostinato workers'
+    from scheduled s where s.job_id = $1 and s.reason = 'no_worker'
+$$;

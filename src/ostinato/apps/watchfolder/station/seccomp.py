@@ -1,0 +1,100 @@
+"""A filter on system calls: no sockets, no way out of the process group, no look into others.
+
+Landlock and a network namespace do not stop `connect()` to a socket that has a path, such as
+PostgreSQL's. A worker process inherits no socket, and with this filter it opens none. It also
+stays in its process group, so that one signal ends it with all that it started.
+
+The filter is a few lines of classic BPF, handed to the kernel by `prctl`. The bindings of
+libseccomp were weighed: LGPL-2.1, and one more library to have, for a list that fits on this page.
+"""
+
+import ctypes
+import errno
+import platform
+import struct
+import sys
+
+PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 22, 2
+ALLOW, KILL, REFUSE = 0x7FFF0000, 0x80000000, 0x00050000 | errno.EPERM
+LOAD, IF_EQUAL, IF_AT_LEAST, RETURN = 0x20, 0x15, 0x35, 0x06
+NUMBER_AT, ARCHITECTURE_AT = 0, 4
+X32 = 0x40000000
+"""Calls of x86-64 from this number on are those of another ABI, with other numbers."""
+
+ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+
+REFUSED = {  # by name: the number on x86-64, on aarch64
+    "socket": (41, 198),
+    "connect": (42, 203),
+    "accept": (43, 202),
+    "bind": (49, 200),
+    "listen": (50, 201),
+    "socketpair": (53, 199),
+    "accept4": (288, 242),
+    # It opens and connects sockets, too, past every filter on calls.
+    "io_uring_setup": (425, 425),
+    "io_uring_enter": (426, 426),
+    "io_uring_register": (427, 427),
+    "setpgid": (109, 154),
+    "setsid": (112, 157),
+    "ptrace": (101, 117),
+    "process_vm_readv": (310, 270),
+    "process_vm_writev": (311, 271),
+    "pidfd_getfd": (438, 438),
+    "kcmp": (312, 272),
+    "unshare": (272, 97),
+    "setns": (308, 268),
+    "mount": (165, 40),
+    "umount2": (166, 39),
+    "pivot_root": (155, 41),
+    "chroot": (161, 51),
+    "open_tree": (428, 428),
+    "move_mount": (429, 429),
+    "fsopen": (430, 430),
+    "bpf": (321, 280),
+    "perf_event_open": (298, 241),
+    "userfaultfd": (323, 282),
+    "add_key": (248, 217),
+    "request_key": (249, 218),
+    "keyctl": (250, 219),
+    "personality": (135, 92),
+    "init_module": (175, 105),
+    "finit_module": (313, 273),
+    "kexec_load": (246, 104),
+}
+
+
+class _Program(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_char_p))
+
+
+def close_doors() -> bool:
+    """Refuse those calls to this process and all that it starts; whether the kernel does.
+
+    The process must have set `no_new_privs`, and have one thread.
+    """
+    machine = platform.machine()
+    if not sys.platform.startswith("linux") or machine not in ARCHITECTURES:
+        return False
+    code = _filter(machine)
+    program = _Program(len(code) // 8, code)
+    libc = ctypes.CDLL(None, use_errno=True)
+    done = libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(program), 0, 0)
+    return bool(done == 0)
+
+
+def _filter(machine: str) -> bytes:
+    column = list(ARCHITECTURES).index(machine)
+    numbers = [pair[column] for pair in REFUSED.values()]
+    lines = [
+        (LOAD, 0, 0, ARCHITECTURE_AT),
+        (IF_EQUAL, 1, 0, ARCHITECTURES[machine]),
+        (RETURN, 0, 0, KILL),
+        (LOAD, 0, 0, NUMBER_AT),
+    ]
+    if machine == "x86_64":
+        lines += [(IF_AT_LEAST, 0, 1, X32), (RETURN, 0, 0, KILL)]
+    # Each comparison jumps over those behind it, and over ALLOW, to the refusal at the end.
+    lines += [(IF_EQUAL, len(numbers) - place, 0, number) for place, number in enumerate(numbers)]
+    lines += [(RETURN, 0, 0, ALLOW), (RETURN, 0, 0, REFUSE)]
+    return b"".join(struct.pack("=HBBI", *line) for line in lines)

@@ -1,0 +1,38 @@
+"""A test run that is cut short leaves nothing behind."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil  # type: ignore[import-untyped]
+import pytest
+
+from tests.faults.site import eventually
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_run_that_is_cut_short_leaves_no_server_and_no_service(tmp_path: Path, how: signal.Signals) -> None:
+    told = tmp_path / "told"
+    run = [sys.executable, "-m", "pytest", "-q", "-n", "1", f"--basetemp={tmp_path / 'base'}"]
+    with subprocess.Popen(
+        [*run, "tests/faults/cut_short.py"],
+        env=os.environ | {"OSTINATO_TEST_TOLD": str(told)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    ) as process:
+        eventually(told.exists)
+        started = [psutil.Process(int(pid)) for pid in told.read_text().split()]
+        os.killpg(process.pid, how)
+
+    for each in started:
+        eventually(lambda each=each: not runs(each))  # type: ignore[misc]
+
+
+def runs(process: psutil.Process) -> bool:
+    try:
+        return bool(process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False

@@ -1,0 +1,83 @@
+"""What is public in SQL is called by somebody, and what is internal by nobody but the engine."""
+
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.house.source import PACKAGE, ROOT, python_files, shown
+from tests.schemas import internal_functions
+
+ENGINE = PACKAGE / "_core" / "engine" / "sql"
+# May say that the schema is there: they make it, fill it, and describe it.
+NAMED_ALL_THE_SAME = {
+    "src/ostinato/_core/db/roles.py": "the schemas that a database needs",
+    "src/ostinato/_core/db/sql/roles.sql": "makes the schemas",
+    "src/ostinato/_core/engine/schema.py": "where the engine's functions live",
+    "src/ostinato/_faces/cli/dev/reference.py": "says what the reference leaves out",
+}
+# Public, though nothing here calls it.
+FOR_OTHERS = {
+    "fail_job": "the verb for one job, beside complete_job, for workers in other languages",
+    "allowed_events": "what may happen to a row next, for people",
+}
+
+
+@cache
+def public_functions() -> frozenset[str]:
+    texts = [path.read_text(encoding="utf-8") for path in (ENGINE / "functions").glob("*.sql")]
+    return frozenset(re.findall(r"^create function ostinato\.(\w+)", "\n".join(texts), re.MULTILINE))
+
+
+def other_sql() -> list[Path]:
+    return sorted(path for path in PACKAGE.rglob("*.sql") if ENGINE not in path.parents)
+
+
+def documents() -> list[Path]:
+    folders = [ROOT / name for name in ("docs", "examples", "bench", "deploy")]
+    found = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
+    return [path for path in found if path.suffix in {".md", ".py", ".sql"}]
+
+
+@pytest.mark.parametrize("path", [*python_files(), *other_sql()], ids=shown)
+def test_nothing_but_the_engines_sql_names_the_internal_schema(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+
+    assert "ostinato_internal" not in text or shown(path) in NAMED_ALL_THE_SAME
+
+
+@pytest.mark.parametrize("path", [*python_files(), *other_sql()], ids=shown)
+def test_python_and_applications_call_verbs_only(path: Path) -> None:
+    """A call by name goes to `ostinato`; this finds one that is written out."""
+    called = set(re.findall(r"\bostinato\.(\w+)\s*\(", path.read_text(encoding="utf-8")))
+
+    assert called.isdisjoint(internal_functions())
+
+
+def test_a_verb_is_called_by_python_an_application_or_a_document() -> None:
+    called = set(FOR_OTHERS)
+    for path in python_files():
+        text = path.read_text(encoding="utf-8")
+        called |= set(re.findall(r"""["'](\w+)["']""", text))
+        called |= set(re.findall(r"\bostinato\.(\w+)", text))
+    for path in [*other_sql(), *documents()]:
+        if path.name != "sql.md":
+            text = path.read_text(encoding="utf-8", errors="ignore")
+            called |= set(re.findall(r"\bostinato\.(\w+)", text))
+
+    helpers = public_functions() - called
+
+    assert helpers == set(), "move them to ostinato_internal, or say for whom they are"
+
+
+def test_no_name_is_in_both_schemas() -> None:
+    assert public_functions().isdisjoint(internal_functions())
+
+
+def test_the_reference_lists_every_verb_and_no_helper() -> None:
+    text = (ROOT / "docs" / "reference" / "sql.md").read_text(encoding="utf-8")
+
+    listed = set(re.findall(r"^\| `ostinato\.(\w+)` \|", text, re.MULTILINE))
+
+    assert listed == set(public_functions())

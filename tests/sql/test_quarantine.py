@@ -1,0 +1,165 @@
+"""One row that is missing or damaged stops nothing: its place is set aside, the others go on."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.sql.engine import Clock, Session, arrays, ids, refused, until_blocked
+
+# A job's arguments as bytes that no client can decode; only a superuser can do this.
+DAMAGE = """
+update ostinato_data.job set args = '\\x7b22ff'::bytea::json where id = %s
+"""
+
+REPAIR = """
+insert into ostinato_data.job
+select * from json_populate_record(null::ostinato_data.job, %s)
+"""
+
+
+@pytest.fixture
+def _bytes_are_json(admin: Session) -> Iterator[None]:
+    """Nothing checks a value that is cast without a function: it stands for a corrupt page."""
+    admin.rows("create cast (bytea as json) without function")
+    yield
+    admin.rows("drop cast (bytea as json)")
+
+
+def quarantined(db: Session) -> list[int]:
+    return sorted(row["job_id"] for row in db.call("list_quarantine"))
+
+
+def lose(admin: Session, job: int) -> None:
+    admin.rows("delete from ostinato_data.job where id = %s", job)
+
+
+def test_a_held_job_whose_row_is_gone_does_not_keep_its_neighbours_from_being_rescued(
+    db: Session, admin: Session, clock: Clock
+) -> None:
+    gone, *others = [db.enqueue() for _ in range(3)]
+    due = db.enqueue(run_at=clock.now.replace(second=30))
+    dead, alive = db.worker("dead"), db.worker("alive")
+    db.claim(dead)
+    lose(admin, gone)
+    clock.beat(31, alive)
+    poll = {"worker_id": alive, "queues": ["default"]}
+
+    first, second = db.call("poll_jobs", **poll)[0], db.call("poll_jobs", **poll)[0]
+
+    assert (first["promoted"], second["rescued"]) == (1, 2)
+    assert quarantined(db) == [gone]
+    assert sorted(db.claimed_ids(alive)) == sorted([*others, due])
+    (row,) = db.call("list_quarantine")
+    assert (row["place"], row["damage"]) == ("claim", "its row is missing")
+
+
+def test_a_ready_row_without_its_job_is_set_aside_and_those_behind_it_run(db: Session, admin: Session) -> None:
+    gone, *others = [db.enqueue() for _ in range(5)]
+    worker = db.worker()
+    lose(admin, gone)
+    with refused("40001"):
+        db.claim(worker)
+
+    found = db.call("set_aside_damaged", worker_id=worker, queues=["default"], held=[])
+
+    assert ids(found) == quarantined(db) == [gone]
+    assert db.claimed_ids(worker) == others
+
+
+@pytest.mark.usefixtures("_bytes_are_json")
+def test_a_job_that_cannot_be_read_is_set_aside_from_a_claim_that_never_arrived(db: Session, admin: Session) -> None:
+    bad, good = db.enqueue(), db.enqueue()
+    worker = db.worker()
+    admin.rows(DAMAGE, bad)
+    with pytest.raises(UnicodeDecodeError):
+        db.claim(worker)
+
+    found = db.call("set_aside_damaged", worker_id=worker, queues=["default"], held=[])
+
+    assert ids(found) == [bad]
+    assert "cannot be read" in db.call("list_quarantine")[0]["damage"]
+    assert admin.value("select job_ids from ostinato_data.claim") == [good]
+    admin.rows("update ostinato_data.job set args = '{}' where id = %s", bad)
+    assert "cannot be read" in db.why(bad)["quarantined"]["message"]
+
+
+def test_what_upkeep_is_moving_is_not_set_aside(db: Session, other: Session, admin: Session) -> None:
+    job = db.enqueue()
+    held = db.claim_one(db.worker())
+
+    with other.transaction():
+        other.call("upkeep_partitions", retention_days=14)
+        assert db.call("set_aside_held", **arrays([held])) == []
+        waiting = db.later("fail_jobs", **arrays([held]), delays=[1.0], errors=["{}"], signatures=["x"])
+        until_blocked(admin, db, other)
+    with refused("40001"):
+        waiting.result()
+
+    assert db.call("set_aside_held", **arrays([held])) == []
+    assert quarantined(db) == []
+    assert db.state(job) == "running"
+
+
+def test_a_repaired_job_is_restored_and_a_damaged_one_refused(db: Session, admin: Session) -> None:
+    job = db.enqueue()
+    held = db.claim_one(db.worker())
+    row = admin.row("select row_to_json(j)::text as job from ostinato_data.job j")
+    lose(admin, job)
+    assert ids(db.call("set_aside_held", **arrays([held]))) == [job]
+
+    with refused("OS412", "missing"):
+        db.call("restore_job", job_id=job)
+    admin.rows(REPAIR, row["job"])
+    db.call("restore_job", job_id=job)
+
+    assert db.claim_one(db.worker()).attempt == 2
+    assert quarantined(db) == []
+    with refused("OS404"):
+        db.call("restore_job", job_id=job)
+
+
+def test_a_damaged_job_can_be_given_up(db: Session, admin: Session) -> None:
+    job = db.enqueue()
+    held = db.claim_one(db.worker())
+    lose(admin, job)
+    db.call("set_aside_held", **arrays([held]))
+
+    db.call("restore_job", job_id=job, discard=True)
+
+    assert quarantined(db) == []
+
+
+def test_a_part_of_the_poll_that_fails_is_noted_and_the_others_go_on(db: Session, admin: Session, clock: Clock) -> None:
+    due = db.enqueue(run_at=clock.now.replace(second=5))
+    worker = db.worker()
+    clock.beat(6, worker)
+    with admin.transaction():
+        admin.rows("alter function ostinato_internal.chores() rename to chores_away")
+    try:
+        poll = db.call("poll_jobs", worker_id=worker, queues=["default"])[0]
+    finally:
+        admin.rows("alter function ostinato_internal.chores_away() rename to chores")
+
+    assert (poll["promoted"], poll["ready_queues"], poll["chores"]) == (1, ["default"], [])
+    assert [row["part"] for row in db.call("list_faults")] == ["chores"]
+    assert {row["name"]: row["value"] for row in db.call("observe")}["faults"] == 1
+    assert db.claimed_ids(worker) == [due]
+    clock.advance(minutes=6)
+    assert db.call("list_faults") == []
+
+
+def test_a_worker_gives_back_what_it_never_heard_of_beside_a_missing_job(
+    db: Session, admin: Session, clock: Clock
+) -> None:
+    gone, other_job = db.enqueue(), db.enqueue()
+    worker = db.worker()
+    db.claim(worker)
+    lose(admin, gone)
+    clock.beat(21, worker)
+    reconcile = {"worker_id": worker, "held": [], "seconds": 20.0}
+
+    assert db.get("reconcile_worker", **reconcile) == 1
+    assert db.get("reconcile_worker", **reconcile) == 1
+
+    assert quarantined(db) == [gone]
+    assert db.state(other_job) == "ready"
