@@ -12,8 +12,9 @@ With `--if-quiet` it is for continuous integration, where nobody repeats a run t
   other cores or another PostgreSQL than the baseline's are a reason to skip, said in one line.
 - Other work disturbs engine and calibration differently (seen: +220 %), so it waits for a quiet
   machine, counts no round at whose end it was not quiet, and skips when too few are left.
-- It fails only if *every* round that counts is more than 25 % worse: noise hits some of them, and
-  ratios of two machines of the same kind differ by some 10 %.
+- It fails only for what no machine can change, the write-ahead log of a job, if *every* round that
+  counts is more than 15 % worse. Times are printed and said, but fail nothing: on two machines of the
+  same kind, hours apart, the same code differed by up to 40 % from its own baseline.
 - It starts no round after `--seconds`.
 """
 
@@ -39,7 +40,6 @@ from bench.stats import summary
 from bench.targets import NOTHING
 
 ALLOWED = 0.15
-ALLOWED_IN_CI = 0.25
 ROUNDS = 7
 LEAST_ROUNDS = 3
 WAIT_FOR_QUIET_SECONDS = 20.0
@@ -62,6 +62,11 @@ class Figure:
         if self.more_is_better:
             return value / yardstick
         return value if self.by == "none" else value / 1_000 * yardstick
+
+    @property
+    def timed(self) -> bool:
+        """Whether the machine has a part in it."""
+        return self.by != "none"
 
     def worse(self, now: float, before: float) -> float:
         """By which part of the baseline the figure is worse; negative when it is better."""
@@ -118,13 +123,14 @@ def regressions(found: Ratios, baseline: dict[str, float]) -> list[str]:
     ]
 
 
-def certain_regressions(found: Ratios, baseline: dict[str, float]) -> list[str]:
-    """Those that every single round shows."""
+def certain_regressions(found: Ratios, baseline: dict[str, float], *, timed: bool) -> list[str]:
+    """Those that every single round shows, among the figures that are timed or among the others."""
     return [
         figure.title
         for figure in FIGURES
-        if figure.name in baseline
-        and all(figure.worse(value, baseline[figure.name]) > ALLOWED_IN_CI for value in found[figure.name])
+        if figure.timed == timed
+        and figure.name in baseline
+        and all(figure.worse(value, baseline[figure.name]) > ALLOWED for value in found[figure.name])
     ]
 
 
@@ -136,7 +142,7 @@ def unlike(known: dict[str, Any], cores: int, version: str) -> str:
 
 
 def check_if_quiet(seconds: float, console: Console) -> int:
-    """What continuous integration asks: 1 if Ostinato is slower for sure, else 0."""
+    """What continuous integration asks: 1 if a job costs more whatever the machine, else 0."""
     until = time.monotonic() + seconds
     share = quiet.wait_for_quiet(WAIT_FOR_QUIET_SECONDS)
     if share > quiet.DISTURBED:
@@ -154,9 +160,12 @@ def check_if_quiet(seconds: float, console: Console) -> int:
     if rounds < LEAST_ROUNDS:
         return skipped(f"{rounds} undisturbed rounds in {seconds:g} s are too few", console)
     console.print(table(found, known["ratios"]))
-    worse = certain_regressions(found, known["ratios"])
+    slower = certain_regressions(found, known["ratios"], timed=True)
+    if slower:
+        console.print(f"In all rounds more than {ALLOWED:.0%} slower here, which fails nothing: {', '.join(slower)}.")
+    worse = certain_regressions(found, known["ratios"], timed=False)
     if worse:
-        console.print(f"[red]In all rounds more than {ALLOWED_IN_CI:.0%} worse: {', '.join(worse)}.[/red]")
+        console.print(f"[red]In all rounds more than {ALLOWED:.0%} worse: {', '.join(worse)}.[/red]")
     return 1 if worse else 0
 
 

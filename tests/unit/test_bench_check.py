@@ -22,13 +22,26 @@ def test_a_median_that_is_worse_is_a_regression() -> None:
 def test_a_round_that_is_fine_makes_a_regression_uncertain() -> None:
     found = ratios(drain=[60.0, 60.0, 99.0], single=[74.0, 70.0, 60.0])
 
-    assert check.certain_regressions(found, BASELINE) == ["one by one"]
+    assert check.certain_regressions(found, BASELINE, timed=True) == ["one by one"]
+
+
+def test_a_slow_machine_fails_nothing_in_continuous_integration() -> None:
+    found = ratios(drain=[30.0] * 3, bulk=[30.0] * 3, single=[30.0] * 3, latency_p50=[300.0] * 3)
+
+    assert check.certain_regressions(found, BASELINE, timed=False) == []
+
+
+def test_a_job_that_writes_more_fails_on_every_machine() -> None:
+    found = ratios(wal=[120.0] * 3)
+
+    assert check.certain_regressions(found, BASELINE, timed=False) == ["write-ahead log per job"]
 
 
 def test_what_is_better_is_no_regression() -> None:
     found = ratios(drain=[300.0] * 3, wal=[50.0] * 3)
 
-    assert check.certain_regressions(found, BASELINE) == []
+    assert check.certain_regressions(found, BASELINE, timed=True) == []
+    assert check.certain_regressions(found, BASELINE, timed=False) == []
 
 
 @pytest.mark.parametrize(("cores", "version"), [(4, "18.1"), (2, "17.6")])
