@@ -1,9 +1,14 @@
 """The database's trouble is the database's: jobs that have one attempt survive it."""
 
+from typing import Any
+
 from ostinato._core.base.backoff import Retry
 from tests.faults.app import ONCE
 from tests.faults.proxy import between
 from tests.faults.site import Site
+
+# A busy machine is no dead worker: what is tried here is the database's trouble alone.
+ALIVE: dict[str, Any] = {"beat_seconds": 1, "expiry_seconds": 60}
 
 IN_TRANSACTION = (
     "select count(*) = %s from pg_stat_activity where datname = current_database()"
@@ -20,7 +25,7 @@ def check_unharmed(site: Site, ids: list[int]) -> None:
 
 def test_a_fast_restart_makes_no_dead_letters_of_jobs_with_one_attempt(site: Site) -> None:
     assert Retry(max_attempts=1) == ONCE
-    site.ready(site.crew().start())
+    site.ready(site.crew(**ALIVE).start())
     ids = site.enqueue("once_only", 5, seconds=2) + site.enqueue("once_only_threaded", 5, seconds=2)
     site.until(IN_TRANSACTION, 10)
 
@@ -31,7 +36,7 @@ def test_a_fast_restart_makes_no_dead_letters_of_jobs_with_one_attempt(site: Sit
 
 
 def test_no_connection_free_for_long_buries_nothing(site: Site) -> None:
-    crew = site.crew()
+    crew = site.crew(**ALIVE)
     site.ready(crew.start())
     # The heart is connected: without it the worker would be declared dead.
     site.until(
@@ -53,7 +58,7 @@ def test_no_connection_free_for_long_buries_nothing(site: Site) -> None:
 def test_a_handler_leaves_a_server_that_froze_under_it(site: Site) -> None:
     """The worker reaches the database on other connections, as after a failover."""
     with between(site.urls.worker, site.folder) as proxy:
-        crew = site.crew(proxy.url(site.urls.worker), statement_seconds=1)
+        crew = site.crew(proxy.url(site.urls.worker), statement_seconds=1, **ALIVE)
         site.ready(crew.start())
         left = ["swallow", "swallow"]
         proxy.decide = lambda text: left.pop() if left and "into effect" in text else None  # type: ignore[assignment,return-value]
