@@ -1,4 +1,4 @@
-"""The outbox: events told in the caller's transaction, in order, and looked at.
+"""The outbox: events emitted in the caller's transaction, in order, and looked at.
 
     await outbox.emit(conn, NewEvent("invoice.paid", '{"id": 7}', ordering_key="invoice-7", …))
 
@@ -45,7 +45,7 @@ __all__ = [
 Connection = AsyncConnection[Any]
 
 RELAY = "@relay"
-"""Rung after a commit that told events."""
+"""Rung after a commit that emitted events."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +99,8 @@ class EventDetails(EventSummary):
 
 async def emit(conn: Connection, event: NewEvent) -> int:
     """Emit one event in the transaction of the connection, and return its id."""
-    (told,) = await emit_many(conn, [event])
-    return told
+    (emitted,) = await emit_many(conn, [event])
+    return emitted
 
 
 async def emit_many(conn: Connection, events: Sequence[NewEvent]) -> list[int]:

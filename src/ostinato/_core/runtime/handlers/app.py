@@ -193,7 +193,7 @@ class App:
 
     @property
     def events(self) -> Sequence[EventKind[Any]]:
-        """The types of events that the app tells."""
+        """The types of events that the app emits."""
         self.load()
         return tuple(self._events.values())
 
@@ -265,7 +265,7 @@ class App:
     async def emit(
         self, to: Target, name: str, payload: Mapping[str, object], *, version: int = 1, **envelope: Unpack[Envelope]
     ) -> int:
-        """Tell an event by the name of its type, which must be declared, and return its id."""
+        """Emit an event by the name of its type, which must be declared, and return its id."""
         self.load()
         kind = self._events.get((name, version))
         if kind is None:

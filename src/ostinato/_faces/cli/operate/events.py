@@ -1,4 +1,4 @@
-"""`ostinato events …`: what happened, who was told, and what could not be delivered."""
+"""`ostinato events …`: lists events, their deliveries, and what could not be delivered."""
 
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -49,7 +49,7 @@ def list_(
     found, now = attach.ask(cli, look)
     following = found[-1].id if len(found) == most else None
     right = ("event", "position")
-    shown = table("event", "position", "type", "key", "tenant", "correlation", "told", right=right)
+    shown = table("event", "position", "type", "key", "tenant", "correlation", "emitted", right=right)
     for event in found:
         shown.add_row(
             str(event.id),
@@ -87,7 +87,7 @@ def show(cli: Cli, event: Annotated[int, typer.Argument(metavar="EVENT", min=0, 
     shown.add_row("correlation", found.correlation_id)
     shown.add_row("producer", found.producer)
     shown.add_row("occurred", f"{found.occurred_at.astimezone(UTC):%Y-%m-%d %H:%M:%S.%f} UTC")
-    shown.add_row("told", words.age(found.emitted_at, now))
+    shown.add_row("emitted", words.age(found.emitted_at, now))
     shown.add_row("payload", to_json(found.payload))
     for line in lines:
         failed = f", {words.counted(line.failures, 'failure')}" if line.failures else ""
@@ -144,7 +144,7 @@ def replay(
     *,
     subscription: Name,
     position: Annotated[int | None, typer.Option("--from", metavar="POSITION", min=1, help="From this one on.")] = None,
-    since: Annotated[str | None, typer.Option(metavar="TIME", help="From what was told at this time on.")] = None,
+    since: Annotated[str | None, typer.Option(metavar="TIME", help="From what was emitted at this time on.")] = None,
     preview: Preview = False,
     yes: Yes = False,
 ) -> None:
@@ -166,10 +166,10 @@ def replay(
             await queues.ring(conn, RELAY)
             return {"matching": count, "replayed": count}
 
-    told = attach.run(work())
-    done = words.counted(told["matching"], "event")
-    sentence = f"Delivered again: {done}." if told["replayed"] else "Nothing was changed."
-    cli.out.show(told, f"Would be delivered again: {done}." if preview else sentence)
+    result = attach.run(work())
+    done = words.counted(result["matching"], "event")
+    sentence = f"Delivered again: {done}." if result["replayed"] else "Nothing was changed."
+    cli.out.show(result, f"Would be delivered again: {done}." if preview else sentence)
 
 
 def buried(
@@ -231,10 +231,10 @@ def redeliver(
             await queues.ring(conn, RELAY)
             return {"matching": count, "redelivered": done}
 
-    told = attach.run(work())
-    would = f"Would be delivered again: {words.counted(told['matching'], 'event')}."
-    done = f"Delivered again: {told['redelivered']:,} of {told['matching']:,}."
-    cli.out.show(told, would if preview else done)
+    result = attach.run(work())
+    would = f"Would be delivered again: {words.counted(result['matching'], 'event')}."
+    done = f"Delivered again: {result['redelivered']:,} of {result['matching']:,}."
+    cli.out.show(result, would if preview else done)
 
 
 def discard(
@@ -274,8 +274,8 @@ def unsubscribe(cli: Cli, subscription: Name, *, yes: Yes = False) -> None:
             return True
 
     gone = attach.run(work())
-    told = f"subscription {subscription} is gone" if gone else "Nothing was changed."
-    cli.out.show({"subscription": subscription, "removed": gone}, told)
+    said = f"subscription {subscription} is gone" if gone else "Nothing was changed."
+    cli.out.show({"subscription": subscription, "removed": gone}, said)
 
 
 def register(app: typer.Typer) -> None:

@@ -1,21 +1,21 @@
--- Alerts: values that are watched, told of when they are bad for a while, and again when they are good.
+-- Alerts: values that are watched. An event is emitted when one is bad for a while, and another when it is good again.
 --
 --   declare_alerts(owners, alerts)     what applications want watched, as workers say when they start
 --   due_alerts(every)                  which to evaluate now, in groups that belong into one call
---   evaluate_alerts(every, names)      measures, notes and tells: → what fired and what was resolved
+--   evaluate_alerts(every, names)      measures, writes and emits: → what fired and what was resolved
 --   fail_alerts(names, every, error)   notes that a source gave no answer in its time (evaluate_alerts was cancelled)
 --   measure_alert(name)                what its source says now, and what that would mean; changes nothing
 --
 -- States of a label of an alert. No row: good. Bad: a row in alert_firing is made, pending until it has been so for
--- for_seconds, then firing (alert.fired is told). Good again before that: the row goes. A firing one is resolved
--- (alert.resolved is told) when its value has been back at clears_at for clear_seconds; between threshold and clears_at
--- it stays as it is, so that a value that wavers is told of once. A label that is no longer told, or has no value, is
+-- for_seconds, then firing (alert.fired is emitted). Good again before that: the row goes. A firing one is resolved
+-- (alert.resolved is emitted) when its value has been back at clears_at for clear_seconds; between threshold and clears_at
+-- it stays as it is, so that a value that wavers fires once. A label that its source no longer returns, or that has no value, is
 -- good.
 --
 -- One evaluation at a time, without a leader: every worker's janitor and every API process calls; whoever has the row
 -- lock of an alert evaluates it, others pass on, and who comes after finds that it was evaluated just now. The unique
 -- index on what is open is the last word: two evaluations could not both fire. Event and row are one transaction, so
--- what was noted was told.
+-- the event of every row that was written was emitted.
 --
 -- Lock order: alert, alert_firing, then the locks of the events' keys. Nobody waits for the row lock of an alert but
 -- declare_alerts, when a declaration changed.
@@ -140,8 +140,8 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select a.name, a.failures::double precision from alert a where a.failures > 0 order by a.name limit 1000
 $$;
 
--- What the source of an alert says now, as {label: value}; of a label that is told more than once, the worst. Values
--- that are null or no number are none. `figures` is what observe() told, for alerts on figures.
+-- What the source of an alert says now, as {label: value}; of a label that is returned more than once, the worst. Values
+-- that are null or no number are none. `figures` is what observe() returned, for alerts on figures.
 create function ostinato_internal.alert_readings(declared ostinato_data.alert, figures jsonb) returns jsonb
 language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -186,7 +186,7 @@ language sql immutable as $$
     select case comparison when '>' then value > threshold else value < threshold end
 $$;
 
--- Turns what was measured into pending, firing and resolved, and tells. The caller holds the row lock of the alert.
+-- Turns what was measured into pending, firing and resolved, and emits the events. The caller holds the row lock of the alert.
 create function ostinato_internal.note_readings(declared ostinato_data.alert, readings jsonb, at timestamptz)
 returns setof ostinato_data.alert_change
 language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -262,7 +262,7 @@ begin
 end
 $$;
 
--- Lets a pending label fire, and tells.
+-- Lets a pending label fire, and emits alert.fired.
 create function ostinato_internal.fire_alert(
     declared ostinato_data.alert, firing ostinato_data.alert_firing, at timestamptz, value double precision
 ) returns setof ostinato_data.alert_change language plpgsql
@@ -286,7 +286,7 @@ begin
 end
 $$;
 
--- Resolves a firing one, and tells; one that is only pending is forgotten. `details` are added to its own.
+-- Resolves a firing one, and emits alert.resolved; one that is only pending is forgotten. `details` are added to its own.
 create function ostinato_internal.resolve_firing(
     firing ostinato_data.alert_firing, at timestamptz, value double precision, details json
 ) returns setof ostinato_data.alert_change language plpgsql
@@ -385,7 +385,7 @@ end
 $$;
 
 -- Alerts with their state, the worst first: firing, failing (its source), pending, ok, or new (not evaluated yet). With
--- a tenant, those that are told to it, and of those whose labels are tenants its own label.
+-- a tenant, those that are its own, and of those whose labels are tenants its own label.
 create function ostinato.list_alerts(tenant_id text default null, name text default null)
 returns setof ostinato_data.alert_line
 language sql stable set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -425,7 +425,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     order by f.id desc limit least(greatest($5, 1), 1000)
 $$;
 
--- The alerts that are told to the tenant of the transaction. For the role ostinato_tenant (see inspect.sql); errors of
+-- The alerts of the tenant of the transaction. For the role ostinato_tenant (see inspect.sql); errors of
 -- sources are for those who run the installation.
 create function ostinato.own_alerts() returns setof ostinato_data.alert_line language sql stable security definer
 set search_path = ostinato_data, pg_catalog, pg_temp as $$

@@ -169,7 +169,7 @@ $$;
 create function ostinato_internal.refuse_event(type text, field text, value text) returns void language plpgsql as $$
 begin
     raise exception using errcode = 'OS400',
-        message = format('event %s cannot be told: its %s is %s', coalesce(type, '(without a type)'), field,
+        message = format('event %s cannot be emitted: its %s is %s', coalesce(type, '(without a type)'), field,
             left(value, 100)),
         detail = json_build_object('type', type, 'field', field, 'value', left(value, 100)),
         hint = 'Every event has type, tenant_id, correlation_id and producer (1 to 200 characters), occurred_at'
@@ -189,7 +189,7 @@ begin
             message = format('the payload of event %s is %s bytes, the limit is %s', type, octet_length(payload),
                 v_limit),
             detail = json_build_object('type', type, 'bytes', octet_length(payload), 'limit', v_limit),
-            hint = 'Store the data in a table or a file and tell its key.';
+            hint = 'Store the data in a table or a file and emit its key.';
     end if;
     if payload is null or json_typeof(payload::json) <> 'object' then
         raise exception using errcode = 'OS400',
@@ -222,7 +222,7 @@ begin
         raise exception using errcode = 'OS400', message = format('event %s has no version %s', type,
             check_registered.version),
             detail = json_build_object('type', type, 'version', check_registered.version, 'known', v_known),
-            hint = format('It was registered in version %s: declare the new version, then tell it.',
+            hint = format('It was registered in version %s: declare the new version, then emit it.',
                 array_to_string(v_known, ', '));
     end if;
     select array_agg(r.field) into v_missing
@@ -369,7 +369,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select coalesce((select s.position from event_sequencer s), 0)
 $$;
 
--- The position before the first event that got its own at or after a time. Every event told since then is behind it.
+-- The position before the first event that got its own at or after a time. Every event emitted since then is behind it.
 create function ostinato_internal.position_at(at timestamptz) returns bigint language plpgsql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
