@@ -8,9 +8,9 @@
 --
 -- States of a label of an alert. No row: good. Bad: a row in alert_firing is made, pending until it has been so for
 -- for_seconds, then firing (alert.fired is emitted). Good again before that: the row goes. A firing one is resolved
--- (alert.resolved is emitted) when its value has been back at clears_at for clear_seconds; between threshold and clears_at
--- it stays as it is, so that a value that wavers fires once. A label that its source no longer returns, or that has no value, is
--- good.
+-- (alert.resolved is emitted) when its value has been back at clears_at for clear_seconds; between threshold and
+-- clears_at it stays as it is, so that a value that wavers fires once. A label that its source no longer returns, or
+-- that has no value, is good.
 --
 -- One evaluation at a time, without a leader: every worker's janitor and every API process calls; whoever has the row
 -- lock of an alert evaluates it, others pass on, and who comes after finds that it was evaluated just now. The unique
@@ -140,8 +140,8 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select a.name, a.failures::double precision from alert a where a.failures > 0 order by a.name limit 1000
 $$;
 
--- What the source of an alert says now, as {label: value}; of a label that is returned more than once, the worst. Values
--- that are null or no number are none. `figures` is what observe() returned, for alerts on figures.
+-- What the source of an alert says now, as {label: value}; of a label that is returned more than once, the worst.
+-- Values that are null or no number are none. `figures` is what observe() returned, for alerts on figures.
 create function ostinato_internal.alert_readings(declared ostinato_data.alert, figures jsonb) returns jsonb
 language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -186,7 +186,8 @@ language sql immutable as $$
     select case comparison when '>' then value > threshold else value < threshold end
 $$;
 
--- Turns what was measured into pending, firing and resolved, and emits the events. The caller holds the row lock of the alert.
+-- Turns what was measured into pending, firing and resolved, and emits the events. The caller holds the row lock of
+-- the alert.
 create function ostinato_internal.note_readings(declared ostinato_data.alert, readings jsonb, at timestamptz)
 returns setof ostinato_data.alert_change
 language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -286,7 +287,8 @@ begin
 end
 $$;
 
--- Resolves a firing one, and emits alert.resolved; one that is only pending is forgotten. `details` are added to its own.
+-- Resolves a firing one, and emits alert.resolved; one that is only pending is forgotten. `details` are added to its
+-- own.
 create function ostinato_internal.resolve_firing(
     firing ostinato_data.alert_firing, at timestamptz, value double precision, details json
 ) returns setof ostinato_data.alert_change language plpgsql
