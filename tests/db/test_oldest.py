@@ -4,7 +4,6 @@ They are those that docs/guarantees.md names for coordination: machines, idempot
 schedules, webhooks, steps and the outbox. All of tests/sql: `pytest -p tests.db.oldest tests/sql`.
 """
 
-import os
 import re
 import subprocess
 import sys
@@ -43,7 +42,6 @@ def test_the_proofs_of_coordination_hold_on_the_oldest_server(tmp_path: Path) ->
     options = ["-p", "tests.db.oldest", "-p", "no:cacheprovider", "-m", "not slow"]
     ended = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", f"--basetemp={tmp_path / 'b'}", *options, *chosen],
-        env=os.environ | {"OSTINATO_TEST_CALLS": str(tmp_path / "calls")},
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -1,4 +1,4 @@
-"""A test run that is cut short leaves nothing behind."""
+"""A test run that is cut short, or hangs, ends and leaves nothing behind."""
 
 import os
 import signal
@@ -12,7 +12,14 @@ import pytest
 from tests.faults.site import eventually
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "how",
+    [
+        pytest.param(signal.SIGINT, marks=pytest.mark.proof),
+        signal.SIGTERM,
+        pytest.param(signal.SIGKILL, marks=pytest.mark.proof),
+    ],
+)
 def test_a_run_that_is_cut_short_leaves_no_server_and_no_service(tmp_path: Path, how: signal.Signals) -> None:
     told = tmp_path / "told"
     run = [sys.executable, "-m", "pytest", "-q", "-n", "1", f"--basetemp={tmp_path / 'base'}"]
@@ -36,3 +43,15 @@ def runs(process: psutil.Process) -> bool:
         return bool(process.status() != psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
         return False
+
+
+def test_a_teardown_that_hangs_after_a_failure_is_ended_and_says_where_it_stood(tmp_path: Path) -> None:
+    """pytest takes its own watch back after a failure, and the timeout of the test is used up by then."""
+    run = [sys.executable, "-m", "pytest", "-q", f"--basetemp={tmp_path / 'base'}", "tests/faults/hangs.py"]
+    ran = subprocess.run(
+        run, env=os.environ | {"OSTINATO_TEST_TEARDOWN_SECONDS": "1"}, capture_output=True, text=True, check=False
+    )
+
+    assert ran.returncode == 1
+    assert "hangs.py" in ran.stderr
+    assert "in _hanging" in ran.stderr
