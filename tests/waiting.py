@@ -23,6 +23,14 @@ async def until_async(condition: Callable[[], object]) -> None:
             continue
 
 
+async def let_pass(seconds: float) -> None:
+    """Let time pass: what a handler may do, and a test may not."""
+    try:
+        await asyncio.wait_for(asyncio.Event().wait(), seconds)
+    except TimeoutError:
+        return
+
+
 async def _holds(condition: Callable[[], object]) -> object:
     found = condition()
     return await found if inspect.isawaitable(found) else found

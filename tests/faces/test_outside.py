@@ -23,7 +23,7 @@ from ostinato._faces.cli.brought import bring
 from tests.conftest import copy_of_engine
 from tests.faces.processes import Running, running
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 APP = "tests.faces.laundry:APP"

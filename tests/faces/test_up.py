@@ -123,7 +123,14 @@ def test_the_sample_data_is_there_in_several_states(demo: Demo) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+def test_a_scenario_holds_on_it(demo: Demo) -> None:
+    told = demo.shell.json("demo", "--scenario", "webhook")
+
+    assert [each["name"] for each in told["scenarios"]] == ["webhook"]
+    assert told["holds"]
+
+
+@pytest.mark.proof
 def test_every_scenario_holds_on_it(demo: Demo) -> None:
     told = demo.shell.json("demo")
 

@@ -32,7 +32,7 @@ from ostinato._core.runtime.database import Database
 from ostinato._core.runtime.handlers import leases
 from ostinato._faces.cli.dev.machines import EXAMPLE
 from ostinato.testing import Engine
-from tests.faults import bouncer
+from tests import bouncer
 from tests.faults.site import say
 from tests.runtime.lab import Lab
 from tests.runtime.receiver import Receiver, Reply

@@ -16,8 +16,8 @@ from ostinato._core.db.sqlstate import translate
 from ostinato._core.engine.schema import ENGINE
 from ostinato._core.engine.workers import CONTRACT
 from ostinato.lab.torture.nemesis import frozen
-from tests.faults.proxy import Fault, between
 from tests.faults.site import Site, eventually, say
+from tests.proxy import Fault, between
 
 ENGINE_SQL = Path(migrate.__file__).parents[1] / "engine" / "sql"
 

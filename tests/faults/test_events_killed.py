@@ -11,10 +11,10 @@ import pytest
 
 from ostinato._core.db.embedded import Server
 from ostinato.lab.torture.crew import Hand
-from tests.faults import bouncer
-from tests.faults.proxy import Fault, between
+from tests import bouncer
 from tests.faults.site import Site, eventually, say
 from tests.faults.telling import Telling, telling
+from tests.proxy import Fault, between
 from tests.runtime.receiver import Reply, silence
 
 # All on one process: they share a server, and would take the machine's time from each other.

@@ -19,7 +19,7 @@ from ostinato._core.db.embedded import Server
 from ostinato._core.engine import jobs
 from ostinato._core.runtime.database import Database
 from ostinato.testing import Engine
-from tests.faults import bouncer
+from tests import bouncer
 from tests.faults.site import Site, say
 from tests.runtime.lab import Lab, counted, forever, listens
 from tests.waiting import until_async

@@ -10,7 +10,7 @@ from ostinato._core.db.embedded import Server
 from ostinato._core.engine import inspect, jobs
 from ostinato._core.engine.jobs import NewJob
 from ostinato._core.runtime.database import Database
-from tests.faults import bouncer
+from tests import bouncer
 from tests.faults.site import Site, say
 
 ROUNDS = 125

@@ -4,8 +4,8 @@ from typing import Any
 
 from ostinato._core.base.backoff import Retry
 from tests.faults.app import ONCE
-from tests.faults.proxy import between
 from tests.faults.site import Site
+from tests.proxy import between
 
 # A busy machine is no dead worker: what is tried here is the database's trouble alone.
 ALIVE: dict[str, Any] = {"beat_seconds": 1, "expiry_seconds": 60}

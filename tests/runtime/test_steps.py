@@ -19,7 +19,7 @@ from ostinato._core.base.metrics import FENCED_WRITES
 from ostinato._core.engine import steps, upkeep
 from ostinato._core.runtime.database import Database
 from ostinato.testing import Engine
-from tests.faults.proxy import Proxy, between
+from tests.proxy import Proxy, between
 from tests.runtime.lab import Lab, counted
 from tests.waiting import until_async
 
