@@ -1,9 +1,8 @@
 """How the tests are spread over the processes of `make test`.
 
-A file is a unit, so that what it sets up is made once, in one process. The faults are one unit
-for all their files: kills and stopped servers of two at a time would disturb each other. Tests of
-a file that is long and sets up next to nothing are units of their own. The longest come first:
-one that is handed out last would leave the other processes idle.
+A file is a unit, so that what it sets up is made once, in one process. Tests that take long and share
+no more than the server of their process, as the faults do, are units of their own. The longest come
+first: one that is handed out last would leave the other processes idle.
 """
 
 from collections.abc import Iterable
@@ -13,8 +12,8 @@ from xdist.scheduler import LoadScopeScheduling
 
 __all__ = ["Spread", "longest_first"]
 
-TOGETHER = ("tests/faults/",)
 APART = (
+    "tests/faults/",
     "tests/simulation/",
     "tests/apps/watchfolder/test_whole.py",
     "tests/apps/watchfolder/test_crashes.py",
@@ -44,9 +43,6 @@ FIRST = (
 
 def unit_of(nodeid: str) -> str:
     """The name of the unit that a test belongs to."""
-    for folder in TOGETHER:
-        if nodeid.startswith(folder):
-            return folder
     return nodeid if nodeid.startswith(APART) else nodeid.split("::", 1)[0]
 
 

@@ -38,7 +38,6 @@ from tests.runtime.lab import Lab
 from tests.runtime.receiver import Receiver, Reply
 from tests.waiting import until_async
 
-# All on one process: they share a server, and would take the machine's time from each other.
 pytestmark = pytest.mark.slow
 
 BINARIES = Path("/usr/lib/postgresql/15/bin")

@@ -26,8 +26,6 @@ HELD_UP = (
     " and datname = current_database() and usename = 'ostinato_worker')"
 )
 
-# All on one process: they share a server, and would take the machine's time from each other.
-
 
 def passed(seconds: float) -> None:
     """Wait until some time is over: for faults that have to last."""

@@ -16,8 +16,6 @@ from tests.faults.site import Site, eventually, say
 
 SIZE_MB = 360
 
-# All on one process: they share a server, and would take the machine's time from each other.
-
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:

@@ -17,7 +17,6 @@ from tests.faults.telling import Telling, telling
 from tests.proxy import Fault, between
 from tests.runtime.receiver import Reply, silence
 
-# All on one process: they share a server, and would take the machine's time from each other.
 pytestmark = pytest.mark.slow
 
 EVERY = 20

@@ -10,8 +10,6 @@ from ostinato._core.base.settings import Settings
 from ostinato.lab.torture.crew import Crew, Hand
 from tests.faults.site import QUICK, Site, eventually, say
 
-# All on one process: they share a server, and would take the machine's time from each other.
-
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_kill_9_at_random_moments_loses_no_job_and_repeats_no_effect(site: Site, seed: int) -> None:

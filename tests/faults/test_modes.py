@@ -27,8 +27,6 @@ from tests.waiting import until_async
 Mode = Literal["direct", "pooled, direct listen", "pooled, polling"]
 MODES: list[Mode] = ["direct", "pooled, direct listen", "pooled, polling"]
 
-# All on one process: they share a server, and would take the machine's time from each other.
-
 
 @pytest.fixture(scope="module")
 def port(server: Server) -> Iterator[int]:

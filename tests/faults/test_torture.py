@@ -21,8 +21,6 @@ ROOT = Path(__file__).parents[2]
 
 SEED = 20260115
 
-# All on one process: they share a server, and would take the machine's time from each other.
-
 
 def test_a_short_torture_breaks_no_promise() -> None:
     say(f"seed {SEED}")
