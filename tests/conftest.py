@@ -10,6 +10,7 @@ import asyncio
 import itertools
 import logging
 import os
+import signal
 from collections.abc import AsyncIterator, Generator, Iterator
 
 import psycopg
@@ -43,6 +44,9 @@ WITHOUT_PROOFS = "not proof"  # as `make test` asks for it
 @pytest.hookimpl(tryfirst=True)  # before pytest has chosen its folder
 def pytest_configure(config: pytest.Config) -> None:
     """However this run ends, what its tests have started ends with it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # So does a shell start what it runs in the background, and all that the tests start would inherit it.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     config.stash[_watch] = Watch(config)
     if not hasattr(config, "workerinput"):  # the processes of xdist end with the one that they help
         tempfolder.choose(config)
