@@ -19,15 +19,20 @@ APART = (
     "tests/apps/watchfolder/test_crashes.py",
     "tests/apps/watchfolder/test_engine.py",
 )
+# with a pooler, or an older server, that all of their tests share
+TOGETHER = ("tests/faults/test_coordination.py", "tests/faults/test_modes.py")
 FIRST = (
-    "tests/faults/",
     "tests/apps/watchfolder/test_whole.py",
     "tests/faces/test_up.py",
+    "tests/db/test_oldest.py",
+    "tests/faces/test_outside.py",
+    "tests/faults/",
+    "tests/apps/enrichment/",
     "tests/api/test_schemathesis.py",
     "tests/apps/rounds/test_document.py",
-    "tests/db/test_oldest.py",
     "tests/apps/watchfolder/",
     "tests/faces/test_serve.py",
+    "tests/faces/test_wheel.py",
     "tests/simulation/",
     "tests/migration/",
     "tests/apps/",
@@ -43,7 +48,8 @@ FIRST = (
 
 def unit_of(nodeid: str) -> str:
     """The name of the unit that a test belongs to."""
-    return nodeid if nodeid.startswith(APART) else nodeid.split("::", 1)[0]
+    is_apart = nodeid.startswith(APART) and not nodeid.startswith(TOGETHER)
+    return nodeid if is_apart else nodeid.split("::", 1)[0]
 
 
 def rank_of(nodeid: str) -> int:

@@ -151,7 +151,7 @@ def test_a_scenario_that_fails_is_said_and_counts(demo: Demo, tmp_path: Path) ->
     assert "1 scenario failed" in result.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_where_nothing_runs_the_demo_brings_its_own_system_and_leaves_nothing(tmp_path: Path) -> None:
     env = {"TMPDIR": str(tmp_path / "tmp")}
     (tmp_path / "tmp").mkdir()

@@ -231,6 +231,7 @@ def test_a_part_that_is_not_installed_says_which_command_installs_it(
     assert "Traceback" not in ran.stderr
 
 
+@pytest.mark.proof
 def test_with_all_extras_everything_starts_from_nothing(wheel: Path, tmp_path: Path, urls: Urls) -> None:
     whole = Environment(tmp_path, wheel, "all")
     env = {"OSTINATO_DATABASE_URL": urls.worker, "OSTINATO_ADMIN_URL": urls.admin}

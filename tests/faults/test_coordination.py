@@ -36,6 +36,7 @@ from tests import bouncer
 from tests.faults.site import say
 from tests.runtime.lab import Lab
 from tests.runtime.receiver import Receiver, Reply
+from tests.slow import first_only
 from tests.waiting import until_async
 
 pytestmark = pytest.mark.slow
@@ -67,7 +68,7 @@ def oldest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield running
 
 
-@pytest.fixture(params=["pooled", "oldest"])
+@pytest.fixture(params=first_only(["pooled", "oldest"]))
 def database(request: pytest.FixtureRequest) -> Database:
     where: Literal["pooled", "oldest"] = request.param
     name = f"coordination_{next(_names)}"

@@ -55,6 +55,7 @@ def fill(disk: Path) -> Path:
     return filler
 
 
+@pytest.mark.proof
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a small disk")
 def test_a_full_disk_stops_work_and_loses_nothing(small: Server, disk: Path, tmp_path: Path) -> None:
     urls = small.urls()

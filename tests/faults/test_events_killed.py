@@ -53,6 +53,7 @@ def past_expiry(site: Site, hand: Hand) -> None:
     )
 
 
+@pytest.mark.proof
 def test_kills_of_writers_and_relays_lose_no_event_and_turn_none_around(told: Telling) -> None:
     site = told.site
     pooled = told.url != site.urls.worker

@@ -17,6 +17,7 @@ ROUNDS = 125
 CLIENTS = 8
 
 
+@pytest.mark.proof
 async def test_a_thousand_interleaved_transactions_of_two_tenants_leak_nothing(server: Server, site: Site) -> None:
     if bouncer.program() is None:
         say("PgBouncer is not installed: tenants that share its connections were not tested.")
