@@ -5,11 +5,15 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import psutil  # type: ignore[import-untyped]
 import pytest
 
+from ostinato._core.runtime.worker import procfs
+from tests import reaper
 from tests.faults.site import eventually
+from tests.waiting import until
 
 
 @pytest.mark.parametrize(
@@ -36,6 +40,26 @@ def test_a_run_that_is_cut_short_leaves_no_server_and_no_service(tmp_path: Path,
 
     for each in started:
         eventually(lambda each=each: not runs(each))  # type: ignore[misc]
+
+
+def test_a_run_that_is_a_test_of_another_one_is_cut_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process that ends what it started survives the end of what the outer run started."""
+    monkeypatch.setenv(reaper.MARK, "outer")
+    beside = subprocess.Popen
+    started: list[subprocess.Popen[bytes]] = []
+
+    def noted(*args: Any, **options: Any) -> "subprocess.Popen[bytes]":  # noqa: ANN401 - as Popen
+        started.append(beside(*args, **options))
+        return started[-1]
+
+    monkeypatch.setattr(subprocess, "Popen", noted)
+    end = reaper.start()
+    try:
+        until(lambda: f"{reaper.MARK}={os.environ[reaper.MARK]}" in psutil.Process(started[0].pid).cmdline())
+
+        assert started[0].pid not in procfs.left_behind(f"{reaper.MARK}=outer")
+    finally:
+        end()
 
 
 def runs(process: psutil.Process) -> bool:

@@ -321,7 +321,7 @@ def test_however_much_lanes_cost_they_are_trusted_for_seconds_only(db: Session, 
 def test_a_claim_with_patience_waits_for_the_first_job(db: Session, other: Session, admin: Session) -> None:
     worker = other.worker("w2")
     asked = {"worker_id": worker, "queue": "default", "wanted": 5, "patience": 1.0}
-    found: list[Row] = []
+    job, found = 0, list[Row]()
     while not found:  # its second may be over before a busy machine has enqueued
         waiting = other.later("await_jobs", **asked)
         until(lambda: is_sleeping(admin, other))
