@@ -17,6 +17,7 @@ def first_only(values: Iterable[Value], *, each: Callable[[Value], Hashable] | N
     found = []
     for value in values:
         sort = None if each is None else each(value)
-        found.append(pytest.param(value, marks=[pytest.mark.proof] if sort in seen else []))
+        several = value if isinstance(value, tuple) else (value,)  # of a test with several parameters
+        found.append(pytest.param(*several, marks=[pytest.mark.proof] if sort in seen else []))
         seen.add(sort)
     return found

@@ -2,12 +2,15 @@
 
 from pathlib import Path
 
+import pytest
+
 from ostinato._core.runtime.database import Database
 from ostinato.apps.capture import APP
 from tests.api.fuzz import fuzz, key_for
 from tests.apps.capture.vault import TENANT, USER
 
 
+@pytest.mark.proof
 def test_no_request_that_can_be_made_breaks_the_document(database: Database, tmp_path: Path) -> None:
     cases = fuzz(
         database,
