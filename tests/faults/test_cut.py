@@ -2,6 +2,7 @@
 
 import os
 import signal
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ import psutil  # type: ignore[import-untyped]
 import pytest
 
 from ostinato._core.runtime.worker import procfs
-from tests import reaper
+from tests import reaper, tempfolder
 from tests.faults.site import eventually
 from tests.waiting import until
 
@@ -67,6 +68,19 @@ def runs(process: psutil.Process) -> bool:
         return bool(process.status() != psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
         return False
+
+
+def test_another_run_takes_no_rights_on_the_folders_of_this_one(tmp_path: Path) -> None:
+    """pytest does, on a folder that all runs of a user share: a server with a user of its own is locked out."""
+    above = [folder for folder in tmp_path.parents if folder.is_relative_to(tempfolder.of_run())]
+    for folder in above:
+        folder.chmod(0o711)
+
+    run = [sys.executable, "-m", "pytest", "--collect-only", "-q", "tests/faults/hangs.py"]
+    subprocess.run(run, stdout=subprocess.DEVNULL, check=True)
+
+    assert above
+    assert {stat.S_IMODE(folder.stat().st_mode) for folder in above} == {0o711}
 
 
 def test_a_teardown_that_hangs_after_a_failure_is_ended_and_says_where_it_stood(tmp_path: Path) -> None:

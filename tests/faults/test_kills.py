@@ -185,7 +185,8 @@ def test_a_healthy_job_of_several_expiries_is_not_started_twice_even_if_it_block
     assert "faults.blocking" in {line["handler"] for line in blocked}
 
 
-@pytest.mark.parametrize("how", first_only(["kill", "segfault"]))
+@pytest.mark.proof
+@pytest.mark.parametrize("how", ["kill", "segfault"])
 def test_a_poison_job_is_buried_and_its_neighbours_are_not(site: Site, how: str) -> None:
     """At the default of `max_crashes`: two deaths make it suspect, three alone bury it."""
     crew = site.crew(max_crashes=Settings().max_crashes, beat_seconds=0.5, expiry_seconds=2)
