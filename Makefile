@@ -10,7 +10,7 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 	done)
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check coverage bench bench-check reference snapshot lock clean
+.PHONY: help up test test-faults check coverage bench bench-check reference snapshot lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -19,10 +19,14 @@ up: .venv/ready ## start everything: PostgreSQL, schema, API, worker, demo (ARGS
 	@$(BIN)/ostinato up $(ARGS)
 
 # The byte code is kept, also where the environment says otherwise: the tests start hundreds of processes.
-test: export PYTHONDONTWRITEBYTECODE =
-test: .venv/ready ## run all tests (ARGS="-k name", ARGS="-m 'not slow'")
+test test-faults: export PYTHONDONTWRITEBYTECODE =
+test: .venv/ready ## run every rule once, in minutes (ARGS="-k name", ARGS="-m 'not slow'")
 	@$(BIN)/python -m compileall -q -j 2 src tests
-	@$(BIN)/pytest -n 4 $(ARGS)
+	@$(BIN)/pytest -n 4 -m "not proof" $(ARGS)
+
+test-faults: .venv/ready ## run the long proofs: kills, crashes, hundreds of simulated histories (ARGS="-k name")
+	@$(BIN)/python -m compileall -q -j 2 src tests
+	@$(BIN)/pytest -n 4 -m proof $(ARGS)
 
 check: .venv/ready ## format, lint, types, import contracts and house rules, in seconds
 	$(BIN)/ruff format --check .

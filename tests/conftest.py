@@ -2,15 +2,16 @@
 
 Every server here runs with track_functions = all. When a process is done it writes down which
 functions of the schema `ostinato` were called; when everything is done the lists are joined, and a
-run of the whole suite fails if a PL/pgSQL function was never called: no untested function.
+run of the whole suite, with or without the proofs, fails if a PL/pgSQL function was never called: no
+untested function.
 """
 
 import asyncio
 import itertools
 import logging
 import os
-from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
+import signal
+from collections.abc import AsyncIterator, Generator, Iterator
 
 import psycopg
 import pytest
@@ -23,9 +24,10 @@ import ostinato.testing
 from ostinato._core.base import log
 from ostinato._core.db import embedded
 from ostinato._core.db.embedded import Server, Urls
-from tests import reaper
+from tests import reaper, tempfolder
 from tests.memory import folder_in_memory
 from tests.spread import Spread, longest_first
+from tests.watch import Watch
 
 # A busy machine stalls an example now and then; which examples are tried is the same every time.
 settings.register_profile("suite", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
@@ -34,12 +36,32 @@ settings.load_profile("suite")
 _names = itertools.count(1)
 _called: set[str] = set()
 _known: set[str] = set()
+_watch = pytest.StashKey[Watch]()
+
+WITHOUT_PROOFS = "not proof"  # as `make test` asks for it
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest has chosen its folder
 def pytest_configure(config: pytest.Config) -> None:
     """However this run ends, what its tests have started ends with it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # So does a shell start what it runs in the background, and all that the tests start would inherit it.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    config.stash[_watch] = Watch(config)
     if not hasattr(config, "workerinput"):  # the processes of xdist end with the one that they help
+        tempfolder.choose(config)
         config.add_cleanup(reaper.start())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    with item.config.stash[_watch].over_test(item):
+        return (yield)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    item.config.stash[_watch].over_end()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -48,7 +70,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Spread:
     return Spread(config, log)
 
 
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.get_closest_marker("proof") is not None:
+            item.add_marker("slow")
     items[:] = longest_first(items)
 
 
@@ -108,19 +134,18 @@ async def note_called_functions(conn: psycopg.AsyncConnection[tuple[object, ...]
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     """Join the lists of called functions, and fail a full run that left one out."""
-    folder = Path(os.environ.get("OSTINATO_TEST_CALLS", session.config.rootpath / ".pytest_cache" / "calls"))
+    session.config.stash[_watch].over_end()
+    folder = tempfolder.of_run() / "calls"
+    folder.mkdir(exist_ok=True)
     worker = os.environ.get("PYTEST_XDIST_WORKER")
     if worker is not None:
-        folder.mkdir(parents=True, exist_ok=True)
         (folder / worker).write_text("\n".join([*(f"called {n}" for n in _called), *(f"known {n}" for n in _known)]))
         return
     lines = [line.split() for file in sorted(folder.glob("gw*")) for line in file.read_text().splitlines()]
-    for file in folder.glob("gw*"):
-        file.unlink()
     called = _called | {name for what, name in lines if what == "called"}
     known = _known | {name for what, name in lines if what == "known"}
     option = session.config.option
-    whole = session.config.args == ["tests"] and not option.keyword and not option.markexpr
+    whole = session.config.args == ["tests"] and not option.keyword and option.markexpr in ("", WITHOUT_PROOFS)
     missing = sorted(known - called)
     if whole and missing and exitstatus == 0:
         print(  # noqa: T201  # what pytest shows at its end

@@ -1,9 +1,8 @@
 """How the tests are spread over the processes of `make test`.
 
-A file is a unit, so that what it sets up is made once, in one process. The faults are one unit
-for all their files: kills and stopped servers of two at a time would disturb each other. Tests of
-a file that is long and sets up next to nothing are units of their own. The longest come first:
-one that is handed out last would leave the other processes idle.
+A file is a unit, so that what it sets up is made once, in one process. Tests that take long and share
+no more than the server of their process, as the faults do, are units of their own. The longest come
+first: one that is handed out last would leave the other processes idle.
 """
 
 from collections.abc import Iterable
@@ -13,22 +12,27 @@ from xdist.scheduler import LoadScopeScheduling
 
 __all__ = ["Spread", "longest_first"]
 
-TOGETHER = ("tests/faults/",)
 APART = (
+    "tests/faults/",
     "tests/simulation/",
     "tests/apps/watchfolder/test_whole.py",
     "tests/apps/watchfolder/test_crashes.py",
     "tests/apps/watchfolder/test_engine.py",
 )
+# with a pooler, or an older server, that all of their tests share
+TOGETHER = ("tests/faults/test_coordination.py", "tests/faults/test_modes.py")
 FIRST = (
-    "tests/faults/",
     "tests/apps/watchfolder/test_whole.py",
     "tests/faces/test_up.py",
+    "tests/db/test_oldest.py",
+    "tests/faces/test_outside.py",
+    "tests/faults/",
+    "tests/apps/enrichment/",
     "tests/api/test_schemathesis.py",
     "tests/apps/rounds/test_document.py",
-    "tests/db/test_oldest.py",
     "tests/apps/watchfolder/",
     "tests/faces/test_serve.py",
+    "tests/faces/test_wheel.py",
     "tests/simulation/",
     "tests/migration/",
     "tests/apps/",
@@ -44,10 +48,8 @@ FIRST = (
 
 def unit_of(nodeid: str) -> str:
     """The name of the unit that a test belongs to."""
-    for folder in TOGETHER:
-        if nodeid.startswith(folder):
-            return folder
-    return nodeid if nodeid.startswith(APART) else nodeid.split("::", 1)[0]
+    is_apart = nodeid.startswith(APART) and not nodeid.startswith(TOGETHER)
+    return nodeid if is_apart else nodeid.split("::", 1)[0]
 
 
 def rank_of(nodeid: str) -> int:

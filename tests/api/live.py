@@ -32,9 +32,9 @@ def serving(parts: Parts) -> Iterator[str]:
     server.startup = started  # type: ignore[method-assign]
     thread = threading.Thread(target=lambda: asyncio.run(server.serve([sock])), daemon=True)
     thread.start()
-    assert ready.wait(30), "the server did not start"
+    assert ready.wait(300), "the server did not start"
     try:
         yield f"http://127.0.0.1:{sock.getsockname()[1]}"
     finally:
         server.should_exit = True
-        thread.join(30)
+        thread.join(300)

@@ -10,9 +10,9 @@ from ostinato._core.db.embedded import Server, Urls
 from ostinato._core.runtime.database import Database
 from ostinato._core.runtime.handlers.app import App
 from ostinato._faces.api.parts import Parts
+from tests import bouncer
 from tests.api import shop
 from tests.api.conftest import Api
-from tests.faults import bouncer
 
 pytestmark = pytest.mark.skipif(bouncer.program() is None, reason="PgBouncer is not installed")
 

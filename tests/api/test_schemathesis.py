@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import psycopg
-import pytest
 
 from ostinato._core.db.embedded import Server, Urls
 from ostinato._core.runtime.database import Database
@@ -12,7 +11,6 @@ from tests.api.conftest import EMPTY
 from tests.api.fuzz import fuzz, key_for
 
 
-@pytest.mark.timeout(600)
 def test_no_request_that_can_be_made_breaks_the_document(shared_server: Server, api_urls: Urls, tmp_path: Path) -> None:
     shop.may_end.set()
     with psycopg.connect(api_urls.admin, autocommit=True) as admin:

@@ -32,13 +32,13 @@ class Heart:
         self.beats.put(conn.info.backend_pid)
 
     def hears(self, name: str) -> None:
-        while self.rings.get(timeout=30) != name:
+        while self.rings.get(timeout=120) != name:
             continue
 
     def beats_again(self) -> int:
         while not self.beats.empty():
             self.beats.get()
-        return self.beats.get(timeout=30)
+        return self.beats.get(timeout=120)
 
 
 Start = Callable[..., Heart]
@@ -149,7 +149,7 @@ def test_idle_is_called_even_without_a_database() -> None:
     )
     listener.start()
 
-    assert idle.wait(timeout=30)
+    assert idle.wait(timeout=120)
     listener.stop()
 
 
@@ -171,7 +171,7 @@ def test_of_two_processes_one_listens_and_each_ring_wakes_one(start: Start, urls
 def drain(heart: Heart, count: int) -> list[str]:
     found: list[str] = []
     while len(found) < count:
-        if (name := heart.rings.get(timeout=30)) != POLL_NOW:
+        if (name := heart.rings.get(timeout=120)) != POLL_NOW:
             found.append(name)
     return found
 

@@ -14,8 +14,8 @@ from ostinato._core.db import binaries, embedded, migrate
 from ostinato._core.db.call import call_value
 from ostinato._core.db.embedded import Server, Urls
 from ostinato._core.db.pool import Pool, connect, transaction
+from tests import bouncer
 from tests.db.conftest import Make
-from tests.faults import bouncer
 
 TABLE = "create table ostinato_data.thing (id int);"
 GRANT = "grant all on ostinato_data.thing to ostinato_worker;"

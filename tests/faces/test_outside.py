@@ -22,8 +22,9 @@ from ostinato._core.db.embedded import Server, Urls
 from ostinato._faces.cli.brought import bring
 from tests.conftest import copy_of_engine
 from tests.faces.processes import Running, running
+from tests.slow import first_only
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 APP = "tests.faces.laundry:APP"
@@ -84,7 +85,7 @@ class Outside:
         )
 
 
-@pytest.fixture(scope="module", params=["by its entry point", "by --app"])
+@pytest.fixture(scope="module", params=first_only(["by its entry point", "by --app"]))
 def outside(
     request: pytest.FixtureRequest, shared_server: Server, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Outside]:

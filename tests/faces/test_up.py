@@ -123,7 +123,14 @@ def test_the_sample_data_is_there_in_several_states(demo: Demo) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+def test_a_scenario_holds_on_it(demo: Demo) -> None:
+    told = demo.shell.json("demo", "--scenario", "webhook")
+
+    assert [each["name"] for each in told["scenarios"]] == ["webhook"]
+    assert told["holds"]
+
+
+@pytest.mark.proof
 def test_every_scenario_holds_on_it(demo: Demo) -> None:
     told = demo.shell.json("demo")
 
@@ -144,7 +151,7 @@ def test_a_scenario_that_fails_is_said_and_counts(demo: Demo, tmp_path: Path) ->
     assert "1 scenario failed" in result.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_where_nothing_runs_the_demo_brings_its_own_system_and_leaves_nothing(tmp_path: Path) -> None:
     env = {"TMPDIR": str(tmp_path / "tmp")}
     (tmp_path / "tmp").mkdir()

@@ -22,6 +22,7 @@ from packaging.utils import canonicalize_name
 
 from ostinato._core.db.embedded import Server, Urls
 from tests.conftest import copy_of_engine
+from tests.slow import first_only
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -201,18 +202,20 @@ def test_everything_public_but_the_web_can_be_imported_there(plain: Environment)
 
 @pytest.mark.parametrize(
     ("words", "extra"),
-    [
-        (("up",), "embedded"),
-        (("up", "--demo"), "lab"),
-        (("up", "--only", "api"), "api"),
-        (("api",), "api"),
-        (("sandbox",), "lab"),
-        (("demo",), "lab"),
-        (("capture", "new-kek", "k"), "capture"),
-        (("rounds", "next", "1"), "rounds"),
-        (("watch", "scans"), "watchfolder"),
-        (("worker", "--app", "ostinato.apps.outbound:APP"), "outbound"),
-    ],
+    first_only(
+        [
+            (("up",), "embedded"),
+            (("up", "--demo"), "lab"),
+            (("up", "--only", "api"), "api"),
+            (("api",), "api"),
+            (("sandbox",), "lab"),
+            (("demo",), "lab"),
+            (("capture", "new-kek", "k"), "capture"),
+            (("rounds", "next", "1"), "rounds"),
+            (("watch", "scans"), "watchfolder"),
+            (("worker", "--app", "ostinato.apps.outbound:APP"), "outbound"),
+        ]
+    ),
 )
 def test_a_part_that_is_not_installed_says_which_command_installs_it(
     plain: Environment, words: tuple[str, ...], extra: str
@@ -231,6 +234,7 @@ def test_a_part_that_is_not_installed_says_which_command_installs_it(
     assert "Traceback" not in ran.stderr
 
 
+@pytest.mark.proof
 def test_with_all_extras_everything_starts_from_nothing(wheel: Path, tmp_path: Path, urls: Urls) -> None:
     whole = Environment(tmp_path, wheel, "all")
     env = {"OSTINATO_DATABASE_URL": urls.worker, "OSTINATO_ADMIN_URL": urls.admin}

@@ -12,20 +12,13 @@ from itertools import repeat
 import psycopg
 
 from ostinato import App, Context, Retry, SyncContext
+from tests.waiting import let_pass
 
 app = App("faults")
 
 # Quicker than the default, and no more attempts: what a fault uses up, users lose.
 STUBBORN = Retry(base=0.1, factor=1.5, cap=1)
 ONCE = Retry(max_attempts=1)
-
-
-async def let_pass(seconds: float) -> None:
-    """Let time pass; a handler may."""
-    try:
-        await asyncio.wait_for(asyncio.Event().wait(), seconds)
-    except TimeoutError:
-        return
 
 
 async def note_start(ctx: Context) -> None:

@@ -13,6 +13,7 @@ from ostinato._core.db import embedded, migrate
 from ostinato._core.db.embedded import Server
 from ostinato._core.engine.schema import ENGINE
 from tests.faults.site import Site
+from tests.tempfolder import of_run
 
 TEMPLATE = "faults_template"
 
@@ -22,7 +23,7 @@ _names = itertools.count(1)
 @pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
     """A server that may be crashed and frozen: it has to be the same again for the next test."""
-    with tempfile.TemporaryDirectory(prefix="ostinato-faults-") as folder, embedded.start(folder) as running:
+    with tempfile.TemporaryDirectory(prefix="faults-", dir=of_run()) as folder, embedded.start(folder) as running:
         yield running
 
 

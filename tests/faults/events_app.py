@@ -14,7 +14,8 @@ import psycopg
 
 from ostinato import App, Context
 from ostinato._core.base.events import Event
-from tests.faults.app import STUBBORN, let_pass
+from tests.faults.app import STUBBORN
+from tests.waiting import let_pass
 
 app = App("told")
 

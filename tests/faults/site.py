@@ -71,7 +71,7 @@ class Site:
     @property
     def conn(self) -> psycopg.Connection[Any]:
         if self._conn is None or self._conn.closed:
-            self._conn = psycopg.connect(self.urls.admin, autocommit=True, connect_timeout=3)
+            self._conn = psycopg.connect(self.urls.admin, autocommit=True, connect_timeout=15)
         return self._conn
 
     def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:

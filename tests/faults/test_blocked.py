@@ -11,6 +11,7 @@ import pytest
 from ostinato._core.base.settings import Settings
 from ostinato.lab.torture.crew import Crew, Hand
 from tests.faults.site import QUICK, Site, eventually
+from tests.slow import first_only
 
 # The defaults but for what makes a test short: how long a handler gets to stop.
 DEFAULTS = {name: getattr(Settings(), name) for name in QUICK} | {"cancel_grace_seconds": 1}
@@ -66,7 +67,7 @@ def _readable(fd: int) -> bool:
     return bool(select.select([fd], [], [], 0)[0])
 
 
-@pytest.mark.parametrize("kind", ["blocks_once", "backtracks_once"])
+@pytest.mark.parametrize("kind", first_only(["blocks_once", "backtracks_once"]))
 def test_past_its_timeout_a_handler_that_blocks_its_process_ends_with_it(site: Site, kind: str) -> None:
     """Once by a sleep, which lets other threads run, and once by a regex, which does not."""
     crew = crew_of(site)
@@ -105,6 +106,7 @@ def test_a_handler_that_blocks_the_loop_can_be_cancelled(site: Site) -> None:
     assert held(site, beside) in ([], [(1, 0, 0)], [(2, 0, 0)])
 
 
+@pytest.mark.proof
 def test_a_worker_whose_loop_is_blocked_ends_after_sigterm_and_gives_everything_back(site: Site) -> None:
     crew = crew_of(site, drain_seconds=1)
     first = crew.start()
@@ -135,6 +137,7 @@ def test_a_second_sigterm_ends_a_worker_whose_loop_is_blocked_at_once(site: Site
     assert first.wait() == 128 + signal.SIGTERM
 
 
+@pytest.mark.proof
 def test_a_second_sigterm_ends_a_worker_whose_gil_is_held_at_once(site: Site) -> None:
     first = crew_of(site).start()
     site.ready(first)
@@ -180,6 +183,7 @@ def test_a_handler_that_holds_the_gil_for_longer_than_the_expiry_is_started_once
     assert message.startswith("A handler of faults.holds_gil blocks the event loop of worker hand-1")
 
 
+@pytest.mark.proof
 def test_nobody_beats_for_a_worker_that_is_stopped_while_it_holds_the_gil(site: Site, pipe: Path) -> None:
     crew = site.crew(max_crashes=3)
     first = crew.start()
@@ -194,6 +198,7 @@ def test_nobody_beats_for_a_worker_that_is_stopped_while_it_holds_the_gil(site: 
     assert site.outcomes(job_id)[0] == "lost"
 
 
+@pytest.mark.proof
 def test_the_beats_of_a_warden_end_with_its_worker(site: Site, pipe: Path) -> None:
     crew = site.crew(max_crashes=3)
     first = crew.start()
@@ -210,6 +215,7 @@ def test_the_beats_of_a_warden_end_with_its_worker(site: Site, pipe: Path) -> No
     assert site.outcomes(job_id)[0] == "lost"
 
 
+@pytest.mark.proof
 def test_a_warden_that_dies_is_replaced_and_the_next_one_knows_what_runs(site: Site) -> None:
     crew = crew_of(site)
     first = crew.start()
@@ -224,7 +230,7 @@ def test_a_warden_that_dies_is_replaced_and_the_next_one_knows_what_runs(site: S
     assert first.said("warden_died") == 1
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("how", first_only([signal.SIGKILL, signal.SIGTERM]))
 def test_what_a_handler_started_ends_with_its_worker(site: Site, how: signal.Signals) -> None:
     first = crew_of(site, drain_seconds=0).start()
     site.ready(first)

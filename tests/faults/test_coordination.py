@@ -32,13 +32,13 @@ from ostinato._core.runtime.database import Database
 from ostinato._core.runtime.handlers import leases
 from ostinato._faces.cli.dev.machines import EXAMPLE
 from ostinato.testing import Engine
-from tests.faults import bouncer
+from tests import bouncer
 from tests.faults.site import say
 from tests.runtime.lab import Lab
 from tests.runtime.receiver import Receiver, Reply
+from tests.slow import first_only
 from tests.waiting import until_async
 
-# All on one process: they share a server, and would take the machine's time from each other.
 pytestmark = pytest.mark.slow
 
 BINARIES = Path("/usr/lib/postgresql/15/bin")
@@ -68,7 +68,7 @@ def oldest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield running
 
 
-@pytest.fixture(params=["pooled", "oldest"])
+@pytest.fixture(params=first_only(["pooled", "oldest"]))
 def database(request: pytest.FixtureRequest) -> Database:
     where: Literal["pooled", "oldest"] = request.param
     name = f"coordination_{next(_names)}"

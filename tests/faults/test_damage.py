@@ -1,5 +1,7 @@
 """Rows that are missing or cannot be read: real workers set them aside and go on."""
 
+import pytest
+
 from tests.faults.site import Site
 
 SET_ASIDE = "select count(*) = %s from ostinato_data.quarantine"
@@ -37,6 +39,7 @@ def test_a_job_whose_arguments_are_no_text_does_not_stop_its_queue(site: Site) -
     assert quarantined(site) == [bad]
 
 
+@pytest.mark.proof
 def test_the_claim_of_a_dead_worker_is_rescued_beside_a_job_without_its_row(site: Site) -> None:
     crew = site.crew()
     victim = crew.start()
@@ -53,6 +56,7 @@ def test_the_claim_of_a_dead_worker_is_rescued_beside_a_job_without_its_row(site
     assert quarantined(site) == [gone]
 
 
+@pytest.mark.proof
 def test_a_verdict_of_a_job_without_its_row_holds_up_no_other_verdict(site: Site) -> None:
     site.ready(site.crew().start())
     (gone,) = site.enqueue("flaky", failures=1)

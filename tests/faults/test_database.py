@@ -16,8 +16,9 @@ from ostinato._core.db.sqlstate import translate
 from ostinato._core.engine.schema import ENGINE
 from ostinato._core.engine.workers import CONTRACT
 from ostinato.lab.torture.nemesis import frozen
-from tests.faults.proxy import Fault, between
 from tests.faults.site import Site, eventually, say
+from tests.proxy import Fault, between
+from tests.slow import first_only
 
 ENGINE_SQL = Path(migrate.__file__).parents[1] / "engine" / "sql"
 
@@ -25,8 +26,6 @@ HELD_UP = (
     "select exists (select from pg_stat_activity where wait_event_type = 'Lock'"
     " and datname = current_database() and usename = 'ostinato_worker')"
 )
-
-# All on one process: they share a server, and would take the machine's time from each other.
 
 
 def passed(seconds: float) -> None:
@@ -73,6 +72,7 @@ def test_an_outage_longer_than_the_expiry_takes_no_job_from_a_living_worker(site
     assert crew.said("rescued") == crew.said("declared_dead") == crew.said("fenced") == 0
 
 
+@pytest.mark.proof
 def test_a_worker_that_dies_in_an_outage_is_found_out_after_it(site: Site) -> None:
     crew = site.crew(beat_seconds=0.4, expiry_seconds=1.5)
     victim = crew.start()
@@ -90,6 +90,7 @@ def test_a_worker_that_dies_in_an_outage_is_found_out_after_it(site: Site) -> No
     assert [site.outcomes(job_id) for job_id in ids] == [["lost", "done"]] * 5
 
 
+@pytest.mark.proof
 def test_a_start_that_an_outage_cuts_short_begins_again(site: Site) -> None:
     ids = site.enqueue("plain", 5)
     site.rows("begin")
@@ -107,6 +108,7 @@ def test_a_start_that_an_outage_cuts_short_begins_again(site: Site) -> None:
     assert site.value("select count(*) from ostinato_data.worker") == 1
 
 
+@pytest.mark.proof
 def test_a_frozen_database_holds_up_everything_and_breaks_nothing(site: Site) -> None:
     crew = site.crew(concurrency=5, call_timeout_seconds=1, beat_seconds=0.5, expiry_seconds=2)
     site.ready(crew.start(), crew.start())
@@ -121,7 +123,7 @@ def test_a_frozen_database_holds_up_everything_and_breaks_nothing(site: Site) ->
     site.check(plain + written, written)
 
 
-@pytest.mark.parametrize("seed", [11, 12])
+@pytest.mark.parametrize("seed", first_only([11, 12]))
 def test_connections_cut_around_a_commit_leave_exact_effects(site: Site, seed: int) -> None:
     say(f"seed {seed}")
     rng = random.Random(seed)
@@ -164,6 +166,7 @@ def test_a_claim_whose_answer_is_lost_is_given_back_and_its_jobs_run(site: Site)
     assert {tuple(site.outcomes(job_id)) for job_id in ids} == {("done",)}
 
 
+@pytest.mark.proof
 def test_terminated_backends_are_replaced_and_nothing_is_lost(site: Site) -> None:
     crew = site.crew(concurrency=5)
     site.ready(crew.start(), crew.start())
@@ -226,6 +229,7 @@ def changed_engine(folder: Path) -> Component:
     return Component("engine", folder, ENGINE.schemas)
 
 
+@pytest.mark.proof
 def test_a_migration_under_running_workers_fails_no_job_and_stalls_no_claim(site: Site, tmp_path: Path) -> None:
     component = changed_engine(tmp_path / "next")
     crew = site.crew(concurrency=5, beat_seconds=1, expiry_seconds=30)

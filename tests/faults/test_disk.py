@@ -16,8 +16,6 @@ from tests.faults.site import Site, eventually, say
 
 SIZE_MB = 360
 
-# All on one process: they share a server, and would take the machine's time from each other.
-
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
@@ -57,6 +55,7 @@ def fill(disk: Path) -> Path:
     return filler
 
 
+@pytest.mark.proof
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a small disk")
 def test_a_full_disk_stops_work_and_loses_nothing(small: Server, disk: Path, tmp_path: Path) -> None:
     urls = small.urls()

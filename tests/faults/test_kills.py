@@ -9,11 +9,10 @@ import pytest
 from ostinato._core.base.settings import Settings
 from ostinato.lab.torture.crew import Crew, Hand
 from tests.faults.site import QUICK, Site, eventually, say
+from tests.slow import first_only
 
-# All on one process: they share a server, and would take the machine's time from each other.
 
-
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", first_only([1, 2]))
 def test_kill_9_at_random_moments_loses_no_job_and_repeats_no_effect(site: Site, seed: int) -> None:
     say(f"seed {seed}")
     rng = random.Random(seed)
@@ -88,6 +87,7 @@ def test_a_process_that_dies_alone_is_unregistered_by_its_warden(site: Site) -> 
     assert site.outcomes(job_id) == ["lost"]
 
 
+@pytest.mark.proof
 def test_the_only_worker_killed_and_replaced_later_has_its_job_back_at_once(site: Site) -> None:
     """Nobody polled for long, which looks like an outage; that grace is for the living only."""
     crew = site.crew(expiry_seconds=3600)
@@ -102,6 +102,7 @@ def test_the_only_worker_killed_and_replaced_later_has_its_job_back_at_once(site
     assert site.outcomes(job_id) == ["lost"]
 
 
+@pytest.mark.proof
 def test_a_worker_stopped_past_its_expiry_writes_nothing_when_it_wakes(site: Site) -> None:
     crew = site.crew(beat_seconds=0.4, expiry_seconds=2)
     sleeper = crew.start()
@@ -126,6 +127,7 @@ def test_a_worker_stopped_past_its_expiry_writes_nothing_when_it_wakes(site: Sit
         assert site.outcomes(job_id) == ["lost", "done"]
 
 
+@pytest.mark.proof
 def test_a_transaction_that_is_open_when_its_worker_stops_holds_its_job(site: Site) -> None:
     """Nobody takes a job whose completion is on its way; it ends one way or the other, once."""
     crew = site.crew()
@@ -168,6 +170,7 @@ def test_a_worker_stopped_for_less_than_its_expiry_keeps_its_jobs(site: Site) ->
     assert crew.said("rescued") == crew.said("fenced") == 0
 
 
+@pytest.mark.proof
 def test_a_healthy_job_of_several_expiries_is_not_started_twice_even_if_it_blocks_the_loop(site: Site) -> None:
     crew = site.crew(beat_seconds=0.6, expiry_seconds=2.5)
     hands = [crew.start() for _ in range(2)]
@@ -182,6 +185,7 @@ def test_a_healthy_job_of_several_expiries_is_not_started_twice_even_if_it_block
     assert "faults.blocking" in {line["handler"] for line in blocked}
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("how", ["kill", "segfault"])
 def test_a_poison_job_is_buried_and_its_neighbours_are_not(site: Site, how: str) -> None:
     """At the default of `max_crashes`: two deaths make it suspect, three alone bury it."""
@@ -204,6 +208,7 @@ def test_a_poison_job_is_buried_and_its_neighbours_are_not(site: Site, how: str)
     site.check(neighbours, neighbours)
 
 
+@pytest.mark.proof
 def test_no_healthy_job_is_buried_by_kills_at_default_settings(site: Site) -> None:
     """Workers are killed again and again while they run jobs, and hold many that have not begun."""
     kills, rng = 30, random.Random(7)
@@ -251,6 +256,7 @@ def test_sigterm_lets_jobs_end_that_can(site: Site) -> None:
     site.check(ids, ids)
 
 
+@pytest.mark.proof
 def test_a_handler_that_never_ends_does_not_keep_the_process(site: Site) -> None:
     crew = site.crew(drain_seconds=0.3)
     hand = crew.start()

@@ -19,15 +19,15 @@ from ostinato._core.db.embedded import Server
 from ostinato._core.engine import jobs
 from ostinato._core.runtime.database import Database
 from ostinato.testing import Engine
-from tests.faults import bouncer
+from tests import bouncer
 from tests.faults.site import Site, say
 from tests.runtime.lab import Lab, counted, forever, listens
+from tests.slow import first_only
 from tests.waiting import until_async
 
 Mode = Literal["direct", "pooled, direct listen", "pooled, polling"]
-MODES: list[Mode] = ["direct", "pooled, direct listen", "pooled, polling"]
-
-# All on one process: they share a server, and would take the machine's time from each other.
+# `make test` tries the first one here, and the direct one in tests/runtime.
+MODES: list[Mode] = ["pooled, polling", "pooled, direct listen", "direct"]
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def port(server: Server) -> Iterator[int]:
         yield running
 
 
-@pytest.fixture(params=MODES)
+@pytest.fixture(params=first_only(MODES))
 def database(request: pytest.FixtureRequest, site: Site) -> Database:
     mode: Mode = request.param
     direct = site.urls.worker
@@ -177,6 +177,7 @@ async def test_a_worker_that_is_declared_dead_starts_over(lab: Lab) -> None:
     assert (await lab.outcomes(job_id))[0] == "lost"
 
 
+@pytest.mark.proof
 def test_worker_processes_die_and_others_take_over(site: Site, database: Database) -> None:
     settings: dict[str, Any] = {"pooled": "true"} if database.pooled else {}
     if database.pooled and database.listen_url is not None:
@@ -193,6 +194,7 @@ def test_worker_processes_die_and_others_take_over(site: Site, database: Databas
     site.check(ids, ids)
 
 
+@pytest.mark.proof
 def test_a_pooler_that_is_started_again_is_found_again(server: Server, site: Site) -> None:
     if bouncer.program() is None:
         say("PgBouncer is not installed: its restart was not tested.")

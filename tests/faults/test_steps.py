@@ -7,7 +7,7 @@ from tests.faults.site import Site, eventually
 EDGES = ("before", "during", "after the effect", "after the save")
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_kill_9_at_each_edge_of_each_step_repeats_no_committed_one(site: Site) -> None:
     site.rows("create table died (job_id bigint primary key)")
     site.rows("create table ran (job_id bigint, name text, at timestamptz default clock_timestamp())")

@@ -10,13 +10,14 @@ from ostinato._core.db.embedded import Server
 from ostinato._core.engine import inspect, jobs
 from ostinato._core.engine.jobs import NewJob
 from ostinato._core.runtime.database import Database
-from tests.faults import bouncer
+from tests import bouncer
 from tests.faults.site import Site, say
 
 ROUNDS = 125
 CLIENTS = 8
 
 
+@pytest.mark.proof
 async def test_a_thousand_interleaved_transactions_of_two_tenants_leak_nothing(server: Server, site: Site) -> None:
     if bouncer.program() is None:
         say("PgBouncer is not installed: tenants that share its connections were not tested.")

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import psycopg
+import pytest
 
 from ostinato import Client
 from ostinato._core.db.sqlfile import statement
@@ -21,9 +22,8 @@ ROOT = Path(__file__).parents[2]
 
 SEED = 20260115
 
-# All on one process: they share a server, and would take the machine's time from each other.
 
-
+@pytest.mark.proof
 def test_a_short_torture_breaks_no_promise() -> None:
     say(f"seed {SEED}")
     argv = [sys.executable, "-m", "ostinato", "torture", "--json"]

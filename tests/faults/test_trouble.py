@@ -2,10 +2,12 @@
 
 from typing import Any
 
+import pytest
+
 from ostinato._core.base.backoff import Retry
 from tests.faults.app import ONCE
-from tests.faults.proxy import between
 from tests.faults.site import Site
+from tests.proxy import between
 
 # A busy machine is no dead worker: what is tried here is the database's trouble alone.
 ALIVE: dict[str, Any] = {"beat_seconds": 1, "expiry_seconds": 60}
@@ -35,6 +37,7 @@ def test_a_fast_restart_makes_no_dead_letters_of_jobs_with_one_attempt(site: Sit
     check_unharmed(site, ids)
 
 
+@pytest.mark.proof
 def test_no_connection_free_for_long_buries_nothing(site: Site) -> None:
     crew = site.crew(**ALIVE)
     site.ready(crew.start())
@@ -55,6 +58,7 @@ def test_no_connection_free_for_long_buries_nothing(site: Site) -> None:
     assert crew.said("attempt_deferred") >= 50
 
 
+@pytest.mark.proof
 def test_a_handler_leaves_a_server_that_froze_under_it(site: Site) -> None:
     """The worker reaches the database on other connections, as after a failover."""
     with between(site.urls.worker, site.folder) as proxy:

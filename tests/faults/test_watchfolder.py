@@ -83,7 +83,7 @@ def ticks_again(site: Site, folder_id: int) -> None:
     site.until("select ticked_at > %s from watchfolder.folder where id = %s", site.now(), folder_id)
 
 
-@pytest.mark.slow
+@pytest.mark.proof
 def test_a_worker_that_watches_may_be_killed_or_sleep_at_any_time(site: Site, tmp_path: Path) -> None:
     rng = random.Random(5)
     folders, ids = begin(site, tmp_path / "root")

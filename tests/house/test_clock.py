@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.source import calls, dotted, function_files, python_files, shown, without_comments
+from tests.house.source import calls, dotted, findings, function_files, python_files, text_of, without_comments
 
 # time.monotonic() measures durations and is always allowed
 WALL_CLOCK = re.compile(
@@ -28,21 +28,24 @@ SQL_CLOCK = re.compile(
 )
 
 
-@pytest.mark.parametrize("path", python_files(), ids=shown)
-def test_no_logic_reads_the_clock_of_this_machine(path: Path) -> None:
-    read = [call.lineno for call in calls(path) if WALL_CLOCK.search(dotted(call.func))]
-
-    assert not read or shown(path) in ALLOWED, read
+def reads(path: Path) -> list[int]:
+    return [call.lineno for call in calls(path) if WALL_CLOCK.search(dotted(call.func))]
 
 
-@pytest.mark.parametrize("path", function_files(), ids=shown)
-def test_sql_functions_ask_the_one_clock(path: Path) -> None:
-    sql = without_comments(path.read_text(encoding="utf-8"))
-    found = [match.group() for match in SQL_CLOCK.finditer(sql)]
+def other_clocks(path: Path) -> list[str]:
+    found = [match.group() for match in SQL_CLOCK.finditer(without_comments(text_of(path)))]
+    own = path.name == "clock.sql"
+    return [clock for clock in found if not (own and clock.startswith("clock_timestamp"))]
 
-    if path.name == "clock.sql":
-        found = [clock for clock in found if not clock.startswith("clock_timestamp")]
-    assert not found
+
+def test_no_logic_reads_the_clock_of_this_machine() -> None:
+    found = findings(python_files(), reads)
+
+    assert {path: lines for path, lines in found.items() if path not in ALLOWED} == {}
+
+
+def test_sql_functions_ask_the_one_clock() -> None:
+    assert findings(function_files(), other_clocks) == {}
 
 
 @pytest.mark.parametrize("text", ["select now()", "pg_catalog.now()", "Current_Timestamp", "clock_timestamp()"])

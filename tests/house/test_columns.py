@@ -2,9 +2,7 @@
 
 from pathlib import Path
 
-import pytest
-
-from tests.house.source import PACKAGE, shown
+from tests.house.source import PACKAGE, findings, text_of
 
 COLUMNS = 120
 
@@ -14,10 +12,9 @@ def sql_files() -> list[Path]:
     return sorted(path for path in PACKAGE.rglob("*.sql") if path.parent.name != "tables")
 
 
-@pytest.mark.parametrize("path", sql_files(), ids=shown)
-def test_a_line_of_sql_fits_on_half_a_screen(path: Path) -> None:
-    lines = path.read_text(encoding="utf-8").splitlines()
+def long_lines(path: Path) -> list[int]:
+    return [number for number, line in enumerate(text_of(path).splitlines(), 1) if len(line) > COLUMNS]
 
-    long = [number for number, line in enumerate(lines, 1) if len(line) > COLUMNS]
 
-    assert not long, f"{shown(path)}: wrap the lines {long}"
+def test_a_line_of_sql_fits_on_half_a_screen() -> None:
+    assert findings(sql_files(), long_lines) == {}, "wrap these lines"

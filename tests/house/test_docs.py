@@ -4,14 +4,13 @@ import ast
 import importlib
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 from ostinato._faces.cli.dev import generated, reference
 from ostinato._faces.cli.dev.surface import MODULES
 from tests.house import code
-from tests.house.source import PACKAGE, ROOT, parsed, shown
+from tests.house.source import PACKAGE, ROOT, findings, parsed, text_of
 
 README = ROOT / "README.md"
 GUARANTEES = ROOT / "docs" / "guarantees.md"
@@ -40,7 +39,7 @@ BASES = (ROOT, PACKAGE, PACKAGE / "_core" / "engine", PACKAGE / "_core" / "engin
 
 def prose(page: Path) -> str:
     """The page without its code blocks, whose paths are those of the reader."""
-    return re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    return re.sub(r"^```.*?^```", "", text_of(page), flags=re.MULTILINE | re.DOTALL)
 
 
 def named_paths(page: Path) -> Iterator[str]:
@@ -49,6 +48,7 @@ def named_paths(page: Path) -> Iterator[str]:
     yield from (name["path"] for name in FILE_NAME.finditer(text))
 
 
+@cache
 def names_in(path: Path) -> set[str]:
     """`test_x` and `TestClass::test_x`, as pytest names them."""
     names: set[str] = set()
@@ -64,23 +64,10 @@ def names_in(path: Path) -> set[str]:
     return names
 
 
-def test_every_test_named_in_the_guarantees_exists() -> None:
-    named = list(TEST_NAME.finditer(GUARANTEES.read_text(encoding="utf-8")))
-    missing = [
-        found.group()
-        for found in named
-        if not (ROOT / found["path"]).exists() or found["test"] not in names_in(ROOT / found["path"])
-    ]
-
-    assert named, "docs/guarantees.md names no test"
-    assert not missing
-
-
-@pytest.mark.parametrize("page", SPECS, ids=shown)
-def test_every_test_named_for_a_rule_exists(page: Path) -> None:
-    """Tests stand in the tables as seen from the tests of their application, or from the root."""
+def missing_tests(page: Path) -> list[str]:
+    """Tests are named as seen from the tests of the page's application, or from the root."""
     bases = (ROOT, ROOT / "tests" / "apps" / page.stem)
-    named = list(TEST_NAME.finditer(page.read_text(encoding="utf-8")))
+    named = list(TEST_NAME.finditer(text_of(page)))
     missing = [
         found.group()
         for found in named
@@ -88,36 +75,47 @@ def test_every_test_named_for_a_rule_exists(page: Path) -> None:
             (base / found["path"]).exists() and found["test"] in names_in(base / found["path"]) for base in bases
         )
     ]
-
-    assert named, "it names no test"
-    assert not missing
+    return missing if named else ["it names no test"]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=shown)
-def test_every_path_that_a_page_names_exists(page: Path) -> None:
-    missing = [
+def missing_paths(page: Path) -> list[str]:
+    return [
         name
         for name in named_paths(page)
         if not any(list(base.glob(name.removeprefix("./"))) for base in BASES) and not (page.parent / name).exists()
     ]
 
-    assert not missing
+
+def misuses(page: Path) -> list[str]:
+    return code.misuses("".join(PYTHON.findall(text_of(page))))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=shown)
-def test_what_the_code_of_a_page_uses_of_ours_is_there(page: Path) -> None:
-    assert code.misuses("".join(PYTHON.findall(page.read_text(encoding="utf-8")))) == []
-
-
-@pytest.mark.parametrize("page", PAGES, ids=shown)
-def test_a_public_name_that_a_sentence_names_is_there(page: Path) -> None:
+def missing_names(page: Path) -> list[str]:
     named = {(found["module"], found["name"]) for found in PUBLIC_NAME.finditer(prose(page))}
-
     missing = {
         f"{module}.{name}" for module, name in named if not hasattr(importlib.import_module(f"ostinato.{module}"), name)
     }
+    return sorted(missing - KINDS)
 
-    assert missing <= KINDS
+
+def test_every_test_named_in_the_guarantees_exists() -> None:
+    assert missing_tests(GUARANTEES) == []
+
+
+def test_every_test_named_for_a_rule_exists() -> None:
+    assert findings(SPECS, missing_tests) == {}
+
+
+def test_every_path_that_a_page_names_exists() -> None:
+    assert findings(PAGES, missing_paths) == {}
+
+
+def test_what_the_code_of_a_page_uses_of_ours_is_there() -> None:
+    assert findings(PAGES, misuses) == {}
+
+
+def test_a_public_name_that_a_sentence_names_is_there() -> None:
+    assert findings(PAGES, missing_names) == {}
 
 
 def test_the_readme_shows_code_on_its_first_screen() -> None:

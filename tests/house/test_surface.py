@@ -13,7 +13,7 @@ import ostinato
 from ostinato._faces.cli.dev import surface
 from ostinato._faces.cli.dev.surface import MODULES
 from tests.house import code
-from tests.house.source import PACKAGE, ROOT, shown
+from tests.house.source import PACKAGE, ROOT, findings, text_of
 
 NAMES: list[str] = ostinato.__all__
 FRONT_NAMES = 20
@@ -109,13 +109,14 @@ def test_errors_name_the_module_that_users_import() -> None:
     assert {each.__module__ for each in classes} == {"ostinato.errors"}
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=shown)
-def test_documents_and_examples_import_the_surface_only(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    blocks = text if path.suffix == ".py" else "".join(PYTHON.findall(text))
-    used = {(where, name) for where, name in code.imports(code.parse(blocks)) if not _is_public(where)}
+def test_documents_and_examples_import_the_surface_only() -> None:
+    assert findings(DOCUMENTS, _inner_imports) == {}
 
-    assert used == set()
+
+def _inner_imports(path: Path) -> list[tuple[str, str]]:
+    text = text_of(path)
+    blocks = text if path.suffix == ".py" else "".join(PYTHON.findall(text))
+    return [(where, name) for where, name in code.imports(code.parse(blocks)) if not _is_public(where)]
 
 
 def _is_public(where: str) -> bool:

@@ -15,7 +15,7 @@ from tests.waiting import until_async
 QUICK: dict[str, Any] = {
     "beat_seconds": 0.2,
     "expiry_seconds": 30.0,  # a busy machine is no death; a test that wants one says `**MORTAL`
-    "poll_seconds": 0.05,
+    "poll_seconds": 0.1,
     "cancel_grace_seconds": 0.2,
     "drain_seconds": 5.0,
     "call_timeout_seconds": 5.0,

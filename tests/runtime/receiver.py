@@ -115,7 +115,7 @@ class Receiver:
 
         Connections are taken in their order, so there is none that it has yet to count.
         """
-        with socket.create_connection((self.host, self.port), timeout=10) as conn:
+        with socket.create_connection((self.host, self.port), timeout=120) as conn:
             conn.sendall(b"POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
             while conn.recv(4096):
                 pass

@@ -7,9 +7,8 @@ import pytest
 
 from ostinato import Context, SyncContext, leases
 from ostinato._core.runtime.worker.slots import Slots
-from tests.faults.app import let_pass
 from tests.runtime.lab import Lab
-from tests.waiting import until_async
+from tests.waiting import let_pass, until_async
 
 
 @pytest.mark.parametrize("how", ["guard", "fence", "transaction", "fenced"])

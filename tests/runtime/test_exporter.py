@@ -26,7 +26,7 @@ def test_it_serves_what_was_counted_on_the_next_free_port(port: int) -> None:
     recorder.add(CLAIMS, "mail", by=3)
     page = Exporter([recorder], HOST, port)
     try:
-        with urllib.request.urlopen(f"http://{HOST}:{page.port}/metrics", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://{HOST}:{page.port}/metrics", timeout=120) as answer:
             text = answer.read().decode()
     finally:
         page.close()

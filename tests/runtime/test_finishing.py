@@ -16,7 +16,7 @@ from ostinato._core.engine import claims, upkeep
 from ostinato._core.runtime.database import Database
 from ostinato._core.runtime.worker import finisher as finisher_module
 from ostinato._core.runtime.worker.execute import Failed
-from tests.faults.proxy import Proxy, between
+from tests.proxy import Proxy, between
 from tests.runtime.lab import Lab, counted, forever, running
 from tests.waiting import until_async
 

@@ -155,7 +155,7 @@ async def test_a_stuck_thread_times_out_and_takes_no_other_functions_place(lab: 
 
 
 async def test_plain_functions_run_beside_each_other_in_threads(lab: Lab) -> None:
-    meeting = threading.Barrier(8, timeout=10)
+    meeting = threading.Barrier(8, timeout=120)
 
     @lab.app.job()
     def meet(ctx: SyncContext) -> str:

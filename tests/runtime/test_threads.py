@@ -25,9 +25,9 @@ def test_one_that_is_stuck_takes_no_others_place() -> None:
     gate = threading.Event()
     stuck = [threads.submit(gate.wait) for _ in range(50)]
 
-    assert threads.submit(lambda: 7).result(timeout=10) == 7
+    assert threads.submit(lambda: 7).result() == 7
     gate.set()
-    assert all(future.result(timeout=10) for future in stuck)
+    assert all(future.result() for future in stuck)
     threads.shutdown()
 
 
@@ -65,7 +65,7 @@ def test_threads_end_when_they_are_shut_down_and_take_nothing_more() -> None:
         threads.submit(lambda: None)
     gate.set()
 
-    assert busy.result(timeout=10)
+    assert busy.result()
     until(lambda: not [t for t in threading.enumerate() if t.name.startswith("shut-down")])
 
 

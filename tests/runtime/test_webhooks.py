@@ -228,7 +228,7 @@ async def test_the_default_policy_takes_three_days_and_ends_in_a_dead_letter(sit
     policy = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400]
     assert len(attempts) == 10
     for seconds, planned in zip(passed, policy, strict=True):
-        assert 0.9 * planned <= seconds <= 1.1 * planned + 1
+        assert 0.9 * planned <= seconds <= 1.1 * planned + 60  # the machine may be busy
     assert await site.states() == ["dead"]
     letters = await site.engine.admin.execute(
         "select d.reason, d.kind, d.error ->> 'message' from ostinato_data.dead_letter d"

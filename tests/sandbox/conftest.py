@@ -23,5 +23,5 @@ def sandbox(_sandbox: Running) -> Running:
 
 @pytest.fixture
 def http(sandbox: Running) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=sandbox.url, trust_env=False, timeout=20) as client:
+    with httpx.Client(base_url=sandbox.url, trust_env=False, timeout=120) as client:
         yield client

@@ -156,7 +156,7 @@ def test_a_page_of_another_name_gets_no_answer(http: httpx.Client) -> None:
 
 
 def test_a_caller_that_stalls_does_not_keep_the_sandbox() -> None:
-    with running(Hooks()) as sandbox, httpx.Client(base_url=sandbox.url, timeout=0.1) as http:
+    with running(Hooks()) as sandbox, httpx.Client(base_url=sandbox.url, timeout=httpx.Timeout(60, read=0.1)) as http:
         sandbox.order("/x", "stall")
         with pytest.raises(httpx.ReadTimeout):
             http.get("/x")

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 
 from ostinato._core.db.bundle import function_name, replacing
@@ -15,6 +16,16 @@ from ostinato._core.db.sqlfile import split
 from tests.simulation.arena import Arena
 
 FUNCTIONS = files("ostinato._core.engine").joinpath("sql", "functions")
+
+
+@cache
+def functions() -> dict[str, list[str]]:
+    """The text of every function, by its name; some have several forms."""
+    found: dict[str, list[str]] = {}
+    for file in sorted(FUNCTIONS.iterdir(), key=lambda file: file.name):
+        for text in split(file.read_text("utf-8")):
+            found.setdefault((function_name(text) or "").rpartition(".")[2], []).append(text)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +42,7 @@ class Mutant:
 
     def statements(self) -> tuple[str, str]:
         """The function as it is, and as the mutant has it."""
-        texts = [
-            text
-            for file in sorted(FUNCTIONS.iterdir(), key=lambda file: file.name)
-            for text in split(file.read_text("utf-8"))
-            if (function_name(text) or "").rpartition(".")[2] == self.function
-        ]
+        texts = functions().get(self.function, ())
         found = [(text, piece) for text in texts for piece in re.findall(_loosely(self.old), text)]
         if len(found) != 1:
             raise LookupError(f"{self.name}: {self.function} has {len(found)} times: {self.old}")

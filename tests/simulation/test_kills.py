@@ -13,8 +13,10 @@ from tests.simulation.mutants import DEADLY, Mutant
 from tests.simulation.run import play
 from tests.simulation.steps import Broken
 from tests.simulation.world import World
+from tests.slow import first_only
 
 KILLS = 500
+SOME_KILLS = 40
 DEFAULT = Settings().max_crashes
 MORE_SEEDS = 40  # for a mutant whose own seed does not find it any more
 
@@ -49,9 +51,12 @@ def deadly(seed: int) -> Config:
     )
 
 
-def test_no_healthy_job_is_buried_over_hundreds_of_kills(place: Arena, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("wanted", first_only([SOME_KILLS, KILLS]))
+def test_no_healthy_job_is_buried_over_hundreds_of_kills(
+    place: Arena, wanted: int, capsys: pytest.CaptureFixture[str]
+) -> None:
     kills = jobs = suspects = seed = 0
-    while kills < KILLS:
+    while kills < wanted:
         seed += 1
         world = World(place, deadly(seed))
         play(world)
@@ -67,6 +72,7 @@ def test_no_healthy_job_is_buried_over_hundreds_of_kills(place: Arena, capsys: p
         sys.stdout.write(f"  {kills} kills, {jobs} jobs, {suspects} suspects, none buried\n")
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("mutant", DEADLY, ids=lambda mutant: mutant.name)
 def test_a_mutant_is_found(place: Arena, mutant: Mutant, capsys: pytest.CaptureFixture[str]) -> None:
     seeds = [mutant.seed, *(seed for seed in range(1, MORE_SEEDS) if seed != mutant.seed)]

@@ -16,6 +16,7 @@ from psycopg.types.json import Json
 
 from ostinato._core.db.embedded import Urls
 from tests.schemas import call_text
+from tests.waiting import until
 
 Row = dict[str, Any]
 Value = Any  # what SQL takes and returns is known to the test, not to the type checker
@@ -214,5 +215,4 @@ def until_blocked(watcher: Session, waiting: Session, by: Session, unless: Calla
     """Return as soon as one session waits for a lock that the other one holds."""
     pids = waiting.conn.info.backend_pid, by.conn.info.backend_pid
     blocked = "select %s = any (pg_blocking_pids(%s))"
-    while not unless() and not watcher.value(blocked, pids[1], pids[0]):
-        pass
+    until(lambda: unless() or watcher.value(blocked, pids[1], pids[0]))

@@ -17,6 +17,7 @@ import psycopg
 import pytest
 
 from tests.simulation.mutants import Mutant
+from tests.slow import first_only
 from tests.sql.conftest import EMPTY
 from tests.sql.deliveries import broken, event_of
 from tests.sql.engine import Held, Session, Sessions
@@ -334,7 +335,7 @@ def play(sessions: Sessions, admin: Session, seed: int) -> None:
         made.close()
 
 
-@pytest.mark.parametrize("seed", range(SEEDS))
+@pytest.mark.parametrize("seed", first_only(range(SEEDS), each=lambda seed: min(seed, 3)))  # four of them
 def test_no_history_breaks_a_lane(sessions: Sessions, admin: Session, seed: int) -> None:
     play(sessions, admin, seed)
 
@@ -396,7 +397,7 @@ MUTANTS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", MUTANTS)
+@pytest.mark.parametrize("name", first_only(MUTANTS))
 def test_a_mutant_is_found(sessions: Sessions, admin: Session, name: str) -> None:
     with mutated(admin, name):
         for seed in range(TRIES):

@@ -466,7 +466,7 @@ def test_dispatch_and_complete_of_the_same_key_never_leave_it_behind(
         assert db.complete(first) == []
         waits = other.later("dispatch_deliveries", subscription=NAME)
         until_blocked(admin, other, by=db)
-    assert waits.result(10) == [{"dispatch_deliveries": 1}]
+    assert waits.result() == [{"dispatch_deliveries": 1}]
 
     lanes_are_right(admin)
     assert at(take(db, worker)) == [2]

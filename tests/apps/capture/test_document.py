@@ -10,7 +10,7 @@ from tests.api.fuzz import fuzz, key_for
 from tests.apps.capture.vault import TENANT, USER
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.proof
 def test_no_request_that_can_be_made_breaks_the_document(database: Database, tmp_path: Path) -> None:
     cases = fuzz(
         database,

@@ -114,13 +114,13 @@ class Vault:
         """Do something in that many threads at the same time, each on a connection of its own."""
         ready = threading.Barrier(count)
         # So many on so few cores take their time, one behind the other.
-        options = {"connect_timeout": "60", "options": "-c lock_timeout=60s"}
+        options = {"connect_timeout": "300", "options": "-c lock_timeout=300s"}
         patient = make_conninfo(self.database.url, **options)
 
         async def one(number: int) -> T:
             async with await connect(patient) as conn:
-                ready.wait(60)
-                async with transaction(conn, seconds=60):
+                ready.wait(300)
+                async with transaction(conn, seconds=300):
                     await tenants.enter(conn, TENANT, user_id=user)
                     return await work(conn, number)
 

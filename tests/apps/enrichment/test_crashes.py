@@ -14,6 +14,7 @@ from ostinato._core.engine import leases
 from ostinato.apps.enrichment.lock import LOCK_TENANT
 from ostinato.lab.torture.crew import Crew, Hand
 from tests.apps.enrichment.place import ALL_FINE, Place
+from tests.slow import first_only
 from tests.waiting import until_async
 
 SEARCH, INPI, RCS = "/registers/search", "/registers/api/companies/*", "/registers/v3/*"
@@ -75,7 +76,9 @@ async def held_up(place: Place, statement: str) -> AsyncIterator[None]:
         yield
 
 
-@pytest.mark.parametrize(("path", "part"), [(SEARCH, "/search"), (INPI, "/companies/"), (RCS, "/extrait_kbis")])
+@pytest.mark.parametrize(
+    ("path", "part"), first_only([(SEARCH, "/search"), (INPI, "/companies/"), (RCS, "/extrait_kbis")])
+)
 async def test_a_crash_during_each_call_costs_that_call_only(place: Place, crew: Crew, path: str, part: str) -> None:
     """After the lock, after the search, after INPI."""
     place.sources.order(path, "stall")

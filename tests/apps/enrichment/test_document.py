@@ -13,7 +13,7 @@ from tests.apps.enrichment.conftest import EMPTY
 from tests.apps.enrichment.place import PARTITIONS
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.proof
 @pytest.mark.usefixtures("sources")
 def test_no_request_that_can_be_made_breaks_the_document(
     shared_server: Server, enrichment_urls: Urls, tmp_path: Path

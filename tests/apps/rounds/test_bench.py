@@ -9,7 +9,6 @@ from ostinato.testing import Engine
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 async def test_the_benchmark_opens_every_group(engine: Engine, capsys: pytest.CaptureFixture[str]) -> None:
     rates = await bench.measure(engine, 300, timedelta(seconds=0.3))
 

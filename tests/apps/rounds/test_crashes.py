@@ -9,6 +9,7 @@ from psycopg import AsyncConnection, AsyncCursor
 
 from ostinato._core.base.errors import CommitUnknown, DatabaseUnavailable
 from tests.apps.rounds.town import Town
+from tests.slow import first_only
 
 GROUPS = 3
 CREATED, OPENED, CLOSED = "2026-06-01T10:00:00Z", "2026-06-02T12:30:00Z", "2026-06-03T12:30:00Z"
@@ -83,7 +84,7 @@ async def statements(town: Town, job: str, die_at: int) -> int | None:
     return die_at - conn.left
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", first_only(CASES))
 async def test_a_crash_between_any_two_statements_is_made_up_for(
     town: Town, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,8 +13,7 @@ from tests.apps.rounds.conftest import EMPTY, EMPTY_ROUNDS
 from tests.apps.rounds.town import TENANT
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.proof
 def test_no_request_that_can_be_made_breaks_the_document(
     shared_server: Server, rounds_urls: Urls, tmp_path: Path
 ) -> None:

@@ -23,6 +23,7 @@ from ostinato.apps.watchfolder import utils
 from ostinato.apps.watchfolder.model import Document
 from ostinato.apps.watchfolder.tick import context
 from tests.apps.watchfolder.place import Place, Services
+from tests.slow import first_only
 
 CHANGES = ("_rename", "_replace", "_link", "_unlink", "_rmtree", "_write")
 KEPT = ("incoming", "staging", "work", "hold", "archive", "error")
@@ -240,7 +241,7 @@ def crasher(services: Services, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cra
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shard", range(SHARDS))
+@pytest.mark.parametrize("shard", first_only(range(SHARDS)))
 def test_a_crash_at_any_point_loses_and_strands_nothing(
     memory_path: Path, services: Services, crasher: Crasher, capsys: pytest.CaptureFixture[str], shard: int
 ) -> None:
@@ -275,7 +276,7 @@ def test_several_crashes_in_one_run_lose_and_strand_nothing(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shard", range(SHARDS))
+@pytest.mark.parametrize("shard", first_only(range(SHARDS)))
 @pytest.mark.parametrize("length", [1, 6])
 def test_an_error_at_any_point_loses_and_strands_nothing(
     memory_path: Path, services: Services, crasher: Crasher, shard: int, length: int

@@ -147,13 +147,13 @@ async def test_a_watcher_that_is_cancelled_ends_only_when_its_tick_has(
 
     def slow(*_: object) -> Document:
         entered.set()
-        go.wait(60)
+        go.wait()
         return {"problems": []}
 
     monkeypatch.setattr(Orchestrator, "tick", slow)
     watcher, _, _ = await watched(office)
     task = asyncio.create_task(watcher.run())
-    await asyncio.to_thread(entered.wait, 60)
+    await asyncio.to_thread(entered.wait)
 
     task.cancel()
     await asyncio.to_thread(watcher._orchestrator.hooks.halt.wait, 60)  # the tick in hand is asked to end

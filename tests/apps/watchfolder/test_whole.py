@@ -23,9 +23,10 @@ from ostinato.apps.watchfolder.station.processes import ServiceProcess, running
 from ostinato.apps.watchfolder.tick.options import Options
 from ostinato.apps.watchfolder.tick.orchestrator import Orchestrator
 from tests.apps.watchfolder.papers import text_pdf, zipped
+from tests.slow import first_only
 from tests.waiting import until
 
-MANY = 1000
+SOME, MANY = 60, 1000
 OF_ONE = 10  # states that a document is counted for when it is done
 
 
@@ -40,12 +41,13 @@ def stations(folders: Folders, ocr: int = 2) -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
-def test_a_thousand_files_at_once(memory_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("many", first_only([SOME, MANY]))
+def test_a_thousand_files_at_once(memory_path: Path, many: int, capsys: pytest.CaptureFixture[str]) -> None:
     folders = Folders.below(memory_path)
     with stations(folders, ocr=4) as urls:
         template = text_pdf("Page 000000")
-        for number in range(MANY):
+        for number in range(many):
             # Other bytes for each: a comment after the end of the PDF.
             (folders.incoming / f"{number:04}.pdf").write_bytes(template + f"\n%{number}\n".encode())
         stop = threading.Event()
@@ -64,17 +66,17 @@ def test_a_thousand_files_at_once(memory_path: Path, capsys: pytest.CaptureFixtu
         watched = Orchestrator(folders, options)
 
         def ticked(_: dict[str, Any]) -> None:
-            if not watched.in_flight and sum(1 for _ in folders.out.iterdir()) == MANY:
+            if not watched.in_flight and sum(1 for _ in folders.out.iterdir()) == many:
                 stop.set()
 
         watched.loop(stop, ticked)
         seconds = time.monotonic() - started
 
     with capsys.disabled():
-        print(f"\n  watchfolder: {MANY} files in {seconds:.0f} s")  # noqa: T201 - asked for
-    assert watched.metrics["done"] == MANY
+        print(f"\n  watchfolder: {many} files in {seconds:.0f} s")  # noqa: T201 - asked for
+    assert watched.metrics["done"] == many
     assert watched.metrics["error"] == 0
-    assert len(list(folders.archive.rglob("*.pdf"))) == MANY
+    assert len(list(folders.archive.rglob("*.pdf"))) == many
     assert jobs_left(folders) == []
 
 
@@ -121,7 +123,7 @@ def test_an_orchestrator_killed_again_and_again_loses_nothing(memory_path: Path)
         # It may have been done before this one began; from here on it hears signals.
         until(lambda: folders.lock_file.read_text() == f"process {process.pid}")
         process.terminate()
-        assert process.wait(60) == 0
+        assert process.wait() == 0
 
     archived = {path.name: path.read_bytes() for path in folders.archive.rglob("*.pdf")}
     assert archived == inputs
@@ -141,7 +143,6 @@ def _states(folders: Folders) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 def test_a_mixed_pile_through_the_command(tmp_path: Path) -> None:
     """`ostinato watch --once`: scans, archives, twins, broken and locked files, all in one go."""
     folders = Folders.below(tmp_path / "scans")
@@ -165,10 +166,7 @@ def test_a_mixed_pile_through_the_command(tmp_path: Path) -> None:
 
     command = [sys.executable, "-m", "ostinato", "watch", str(tmp_path / "scans")]
     told = subprocess.run(
-        [*command, "--once", "--stable-seconds", "0", "--min-free", "0", "--json"],
-        check=True,
-        capture_output=True,
-        timeout=500,
+        [*command, "--once", "--stable-seconds", "0", "--min-free", "0", "--json"], check=True, capture_output=True
     )
 
     events = [json.loads(line) for line in told.stdout.splitlines()]

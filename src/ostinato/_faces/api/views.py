@@ -78,6 +78,16 @@ class View(BaseModel):
         return cls.model_validate(parts)
 
 
+class _Described(View):
+    """The base of models whose fields are described already.
+
+    pydantic looks for the source of a model that is made by a call in every frame of the stack, and in all modules for
+    each: that was a third of the time in which the API starts.
+    """
+
+    model_config = ConfigDict(use_attribute_docstrings=False)
+
+
 def shows(row: type, without: Collection[str] = (), **examples: object) -> Callable[[type[V]], type[V]]:
     """Give a model the fields of an object of the engine; those that it has itself stay."""
     described = _descriptions(row)
@@ -90,7 +100,8 @@ def shows(row: type, without: Collection[str] = (), **examples: object) -> Calla
 
     def complete(view: type[V]) -> type[V]:
         own = {name: (field.annotation, field) for name, field in view.model_fields.items()}
-        made = create_model(view.__name__, __base__=View, __doc__=view.__doc__, **(fields | own))
+        made = create_model(view.__name__, __base__=_Described, __doc__=view.__doc__, **(fields | own))
+        made.model_config["use_attribute_docstrings"] = True  # for models that extend it
         return cast("type[V]", made)
 
     return complete
@@ -122,11 +133,10 @@ class Checked(BaseModel):
 class Page(BaseModel, Generic[V]):
     """Some of a list, and where the next page begins."""
 
-    model_config = ConfigDict(use_attribute_docstrings=True)
-
     items: list[V]
-    next: int | None = Field(examples=[3190000000042])
-    """The `before` of the next page; null means that this is the last one."""
+    next: int | None = Field(
+        examples=[3190000000042], description="The `before` of the next page; null means that this is the last one."
+    )
 
 
 def page_of(page: type[P], rows: Sequence[object], limit: int, key: str = "id") -> P:
