@@ -4,10 +4,12 @@ import asyncio
 import ctypes
 import os
 import re
+import resource
 import signal
 import threading
 from collections import deque
 from itertools import repeat
+from pathlib import Path
 
 import psycopg
 
@@ -214,6 +216,13 @@ async def backtracks_once(ctx: Context) -> None:
         re.match(r"(a+)+$", "a" * 60 + "!")
 
 
+@app.job(retry=STUBBORN)
+async def backtracks(ctx: Context, length: int) -> None:
+    """Holds the GIL for as long as the pattern takes: each letter doubles it."""
+    await note_start(ctx)
+    re.match(r"(a+)+$", "a" * length + "!")
+
+
 @app.job(retry=STUBBORN, timeout=1000)
 async def patient(ctx: Context, seconds: float) -> None:
     """Has a timeout of its own, which is never over."""
@@ -227,3 +236,15 @@ async def starts_child(ctx: Context) -> None:
     child = await asyncio.create_subprocess_exec("sleep", "600", start_new_session=True)
     ctx.progress(child.pid)
     await child.wait()
+
+
+@app.job(retry=ONCE)
+def hungry(ctx: SyncContext) -> None:
+    """Takes memory until there is none left for its process."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + 2**28, hard))
+    try:
+        _ = [bytearray(2**24) for _ in range(2**16)]
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))

@@ -19,6 +19,7 @@ from ostinato._core.db.cluster import Cluster, CommandFailed
 from ostinato._core.db.embedded import Server, Urls
 from ostinato._core.db.superuser import SUPERUSER, password_file
 from ostinato._core.engine.schema import ENGINE
+from tests.faults.proxy import SOCKET, Proxy, between
 from tests.waiting import until
 
 STANDBY = "second"
@@ -87,6 +88,17 @@ def connection_to(server: Server, host: Path | None = None) -> str:
     return f"host={host or server.cluster.socket_dir()} user={SUPERUSER} password={password} dbname=postgres"
 
 
+@contextmanager
+def way_to(server: Server) -> Iterator[Proxy]:
+    """A proxy in front of a server that its standby, which is another user's, may use too."""
+    user = server.cluster.user
+    with tempfile.TemporaryDirectory(prefix="ostinato-way-") as name:
+        os.chown(name, user.uid, user.gid)
+        with between(server.urls().worker, Path(name)) as proxy:
+            Path(name, SOCKET).chmod(0o777)  # in a folder that is closed to others
+            yield proxy
+
+
 class Standby:
     """A server that streams from another one, until it is promoted."""
 
@@ -136,9 +148,10 @@ class Standby:
 class Replicated:
     """A primary with a standby; as a context manager, neither outlives the block."""
 
-    def __init__(self, primary: Server, folder: Path, host: Path | None = None) -> None:
+    def __init__(self, primary: Server, host: Path | None = None) -> None:
         self.primary = primary
-        self.standby = Standby(primary, folder, host)
+        self._folder = tempfile.TemporaryDirectory(prefix="ostinato-standby-")
+        self.standby = Standby(primary, Path(self._folder.name), host)
         self.urls = primary.urls()
 
     def __enter__(self) -> Self:
@@ -146,6 +159,7 @@ class Replicated:
 
     def __exit__(self, *_: object) -> None:
         self.standby.stop()
+        self._folder.cleanup()
 
     @property
     def both(self) -> str:

@@ -74,6 +74,11 @@ class Site:
             self._conn = psycopg.connect(self.urls.admin, autocommit=True, connect_timeout=3)
         return self._conn
 
+    def leave(self) -> None:
+        """Connect again with the next statement."""
+        if self._conn is not None:
+            self._conn.close()
+
     def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         cursor = self.conn.execute(statement.encode(), values or None)
         return cursor.fetchall() if cursor.description else []

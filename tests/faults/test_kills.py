@@ -219,7 +219,8 @@ def test_no_healthy_job_is_buried_by_kills_at_default_settings(site: Site) -> No
     jobs: list[int] = []
     for _ in range(kills):
         # The first of a batch are done and others run: so the kills are spread over all that happens.
-        eventually(lambda: site.ended() >= len(jobs) - 20)
+        most = len(jobs) - 20
+        eventually(lambda most=most: site.ended() >= most)  # type: ignore[misc]
         jobs += site.enqueue("effect", 20, seconds=0.2)
         eventually(lambda: site.value(BEGUN))
         rng.choice(registered(site, crew)).kill()
