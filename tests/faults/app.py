@@ -122,6 +122,17 @@ async def slow_failure(ctx: Context) -> None:
 
 
 @app.job(retry=STUBBORN)
+async def effect_when_told(ctx: Context) -> None:
+    """Writes in its transaction as soon as the test lets it, by a row of attempt 0."""
+    url = os.environ["OSTINATO_TEST_URL"]
+    async with await psycopg.AsyncConnection.connect(url, autocommit=True) as conn:
+        while not (await conn.execute("select from started where attempt = 0")).rowcount:
+            await let_pass(0.05)
+    async with ctx.transaction() as conn:
+        await conn.execute("insert into effect values (%s, %s)", ctx.token)
+
+
+@app.job(retry=STUBBORN)
 async def blocking(ctx: Context, seconds: float) -> None:
     """Blocks the event loop."""
     await note_start(ctx)

@@ -191,6 +191,7 @@ def test_a_demoted_primary_is_left_for_the_new_one(pair: Replicated, tmp_path: P
     with Site(pair.primary, pair.urls, tmp_path) as site:
         crew = site.crew(pair.both, **ALIVE)
         site.ready(crew.start(), crew.start())
+        pair.wait_for_standby()
         ids = site.enqueue("effect", 20, seconds=0.5)
         eventually(lambda: site.ended() >= 5)
         pair.set("default_transaction_read_only", "on")

@@ -211,9 +211,9 @@ def test_a_poison_job_is_buried_and_its_neighbours_are_not(site: Site, how: str)
 def test_no_healthy_job_is_buried_by_kills_at_default_settings(site: Site) -> None:
     """Workers are killed again and again while they run jobs, and hold many that have not begun.
 
-    As often as the environment says: TEST_KILLS=500 is the long proof of docs/faults.md.
+    Four kills bury nobody now, and would if every death counted. TEST_KILLS=500 is the long run of docs/faults.md.
     """
-    kills, rng = int(os.environ.get("TEST_KILLS", "8")), random.Random(7)
+    kills, rng = int(os.environ.get("TEST_KILLS", "4")), random.Random(7)
     crew = defaults(site)
     site.ready(*(crew.start() for _ in range(3)))
     jobs: list[int] = []

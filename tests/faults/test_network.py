@@ -7,7 +7,7 @@ import pytest
 from tests.faults.proxy import Way, between
 from tests.faults.site import Site, eventually
 
-SOON: dict[str, Any] = {"beat_seconds": 1, "expiry_seconds": 4, "call_timeout_seconds": 2}
+SOON: dict[str, Any] = {"beat_seconds": 1, "expiry_seconds": 10, "call_timeout_seconds": 2}
 
 
 @pytest.mark.slow
@@ -20,12 +20,14 @@ def test_a_worker_that_is_cut_off_is_followed_and_writes_nothing_when_it_is_back
         crew = site.crew(**SOON)
         lost = crew.start(database_url=proxy.url(site.urls.worker))
         site.ready(lost)
-        ids = site.enqueue("effect", 5, seconds=6)
+        ids = site.enqueue("effect_when_told", 5)
         site.until("select sum(cardinality(job_ids)) = 5 from ostinato_data.claim")
         heir = crew.start()
         site.ready(heir)
         with proxy.dark(*ways):
             eventually(lambda: lost.said("heart_lost_connection"))
+            site.until("select count(*) >= 5 from ostinato_data.outcome where outcome = 'lost'")
+            site.rows("insert into started values (0, 0)")  # which lets both of them write
             site.until_idle()
         # It comes back under another id, and works on.
         eventually(lambda: lost.said("declared_dead"))
