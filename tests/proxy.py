@@ -8,7 +8,9 @@ It knows which statement a client is about to run, also when it was prepared ear
     rows      as after, but only if there are rows in the answer
     swallow   from now on neither side hears the other, as if the network were gone
 
-Beside that, all connections can be cut, and new ones refused, at any time.
+Beside that, all connections can be cut, and new ones refused, at any time; and what goes one way, or
+both, can be held back (`dark`), as by a network that is gone, or made to come in small pieces with
+pauses (`trickle`), as by one that loses packets.
 """
 
 import socket
@@ -17,11 +19,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from random import Random
 from typing import Literal
 from urllib.parse import parse_qs, quote, urlsplit
 
 Fault = Literal["before", "after", "rows", "swallow"]
 Decide = Callable[[str], Fault | None]
+Way = Literal["to server", "to client"]
 
 SOCKET = ".s.PGSQL.5432"
 
@@ -60,7 +64,7 @@ class Connection:
 
     def _to_server(self) -> None:
         try:
-            self._server.sendall(_startup(self._client))
+            self._pass("to server", _startup(self._client))
             while True:
                 kind, body = _message(self._client)
                 fault = self._fault(kind, body)
@@ -71,7 +75,7 @@ class Connection:
                 if fault == "swallow":
                     self._silent = True
                 if not self._silent:
-                    self._server.sendall(kind + struct.pack("!I", len(body) + 4) + body)
+                    self._pass("to server", kind + struct.pack("!I", len(body) + 4) + body)
         except OSError:
             pass
         self.cut()
@@ -90,11 +94,21 @@ class Connection:
                         break
                     self._watching = None
                 if not self._silent:
-                    self._client.sendall(b"".join(kept))
+                    self._pass("to client", b"".join(kept))
                 kept.clear()
         except OSError:
             pass
         self.cut()
+
+    def _pass(self, way: Way, data: bytes) -> None:
+        proxy = self._proxy
+        to = self._server if way == "to server" else self._client
+        size = proxy.piece or len(data)
+        for start in range(0, len(data), size):
+            proxy.open_ways[way].wait()
+            to.sendall(data[start : start + size])
+            if proxy.piece:
+                threading.Event().wait(proxy.rng.choice(proxy.pauses))
 
     def _fault(self, kind: bytes, body: bytes) -> Fault | None:
         if kind == b"P":
@@ -121,6 +135,13 @@ class Proxy:
         """What was decided, and about which statement."""
         self.lost: list[int] = []
         """Answers that were lost, by their number of messages."""
+        self.open_ways: dict[Way, threading.Event] = {"to server": threading.Event(), "to client": threading.Event()}
+        for way in self.open_ways.values():
+            way.set()
+        self.piece = 0
+        """Bytes that pass at a time; 0: all."""
+        self.pauses = [0.0]
+        self.rng = Random(0)
         self._lock = threading.Lock()
         self._connections: list[Connection] = []
         self._listener = socket.socket(socket.AF_UNIX)
@@ -164,7 +185,24 @@ class Proxy:
         finally:
             self.refusing = False
 
+    @contextmanager
+    def dark(self, *ways: Way) -> Iterator[None]:
+        """During the block nothing passes these ways; it does after, as TCP sends it again."""
+        for way in ways:
+            self.open_ways[way].clear()
+        try:
+            yield
+        finally:
+            for way in ways:
+                self.open_ways[way].set()
+
+    def trickle(self, piece: int, pauses: list[float]) -> None:
+        """Let everything pass in pieces, with one of these pauses after each."""
+        self.piece, self.pauses = piece, pauses
+
     def close(self) -> None:
+        for way in self.open_ways.values():
+            way.set()
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         for connection in self._connections:

@@ -85,6 +85,7 @@ def test_it_is_tuned_and_defends_itself(server: Server) -> None:
     assert setting(server, "jit") == "off"
     assert setting(server, "max_connections") == "200"
     assert setting(server, "max_wal_size") == "2GB"
+    assert setting(server, "max_slot_wal_keep_size") == "16GB"
     assert setting(server, "idle_in_transaction_session_timeout") == "30s"
     assert setting(server, "client_connection_check_interval") == "5s"
     size = query(server.admin_url, "select pg_size_bytes(current_setting('shared_buffers'))")[0][0]

@@ -25,6 +25,8 @@ SERVER = {
     "full_page_writes": "on",
     "synchronous_commit": "on",
 }
+COPIED = {"waits_for": "ANY 1 (*)", "standbys": 1, "waiting": 0}
+SLOT = {"slot": "second", "status": "extended", "bytes": 2**31}
 DURABLE = ("fsync", "full_page_writes")
 ROLES = [
     {"name": name, "superuser": False, "bypasses_rls": False}
@@ -71,6 +73,8 @@ def test_a_healthy_database_passes_with_every_check_made(shell: Shell, place: Pl
             "program",
             "database",
             "durability",
+            "replication",
+            "slots",
             "roles",
             "connection",
             "encryption",
@@ -175,6 +179,15 @@ JUDGEMENTS: list[tuple[str, Callable[[], Finding]]] = [
     ("fail", lambda: checks.durability(SERVER | {"fsync": "off"})),
     ("fail", lambda: checks.durability(SERVER | {"full_page_writes": "off"})),
     ("fail", lambda: checks.durability(SERVER | {"synchronous_commit": "off"})),
+    ("ok", lambda: checks.replication(COPIED | {"standbys": 0, "waits_for": ""})),
+    ("ok", lambda: checks.replication(COPIED)),
+    ("warn", lambda: checks.replication(COPIED | {"waits_for": ""})),
+    ("fail", lambda: checks.replication(COPIED | {"waiting": 3, "standbys": 0})),
+    ("ok", lambda: checks.slots([], "-1")),
+    ("ok", lambda: checks.slots([SLOT | {"bytes": 2**20}], "-1")),
+    ("warn", lambda: checks.slots([SLOT], "-1")),
+    ("warn", lambda: checks.slots([SLOT], "16GB")),
+    ("fail", lambda: checks.slots([SLOT | {"status": "lost", "bytes": None}], "16GB")),
     ("ok", lambda: checks.roles(ROLES, "ostinato_worker")),
     ("fail", lambda: checks.roles(ROLES[:2], "ostinato_tenant")),
     ("fail", lambda: checks.roles([*ROLES[:2], ROLES[2] | {"bypasses_rls": True}], "x")),

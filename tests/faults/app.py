@@ -4,10 +4,12 @@ import asyncio
 import ctypes
 import os
 import re
+import resource
 import signal
 import threading
 from collections import deque
 from itertools import repeat
+from pathlib import Path
 
 import psycopg
 
@@ -113,6 +115,17 @@ async def slow_failure(ctx: Context) -> None:
 
 
 @app.job(retry=STUBBORN)
+async def effect_when_told(ctx: Context) -> None:
+    """Writes in its transaction as soon as the test lets it, by a row of attempt 0."""
+    url = os.environ["OSTINATO_TEST_URL"]
+    async with await psycopg.AsyncConnection.connect(url, autocommit=True) as conn:
+        while not (await conn.execute("select from started where attempt = 0")).rowcount:
+            await let_pass(0.05)
+    async with ctx.transaction() as conn:
+        await conn.execute("insert into effect values (%s, %s)", ctx.token)
+
+
+@app.job(retry=STUBBORN)
 async def blocking(ctx: Context, seconds: float) -> None:
     """Blocks the event loop."""
     await note_start(ctx)
@@ -207,6 +220,13 @@ async def backtracks_once(ctx: Context) -> None:
         re.match(r"(a+)+$", "a" * 60 + "!")
 
 
+@app.job(retry=STUBBORN)
+async def backtracks(ctx: Context, length: int) -> None:
+    """Holds the GIL for as long as the pattern takes: each letter doubles it."""
+    await note_start(ctx)
+    re.match(r"(a+)+$", "a" * length + "!")
+
+
 @app.job(retry=STUBBORN, timeout=1000)
 async def patient(ctx: Context, seconds: float) -> None:
     """Has a timeout of its own, which is never over."""
@@ -220,3 +240,15 @@ async def starts_child(ctx: Context) -> None:
     child = await asyncio.create_subprocess_exec("sleep", "600", start_new_session=True)
     ctx.progress(child.pid)
     await child.wait()
+
+
+@app.job(retry=ONCE)
+def hungry(ctx: SyncContext) -> None:
+    """Takes memory until there is none left for its process."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + 2**28, hard))
+    try:
+        _ = [bytearray(2**24) for _ in range(2**16)]
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))

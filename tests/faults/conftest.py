@@ -12,6 +12,7 @@ import pytest
 from ostinato._core.db import embedded, migrate
 from ostinato._core.db.embedded import Server
 from ostinato._core.engine.schema import ENGINE
+from tests.faults.replicas import make_seed
 from tests.faults.site import Site
 from tests.tempfolder import of_run
 
@@ -34,6 +35,14 @@ def template(server: Server) -> str:
     with psycopg.connect(urls.admin, autocommit=True) as conn:
         conn.execute("select ostinato.upkeep_partitions(14)")
     return TEMPLATE
+
+
+@pytest.fixture(scope="session")
+def seed() -> Iterator[Path]:
+    """A stopped server to copy, for tests that lose a whole one."""
+    with tempfile.TemporaryDirectory(prefix="ostinato-seed-") as name:
+        make_seed(Path(name))
+        yield Path(name)
 
 
 @pytest.fixture

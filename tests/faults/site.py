@@ -16,6 +16,7 @@ from ostinato.lab.torture.crew import Crew, Hand
 from tests.waiting import until
 
 APP = "tests.faults.app:app"
+# Times that make a test short. What a fault may use up, `max_crashes` and attempts, is as users have it.
 QUICK: dict[str, object] = {
     "beat_seconds": 0.25,
     "expiry_seconds": 1.0,
@@ -24,7 +25,6 @@ QUICK: dict[str, object] = {
     "cancel_grace_seconds": 0.5,
     "drain_seconds": 5,
     "call_timeout_seconds": 3,
-    "max_crashes": 1000,
 }
 
 _names = itertools.count(1)
@@ -73,6 +73,11 @@ class Site:
         if self._conn is None or self._conn.closed:
             self._conn = psycopg.connect(self.urls.admin, autocommit=True, connect_timeout=15)
         return self._conn
+
+    def leave(self) -> None:
+        """Connect again with the next statement."""
+        if self._conn is not None:
+            self._conn.close()
 
     def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         cursor = self.conn.execute(statement.encode(), values or None)

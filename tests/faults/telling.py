@@ -38,7 +38,8 @@ select ostinato_internal.has_unsequenced()
                where d.state in ('pending', 'waiting', 'held'))
 """
 
-RETRY = '{"delays": [0.1], "jitter": 0, "max_attempts": 100}'
+# Quicker than the default, and no more attempts.
+RETRY = '{"delays": [0.1], "jitter": 0, "max_attempts": 10}'
 
 Seen = Iterable[tuple[int, str | None]]
 

@@ -185,7 +185,7 @@ def test_a_handler_that_holds_the_gil_for_longer_than_the_expiry_is_started_once
 
 @pytest.mark.proof
 def test_nobody_beats_for_a_worker_that_is_stopped_while_it_holds_the_gil(site: Site, pipe: Path) -> None:
-    crew = site.crew(max_crashes=3)
+    crew = site.crew()
     first = crew.start()
     site.ready(first)
     (job_id,) = site.enqueue("holds_gil", path=str(pipe))
@@ -200,7 +200,7 @@ def test_nobody_beats_for_a_worker_that_is_stopped_while_it_holds_the_gil(site: 
 
 @pytest.mark.proof
 def test_the_beats_of_a_warden_end_with_its_worker(site: Site, pipe: Path) -> None:
-    crew = site.crew(max_crashes=3)
+    crew = site.crew()
     first = crew.start()
     site.ready(first)
     (job_id,) = site.enqueue("holds_gil", path=str(pipe))

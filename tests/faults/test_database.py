@@ -1,8 +1,10 @@
 """A database that crashes, freezes, loses connections or changes its shape under running work."""
 
 import asyncio
+import os
 import random
 import shutil
+import signal
 import threading
 import time
 from pathlib import Path
@@ -54,6 +56,25 @@ def test_a_crash_of_the_database_under_load_loses_nothing_and_work_resumes_by_it
 
     site.check(plain + written, written)
     assert len(crew.alive) == 2
+
+
+def test_a_backend_that_is_killed_takes_all_sessions_along_and_work_resumes_by_itself(site: Site) -> None:
+    """PostgreSQL ends every other session then, because the shared memory may be damaged."""
+    crew = site.crew(concurrency=5, beat_seconds=1, expiry_seconds=60)
+    site.ready(crew.start(), crew.start())
+    plain, written = mixed_work(site)
+    eventually(lambda: site.ended() >= 20)
+    started = site.value("select pg_postmaster_start_time()")
+    (pid,) = site.rows(
+        "select min(pid) from pg_stat_activity where datname = current_database() and usename = 'ostinato_worker'"
+    )[0]
+    os.kill(pid, signal.SIGKILL)
+    site.until("select true")
+    site.until_idle()
+
+    site.check(plain + written, written)
+    assert len(crew.alive) == 2
+    assert site.value("select pg_postmaster_start_time()") == started  # it recovered by itself
 
 
 def test_an_outage_longer_than_the_expiry_takes_no_job_from_a_living_worker(site: Site) -> None:
@@ -278,6 +299,17 @@ def test_a_migration_under_running_workers_fails_no_job_and_stalls_no_claim(site
         )
         == 2
     )
+
+
+def test_workers_of_this_release_start_on_the_schema_of_the_next(site: Site, tmp_path: Path) -> None:
+    """A release is taken back after its migration: its schema stays, and its predecessor runs on it."""
+    asyncio.run(migrate.migrate(site.urls.admin, [changed_engine(tmp_path / "next")]))
+    crew = site.crew(beat_seconds=1, expiry_seconds=60)
+    site.ready(crew.start())
+    plain, written = mixed_work(site)
+    site.until_idle()
+
+    site.check(plain + written, written)
 
 
 def test_what_the_proxy_loses_is_what_it_says(site: Site) -> None:

@@ -2,7 +2,9 @@
 
 import asyncio
 import os
+import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,16 +14,16 @@ import pytest
 from ostinato._core.db import embedded, migrate
 from ostinato._core.db.embedded import Server
 from ostinato._core.engine.schema import ENGINE
+from tests.faults.replicas import copied, copy
 from tests.faults.site import Site, eventually, say
 
 SIZE_MB = 360
 
 
 @pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Path]:
+def disk() -> Iterator[Path]:
     """A small disk of its own, where the machine lets us make one."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
+    folder = Path(tempfile.mkdtemp(prefix="ostinato-disk-"))
     mounted = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", f"size={SIZE_MB}m", "tmpfs", str(folder)],
         capture_output=True,
@@ -29,10 +31,12 @@ def disk(tmp_path: Path) -> Iterator[Path]:
         check=False,
     )
     if mounted.returncode != 0:
+        folder.rmdir()
         say(f"No disk of its own could be made, so a full one was not tested: {mounted.stderr}")
         pytest.skip("mounting a small disk is not allowed here")
     yield folder
     subprocess.run(["umount", "-l", str(folder)], check=True)
+    folder.rmdir()
 
 
 @pytest.fixture
@@ -53,6 +57,46 @@ def fill(disk: Path) -> Path:
             except OSError:
                 continue
     return filler
+
+
+@pytest.mark.proof
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a small disk")
+def test_a_full_disk_of_the_log_crashes_the_server_and_loses_nothing(seed: Path, disk: Path, tmp_path: Path) -> None:
+    """Without room for its log PostgreSQL can only stop; what it acknowledged is in the log already."""
+    with copied(seed) as server, Site(server, server.urls(), tmp_path) as site:
+        ids = site.enqueue("effect", 10)
+        site.leave()
+        server.cluster.halt("fast")
+        log = server.cluster.pgdata / "pg_wal"
+        copy(log, disk / "pg_wal")
+        shutil.rmtree(log)
+        log.symlink_to(disk / "pg_wal")
+        server.restart()
+        crew = site.crew(beat_seconds=1, expiry_seconds=60)
+        site.ready(crew.start())
+        filler = fill(disk)
+        refused: list[psycopg.Error] = []
+
+        def enqueue_until_refused() -> bool:
+            try:
+                ids.extend(site.enqueue("effect", 10))
+                site.rows("select pg_switch_wal()")
+            except psycopg.Error as error:
+                refused.append(error)
+            return bool(refused)
+
+        eventually(enqueue_until_refused)
+        filler.unlink()
+        server.restart()
+        site.until("select true")
+        ids.extend(site.enqueue("effect", 10))
+        site.until_idle()
+
+        effects = site.rows("select job_id, count(*) from effect group by 1")
+        assert dict(effects).items() >= dict.fromkeys(ids, 1).items()
+        assert {count for _, count in effects} == {1}
+        site.check_fence()
+        assert "PANIC" in server.log_path.read_text()
 
 
 @pytest.mark.proof

@@ -1,5 +1,6 @@
 """Workers that die, or seem to: nothing is lost, and nothing is written twice."""
 
+import os
 import random
 import signal
 
@@ -10,6 +11,8 @@ from ostinato._core.base.settings import Settings
 from ostinato.lab.torture.crew import Crew, Hand
 from tests.faults.site import QUICK, Site, eventually, say
 from tests.slow import first_only
+
+BEGUN = "select exists (select from ostinato_data.claim where waiting < cardinality(job_ids))"
 
 
 @pytest.mark.parametrize("seed", first_only([1, 2]))
@@ -189,7 +192,7 @@ def test_a_healthy_job_of_several_expiries_is_not_started_twice_even_if_it_block
 @pytest.mark.parametrize("how", ["kill", "segfault"])
 def test_a_poison_job_is_buried_and_its_neighbours_are_not(site: Site, how: str) -> None:
     """At the default of `max_crashes`: two deaths make it suspect, three alone bury it."""
-    crew = site.crew(max_crashes=Settings().max_crashes, beat_seconds=0.5, expiry_seconds=2)
+    crew = site.crew(beat_seconds=0.5, expiry_seconds=2)
     site.ready(*(crew.start() for _ in range(2)))
     (poison,) = site.enqueue("poison", how=how)
     neighbours = site.enqueue("effect", 20, seconds=0.1)
@@ -210,21 +213,35 @@ def test_a_poison_job_is_buried_and_its_neighbours_are_not(site: Site, how: str)
 
 @pytest.mark.proof
 def test_no_healthy_job_is_buried_by_kills_at_default_settings(site: Site) -> None:
-    """Workers are killed again and again while they run jobs, and hold many that have not begun."""
-    kills, rng = 30, random.Random(7)
-    crew = site.crew(max_crashes=Settings().max_crashes, concurrency=Settings().concurrency)
+    """Workers are killed again and again while they run jobs, and hold many that have not begun.
+
+    Four kills bury nobody now, and would if every death counted. TEST_KILLS=500 is the long run of docs/faults.md.
+    """
+    kills, rng = int(os.environ.get("TEST_KILLS", "4")), random.Random(7)
+    crew = defaults(site)
     site.ready(*(crew.start() for _ in range(3)))
     jobs: list[int] = []
     for _ in range(kills):
+        # The first of a batch are done and others run: so the kills are spread over all that happens.
+        most = len(jobs) - 20
+        eventually(lambda most=most: site.ended() >= most)  # type: ignore[misc]
         jobs += site.enqueue("effect", 20, seconds=0.2)
-        eventually(lambda: site.value("select exists (select from ostinato_data.claim)"))
-        rng.choice(crew.alive).kill()
+        eventually(lambda: site.value(BEGUN))
+        rng.choice(registered(site, crew)).kill()
         crew.start()
     site.until_idle()
 
     assert site.rows("select * from ostinato_data.dead_letter") == []
     site.check(jobs, jobs)
-    say(f"{kills} kills, {len(jobs)} jobs, none buried")
+    hit = site.value("select count(*) from ostinato_data.outcome where outcome = 'lost'")
+    say(f"{kills} kills, {len(jobs)} jobs, of which {hit} attempts were killed, none buried")
+    assert hit > 0
+
+
+def registered(site: Site, crew: Crew) -> list[Hand]:
+    """The workers that have started."""
+    names = site.rows("select name from ostinato_data.worker")
+    return [hand for hand in crew.alive if (hand.name,) in names]
 
 
 def test_sigterm_gives_back_what_cannot_end_in_time_without_using_up_anything(site: Site) -> None:

@@ -1,16 +1,14 @@
 """Documents that cannot rot: what they name exists, what is generated is up to date."""
 
-import ast
 import importlib
 import re
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 from ostinato._faces.cli.dev import generated, reference
 from ostinato._faces.cli.dev.surface import MODULES
-from tests.house import code
-from tests.house.source import PACKAGE, ROOT, findings, parsed, text_of
+from tests.house import catalogue, code
+from tests.house.source import PACKAGE, ROOT, findings, text_of
 
 README = ROOT / "README.md"
 GUARANTEES = ROOT / "docs" / "guarantees.md"
@@ -27,7 +25,6 @@ PAGES = [
     *sorted(path for path in (ROOT / "docs").rglob("*.md") if REFERENCE not in path.parents),
 ]
 
-TEST_NAME = re.compile(r"`(?P<path>[\w/.-]+\.py)::(?P<test>\w+(?:::\w+)*)")
 LINK = re.compile(r"\]\((?!https?://|mailto:|#)(?P<path>[^)#\s]+)")
 FILE_NAME = re.compile(r"`(?P<path>[\w.*-]+(?:/[\w.*-]+)+\.(?:py|sql|md|toml|lock|json|in))`")
 PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -48,34 +45,11 @@ def named_paths(page: Path) -> Iterator[str]:
     yield from (name["path"] for name in FILE_NAME.finditer(text))
 
 
-@cache
-def names_in(path: Path) -> set[str]:
-    """`test_x` and `TestClass::test_x`, as pytest names them."""
-    names: set[str] = set()
-    for node in parsed(path).body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            names.add(node.name)
-        elif isinstance(node, ast.ClassDef):
-            names |= {
-                f"{node.name}::{method.name}"
-                for method in node.body
-                if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef)
-            }
-    return names
-
-
 def missing_tests(page: Path) -> list[str]:
     """Tests are named as seen from the tests of the page's application, or from the root."""
-    bases = (ROOT, ROOT / "tests" / "apps" / page.stem)
-    named = list(TEST_NAME.finditer(text_of(page)))
-    missing = [
-        found.group()
-        for found in named
-        if not any(
-            (base / found["path"]).exists() and found["test"] in names_in(base / found["path"]) for base in bases
-        )
-    ]
-    return missing if named else ["it names no test"]
+    if not catalogue.TEST_NAME.search(text_of(page)):
+        return ["it names no test"]
+    return catalogue.missing_tests(text_of(page), ROOT / "tests" / "apps" / page.stem)
 
 
 def missing_paths(page: Path) -> list[str]:

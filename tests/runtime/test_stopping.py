@@ -4,6 +4,7 @@ import asyncio
 import threading
 from typing import Any
 
+import pytest
 from structlog.typing import EventDict
 
 from ostinato import Cancel, Context, Retry, Snooze, SyncContext
@@ -126,6 +127,29 @@ async def test_the_late_transaction_of_an_abandoned_handler_is_refused(lab: Lab)
         await over.wait()
 
     assert errors == ["LeaseLost"]
+    assert await lab.outcomes(job_id) == ["dead"]
+
+
+@pytest.mark.parametrize("how", ["transaction", "fenced"])
+async def test_the_open_transaction_of_an_abandoned_handler_holds_up_no_verdict(lab: Lab, how: str) -> None:
+    """It holds its job by the fence: nobody waits until the server ends it for being idle."""
+    gate, over = asyncio.Event(), asyncio.Event()
+
+    @lab.app.job(timeout=0.5, retry=ONCE)
+    async def deaf(ctx: Context) -> None:
+        try:
+            async with getattr(ctx, how)() as conn:
+                await conn.execute("select ostinato.fence_job(%s, %s)", [ctx.job.id, ctx.job.attempt])
+                await stubborn(gate)
+        finally:
+            over.set()
+
+    async with lab.worker(transaction_idle_seconds=3600):
+        job_id = await deaf.enqueue(lab.client)
+        await lab.becomes(job_id, "dead")
+        gate.set()
+        await over.wait()
+
     assert await lab.outcomes(job_id) == ["dead"]
 
 

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 
-from ostinato._core.db.embedded import Urls
+from ostinato._core.db.embedded import Server, Urls
 from tests.sql.engine import START, Clock, Row, Session, Sessions, refused, until_blocked
 
 ENVELOPE: dict[str, Any] = {
@@ -189,6 +189,21 @@ def test_other_keys_tenants_and_events_without_a_key_do_not_wait(db: Session, ot
         emit(other, tenant_id="another")
         emit(other, key=None)
         assert sequence(other) == 3
+
+
+def test_a_transaction_that_writes_for_long_in_another_database_holds_up_no_event(
+    db: Session, shared_server: Server
+) -> None:
+    """Transaction ids are the server's: whoever waited for the oldest would wait for any database."""
+    elsewhere = shared_server.urls("postgres").admin
+    with psycopg.connect(elsewhere) as long:
+        long.execute("create temporary table written_for_long (n integer)")
+        long.execute("select pg_current_xact_id()")
+        told = [emit(db, key) for key in ("a", "b", "a")]
+
+        assert sequence(db) == len(told)
+
+    assert [event_id for _, event_id in positions(db)] == told
 
 
 def test_an_event_with_a_lower_id_that_commits_later_is_not_lost(db: Session, other: Session) -> None:

@@ -8,12 +8,15 @@ is counted, in sessions of both kinds, before a long backlog.
 from datetime import UTC, datetime
 from functools import partial
 
+import psycopg
 import pytest
 
+from ostinato._core.db.embedded import Urls
 from tests.sql.engine import Held, Session, arrays
 from tests.sql.price import BACKLOG, OFTEN, Meter, Place
 
 FEW = 10
+DEAD_ROUNDS, DEAD_EACH = 20, 200
 LATER = datetime(2100, 1, 1, tzinfo=UTC)
 
 FILL = """
@@ -98,3 +101,21 @@ def test_what_a_verb_reads_does_not_grow_with_the_backlog(place: Place, seen: st
         worker.everything()
 
     assert worker.too_much() == {}
+
+
+def test_what_a_claim_reads_does_not_grow_with_the_dead_rows_under_a_held_snapshot(db: Session, urls: Urls) -> None:
+    """Nobody may remove them while it is held; a claim starts behind those that the last one took."""
+    with psycopg.connect(urls.admin) as holder:
+        holder.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        holder.execute("select count(*) from ostinato_data.ready")
+        db.rows(FILL, DEAD_ROUNDS * DEAD_EACH, DEAD_ROUNDS * DEAD_EACH)
+        worker, meter, cursor = db.worker(), Meter(db), None
+        read: list[int] = []
+        for _ in range(DEAD_ROUNDS - 1):
+            held = meter.measure("claim", partial(db.claim, worker, DEAD_EACH, cursor=cursor))
+            read.append(meter.read["claim"])
+            cursor = held[0].row["next_cursor"]
+            db.complete(*held)
+
+    assert db.value("select count(*) from ostinato_data.ready") == DEAD_EACH
+    assert max(read[1:]) < 2 * read[1]

@@ -27,6 +27,7 @@ from ostinato._core.db.guard import cut
 from ostinato._core.db.hostbell import POLL_NOW, HostBell, database_identity
 from ostinato._core.db.pool import conninfo
 from ostinato._core.db.sqlfile import statement
+from ostinato._core.db.sqlstate import sqlstate_of
 
 __all__ = ["POLL_NOW", "Listener"]
 
@@ -37,6 +38,7 @@ CALL_SECONDS = 3.0
 IDLE_SECONDS = 1.0
 ALONE_SECONDS = 0.2
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0
+READ_ONLY = "25006"
 
 
 class Listener:
@@ -149,7 +151,8 @@ class Listener:
             with _bounded(conn):
                 self._beat(conn)
         except (psycopg.Error, OSError, OstinatoError) as error:
-            if conn.closed or isinstance(error, OSError):
+            # A primary that was demoted keeps our connection, and can do nothing for us any more.
+            if conn.closed or isinstance(error, OSError) or sqlstate_of(error) == READ_ONLY:
                 raise psycopg.OperationalError(f"no beat: {error}") from error
             log.warning("beat_failed", error=str(error))
         except Exception:  # the next beat may succeed; a thread that ended never beats

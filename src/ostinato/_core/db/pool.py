@@ -45,6 +45,12 @@ IDLE_SECONDS = 5.0  # a connection that was idle for longer is checked before it
 PING_SECONDS = 3.0
 # The pool doubles its pauses without bound. We let it give up early instead, and reconnect it.
 RECONNECT_SECONDS = 2.5
+MOVED = (
+    "A failover. Nothing is lost if commits waited for the standby (synchronous_standby_names); otherwise the last ones"
+    " before it may be."
+)
+# The server tells these by itself, as soon as they change.
+READ_ONLY = (b"default_transaction_read_only", b"in_hot_standby")
 
 
 class Connection(AsyncConnection[TupleRow]):
@@ -132,6 +138,7 @@ class Pool:
         self.seconds = seconds
         """How long to wait for a connection, and for one round trip on it."""
         self._conninfo = conninfo(url, role)
+        self._several = len(_hosts(conninfo_to_dict(self._conninfo))) > 1
         self._last_good: tuple[str, str] | None = None
         self._out_since: float | None = None
         self._spares: list[Connection] = []
@@ -196,6 +203,9 @@ class Pool:
     async def give_back(self, conn: Connection) -> None:
         """Take back a connection that was lent."""
         idle = conn.pgconn.transaction_status == TransactionStatus.IDLE
+        if self._several and _is_read_only(conn):
+            await conn.close()  # its server was demoted: another host may be the primary by now
+            idle = False
         if idle and not self._waiting and len(self._spares) < self._most_spares:
             await self._rest(conn)
             self._spares.append(conn)
@@ -224,7 +234,10 @@ class Pool:
             self._waiting -= 1
 
     async def _connected(self, conn: Connection) -> None:
-        self._last_good = (conn.info.host, str(conn.info.port))
+        host = (conn.info.host, str(conn.info.port))
+        if self._last_good not in (None, host):
+            log.warning("database_moved", to=":".join(host), hint=MOVED)
+        self._last_good = host
         if self._out_since is not None:
             log.warning("database_back", after_seconds=round(time.monotonic() - self._out_since, 1))
             self._out_since = None
@@ -360,6 +373,10 @@ async def retrying(
 def _session(*, pooled: bool) -> dict[str, Any]:
     # A prepared statement lives on a server connection, which the pooler gives to another client.
     return {"prepare_threshold": None} if pooled else {}
+
+
+def _is_read_only(conn: Connection) -> bool:
+    return not conn.closed and any(conn.pgconn.parameter_status(name) == b"on" for name in READ_ONLY)
 
 
 def _hosts(given: dict[str, Any]) -> list[tuple[str, str]]:

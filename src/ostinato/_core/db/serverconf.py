@@ -47,6 +47,8 @@ def settings(major: int, socket_dir: Path, lz4: bool) -> str:  # noqa: FBT001 - 
         "max_wal_size": "2GB",
         "min_wal_size": "256MB",
         "checkpoint_timeout": "15min",
+        # A slot whose reader is gone would fill the disk, and stop everything.
+        "max_slot_wal_keep_size": "16GB",
         "wal_compression": "lz4" if lz4 else "pglz",
         "autovacuum_naptime": "10s",
         "idle_in_transaction_session_timeout": "30s",

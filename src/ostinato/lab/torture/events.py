@@ -24,7 +24,7 @@ from ostinato.lab.torture.receiver import Message, Receiver
 FILE = ("ostinato.lab.torture", "sql/events.sql")
 KEYS = 5
 ROLLED_BACK = 0.15
-RETRY = Retry(base=0.1, factor=1.5, cap=1, max_attempts=999)
+RETRY = Retry(base=0.1, factor=1.5, cap=1)
 
 Connection = AsyncConnection[Any]
 

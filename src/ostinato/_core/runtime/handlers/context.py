@@ -14,6 +14,7 @@ from ostinato._core.base.flow import Flow
 from ostinato._core.base.log import FilteringBoundLogger, get_logger
 from ostinato._core.base.sections import Section
 from ostinato._core.base.signature import storable
+from ostinato._core.db.guard import cut
 from ostinato._core.engine import claims
 from ostinato._core.engine import steps as engine_steps
 from ostinato._core.engine.claims import Job
@@ -44,6 +45,7 @@ class Context:
         "_apart",
         "_ending",
         "_log",
+        "_open",
         "_services",
         "abandoned",
         "cancelled",
@@ -79,6 +81,7 @@ class Context:
         self._services = services
         self._apart = job.apart
         self._ending: AsyncConnection[Any] | Connection[Any] | None = None
+        self._open: AsyncConnection[Any] | Connection[Any] | None = None
         self._log: FilteringBoundLogger | None = None
 
     @property
@@ -124,13 +127,13 @@ class Context:
         """
         await self.set_apart()
         async with self._services.transaction(statement_seconds) as conn:
-            self._ending = conn
+            self._ending = self._open = conn
             try:
                 yield conn
                 self._check_steps()
                 await claims.complete_one(conn, self.job, dump_result(self.result), self.milliseconds())
             finally:
-                self._ending = None
+                self._ending = self._open = None
         self.settled = True
 
     @overload
@@ -219,8 +222,12 @@ class Context:
         """
         await self.set_apart()
         async with self._services.transaction() as conn:
-            yield conn
-            await claims.fence(conn, self.job)
+            self._open = conn
+            try:
+                yield conn
+                await claims.fence(conn, self.job)
+            finally:
+                self._open = None
 
     async def fence(self, conn: AsyncConnection[Any]) -> None:
         """Hold the job until the end of this connection's transaction, or raise `LeaseLost`.
@@ -290,13 +297,13 @@ class SyncContext:
         ctx = self._ctx
         self._set_apart()
         with ctx._services.transaction_in_thread(statement_seconds) as conn:  # noqa: SLF001
-            ctx._ending = conn  # noqa: SLF001
+            ctx._ending = ctx._open = conn  # noqa: SLF001
             try:
                 yield conn
                 ctx._check_steps()  # noqa: SLF001
                 claims.complete_one_now(conn, ctx.job, dump_result(result() if result else None), ctx.milliseconds())
             finally:
-                ctx._ending = None  # noqa: SLF001
+                ctx._ending = ctx._open = None  # noqa: SLF001
         ctx.settled = True
 
     def step(self, name: str, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -354,3 +361,15 @@ class SyncContext:
     def progress(self, done: float, total: float | None = None, note: str | None = None) -> None:
         """Say how far the job is."""
         self._ctx.progress(done, total, note)
+
+
+def abandon(ctx: Context) -> None:
+    """Give the handler of an attempt up, and cut the connection of its transaction.
+
+    The transaction may hold the job by its fence, and the verdict would wait for it: the server
+    rolls it back as soon as the connection is gone.
+    """
+    ctx.abandoned = True
+    conn = ctx._open  # noqa: SLF001
+    if conn is not None:
+        cut(conn)

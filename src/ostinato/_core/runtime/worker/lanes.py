@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 from ostinato._core.base.log import get_logger
 from ostinato._core.engine.claims import Job
-from ostinato._core.runtime.handlers.context import Context, Services
+from ostinato._core.runtime.handlers.context import Context, Services, abandon
 from ostinato._core.runtime.handlers.kinds import JobKind
 from ostinato._core.runtime.observe.tracing import Execute
 from ostinato._core.runtime.worker.board import Board
@@ -342,7 +342,7 @@ class Lanes:
         kind = self._kinds[ctx.job.kind]
         lane = self.contexts.pop(ctx)
         self._clear(ctx)
-        ctx.abandoned = True
+        abandon(ctx)
         self._lanes.discard(lane)
         log.error("handler_does_not_stop", kind=kind.name, job_id=ctx.job.id, reason=ctx.interrupted)
         verdict = judge_interruption(kind, ctx, asyncio.CancelledError(), self._rng)

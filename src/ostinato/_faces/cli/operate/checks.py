@@ -21,6 +21,7 @@ WEEKS_AHEAD = 2
 DEFAULT_BYTES = 256 * 2**20
 LITTLE_DISK, NO_DISK = 2 * 2**30, 256 * 2**20
 BUSY = 0.9
+HOARDED = 2**30
 ENCRYPTED = ("require", "verify-ca", "verify-full")
 UNREACHABLE = "Check that the server runs, the host and port in the URL, and the way there."
 
@@ -82,6 +83,45 @@ def durability(server: Row) -> Finding:
         return Finding("durability", "fail", text, hint, values)
     text = f"fsync on, synchronous_commit {server['synchronous_commit']}"
     return Finding("durability", "ok", text, None, values)
+
+
+def replication(found: Row) -> Finding:
+    """Commits do not wait for a standby that is not there, and a failover loses none of them."""
+    names, standbys = found["waits_for"], found["standbys"]
+    values = {name: found[name] for name in ("waits_for", "standbys", "waiting")}
+    if found["waiting"]:
+        text = f"{words.counted(found['waiting'], 'commit')} wait for a standby ({names}) that does not answer"
+        hint = (
+            "Start that standby. After a failover, if there is none any more: alter system reset"
+            " synchronous_standby_names; select pg_reload_conf()"
+        )
+        return Finding("replication", "fail", text, hint, values)
+    if standbys and not names:
+        text = f"{words.counted(standbys, 'standby')}, and commits wait for none: a failover may lose the last"
+        hint = "To lose none: alter system set synchronous_standby_names = 'ANY 1 (*)'; select pg_reload_conf()"
+        return Finding("replication", "warn", text, hint, values)
+    text = f"commits wait for {names}" if names else "no standby: a lost disk is restored from a backup"
+    return Finding("replication", "ok", text, None, values)
+
+
+def slots(found: list[Row], cap: str) -> Finding:
+    """No slot keeps the log for a reader that does not come."""
+    lost = [row["slot"] for row in found if row["status"] == "lost"]
+    if lost:
+        hint = f"Make the copy anew from a base backup, then: select pg_drop_replication_slot('{lost[0]}')"
+        text = f"{', '.join(lost)} lost the log that it needs: its copy cannot go on"
+        return Finding("slots", "fail", text, hint, {"slots": lost})
+    hoarding = [row for row in found if (row["bytes"] or 0) > HOARDED]
+    if hoarding:
+        first = hoarding[0]
+        bound = "without a bound" if cap == "-1" else f"up to {cap}"
+        text = f"{first['slot']} has no reader and keeps {first['bytes'] >> 20:,} MB of the log, {bound}"
+        hint = (
+            f"Start its reader, or: select pg_drop_replication_slot('{first['slot']}'). A bound:"
+            " alter system set max_slot_wal_keep_size = '16GB'"
+        )
+        return Finding("slots", "warn", text, hint, {"slots": hoarding, "cap": cap})
+    return Finding("slots", "ok", "none keeps much of the log", None, {"cap": cap})
 
 
 def roles(found: list[Row], connected: str) -> Finding:

@@ -96,6 +96,9 @@ async def _server(conn: Connection, database: Database) -> AsyncIterator[Finding
     answered = time.time()
     yield checks.version(server)
     yield checks.durability(server)
+    for copied in await _ask(conn, "replication"):
+        yield checks.replication(copied)
+        yield checks.slots(copied["slots"], copied["cap"])
     yield checks.roles(await _ask(conn, "roles"), server["role"])
     yield checks.pooling(
         set_pooled=database.pooled,

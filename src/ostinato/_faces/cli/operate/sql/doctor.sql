@@ -41,6 +41,22 @@ select count(*) as used,
 from pg_catalog.pg_stat_activity
 where backend_type = 'client backend';
 
+-- name: replication
+-- Who copies this server, for whom commits wait, and how much of the log the slots of absent readers hold. The commits
+-- that wait are those of this role, and of the roles that it belongs to.
+select current_setting('synchronous_standby_names') as waits_for,
+       (select count(*) from pg_catalog.pg_stat_replication) as standbys,
+       (select count(*) from pg_catalog.pg_stat_activity
+        where wait_event = 'SyncRep' and clock_timestamp() - state_change > interval '2 seconds') as waiting,
+       current_setting('max_slot_wal_keep_size') as cap,
+       coalesce((
+           select json_agg(json_build_object('slot', s.slot_name, 'status', s.wal_status, 'bytes',
+                           pg_catalog.pg_wal_lsn_diff(pg_catalog.pg_current_wal_lsn(), s.restart_lsn)::bigint)
+                           order by s.restart_lsn)
+           from pg_catalog.pg_replication_slots s where not s.active and s.restart_lsn is not null
+              or s.wal_status = 'lost'), '[]') as slots
+where not pg_catalog.pg_is_in_recovery();
+
 -- name: oldest_transaction
 -- The transaction that has been open for longest, of those that this role may see.
 select a.pid, coalesce(a.application_name, '') as application, coalesce(a.usename::text, '') as role,
