@@ -23,10 +23,10 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import quote
 
 from ostinato._core.base.errors import InvalidInput, SecretKeyMissing, SecretKeyUnknown, SecretTampered, SettingsError
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 EXTRA: Final = "secrets"
 VERSION: Final = "ost1"
+SHOWN: Final = "•••"
+"""What people see instead of a secret argument."""
 KEY_PREFIX: Final = "ostk_"
 KEY_FILE: Final = "secret.key"
 """The name of the key file in the data folder, where no setting names another."""
@@ -62,6 +64,18 @@ class Key(NamedTuple):
 
     def __repr__(self) -> str:
         return f"Key({self.id})"
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """Marks a text argument of a handler as secret: `token: Annotated[str, Secret()]`.
+
+    Clients seal it when they enqueue, only the handler gets it opened, and people see `•••`.
+    """
+
+    def __get_pydantic_json_schema__(self, core: Any, handler: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:  # noqa: ANN401 - pydantic's
+        """The JSON schema of the argument, as OpenAPI marks a password."""
+        return handler(core) | {"format": "password", "writeOnly": True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +136,7 @@ def parse_keys(text: str, source: str) -> tuple[Key, ...]:
 
 def key_path(settings: "Settings") -> Path:
     """The file that the keys are read from, unless the setting `secret_key` holds them."""
-    return Path(settings.secret_key_file or Path(settings.data_dir) / KEY_FILE)
+    return Path(settings.secret_key_file or Path(settings.data_dir) / KEY_FILE).expanduser()
 
 
 def write_key_file(path: Path, text: str) -> None:
@@ -133,6 +147,12 @@ def write_key_file(path: Path, text: str) -> None:
         file.flush()
         os.fsync(file.fileno())
     fresh.replace(path)
+
+
+def ensure_key(settings: "Settings") -> bool:
+    """Make a key in the data folder, unless the settings say where the keys are or there is one."""
+    configured = settings.secret_key is not None or settings.secret_key_file is not None
+    return not configured and ensure_key_file(key_path(settings))
 
 
 def ensure_key_file(path: Path) -> bool:

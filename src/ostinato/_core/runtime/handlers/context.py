@@ -52,6 +52,7 @@ class Context:
         "event",
         "interrupted",
         "job",
+        "opened",
         "place",
         "result",
         "settled",
@@ -70,6 +71,7 @@ class Context:
         self.event: Event[Any] | None = None  # that the job delivers
         self.result: object = None
         """Set it before the end of `transaction()` to keep a result with the completion."""
+        self.opened: tuple[str, ...] = ()  # secret arguments, which no error may show
         self.settled = False
         self.abandoned = False
         self.interrupted: str | None = None

@@ -109,12 +109,16 @@ declare
     v_queue     text := enqueue_job.queue;
     v_priority  integer := enqueue_job.priority;
     v_args      constant text := enqueue_job.args::text;
+    v_secret    text[];
     v_holder    bigint;
 begin
     -- Each look and each call costs a single enqueue a part of its time: only what may be wrong is checked to the end.
     if v_queue is null or v_priority is null then
-        select coalesce(v_queue, k.queue), coalesce(v_priority, k.priority) into v_queue, v_priority
-        from kind k where k.name = enqueue_job.kind;
+        select coalesce(v_queue, k.queue), coalesce(v_priority, k.priority), k.secret_args
+        into v_queue, v_priority, v_secret from kind k where k.name = enqueue_job.kind;
+        if v_secret <> '{}' then
+            perform ostinato_internal.check_secret_args(enqueue_job.kind, enqueue_job.args, v_secret);
+        end if;
         v_queue := coalesce(v_queue, enqueue_job.queue, 'default');
         v_priority := coalesce(v_priority, enqueue_job.priority, 0);
     end if;
@@ -242,6 +246,9 @@ begin
     end if;
     perform ostinato_internal.check_sets(kinds, args, queues, priorities, run_ats, tenant_ids || v_mine,
                                          correlation_ids || v_ours, limit_keys, v_tries);
+    perform ostinato_internal.check_secret_args(k.name, a.args::json, k.secret_args)
+        from kind k join unnest(args) with ordinality a (args, n) on ostinato_internal.pick(kinds, n) = k.name
+        where k.secret_args <> '{}';
     return query
     with given as materialized (
         select v_base + nextval('job_id_seq') as id, n, a.args::json as args,
