@@ -179,9 +179,10 @@ class Settings:
         Whoever has these settings hands it down: `ctx.vault` in a handler, `caller.vault` in a
         route, `cli.settings.vault` in a command.
         """
-        found: Vault | None = self._sections.get(Vault)
+        of = (Vault, self.secret_key, self.secret_key_file, self.data_dir)
+        found: Vault | None = self._sections.get(of)
         if found is None:
-            found = self._sections[Vault] = Vault.load(self)
+            found = self._sections[of] = Vault.load(self)
         return found
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import dataclasses
 import random
 import tempfile
 from collections import Counter
@@ -113,9 +114,11 @@ class Engine:
         moved for them: they never end. The same seed gives the same jitter.
         """
         rng = random.Random(seed)  # noqa: S311  # jitter only
-        database, vault = self.database, self.settings.vault
-        async with Pool(database.url, role="testing", pooled=database.pooled, vault=vault) as pool:
-            runner = _Runner(database, pool, apps, rng, self.settings)
+        database = self.database
+        # As a worker that starts now: the settings of applications are read anew.
+        settings = dataclasses.replace(self.settings, _sections={})
+        async with Pool(database.url, role="testing", pooled=database.pooled, vault=settings.vault) as pool:
+            runner = _Runner(database, pool, apps, rng, settings)
             return await runner.run(self.clock if move_clock else None)
 
 

@@ -103,4 +103,4 @@ def source(cli: Cli) -> str:
     return "OSTINATO_SECRET_KEY" if cli.settings.secret_key is not None else str(vaults.key_path(cli.settings))
 
 
-register = commands(status, new_key, rotate)
+register = commands(status, ("new-key", new_key), rotate)
