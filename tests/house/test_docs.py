@@ -15,6 +15,9 @@ from tests.house.source import PACKAGE, ROOT, parsed, shown
 
 README = ROOT / "README.md"
 GUARANTEES = ROOT / "docs" / "guarantees.md"
+SECURITY = ROOT / "docs" / "security.md"
+CATALOGUES = [GUARANTEES, SECURITY]
+LATER = {12, 13, 14}  # checks of a console that is not there yet
 REFERENCE = ROOT / "docs" / "reference"
 SPECS = sorted((ROOT / "docs" / "specs").glob("*.md"))
 FIRST_CODE_BEFORE = 25
@@ -29,6 +32,7 @@ PAGES = [
 ]
 
 TEST_NAME = re.compile(r"`(?P<path>[\w/.-]+\.py)::(?P<test>\w+(?:::\w+)*)")
+NUMBERED = re.compile(r"\| (?P<number>\d+) \|")
 LINK = re.compile(r"\]\((?!https?://|mailto:|#)(?P<path>[^)#\s]+)")
 FILE_NAME = re.compile(r"`(?P<path>[\w.*-]+(?:/[\w.*-]+)+\.(?:py|sql|md|toml|lock|json|in))`")
 PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -64,33 +68,45 @@ def names_in(path: Path) -> set[str]:
     return names
 
 
-def test_every_test_named_in_the_guarantees_exists() -> None:
-    named = list(TEST_NAME.finditer(GUARANTEES.read_text(encoding="utf-8")))
-    missing = [
-        found.group()
-        for found in named
-        if not (ROOT / found["path"]).exists() or found["test"] not in names_in(ROOT / found["path"])
-    ]
+def named_tests(text: str) -> list[str]:
+    """The tests that a text names, as `path::test`."""
+    return [found.group()[1:] for found in TEST_NAME.finditer(text)]
 
-    assert named, "docs/guarantees.md names no test"
-    assert not missing
+
+def exists(test: str, *bases: Path) -> bool:
+    """Whether there is a test of this name, as seen from one of the folders."""
+    path, _, name = test.partition("::")
+    return any((base / path).exists() and name in names_in(base / path) for base in bases)
+
+
+def rows(page: Path) -> dict[int, str]:
+    """The rows of the tables of a page that begin with a number, by it."""
+    lines = page.read_text(encoding="utf-8").splitlines()
+    return {int(found["number"]): line for line in lines if (found := NUMBERED.match(line))}
+
+
+@pytest.mark.parametrize("page", CATALOGUES, ids=shown)
+def test_every_test_that_a_catalogue_names_exists(page: Path) -> None:
+    named = named_tests(page.read_text(encoding="utf-8"))
+
+    assert named, "it names no test"
+    assert [each for each in named if not exists(each, ROOT)] == []
+
+
+def test_every_check_of_security_is_there_with_its_test_or_the_reason_why_not() -> None:
+    found = rows(SECURITY)
+
+    assert list(found) == list(range(1, 26))
+    assert {number for number, row in found.items() if not named_tests(row)} <= LATER
 
 
 @pytest.mark.parametrize("page", SPECS, ids=shown)
 def test_every_test_named_for_a_rule_exists(page: Path) -> None:
     """Tests stand in the tables as seen from the tests of their application, or from the root."""
-    bases = (ROOT, ROOT / "tests" / "apps" / page.stem)
-    named = list(TEST_NAME.finditer(page.read_text(encoding="utf-8")))
-    missing = [
-        found.group()
-        for found in named
-        if not any(
-            (base / found["path"]).exists() and found["test"] in names_in(base / found["path"]) for base in bases
-        )
-    ]
+    named = named_tests(page.read_text(encoding="utf-8"))
 
     assert named, "it names no test"
-    assert not missing
+    assert [each for each in named if not exists(each, ROOT, ROOT / "tests" / "apps" / page.stem)] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=shown)

@@ -1,7 +1,6 @@
 """Secrets at rest: sealed arguments, webhook secrets and columns, and the rotation of their key."""
 
 import json
-from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 import psycopg
@@ -13,6 +12,7 @@ from ostinato import App, Client, Context, InvalidInput
 from ostinato._core.base.safeurl import parse_allowed
 from ostinato._core.base.settings import Settings
 from ostinato._core.base.vault import Vault
+from ostinato._core.base.webhooks import verify
 from ostinato._core.engine import inspect, secrets, webhooks, workers
 from ostinato._core.runtime import sealing
 from ostinato._core.runtime.services import webhooks as deliveries
@@ -35,7 +35,7 @@ def app() -> App:
 
 
 @pytest.fixture
-async def accounts(engine: Engine) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+async def accounts(engine: Engine) -> psycopg.AsyncConnection[Any]:
     """A table of an application with a column that it seals."""
     await engine.admin.execute(
         "create schema shop; create table shop.account (tenant_id text, name text, token text);"
@@ -234,7 +234,7 @@ async def test_a_webhook_secret_is_sealed_at_rest_and_signs(engine: Engine) -> N
     now = float(request.headers["webhook-timestamp"])
     for secret in (made.secret, new):
         assert secret.removeprefix("whsec_") not in dump
-        assert webhooks.verify(request.headers, request.body, [secret], now=now)
+        assert verify(request.headers, request.body, [secret], now=now)
     assert shown.secret_hints == [new.rstrip("=")[-4:], made.secret.rstrip("=")[-4:]]
 
 

@@ -246,9 +246,6 @@ begin
     end if;
     perform ostinato_internal.check_sets(kinds, args, queues, priorities, run_ats, tenant_ids || v_mine,
                                          correlation_ids || v_ours, limit_keys, v_tries);
-    perform ostinato_internal.check_secret_args(k.name, a.args::json, k.secret_args)
-        from kind k join unnest(args) with ordinality a (args, n) on ostinato_internal.pick(kinds, n) = k.name
-        where k.secret_args <> '{}';
     return query
     with given as materialized (
         select v_base + nextval('job_id_seq') as id, n, a.args::json as args,
@@ -297,7 +294,8 @@ create function ostinato_internal.enqueue_each(
     from unnest($2) with ordinality a (args, n) order by n
 $$;
 
--- What check_args, check_name and check_options refuse, for arrays: they are called only for what looks wrong.
+-- What check_args, check_secret_args, check_name and check_options refuse, for arrays: they are called only for what
+-- looks wrong.
 create function ostinato_internal.check_sets(
     kinds text[], args text[], queues text[], priorities integer[], run_ats timestamptz[], tenant_ids text[],
     correlation_ids text[], limit_keys text[], max_attempts integer[]
@@ -314,6 +312,9 @@ begin
         perform ostinato_internal.check_args(ostinato_internal.pick(kinds, n), coalesce(a.text, 'null'))
             from unnest(args) with ordinality a (text, n);
     end if;
+    perform ostinato_internal.check_secret_args(k.name, a.text::json, k.secret_args)
+        from kind k join unnest(args) with ordinality a (text, n) on ostinato_internal.pick(kinds, n) = k.name
+        where k.secret_args <> '{}';
     perform ostinato_internal.check_name('kind', k) from unnest(kinds) k
         where k is null or length(k) not between 1 and ostinato_internal.longest_name();
     perform ostinato_internal.check_name('queue', q) from unnest(queues) q
