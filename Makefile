@@ -10,7 +10,7 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 	done)
 
 .DEFAULT_GOAL := help
-.PHONY: help up test test-faults check coverage bench bench-check reference snapshot lock clean
+.PHONY: help up test test-faults check sbom coverage bench bench-check reference snapshot lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -59,6 +59,12 @@ snapshot: .venv/ready ## write the schema snapshot that the tests and reviews co
 # ostinato[…], which pip-compile takes for a package to lock: that one is taken out again.
 LOCK := $(BIN)/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --no-header \
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host
+
+# Packages, versions and hashes of what is installed to run it, as CycloneDX: the same lock gives the same file.
+sbom: .venv/ready ## write dist/sbom.cdx.json, the bill of materials of requirements/run.lock
+	@mkdir -p dist
+	@$(BIN)/python -W ignore -m cyclonedx_py requirements requirements/run.lock --pyproject pyproject.toml \
+		--output-reproducible --spec-version 1.6 --output-format JSON --output-file dist/sbom.cdx.json
 
 lock: .venv/ready ## write requirements/*.lock anew (ARGS="--upgrade" for newer versions)
 	$(LOCK) $(ARGS) --extra all --output-file requirements/run.lock pyproject.toml

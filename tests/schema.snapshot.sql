@@ -300,20 +300,25 @@ CREATE FUNCTION ostinato.correlation(given text) RETURNS text
     LANGUAGE sql STABLE
     AS …;
 ALTER FUNCTION ostinato.correlation(given text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.count_sealed(entity text, "column" text) RETURNS TABLE(key_id text, values_ bigint)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.count_sealed(entity text, "column" text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.create_api_key(key_id bigint, hash bytea, tenant_id text, subject text, roles text[], name text DEFAULT NULL::text, expires_seconds double precision DEFAULT NULL::double precision, replaces bigint DEFAULT NULL::bigint) RETURNS ostinato_data.api_key_line
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.create_api_key(key_id bigint, hash bytea, tenant_id text, subject text, roles text[], name text, expires_seconds double precision, replaces bigint) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[] DEFAULT '{*}'::text[], tenant_id text DEFAULT NULL::text, description text DEFAULT ''::text, headers json DEFAULT '{}'::json, retry json DEFAULT NULL::json, timeout_seconds double precision DEFAULT 5, disable_after_seconds double precision DEFAULT 432000, ordered boolean DEFAULT true, secret text DEFAULT NULL::text, OUT endpoint_id bigint, OUT new_secret text) RETURNS record
+CREATE FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[] DEFAULT '{*}'::text[], tenant_id text DEFAULT NULL::text, description text DEFAULT ''::text, headers json DEFAULT '{}'::json, retry json DEFAULT NULL::json, timeout_seconds double precision DEFAULT 5, disable_after_seconds double precision DEFAULT 432000, ordered boolean DEFAULT true, endpoint_id bigint DEFAULT NULL::bigint, secret text DEFAULT NULL::text, secret_hint text DEFAULT NULL::text) RETURNS bigint
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[], tenant_id text, description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, secret text, OUT endpoint_id bigint, OUT new_secret text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.create_webhook_endpoint(name character varying, url text, event_types text[] DEFAULT '{*}'::text[], tenant_id text DEFAULT NULL::text, description text DEFAULT ''::text, headers jsonb DEFAULT '{}'::jsonb, retry jsonb DEFAULT NULL::jsonb, timeout_seconds double precision DEFAULT 5, disable_after_seconds double precision DEFAULT 432000, ordered boolean DEFAULT true, secret text DEFAULT NULL::text, OUT endpoint_id bigint, OUT new_secret text) RETURNS record
+ALTER FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[], tenant_id text, description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.create_webhook_endpoint(name character varying, url text, event_types text[] DEFAULT '{*}'::text[], tenant_id text DEFAULT NULL::text, description text DEFAULT ''::text, headers jsonb DEFAULT '{}'::jsonb, retry jsonb DEFAULT NULL::jsonb, timeout_seconds double precision DEFAULT 5, disable_after_seconds double precision DEFAULT 432000, ordered boolean DEFAULT true, endpoint_id bigint DEFAULT NULL::bigint, secret text DEFAULT NULL::text, secret_hint text DEFAULT NULL::text) RETURNS bigint
     LANGUAGE sql
     AS …;
-ALTER FUNCTION ostinato.create_webhook_endpoint(name character varying, url text, event_types text[], tenant_id text, description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, secret text, OUT endpoint_id bigint, OUT new_secret text) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.create_webhook_endpoint(name character varying, url text, event_types text[], tenant_id text, description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.dead_letter_groups(most integer DEFAULT 1000) RETURNS TABLE(signature text, kind text, reason text, count bigint, first timestamp with time zone, last timestamp with time zone, example_job_id bigint, example_error text)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -514,6 +519,10 @@ CREATE FUNCTION ostinato.install_machine(definition json) RETURNS boolean
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.install_machine(definition json) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.is_sealed(value text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS …;
+ALTER FUNCTION ostinato.is_sealed(value text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.job_attempts(job_id bigint, most integer DEFAULT NULL::integer, longest integer DEFAULT NULL::integer) RETURNS TABLE(attempt integer, outcome text, started_at timestamp with time zone, finished_at timestamp with time zone, duration_ms integer, worker_id uuid, worker_name text, result json, error json)
     LANGUAGE plpgsql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -668,6 +677,11 @@ CREATE FUNCTION ostinato.list_subscriptions() RETURNS TABLE(name text, types tex
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.list_subscriptions() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.list_to_seal(entity text, "column" text, bound_to text[], newest text, most integer, skip text[] DEFAULT '{}'::text[]) RETURNS TABLE(place text, bound text[], value text)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.list_to_seal(entity text, "column" text, bound_to text[], newest text, most integer, skip text[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.list_transitions(entity text, entity_id text DEFAULT NULL::text, tenant_id text DEFAULT NULL::text, before bigint DEFAULT NULL::bigint, most integer DEFAULT 50) RETURNS TABLE(id bigint, at timestamp with time zone, machine text, entity text, entity_id text, tenant_id text, event text, from_state text, to_state text, actor text, why text, correlation_id text, job_id bigint, attempt integer)
     LANGUAGE sql STABLE
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -809,11 +823,11 @@ CREATE FUNCTION ostinato.preview_fires(cron text DEFAULT NULL::text, at_time tex
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.preview_fires(cron text, at_time text, weekdays text[], at text, zone text, gap text, overlap text, n integer, after timestamp with time zone) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.probe_webhook_endpoint(name text, of_tenant text DEFAULT NULL::text, OUT verdict text, OUT tenant_id text, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) RETURNS record
+CREATE FUNCTION ostinato.probe_webhook_endpoint(name text, of_tenant text DEFAULT NULL::text, OUT verdict text, OUT tenant_id text, OUT endpoint_id bigint, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) RETURNS record
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.probe_webhook_endpoint(name text, of_tenant text, OUT verdict text, OUT tenant_id text, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.probe_webhook_endpoint(name text, of_tenant text, OUT verdict text, OUT tenant_id text, OUT endpoint_id bigint, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.promote_jobs(most integer DEFAULT 5000) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -882,11 +896,11 @@ CREATE FUNCTION ostinato.register_event_types(names text[], versions integer[], 
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.register_event_types(names text[], versions integer[], schemas text[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.register_kinds(names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[]) RETURNS void
+CREATE FUNCTION ostinato.register_kinds(names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[], secrets text[] DEFAULT NULL::text[]) RETURNS void
     LANGUAGE sql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.register_kinds(names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[]) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.register_kinds(names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[], secrets text[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.register_worker(name text, queues text[], kinds text[], expiry_seconds double precision DEFAULT 15, contract integer DEFAULT 2) RETURNS uuid
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -942,6 +956,16 @@ CREATE FUNCTION ostinato.rescue_jobs(max_crashes integer DEFAULT 3, most integer
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.rescue_jobs(max_crashes integer, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.reseal(entity text, "column" text, places text[], olds text[], news text[]) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.reseal(entity text, "column" text, places text[], olds text[], news text[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.reseal_args(job_ids bigint[], olds text[], news text[]) RETURNS integer
+    LANGUAGE plpgsql
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.reseal_args(job_ids bigint[], olds text[], news text[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.restart_job(job_id bigint, from_step text DEFAULT NULL::text) RETURNS text
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -992,11 +1016,11 @@ CREATE FUNCTION ostinato.rotate_api_key(key_id bigint, new_id bigint, new_hash b
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.rotate_api_key(key_id bigint, new_id bigint, new_hash bytea, overlap_seconds double precision, expires_seconds double precision, tenant_id text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.rotate_webhook_secret(name text, overlap_seconds double precision DEFAULT 86400, tenant_id text DEFAULT NULL::text, secret text DEFAULT NULL::text) RETURNS text
+CREATE FUNCTION ostinato.rotate_webhook_secret(name text, overlap_seconds double precision DEFAULT 86400, tenant_id text DEFAULT NULL::text, secret text DEFAULT NULL::text, secret_hint text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.rotate_webhook_secret(name text, overlap_seconds double precision, tenant_id text, secret text) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.rotate_webhook_secret(name text, overlap_seconds double precision, tenant_id text, secret text, secret_hint text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.sample_metrics(every interval DEFAULT '00:00:15'::interval) RETURNS integer
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1019,6 +1043,16 @@ CREATE FUNCTION ostinato.save_steps(claim_ids bigint[], job_ids bigint[], attemp
     SET enable_nestloop TO 'off'
     AS …;
 ALTER FUNCTION ostinato.save_steps(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], names text[], results text[], durations integer[]) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.secret_jobs(after bigint, most integer) RETURNS TABLE(job_id bigint, tenant_id text, kind text, args text, secret_args text[], upto bigint)
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.secret_jobs(after bigint, most integer) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.secret_kinds() RETURNS TABLE(kind text, secret_args text[])
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato.secret_kinds() OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.sequence_events(most integer DEFAULT 5000, OUT stamped integer, OUT queues text[]) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1098,11 +1132,11 @@ CREATE FUNCTION ostinato.split_claims(claim_ids bigint[], job_ids bigint[], atte
     SET enable_nestloop TO 'off'
     AS …;
 ALTER FUNCTION ostinato.split_claims(claim_ids bigint[], job_ids bigint[], attempts integer[]) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato.start_webhook_delivery(delivery_id bigint, job_id bigint, OUT verdict text, OUT tenant_id text, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) RETURNS record
+CREATE FUNCTION ostinato.start_webhook_delivery(delivery_id bigint, job_id bigint, OUT verdict text, OUT tenant_id text, OUT endpoint_id bigint, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) RETURNS record
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
-ALTER FUNCTION ostinato.start_webhook_delivery(delivery_id bigint, job_id bigint, OUT verdict text, OUT tenant_id text, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato.start_webhook_delivery(delivery_id bigint, job_id bigint, OUT verdict text, OUT tenant_id text, OUT endpoint_id bigint, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.subscribe(name text, types text[] DEFAULT NULL::text[], tenant_id text DEFAULT NULL::text, kind text DEFAULT NULL::text, on_poison text DEFAULT 'skip'::text, start text DEFAULT 'now'::text, start_position bigint DEFAULT NULL::bigint, start_time timestamp with time zone DEFAULT NULL::timestamp with time zone) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1189,6 +1223,10 @@ CREATE FUNCTION ostinato.waiting_kinds() RETURNS SETOF text
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
     AS …;
 ALTER FUNCTION ostinato.waiting_kinds() OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato.webhook_endpoint_id(name text, tenant_id text DEFAULT NULL::text) RETURNS bigint
+    LANGUAGE sql
+    AS …;
+ALTER FUNCTION ostinato.webhook_endpoint_id(name text, tenant_id text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato.week_of(at timestamp with time zone) RETURNS integer
     LANGUAGE sql IMMUTABLE
     AS …;
@@ -1442,6 +1480,10 @@ CREATE FUNCTION ostinato_internal.check_schedule(s ostinato_data.schedule) RETUR
     LANGUAGE plpgsql STABLE
     AS …;
 ALTER FUNCTION ostinato_internal.check_schedule(s ostinato_data.schedule) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.check_secret_args(kind text, args json, secret_args text[]) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    AS …;
+ALTER FUNCTION ostinato_internal.check_secret_args(kind text, args json, secret_args text[]) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.check_sets(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[]) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -1487,10 +1529,10 @@ CREATE FUNCTION ostinato_internal.check_webhook_headers(headers json) RETURNS vo
     LANGUAGE plpgsql IMMUTABLE
     AS …;
 ALTER FUNCTION ostinato_internal.check_webhook_headers(headers json) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato_internal.check_webhook_secret(secret text) RETURNS void
+CREATE FUNCTION ostinato_internal.check_webhook_secret(secret text, hint text) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
     AS …;
-ALTER FUNCTION ostinato_internal.check_webhook_secret(secret text) OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato_internal.check_webhook_secret(secret text, hint text) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.check_zone(zone text) RETURNS void
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2153,10 +2195,15 @@ CREATE FUNCTION ostinato_internal.make_rule(cron text DEFAULT NULL::text, at_tim
     LANGUAGE plpgsql STABLE
     AS …;
 ALTER FUNCTION ostinato_internal.make_rule(cron text, at_time text, weekdays text[], at text, zone text, gap text, overlap text) OWNER TO ostinato_owner;
-CREATE FUNCTION ostinato_internal.make_webhook_secret() RETURNS text
-    LANGUAGE sql
+CREATE FUNCTION ostinato_internal.masked(value json) RETURNS json
+    LANGUAGE sql IMMUTABLE
     AS …;
-ALTER FUNCTION ostinato_internal.make_webhook_secret() OWNER TO ostinato_owner;
+ALTER FUNCTION ostinato_internal.masked(value json) OWNER TO ostinato_owner;
+CREATE FUNCTION ostinato_internal.masked_args(kind text, args json) RETURNS json
+    LANGUAGE sql STABLE
+    SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
+    AS …;
+ALTER FUNCTION ostinato_internal.masked_args(kind text, args json) OWNER TO ostinato_owner;
 CREATE FUNCTION ostinato_internal.may_take_over(held ostinato_data.idempotency) RETURNS boolean
     LANGUAGE plpgsql
     SET search_path TO 'ostinato_data', 'pg_catalog', 'pg_temp'
@@ -3374,7 +3421,8 @@ CREATE TABLE ostinato_data.kind (
     timeout_seconds double precision,
     retry json NOT NULL,
     args_schema json,
-    registered_at timestamp with time zone NOT NULL
+    registered_at timestamp with time zone NOT NULL,
+    secret_args text[] DEFAULT '{}'::text[] NOT NULL
 );
 ALTER TABLE ONLY ostinato_data.kind FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.kind OWNER TO ostinato_owner;
@@ -3699,7 +3747,8 @@ CREATE TABLE ostinato_data.webhook_secret (
     endpoint_id bigint NOT NULL,
     secret text NOT NULL,
     created_at timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone
+    expires_at timestamp with time zone,
+    hint text NOT NULL
 );
 ALTER TABLE ONLY ostinato_data.webhook_secret FORCE ROW LEVEL SECURITY;
 ALTER TABLE ostinato_data.webhook_secret OWNER TO ostinato_owner;
@@ -4181,15 +4230,18 @@ GRANT ALL ON FUNCTION ostinato.contract(OUT current integer, OUT oldest integer)
 REVOKE ALL ON FUNCTION ostinato.correlation(given text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.correlation(given text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.correlation(given text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.count_sealed(entity text, "column" text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.count_sealed(entity text, "column" text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.count_sealed(entity text, "column" text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.create_api_key(key_id bigint, hash bytea, tenant_id text, subject text, roles text[], name text, expires_seconds double precision, replaces bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.create_api_key(key_id bigint, hash bytea, tenant_id text, subject text, roles text[], name text, expires_seconds double precision, replaces bigint) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.create_api_key(key_id bigint, hash bytea, tenant_id text, subject text, roles text[], name text, expires_seconds double precision, replaces bigint) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[], tenant_id text, description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, secret text, OUT endpoint_id bigint, OUT new_secret text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[], tenant_id text, description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, secret text, OUT endpoint_id bigint, OUT new_secret text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[], tenant_id text, description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, secret text, OUT endpoint_id bigint, OUT new_secret text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.create_webhook_endpoint(name character varying, url text, event_types text[], tenant_id text, description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, secret text, OUT endpoint_id bigint, OUT new_secret text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.create_webhook_endpoint(name character varying, url text, event_types text[], tenant_id text, description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, secret text, OUT endpoint_id bigint, OUT new_secret text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.create_webhook_endpoint(name character varying, url text, event_types text[], tenant_id text, description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, secret text, OUT endpoint_id bigint, OUT new_secret text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[], tenant_id text, description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[], tenant_id text, description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.create_webhook_endpoint(name text, url text, event_types text[], tenant_id text, description text, headers json, retry json, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.create_webhook_endpoint(name character varying, url text, event_types text[], tenant_id text, description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.create_webhook_endpoint(name character varying, url text, event_types text[], tenant_id text, description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.create_webhook_endpoint(name character varying, url text, event_types text[], tenant_id text, description text, headers jsonb, retry jsonb, timeout_seconds double precision, disable_after_seconds double precision, ordered boolean, endpoint_id bigint, secret text, secret_hint text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.dead_letter_groups(most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.dead_letter_groups(most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.dead_letter_groups(most integer) TO ostinato_tenant;
@@ -4302,6 +4354,9 @@ REVOKE ALL ON FUNCTION ostinato.heartbeat_worker(worker_id uuid, draining boolea
 GRANT ALL ON FUNCTION ostinato.heartbeat_worker(worker_id uuid, draining boolean, blocked_by text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.heartbeat_worker(worker_id uuid, draining boolean, blocked_by text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.install_machine(definition json) FROM PUBLIC;
+REVOKE ALL ON FUNCTION ostinato.is_sealed(value text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.is_sealed(value text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.is_sealed(value text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.job_attempts(job_id bigint, most integer, longest integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.job_attempts(job_id bigint, most integer, longest integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.job_attempts(job_id bigint, most integer, longest integer) TO ostinato_tenant;
@@ -4374,6 +4429,9 @@ GRANT ALL ON FUNCTION ostinato.list_schedules(tenant_id text, key text, owner te
 REVOKE ALL ON FUNCTION ostinato.list_subscriptions() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_subscriptions() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.list_subscriptions() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.list_to_seal(entity text, "column" text, bound_to text[], newest text, most integer, skip text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.list_to_seal(entity text, "column" text, bound_to text[], newest text, most integer, skip text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.list_to_seal(entity text, "column" text, bound_to text[], newest text, most integer, skip text[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.list_transitions(entity text, entity_id text, tenant_id text, before bigint, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.list_transitions(entity text, entity_id text, tenant_id text, before bigint, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.list_transitions(entity text, entity_id text, tenant_id text, before bigint, most integer) TO ostinato_tenant;
@@ -4458,9 +4516,9 @@ GRANT ALL ON FUNCTION ostinato.poll_jobs(worker_id uuid, queues text[], max_cras
 REVOKE ALL ON FUNCTION ostinato.preview_fires(cron text, at_time text, weekdays text[], at text, zone text, gap text, overlap text, n integer, after timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.preview_fires(cron text, at_time text, weekdays text[], at text, zone text, gap text, overlap text, n integer, after timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.preview_fires(cron text, at_time text, weekdays text[], at text, zone text, gap text, overlap text, n integer, after timestamp with time zone) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.probe_webhook_endpoint(name text, of_tenant text, OUT verdict text, OUT tenant_id text, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.probe_webhook_endpoint(name text, of_tenant text, OUT verdict text, OUT tenant_id text, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.probe_webhook_endpoint(name text, of_tenant text, OUT verdict text, OUT tenant_id text, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.probe_webhook_endpoint(name text, of_tenant text, OUT verdict text, OUT tenant_id text, OUT endpoint_id bigint, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.probe_webhook_endpoint(name text, of_tenant text, OUT verdict text, OUT tenant_id text, OUT endpoint_id bigint, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.probe_webhook_endpoint(name text, of_tenant text, OUT verdict text, OUT tenant_id text, OUT endpoint_id bigint, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.promote_jobs(most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.promote_jobs(most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.promote_jobs(most integer) TO ostinato_tenant;
@@ -4498,9 +4556,9 @@ GRANT ALL ON FUNCTION ostinato.redrive_jobs(queue text, kind text, tenant_id tex
 REVOKE ALL ON FUNCTION ostinato.register_event_types(names text[], versions integer[], schemas text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.register_event_types(names text[], versions integer[], schemas text[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.register_event_types(names text[], versions integer[], schemas text[]) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.register_kinds(names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.register_kinds(names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[]) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.register_kinds(names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.register_kinds(names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[], secrets text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.register_kinds(names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[], secrets text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.register_kinds(names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[], secrets text[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.register_worker(name text, queues text[], kinds text[], expiry_seconds double precision, contract integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.register_worker(name text, queues text[], kinds text[], expiry_seconds double precision, contract integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.register_worker(name text, queues text[], kinds text[], expiry_seconds double precision, contract integer) TO ostinato_tenant;
@@ -4528,6 +4586,12 @@ GRANT ALL ON FUNCTION ostinato.replay(subscription text, from_position bigint, f
 REVOKE ALL ON FUNCTION ostinato.rescue_jobs(max_crashes integer, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.rescue_jobs(max_crashes integer, most integer) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.rescue_jobs(max_crashes integer, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.reseal(entity text, "column" text, places text[], olds text[], news text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.reseal(entity text, "column" text, places text[], olds text[], news text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.reseal(entity text, "column" text, places text[], olds text[], news text[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.reseal_args(job_ids bigint[], olds text[], news text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.reseal_args(job_ids bigint[], olds text[], news text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.reseal_args(job_ids bigint[], olds text[], news text[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.restart_job(job_id bigint, from_step text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.restart_job(job_id bigint, from_step text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.restart_job(job_id bigint, from_step text) TO ostinato_tenant;
@@ -4558,9 +4622,9 @@ GRANT ALL ON FUNCTION ostinato.ring_doorbell(queue text, softly boolean) TO osti
 REVOKE ALL ON FUNCTION ostinato.rotate_api_key(key_id bigint, new_id bigint, new_hash bytea, overlap_seconds double precision, expires_seconds double precision, tenant_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.rotate_api_key(key_id bigint, new_id bigint, new_hash bytea, overlap_seconds double precision, expires_seconds double precision, tenant_id text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.rotate_api_key(key_id bigint, new_id bigint, new_hash bytea, overlap_seconds double precision, expires_seconds double precision, tenant_id text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.rotate_webhook_secret(name text, overlap_seconds double precision, tenant_id text, secret text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.rotate_webhook_secret(name text, overlap_seconds double precision, tenant_id text, secret text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.rotate_webhook_secret(name text, overlap_seconds double precision, tenant_id text, secret text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.rotate_webhook_secret(name text, overlap_seconds double precision, tenant_id text, secret text, secret_hint text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.rotate_webhook_secret(name text, overlap_seconds double precision, tenant_id text, secret text, secret_hint text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.rotate_webhook_secret(name text, overlap_seconds double precision, tenant_id text, secret text, secret_hint text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.sample_metrics(every interval) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.sample_metrics(every interval) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.sample_metrics(every interval) TO ostinato_tenant;
@@ -4573,6 +4637,12 @@ GRANT ALL ON FUNCTION ostinato.save_step(job_id bigint, attempt integer, "positi
 REVOKE ALL ON FUNCTION ostinato.save_steps(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], names text[], results text[], durations integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.save_steps(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], names text[], results text[], durations integer[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.save_steps(claim_ids bigint[], job_ids bigint[], attempts integer[], positions integer[], names text[], results text[], durations integer[]) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.secret_jobs(after bigint, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.secret_jobs(after bigint, most integer) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.secret_jobs(after bigint, most integer) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.secret_kinds() FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.secret_kinds() TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.secret_kinds() TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.sequence_events(most integer, OUT stamped integer, OUT queues text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.sequence_events(most integer, OUT stamped integer, OUT queues text[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.sequence_events(most integer, OUT stamped integer, OUT queues text[]) TO ostinato_tenant;
@@ -4615,9 +4685,9 @@ GRANT ALL ON FUNCTION ostinato.snooze_jobs(claim_ids bigint[], job_ids bigint[],
 REVOKE ALL ON FUNCTION ostinato.split_claims(claim_ids bigint[], job_ids bigint[], attempts integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.split_claims(claim_ids bigint[], job_ids bigint[], attempts integer[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.split_claims(claim_ids bigint[], job_ids bigint[], attempts integer[]) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato.start_webhook_delivery(delivery_id bigint, job_id bigint, OUT verdict text, OUT tenant_id text, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato.start_webhook_delivery(delivery_id bigint, job_id bigint, OUT verdict text, OUT tenant_id text, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato.start_webhook_delivery(delivery_id bigint, job_id bigint, OUT verdict text, OUT tenant_id text, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.start_webhook_delivery(delivery_id bigint, job_id bigint, OUT verdict text, OUT tenant_id text, OUT endpoint_id bigint, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.start_webhook_delivery(delivery_id bigint, job_id bigint, OUT verdict text, OUT tenant_id text, OUT endpoint_id bigint, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.start_webhook_delivery(delivery_id bigint, job_id bigint, OUT verdict text, OUT tenant_id text, OUT endpoint_id bigint, OUT endpoint text, OUT url text, OUT headers json, OUT secrets text[], OUT event_id text, OUT body text, OUT timeout_seconds double precision, OUT retry json, OUT sent_at timestamp with time zone) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.subscribe(name text, types text[], tenant_id text, kind text, on_poison text, start text, start_position bigint, start_time timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.subscribe(name text, types text[], tenant_id text, kind text, on_poison text, start text, start_position bigint, start_time timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.subscribe(name text, types text[], tenant_id text, kind text, on_poison text, start text, start_position bigint, start_time timestamp with time zone) TO ostinato_tenant;
@@ -4665,6 +4735,9 @@ GRANT ALL ON FUNCTION ostinato.wait_jobs(claim_ids bigint[], job_ids bigint[], a
 REVOKE ALL ON FUNCTION ostinato.waiting_kinds() FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.waiting_kinds() TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.waiting_kinds() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato.webhook_endpoint_id(name text, tenant_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato.webhook_endpoint_id(name text, tenant_id text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato.webhook_endpoint_id(name text, tenant_id text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato.week_of(at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato.week_of(at timestamp with time zone) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato.week_of(at timestamp with time zone) TO ostinato_tenant;
@@ -4765,6 +4838,9 @@ GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE ostinato_data.schedule TO ostinato_te
 REVOKE ALL ON FUNCTION ostinato_internal.check_schedule(s ostinato_data.schedule) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.check_schedule(s ostinato_data.schedule) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.check_schedule(s ostinato_data.schedule) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.check_secret_args(kind text, args json, secret_args text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.check_secret_args(kind text, args json, secret_args text[]) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.check_secret_args(kind text, args json, secret_args text[]) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.check_sets(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.check_sets(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[]) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.check_sets(kinds text[], args text[], queues text[], priorities integer[], run_ats timestamp with time zone[], tenant_ids text[], correlation_ids text[], limit_keys text[], max_attempts integer[]) TO ostinato_tenant;
@@ -4797,9 +4873,9 @@ GRANT ALL ON FUNCTION ostinato_internal.check_webhook_endpoint(endpoint ostinato
 REVOKE ALL ON FUNCTION ostinato_internal.check_webhook_headers(headers json) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.check_webhook_headers(headers json) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.check_webhook_headers(headers json) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato_internal.check_webhook_secret(secret text) FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato_internal.check_webhook_secret(secret text) TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato_internal.check_webhook_secret(secret text) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.check_webhook_secret(secret text, hint text) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.check_webhook_secret(secret text, hint text) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.check_webhook_secret(secret text, hint text) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.check_zone(zone text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.check_zone(zone text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.check_zone(zone text) TO ostinato_tenant;
@@ -5095,9 +5171,12 @@ GRANT ALL ON FUNCTION ostinato_internal.make_ready(job_id bigint, at bigint, att
 REVOKE ALL ON FUNCTION ostinato_internal.make_rule(cron text, at_time text, weekdays text[], at text, zone text, gap text, overlap text) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.make_rule(cron text, at_time text, weekdays text[], at text, zone text, gap text, overlap text) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.make_rule(cron text, at_time text, weekdays text[], at text, zone text, gap text, overlap text) TO ostinato_tenant;
-REVOKE ALL ON FUNCTION ostinato_internal.make_webhook_secret() FROM PUBLIC;
-GRANT ALL ON FUNCTION ostinato_internal.make_webhook_secret() TO ostinato_worker;
-GRANT ALL ON FUNCTION ostinato_internal.make_webhook_secret() TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.masked(value json) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.masked(value json) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.masked(value json) TO ostinato_tenant;
+REVOKE ALL ON FUNCTION ostinato_internal.masked_args(kind text, args json) FROM PUBLIC;
+GRANT ALL ON FUNCTION ostinato_internal.masked_args(kind text, args json) TO ostinato_worker;
+GRANT ALL ON FUNCTION ostinato_internal.masked_args(kind text, args json) TO ostinato_tenant;
 REVOKE ALL ON FUNCTION ostinato_internal.may_take_over(held ostinato_data.idempotency) FROM PUBLIC;
 GRANT ALL ON FUNCTION ostinato_internal.may_take_over(held ostinato_data.idempotency) TO ostinato_worker;
 GRANT ALL ON FUNCTION ostinato_internal.may_take_over(held ostinato_data.idempotency) TO ostinato_tenant;

@@ -12,6 +12,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import httpx
+
 from ostinato._core.base.settings import Settings
 from ostinato._core.engine import keys
 from ostinato._core.runtime.client import Client
@@ -33,7 +35,7 @@ async def key_of(database: Database, tenant: str, user: str, roles: Sequence[str
 
 def fuzz(
     database: Database,
-    app: App,
+    app: App | Sequence[App],
     folder: Path,
     *,
     key: str,
@@ -55,11 +57,14 @@ def fuzz(
         *("--phases", phases, "--max-examples", EXAMPLES or str(examples)),
         *("--seed", SEED, "--no-color", "--continue-on-failure"),
         *("--generation-allow-x00", "false"),
+        *("--request-timeout", "120"),  # a busy machine is no fault of the API
     ]
     settings = Settings(api_rate_per_minute=10_000_000)
     command = [sys.executable, "-m", "schemathesis.cli", "--config-file", str(config), "run"]
     hooks = {"SCHEMATHESIS_HOOKS": "tests.api.schemathesis_hooks", "PYTHONPATH": str(ROOT)}
-    with serving(Parts(database, settings, apps=(app,))) as url:
+    apps = (app,) if isinstance(app, App) else tuple(app)
+    with serving(Parts(database, settings, apps=apps)) as url:
+        httpx.get(f"{url}/openapi.json", trust_env=False, timeout=120)  # made once, which may take long
         done = subprocess.run(
             [*command, f"{url}/openapi.json", *options],
             capture_output=True,

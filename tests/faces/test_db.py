@@ -121,3 +121,15 @@ def test_a_database_that_does_not_answer_has_its_exit_code() -> None:
         result = shell.run(*args, code=69)
         assert "sesame" not in result.output
         assert "error:" in result.stderr
+
+
+def test_every_view_of_the_engine_and_the_applications_runs_as_its_caller(place: Place) -> None:
+    """Check 4: a view with the rights of its owner would show the rows of all tenants."""
+    found = place.conn.execute(
+        "select c.oid::regclass::text, coalesce('security_invoker=true' = any (c.reloptions), false)"
+        " from pg_class c join pg_namespace n on n.oid = c.relnamespace"
+        " where c.relkind = 'v' and n.nspname <> 'information_schema' and n.nspname !~ '^pg_'"
+    ).fetchall()
+
+    assert found
+    assert [name for name, invoker in found if not invoker] == []

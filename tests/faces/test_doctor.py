@@ -93,6 +93,7 @@ def test_a_healthy_database_passes_with_every_check_made(shell: Shell, place: Pl
             "kinds",
             "dead letters",
             "transactions",
+            "secrets",
         ],
         "ok",
     )

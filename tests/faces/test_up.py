@@ -8,6 +8,7 @@ import stat
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import pytest
 
 from ostinato._core.runtime.installed import installed_apps
 from ostinato.lab.sandbox.server import stand_ins
+from tests.faces import canary
 from tests.faces.conftest import Place, Shell
 from tests.faces.processes import Running, running
 from tests.waiting import until
@@ -79,7 +81,7 @@ class Demo:
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     """One for all tests here: it takes seconds to make."""
     folder = tmp_path_factory.mktemp("demo")
-    with running(folder, {}, "up", "--json") as up:
+    with running(folder, {"OSTINATO_LOG_LEVEL": "debug"}, "up", "--json") as up:
         yield Demo(up, folder, up.event("ready"))
         up.signal(signal.SIGINT)
         assert up.ended() == 0
@@ -109,6 +111,41 @@ def test_the_key_is_for_this_user_only_and_opens_the_api(demo: Demo) -> None:
     assert demo.ready["key_file"] == str(demo.key_file)
     assert demo.key_file.read_text().strip() not in json.dumps(demo.ready)
     assert demo.get(f"{API}/workers")["items"]
+
+
+@pytest.mark.slow
+def test_the_embedded_database_has_a_key_for_secrets_that_only_this_user_reads(demo: Demo) -> None:
+    file = demo.folder / ".ostinato" / "secret.key"
+
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert len(demo.shell.json("secrets", "status")["keys"]) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_no_log_line_metric_or_error_tells_of_a_person_or_a_secret(demo: Demo) -> None:
+    """Check 15: on the main paths of all applications, at the level debug."""
+    key = demo.key_file.read_text().strip()
+    bearer = {"Authorization": f"Bearer {key}"}
+    with (
+        httpx.Client(base_url=demo.ready["url"], headers=bearer, trust_env=False, timeout=60) as api,
+        httpx.Client(base_url=demo.ready["sandbox"], trust_env=False, timeout=60) as sandbox,
+    ):
+        walk = canary.Walk(api, sandbox)
+        walk.outbound()
+        walk.rounds()
+        walk.capture(datetime.now(UTC).isoformat())
+        walk.enrichment()
+        walk.watchfolder()
+        walk.engine()
+        found = {"the log": demo.up.stderr, "metrics": api.get("/metrics").text, "errors": "\n".join(walk.errors)}
+    secrets = (demo.folder / ".ostinato" / "secret.key").read_text().split()
+    password = (demo.folder / ".ostinato" / "superuser.pgpass").read_text().strip().rpartition(":")[2]
+
+    assert len(walk.errors) > 10
+    assert "tour.poison" in found["the log"]
+    assert canary.told({"a control": f"{canary.NAME} called"}) != []
+    assert canary.told(found, (*canary.PLANTED, key.rpartition("_")[2], *secrets, password)) == []
 
 
 @pytest.mark.slow

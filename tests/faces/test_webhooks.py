@@ -13,11 +13,12 @@ from ostinato._core.base.settings import Settings
 from ostinato._core.runtime.client import Client
 from ostinato._core.runtime.database import Database
 from ostinato._core.runtime.services import webhooks as runtime_webhooks
+from ostinato._core.runtime.testing import KEY
 from ostinato.testing import Engine
 from tests.faces.conftest import Place, Shell
 from tests.runtime.receiver import Receiver, Reply
 
-ALLOW = {"OSTINATO_WEBHOOKS_ALLOW_PRIVATE": "127.0.0.1:*"}
+ALLOW = {"OSTINATO_WEBHOOKS_ALLOW_PRIVATE": "127.0.0.1:*", "OSTINATO_SECRET_KEY": KEY}
 
 
 @pytest.fixture
@@ -55,7 +56,7 @@ def deliver(place: Place) -> None:
         urls = place.urls
         database = Database(urls.worker, urls.admin, urls.worker)
         settings = Settings(webhooks_allow_private="127.0.0.1:*")
-        async with Client(database) as client:
+        async with Client(database, Settings(secret_key=KEY)) as client:
             engine = Engine(database, client, None)  # type: ignore[arg-type]
             await engine.run_until_idle(runtime_webhooks.app(settings), move_clock=False)
 
@@ -93,7 +94,7 @@ def test_a_secret_of_ones_own_is_read_from_a_file(shell: Shell, place: Place) ->
     said = shell("webhooks", "create", "orders", url, "--secret-from", "own.key")
 
     assert "its secret ends in AAAA" in said
-    assert place.call("s.secret from ostinato_data.webhook_secret s") == "whsec_" + "A" * 32
+    assert "A" * 32 not in place.call("s.secret from ostinato_data.webhook_secret s")
 
 
 def test_a_secret_has_to_go_somewhere_and_overwrites_nothing(shell: Shell, place: Place) -> None:
@@ -196,7 +197,7 @@ def test_an_endpoint_is_tested_from_here(
 
     assert shell("webhooks", "test", "orders").startswith("delivered: answered 200 (")
     assert "answered 500" in shell.run("webhooks", "test", "orders", code=1).stdout
-    strict = Shell(environ).json("webhooks", "test", "orders", code=1)
+    strict = Shell(environ | {"OSTINATO_SECRET_KEY": KEY}).json("webhooks", "test", "orders", code=1)
 
     assert strict["outcome"] == "refused"
     assert len(receiver.requests) == 2

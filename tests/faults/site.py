@@ -12,6 +12,7 @@ import psycopg
 from psycopg.types.json import Json
 
 from ostinato._core.db.embedded import Server, Urls
+from ostinato._core.runtime.testing import KEY
 from ostinato.lab.torture.crew import Crew, Hand
 from tests.waiting import until
 
@@ -61,7 +62,7 @@ class Site:
         """Workers that die with the test; `url`: how they reach the database."""
         folder = self.folder / f"crew-{next(_names)}"
         folder.mkdir()
-        values: Mapping[str, object] = QUICK | {"test_url": self.urls.worker} | settings
+        values: Mapping[str, object] = QUICK | {"test_url": self.urls.worker, "secret_key": KEY} | settings
         made = Crew(app, url or self.urls.worker, folder, values)
         self._crews.append(made)
         return made

@@ -5,6 +5,7 @@ receiver what came over HTTP. All of them must tell the same story.
 """
 
 import random
+import secrets
 import subprocess
 import sys
 import time
@@ -13,7 +14,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from ostinato._core.base.webhooks import verify
+from ostinato._core.base.settings import Settings
+from ostinato._core.base.webhooks import make_secret, verify
+from ostinato._core.engine.webhooks import SECRET
+from ostinato._core.runtime.testing import KEY
 from ostinato.lab.torture.crew import Crew
 from tests.faults.events_app import IN_TRANSACTIONS, TYPE
 from tests.faults.site import Site, eventually
@@ -174,10 +178,15 @@ def telling(site: Site, url: str | None = None, trouble: float = 0.05) -> Iterat
     """A site with the tables, an endpoint and its receiver; no writer outlives it."""
     site.rows(TABLES)
     with Shaky(random.Random(0), trouble) as receiver:
-        secret = site.value(
-            "select new_secret from ostinato.create_webhook_endpoint('till', %s, tenant_id => 'acme', retry => %s)",
+        secret = make_secret(secrets.token_bytes(32))
+        endpoint_id = site.value("select ostinato.new_id()")
+        site.value(
+            "select ostinato.create_webhook_endpoint('till', %s, tenant_id => 'acme', retry => %s, endpoint_id => %s,"
+            " secret => %s, secret_hint => 'hint')",
             receiver.url,
             RETRY,
+            endpoint_id,
+            Settings(secret_key=KEY).vault.seal(secret, purpose=SECRET.purpose(endpoint_id)),
         )
         made = Telling(site, receiver, url or site.urls.worker, secret)
         try:

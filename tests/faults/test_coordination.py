@@ -21,6 +21,7 @@ from ostinato._core.base.errors import IdempotencyConflict, IllegalTransition, L
 from ostinato._core.base.events import Event
 from ostinato._core.base.flow import flow
 from ostinato._core.base.safeurl import parse_allowed
+from ostinato._core.base.settings import Settings
 from ostinato._core.base.webhooks import verify
 from ostinato._core.db import embedded, migrate
 from ostinato._core.db.embedded import Server, Urls
@@ -30,6 +31,7 @@ from ostinato._core.engine.schedules import Schedule
 from ostinato._core.engine.schema import ENGINE
 from ostinato._core.runtime.database import Database
 from ostinato._core.runtime.handlers import leases
+from ostinato._core.runtime.testing import KEY
 from ostinato._faces.cli.dev.machines import EXAMPLE
 from ostinato.testing import Engine
 from tests import bouncer
@@ -86,7 +88,7 @@ def database(request: pytest.FixtureRequest) -> Database:
 async def lab(database: Database) -> AsyncIterator[Lab]:
     async with (
         await psycopg.AsyncConnection.connect(database.admin_url, autocommit=True) as admin,
-        Client(database) as client,
+        Client(database, Settings(secret_key=KEY)) as client,
     ):
         await admin.execute("create table effect (n bigint generated always as identity, note text)")
         await admin.execute("grant all on effect to ostinato_worker")

@@ -10,9 +10,11 @@ import psycopg
 import pytest
 
 from ostinato import Client
+from ostinato._core.base.settings import Settings
 from ostinato._core.db.sqlfile import statement
 from ostinato._core.engine import outbox
 from ostinato._core.runtime.database import Database
+from ostinato._core.runtime.testing import KEY
 from ostinato.lab.torture import app as torture_app
 from ostinato.lab.torture import events as torture_events
 from ostinato.lab.torture.receiver import Message, Receiver
@@ -48,7 +50,7 @@ async def test_every_broken_promise_about_events_is_counted(site: Site) -> None:
     database = Database(site.urls.worker, site.urls.admin, None)
     with Receiver(random.Random(SEED)) as receiver:
         async with (
-            Client(database) as client,
+            Client(database, Settings(secret_key=KEY)) as client,
             await psycopg.AsyncConnection.connect(site.urls.admin, autocommit=True) as conn,
         ):
             for file in ("torture.sql", "events.sql"):

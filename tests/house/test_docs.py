@@ -12,6 +12,8 @@ from tests.house.source import PACKAGE, ROOT, findings, text_of
 
 README = ROOT / "README.md"
 GUARANTEES = ROOT / "docs" / "guarantees.md"
+SECURITY = ROOT / "docs" / "security.md"
+LATER = {12, 13, 14}  # checks of a console that is not there yet
 REFERENCE = ROOT / "docs" / "reference"
 SPECS = sorted((ROOT / "docs" / "specs").glob("*.md"))
 FIRST_CODE_BEFORE = 25
@@ -74,6 +76,14 @@ def missing_names(page: Path) -> list[str]:
 
 def test_every_test_named_in_the_guarantees_exists() -> None:
     assert missing_tests(GUARANTEES) == []
+
+
+def test_every_check_of_security_is_there_with_its_test_or_the_reason_why_not() -> None:
+    found = catalogue.numbered_rows(text_of(SECURITY))
+
+    assert list(found) == list(range(1, 26))
+    assert catalogue.without_test(text_of(SECURITY)) <= LATER
+    assert missing_tests(SECURITY) == []
 
 
 def test_every_test_named_for_a_rule_exists() -> None:

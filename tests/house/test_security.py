@@ -12,7 +12,7 @@ from tests.house.source import calls, dotted, findings, nodes, python_files
 # reading a value with these can run code
 FORBIDDEN_IMPORTS = {"pickle", "cPickle", "marshal", "shelve", "dill", "cloudpickle"}
 FORBIDDEN_CALLS = {"eval", "exec", "os.system", "os.popen", "yaml.load", "yaml.unsafe_load", "tempfile.mktemp"}
-SECRET = re.compile(r"(?:^|_)(?:digest|hmac|mac|password|secret|api_key)$")
+SECRET = re.compile(r"(?:^|_)(?:digest|hmac|mac|password|secret|api_key|signature|key_hash|csrf)$")
 
 
 def imports(path: Path) -> Iterator[str]:

@@ -8,10 +8,12 @@ import psycopg
 import pytest
 
 from ostinato import App, Client
+from ostinato._core.base.settings import Settings
 from ostinato._core.db import migrate
 from ostinato._core.db.embedded import Server, Urls
 from ostinato._core.engine.schema import ENGINE
 from ostinato._core.runtime.database import Database
+from ostinato._core.runtime.testing import KEY
 from ostinato.testing import Engine
 from tests.conftest import copy_of_engine, note_called_functions
 from tests.runtime.lab import Lab
@@ -33,7 +35,10 @@ def urls(shared_server: Server) -> Urls:
 async def lab(shared_server: Server, urls: Urls) -> AsyncIterator[Lab]:
     """An empty database, an app without kinds, and the means to run workers and to look."""
     database = Database(url=urls.worker, admin_url=urls.admin, listen_url=urls.worker, server=shared_server)
-    async with await psycopg.AsyncConnection.connect(urls.admin, autocommit=True) as admin, Client(database) as client:
+    async with (
+        await psycopg.AsyncConnection.connect(urls.admin, autocommit=True) as admin,
+        Client(database, Settings(secret_key=KEY)) as client,
+    ):
         await admin.execute(EMPTY)
         yield Lab(Engine(database, client, admin), App("lab"))
         await note_called_functions(admin)

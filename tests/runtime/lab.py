@@ -9,6 +9,7 @@ from typing import Any
 from ostinato import App, Client, Worker
 from ostinato._core.base.metrics import Metric
 from ostinato._core.base.settings import Settings
+from ostinato._core.runtime.testing import KEY
 from ostinato.testing import Engine
 from tests.waiting import until_async
 
@@ -46,7 +47,7 @@ class Lab:
         return self.engine.client
 
     def new_worker(self, *apps: App, queues: Sequence[str] | None = None, **settings: object) -> Worker:
-        chosen = Settings(**(QUICK | settings))
+        chosen = Settings(**({"secret_key": KEY} | QUICK | settings))
         return Worker(apps or [self.app], self.engine.database, chosen, queues=queues)
 
     @asynccontextmanager

@@ -29,6 +29,7 @@ from ostinato._core.runtime.database import Database
 from ostinato._core.runtime.services import webhooks as runtime_webhooks
 from ostinato._core.runtime.services.safehttp import Answer
 from ostinato._core.runtime.services.webhooks import judge
+from ostinato._core.runtime.testing import KEY
 from ostinato.testing import Engine, Report
 from tests.conftest import note_called_functions
 from tests.runtime.conftest import EMPTY
@@ -101,7 +102,7 @@ async def engine(shared_server: Server, clocked: Urls) -> AsyncIterator[Engine]:
     database = Database(clocked.worker, clocked.admin, clocked.worker, server=shared_server)
     async with (
         await psycopg.AsyncConnection.connect(clocked.admin, autocommit=True) as admin,
-        Client(database) as client,
+        Client(database, Settings(secret_key=KEY)) as client,
     ):
         await admin.execute(EMPTY)
         fresh = Engine(database, client, admin)
@@ -488,8 +489,11 @@ async def test_an_inner_address_is_refused_when_it_is_made_and_when_it_is_called
         async with site.engine.client.transaction() as conn:
             await webhooks.create_endpoint(conn, "orders", site.receiver.url)
     # From plain SQL, which does not know what an address is.
+    sealed = site.engine.settings.vault.seal("whsec_" + "A" * 32, purpose=webhooks.SECRET.purpose(7))
     await site.engine.admin.execute(
-        "select ostinato.create_webhook_endpoint('orders', %s, retry => '{\"max_attempts\": 1}')", [site.receiver.url]
+        "select ostinato.create_webhook_endpoint('orders', %s, retry => '{\"max_attempts\": 1}', endpoint_id => 7,"
+        " secret => %s, secret_hint => 'AAAA')",
+        [site.receiver.url, sealed],
     )
     await site.emit()
 

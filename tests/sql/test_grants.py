@@ -153,6 +153,8 @@ def fill(db: Session, tenant: str, secret: str) -> int:
         url=f"https://example.test/{secret}",
         event_types=["*"],
         tenant_id=tenant,
+        secret="ost1:0badcafe:AAAA",
+        secret_hint="AAAA",
     )
     return job
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.slow import first_only
 from tests.sql.engine import Clock, Session, Sessions
-from tests.sql.webhooks import Hooks
+from tests.sql.webhooks import Hooks, sealed
 
 EVENTS = 80
 NAMES = ("first", "second")
@@ -66,7 +66,7 @@ def meddle(session: Session, seed: int, idle: threading.Event) -> None:
             case 2:
                 session.call("mend_webhooks")
             case 3:
-                session.call("rotate_webhook_secret", name=name)
+                session.call("rotate_webhook_secret", name=name, secret=sealed(), secret_hint="hint")
             case _:
                 dead = session.call("find_webhook_deliveries", name=name, states=["dead"])
                 ids = [row["find_webhook_deliveries"] for row in dead]

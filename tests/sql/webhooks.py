@@ -1,11 +1,20 @@
 """What the tests of webhooks arrange: endpoints, events on their way, attempts at them."""
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
 from tests.sql.engine import Row, Session
 
 URL = "https://shop.example.com/hooks"
+
+
+_numbers = itertools.count(1)
+
+
+def sealed() -> str:
+    """A text of the form that clients store; nothing in SQL can open one."""
+    return f"ost1:0badcafe:{next(_numbers):04}"
 
 
 @dataclass(slots=True)
@@ -15,8 +24,14 @@ class Hooks:
     db: Session
 
     def endpoint(self, name: str = "orders", url: str = URL, **params: Any) -> tuple[int, str]:  # noqa: ANN401
-        (row,) = self.db.call("create_webhook_endpoint", name=name, url=url, **params)
-        return row["endpoint_id"], row["new_secret"]
+        """An endpoint and its secret, as a client would have sealed it."""
+        given = {"secret": sealed(), "secret_hint": "abcd"} | params
+        return self.db.get("create_webhook_endpoint", name=name, url=url, **given), given["secret"]
+
+    def rotate(self, **params: Any) -> str:  # noqa: ANN401
+        secret: str = params.pop("secret", None) or sealed()
+        self.db.call("rotate_webhook_secret", name="orders", secret=secret, secret_hint=secret[-4:], **params)
+        return secret
 
     def emit(
         self,

@@ -33,7 +33,7 @@ async def sealed(vault: Vault, store: Path, count: int, user: str = USER) -> lis
     taken = []
     for number in range(count):
         prepared = captured(bytes([number]), user)
-        place = store / prepared.fields.upload_object_key
+        place = store / TENANT / prepared.fields.upload_object_key
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(prepared.blob)
         taken.append(await vault.receive(prepared.fields, user=user))

@@ -2,9 +2,11 @@
 
 import base64
 import sys
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import httpx
 import pytest
@@ -25,8 +27,8 @@ from tests.runtime.lab import Lab
 CONTENT = b"the plaintext that nobody may ever see " * 10
 
 
-def put(store: Path, prepared: Prepared, blob: bytes | None = None) -> None:
-    place = store / prepared.fields.upload_object_key
+def put(store: Path, prepared: Prepared, blob: bytes | None = None, tenant: str = TENANT) -> None:
+    place = store / tenant / prepared.fields.upload_object_key
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_bytes(prepared.blob if blob is None else blob)
 
@@ -71,12 +73,47 @@ async def test_a_tampered_object_is_rejected_with_the_reason(vault: Vault, store
 
 async def test_the_seeds_own_vector_is_taken_in_and_rejected_behind(vault: Vault, store: Path) -> None:
     """Its wrapped key has 13 bytes: the intake takes it as it is, the check cannot unwrap it."""
-    place = store / SEED.upload_object_key
+    place = store / TENANT / SEED.upload_object_key
     place.parent.mkdir(parents=True)
     place.write_bytes(bytes(SEED.size_bytes))
     taken = await vault.receive()
     await vault.run()
     assert await vault.state(taken) == ("REJECTED", "DEK_MALFORMED")
+
+
+@pytest.mark.parametrize("tenant", ["bolt", "../acme", "acme/captures", "."])
+async def test_a_reason_never_tells_of_an_object_of_another_tenant(vault: Vault, store: Path, tenant: str) -> None:
+    """The object of another is answered as one that does not exist, whatever it is compared with."""
+    prepared = captured(CONTENT)
+    put(store, prepared)
+    key = prepared.fields.upload_object_key
+    tried = [
+        replace(prepared.fields, capture_id=str(uuid4())),
+        replace(prepared.fields, capture_id=str(uuid4()), size_bytes=1),
+        replace(prepared.fields, capture_id=str(uuid4()), upload_object_key=f"{TENANT}/{key}"),
+        replace(prepared.fields, capture_id=str(uuid4()), upload_object_key="captures/nowhere.enc"),
+    ]
+    taken = [await vault.receive(each, tenant=tenant) for each in tried]
+    await vault.run()
+    waiting = [await vault.state(each) for each in taken]
+    await vault.engine.clock.move(timedelta(hours=25))
+    await vault.run()
+
+    assert waiting == [("UPLOADING", None)] * 4
+    assert [await vault.state(each) for each in taken] == [("FAILED", "OBJECT_MISSING")] * 4
+
+
+async def test_one_store_for_all_is_a_choice(vault: Vault, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OSTINATO_CAPTURE_OBJECT_PREFIX", "none")
+    prepared = captured(CONTENT)
+    place = store / prepared.fields.upload_object_key
+    place.parent.mkdir(parents=True)
+    place.write_bytes(prepared.blob)
+
+    taken = await vault.receive(prepared.fields)
+    await vault.run()
+
+    assert await vault.state(taken) == ("SEALED", None)
 
 
 async def test_an_object_that_comes_later_is_waited_for(vault: Vault, store: Path) -> None:
@@ -142,7 +179,7 @@ async def test_a_key_that_never_comes_fails_the_capture(vault: Vault, store: Pat
 
 async def on_device(vault: Vault, world: Running) -> CanonicalPayloadFields:
     """What a device sends whose object is in the store."""
-    order = {"user_id": USER, "timestamp_device": (await vault.now()).isoformat()}
+    order = {"tenant_id": TENANT, "user_id": USER, "timestamp_device": (await vault.now()).isoformat()}
     async with httpx.AsyncClient(base_url=world.url) as http:
         body: dict[str, Any] = (await http.post("/_sandbox/capture/device", json=order)).json()
     named = {name: body[name] for name in SEED.__slots__ if name != "content_hash"}
@@ -236,7 +273,7 @@ async def test_a_verdict_stands_when_the_seal_breaks(vault: Vault, store: Path) 
     finally:
         await vault.admin.execute(table + b" drop constraint no_seal")
     assert (await vault.state(taken))[0] == "VERIFYING"
-    (store / prepared.fields.upload_object_key).unlink()
+    (store / TENANT / prepared.fields.upload_object_key).unlink()
 
     await vault.run(move_clock=True)
     assert await vault.state(taken) == ("SEALED", None)

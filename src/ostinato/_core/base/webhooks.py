@@ -58,6 +58,13 @@ def make_secret(key: bytes) -> str:
     return SECRET_PREFIX + base64.b64encode(key).decode("ascii")
 
 
+def check_secret(secret: str) -> None:
+    """Refuse what is no secret, without showing it."""
+    if not secret.startswith(SECRET_PREFIX):
+        _check_key(b"")
+    _key(secret)
+
+
 def hint_of(secret: str) -> str:
     """The end of a secret: enough to distinguish two, too little to sign with."""
     return secret.rstrip("=")[-HINT_LENGTH:]

@@ -25,6 +25,7 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from ostinato._core.base.errors import CommitUnknown, NotConfigured, OstinatoError
 from ostinato._core.base.log import get_logger
+from ostinato._core.base.vault import Vault
 from ostinato._core.db.guard import CALL_SECONDS, Guard, is_open
 from ostinato._core.db.idle import lost
 from ostinato._core.db.limit import StatementLimit, limited
@@ -60,6 +61,8 @@ class Connection(AsyncConnection[TupleRow]):
     """When it was last given back to its pool."""
     statement_seconds: float | None = None
     """The longest time that one statement may take; see `limit`."""
+    vault: Vault | None = None
+    """What seals the secrets that are written on it: that of the process which opened it."""
 
     def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401 - as psycopg
         super().__init__(*args, **options)
@@ -131,12 +134,14 @@ class Pool:
         spares: int | None = None,
         patient: bool = False,
         seconds: float = CALL_SECONDS,
+        vault: Vault | None = None,
     ) -> None:
         # The pool logs every failed attempt; we log only the beginning and the end of an outage.
         logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
         self.url = url
         self.seconds = seconds
         """How long to wait for a connection, and for one round trip on it."""
+        self._vault = vault
         self._conninfo = conninfo(url, role)
         self._several = len(_hosts(conninfo_to_dict(self._conninfo))) > 1
         self._last_good: tuple[str, str] | None = None
@@ -241,6 +246,7 @@ class Pool:
         if self._out_since is not None:
             log.warning("database_back", after_seconds=round(time.monotonic() - self._out_since, 1))
             self._out_since = None
+        conn.vault = self._vault
         await self._rest(conn)
 
     async def _failed(self, _: AsyncConnectionPool[Connection]) -> None:

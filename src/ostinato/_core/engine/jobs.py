@@ -4,9 +4,10 @@ Every function works in the transaction of the connection it is given. The logic
 `sql/functions/jobs.sql`; any client in any language gets the same by calling those functions.
 """
 
+import json
 from collections.abc import Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
 
@@ -14,8 +15,10 @@ from psycopg import AsyncConnection
 
 from ostinato._core.base import flow
 from ostinato._core.base.errors import InvalidInput
+from ostinato._core.base.jsonio import dump_args
 from ostinato._core.db.arrays import texts
 from ostinato._core.db.call import call, call_one, call_value
+from ostinato._core.engine.secrets import args_purpose, vault_of
 
 Connection = AsyncConnection[Any]
 State = Literal["scheduled", "ready", "running", "done", "cancelled", "dead"]
@@ -63,6 +66,8 @@ class NewJob:
     limit_key: str | None = None
     unique: Unique | None = None
     max_attempts: int | None = None
+    secret_args: frozenset[str] = frozenset()
+    """The arguments that are sealed before they are stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +83,8 @@ class Redrive:
 async def enqueue(conn: Connection, job: NewJob) -> int:
     """Add one job and return its id, or that of the job that holds its unique key."""
     check_time(job)
+    if job.secret_args:
+        job = await sealed(conn, job)
     wake_after_commit(job.queue or ANY_QUEUE)
     tenant, correlation = flow.current()
     options: dict[str, Any] = {
@@ -100,6 +107,28 @@ async def enqueue(conn: Connection, job: NewJob) -> int:
     return int(job_id)
 
 
+async def sealed(conn: Connection, job: NewJob) -> NewJob:
+    """The job with its secret arguments sealed, for its kind and tenant."""
+    tenant = str(await call_value(conn, "tenant", _read=True, given=_first(job.tenant_id, flow.current().tenant)))
+    vault, args = vault_of(conn), json.loads(job.args)
+    for name in job.secret_args & args.keys():
+        if isinstance(args[name], str):
+            args[name] = vault.seal(args[name], purpose=args_purpose(job.kind, name, tenant))
+    return replace(job, args=dump_args(args, MAX_ARGS_BYTES), tenant_id=tenant)
+
+
+def naming_secrets(job: NewJob, error: InvalidInput) -> NewJob:
+    """The job to add after the database refused it: with its secret arguments, to be sealed.
+
+    Only the database knows those of a kind that this process has not loaded: it refuses them in the
+    clear and names them, which costs a second call only where there are any. Other errors are raised.
+    """
+    names = error.values.get("secret_args")
+    if not isinstance(names, list) or job.secret_args:
+        raise error
+    return replace(job, secret_args=frozenset(map(str, names)))
+
+
 async def enqueue_many(conn: Connection, jobs: Sequence[NewJob]) -> list[int]:
     """Add many jobs in one statement and return their ids in order."""
     if not jobs:
@@ -114,6 +143,7 @@ async def enqueue_many(conn: Connection, jobs: Sequence[NewJob]) -> list[int]:
                 hint="Enqueue such jobs one by one.",
                 kind=job.kind,
             )
+    jobs = [await sealed(conn, job) if job.secret_args else job for job in jobs]
     mine = flow.current()
     rows = await call(
         conn,

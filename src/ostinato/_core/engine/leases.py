@@ -24,7 +24,7 @@ from ostinato._core.base.flow import current
 from ostinato._core.base.jsonio import dump_args
 from ostinato._core.db.call import call_as, call_now, call_one, call_value
 from ostinato._core.db.sqlstate import translated
-from ostinato._core.engine.jobs import ANY_QUEUE, MAX_ARGS_BYTES, NewJob, check_time, wake_after_commit
+from ostinato._core.engine.jobs import ANY_QUEUE, MAX_ARGS_BYTES, NewJob, check_time, sealed, wake_after_commit
 
 Connection = AsyncConnection[Any]
 Lifetime = Literal["time", "attempt", "job"]
@@ -187,7 +187,7 @@ async def enqueue_or_attach(
         "enqueue_or_attach",
         name=name,
         kind=job.kind,
-        args=job.args,
+        args=(await sealed(conn, job) if job.secret_args else job).args,
         **{name: value for name, value in given.items() if value is not None},
     )
     found = Attached(*row)

@@ -68,10 +68,12 @@ class Sending:
 
     verdict: Literal["send", "held", "stale"]
     tenant_id: str
+    endpoint_id: int
     endpoint: str
     url: str = field(repr=False)
     headers: Mapping[str, str] = field(repr=False)
     secrets: Sequence[str] = field(repr=False)
+    """Sealed, as they are stored; `engine.webhooks.open_secrets` opens them."""
     event_id: str
     body: str = field(repr=False)
     timeout_seconds: float

@@ -10,6 +10,7 @@ What is sent to an endpoint is in `engine.webhook_deliveries`; a program that re
 """
 
 import json
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,15 +21,21 @@ from psycopg.rows import class_row
 
 from ostinato._core.base import backoff
 from ostinato._core.base.backoff import Retry
-from ostinato._core.base.errors import NotFound, WebhookReplayed
+from ostinato._core.base.errors import NotFound, SecretKeyMissing, SecretRefused, WebhookReplayed
 from ostinato._core.base.safeurl import Allowed, parse
-from ostinato._core.base.webhooks import TOLERANCE_SECONDS, Verified, verify
-from ostinato._core.db.call import call, call_as, call_one, call_value
+from ostinato._core.base.vault import SealedColumn, Vault, is_sealed
+from ostinato._core.base.webhooks import TOLERANCE_SECONDS, Verified, check_secret, hint_of, make_secret, verify
+from ostinato._core.db.call import call, call_as, call_value
 from ostinato._core.engine import clock
+from ostinato._core.engine.secrets import vault_of
 
 Connection = AsyncConnection[Any]
 
 DAY = 86_400.0
+KEY_BYTES = 32
+
+SECRET = SealedColumn("ostinato_data.webhook_secret", "secret", bound_to=("endpoint_id",))
+"""Where the secrets of endpoints are, each bound to its endpoint, and so to the tenant of it."""
 
 
 class Created(NamedTuple):
@@ -90,15 +97,19 @@ async def create_endpoint(
 ) -> Created:
     """Add an endpoint: from now on it gets the tenant's events of these types.
 
-    `order.paid` is a type, `order.*` means all that begin so, `*` all. With `ordered`, events with
+    The secret, made here unless one is given, is sealed with the vault of the connection, or that
+    of this process. `order.paid` is a type, `order.*` means all that begin so, `*` all. With `ordered`, events with
     the same key are sent one after the other. `allowed` are inner addresses that may be called
     (`safeurl.parse_allowed`); without it only public ones may.
     """
-    row = await call_one(
+    address = parse(url, allowed).url
+    clear = _checked(secret)
+    endpoint_id = int(await call_value(conn, "new_id"))
+    await call(
         conn,
         "create_webhook_endpoint",
         name=name,
-        url=parse(url, allowed).url,
+        url=address,
         event_types=list(event_types),
         tenant_id=tenant_id,
         description=description,
@@ -107,9 +118,11 @@ async def create_endpoint(
         timeout_seconds=timeout_seconds,
         disable_after_seconds=disable_after_seconds,
         ordered=ordered,
-        secret=secret,
+        endpoint_id=endpoint_id,
+        secret=vault_of(conn).seal(clear, purpose=SECRET.purpose(endpoint_id)),
+        secret_hint=hint_of(clear),
     )
-    return Created(*row)
+    return Created(endpoint_id, clear)
 
 
 async def change_endpoint(
@@ -156,16 +169,35 @@ async def rotate(
     secret: str | None = None,
 ) -> str:
     """Give an endpoint a new secret and return it; the old one stays valid for the overlap."""
-    return str(
-        await call_value(
-            conn,
-            "rotate_webhook_secret",
-            name=name,
-            overlap_seconds=overlap_seconds,
-            tenant_id=tenant_id,
-            secret=secret,
-        )
+    clear = _checked(secret)
+    endpoint_id = await call_value(conn, "webhook_endpoint_id", name=name, tenant_id=tenant_id)
+    await call(
+        conn,
+        "rotate_webhook_secret",
+        name=name,
+        overlap_seconds=overlap_seconds,
+        tenant_id=tenant_id,
+        secret=vault_of(conn).seal(clear, purpose=SECRET.purpose(endpoint_id)),
+        secret_hint=hint_of(clear),
     )
+    return clear
+
+
+def open_secrets(vault: Vault, endpoint_id: int, stored: Sequence[str]) -> list[str]:
+    """The secrets of an endpoint, for whoever signs.
+
+    One of before the vault is in the clear until `ostinato secrets rotate` seals it. While a key is
+    rotated a process may lack that of one secret: the others sign, as long as there is one.
+    """
+    opened, refused = [], None
+    for secret in stored:
+        try:
+            opened.append(vault.open(secret, purpose=SECRET.purpose(endpoint_id)) if is_sealed(secret) else secret)
+        except (SecretKeyMissing, SecretRefused) as error:
+            refused = error
+    if refused is not None and not opened:
+        raise refused
+    return opened
 
 
 async def pause(conn: Connection, name: str, *, reason: str | None = None, tenant_id: str | None = None) -> None:
@@ -222,3 +254,11 @@ async def receive(
     if not new:
         raise WebhookReplayed(f"message {found.id} of {source} came before", message_id=found.id)
     return found
+
+
+def _checked(secret: str | None) -> str:
+    """The secret that was given, if it is one, or a new one."""
+    if secret is None:
+        return make_secret(secrets.token_bytes(KEY_BYTES))
+    check_secret(secret)
+    return secret

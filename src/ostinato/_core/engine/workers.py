@@ -42,6 +42,7 @@ class KindRow(NamedTuple):
     timeout_seconds: float | None
     retry: Retry
     args_schema: str
+    secret_args: Sequence[str] = ()
 
 
 async def register(
@@ -77,6 +78,7 @@ async def register_kinds(conn: AnyConnection, kinds: Sequence[KindRow]) -> None:
         timeouts=numbers([kind.timeout_seconds for kind in kinds]),
         retries=[json.dumps(to_json(kind.retry)) for kind in kinds],
         schemas=[kind.args_schema for kind in kinds],
+        secrets=[",".join(sorted(kind.secret_args)) for kind in kinds],
     )
 
 

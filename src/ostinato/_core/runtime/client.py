@@ -15,15 +15,14 @@ from typing import Any, Self, Unpack
 from psycopg import AsyncConnection
 
 from ostinato._core.base.errors import OstinatoError
-from ostinato._core.base.jsonio import dump_args
 from ostinato._core.base.settings import Settings, load
 from ostinato._core.db.pool import Pool, transaction
-from ostinato._core.engine import jobs, queues
-from ostinato._core.engine.jobs import NewJob, added_queues
+from ostinato._core.engine import queues
+from ostinato._core.engine.jobs import added_queues
 from ostinato._core.runtime.bell import Bell
 from ostinato._core.runtime.database import Database, from_settings
-from ostinato._core.runtime.handlers.kinds import MAX_ARGS_BYTES, Options, new_job
-from ostinato._core.runtime.tenants import TenantClient
+from ostinato._core.runtime.handlers.kinds import Options
+from ostinato._core.runtime.tenants import TenantClient, enqueue_named
 
 
 class Client:
@@ -40,6 +39,7 @@ class Client:
             min_size=min(2, max_size),  # one for the caller, one to ring
             max_size=max_size,
             seconds=seconds,
+            vault=self.settings.vault,
         )
         self._bell = Bell(self._ring)
 
@@ -64,9 +64,7 @@ class Client:
 
     async def enqueue(self, kind: str, args: Mapping[str, object] | None = None, **options: Unpack[Options]) -> int:
         """Add a job by the name of its kind, which this process need not know."""
-        text = dump_args(dict(args or {}), MAX_ARGS_BYTES)
-        async with self.connection() as conn:
-            return await jobs.enqueue(conn, await new_job(conn, NewJob(kind, text), options))
+        return await enqueue_named(self, kind, args, options)
 
     def for_tenant(self, tenant_id: str, user_id: str | None = None) -> TenantClient:
         """The same client acting as one tenant, who sees and adds its own rows only."""

@@ -13,6 +13,7 @@ from typing import Any
 import psycopg
 
 from ostinato._core.base.settings import Settings
+from ostinato._core.base.vault import ensure_key
 from ostinato._core.db import embedded
 from ostinato._core.db.guard import CALL_SECONDS, ThreadGuard
 from ostinato._core.db.limit import LimitedConnection, limited
@@ -59,7 +60,8 @@ class Database:
 async def from_settings(settings: Settings, *, migrated: bool = True) -> AsyncIterator[Database]:
     """The database of the settings.
 
-    An embedded one is started, migrated, and stopped when the last user leaves.
+    An embedded one is started, migrated, and stopped when the last user leaves; in its folder there
+    is a key for secrets.
     """
     if settings.database_url is not None:
         yield Database.configured(settings)
@@ -67,6 +69,7 @@ async def from_settings(settings: Settings, *, migrated: bool = True) -> AsyncIt
     server = await asyncio.to_thread(embedded.start, settings.data_dir)
     try:
         database = Database.embedded(server)
+        ensure_key(settings)
         if migrated:
             await install(database.admin_url, retention_days=settings.retention_days)
         yield database

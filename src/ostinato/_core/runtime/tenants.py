@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from psycopg import AsyncConnection
 
+from ostinato._core.base.errors import InvalidInput
 from ostinato._core.base.flow import flow
 from ostinato._core.base.jsonio import dump_args
+from ostinato._core.db.pool import Lender
 from ostinato._core.engine import jobs, tenants
 from ostinato._core.engine.jobs import NewJob
 from ostinato._core.runtime.handlers.kinds import MAX_ARGS_BYTES, Options, new_job
@@ -48,6 +50,16 @@ class TenantClient:
 
     async def enqueue(self, kind: str, args: Mapping[str, object] | None = None, **options: Unpack[Options]) -> int:
         """Add a job of the tenant by the name of its kind."""
-        text = dump_args(dict(args or {}), MAX_ARGS_BYTES)
-        async with self.transaction() as conn:
-            return await jobs.enqueue(conn, await new_job(conn, NewJob(kind, text), options))
+        return await enqueue_named(self, kind, args, options)
+
+
+async def enqueue_named(to: Lender, kind: str, args: Mapping[str, object] | None, options: Options) -> int:
+    """Add a job by the name of its kind; arguments that the kind has declared as secret are sealed."""
+    job = NewJob(kind, dump_args(dict(args or {}), MAX_ARGS_BYTES))
+    try:
+        async with to.connection() as conn:
+            return await jobs.enqueue(conn, await new_job(conn, job, options))
+    except InvalidInput as error:
+        job = jobs.naming_secrets(job, error)
+    async with to.connection() as conn:
+        return await jobs.enqueue(conn, await new_job(conn, job, options))

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import dataclasses
 import random
 import tempfile
 from collections import Counter
@@ -20,6 +21,7 @@ from psycopg import AsyncConnection
 
 from ostinato._core.base.metrics import Recorder
 from ostinato._core.base.settings import Settings
+from ostinato._core.base.vault import new_key
 from ostinato._core.db import embedded, migrate
 from ostinato._core.db.call import call, call_value
 from ostinato._core.db.keep import Keeper
@@ -52,6 +54,8 @@ from ostinato._core.runtime.worker.saver import Saver
 
 BATCH = 100
 MOST_ROUNDS = 10_000
+KEY = new_key()
+"""What seals the secrets of tests; workers on `engine.database` take it from `engine.settings`."""
 
 
 @dataclass
@@ -96,6 +100,8 @@ class Engine:
         self.database = database
         """Hand it to `Worker` to run a real one."""
         self.client = client
+        self.settings = client.settings
+        """Those of the client, with a key for secrets that lasts as long as this process."""
         self.clock = Clock(admin)
         self.admin = admin
         """A superuser's connection, to look at everything."""
@@ -108,8 +114,12 @@ class Engine:
         moved for them: they never end. The same seed gives the same jitter.
         """
         rng = random.Random(seed)  # noqa: S311  # jitter only
-        async with Pool(self.database.url, role="testing", pooled=self.database.pooled) as pool:
-            return await _Runner(self.database, pool, apps, rng).run(self.clock if move_clock else None)
+        database = self.database
+        # As a worker that starts now: the settings of applications are read anew.
+        settings = dataclasses.replace(self.settings, _sections={})
+        async with Pool(database.url, role="testing", pooled=database.pooled, vault=settings.vault) as pool:
+            runner = _Runner(database, pool, apps, rng, settings)
+            return await runner.run(self.clock if move_clock else None)
 
 
 @asynccontextmanager
@@ -141,7 +151,7 @@ async def engine_on(server: embedded.Server, name: str, *, copied: bool = True) 
             # A new connection, because a session takes the setting up when it starts.
         async with (
             await psycopg.AsyncConnection.connect(urls.admin, autocommit=True) as admin,
-            Client(database) as client,
+            Client(database, Settings(secret_key=KEY)) as client,
         ):
             yield Engine(database, client, admin)
     finally:
@@ -169,7 +179,9 @@ async def template_on(server: embedded.Server) -> str:
 class _Runner:
     """A worker without a heart: claims, runs and finishes, one batch after the other."""
 
-    def __init__(self, database: Database, pool: Pool, apps: Iterable[App], rng: random.Random) -> None:
+    def __init__(
+        self, database: Database, pool: Pool, apps: Iterable[App], rng: random.Random, settings: Settings
+    ) -> None:
         self._database = database
         self._pool = pool
         self._apps = tuple(apps)
@@ -179,7 +191,7 @@ class _Runner:
         self._finisher = Finisher(Keeper(pool), Recorder(), events=event_kinds(self._kinds))
         self.saver = Saver(Keeper(pool), Recorder(), rng)
         self.shared = Shared()
-        self.settings = Settings()
+        self.settings = settings
         self._threads = ThreadPoolExecutor(4)
         self._report = Report()
 

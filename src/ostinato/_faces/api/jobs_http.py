@@ -170,7 +170,8 @@ async def _new_job(conn: AsyncConnection[object], parts: Parts, body: EnqueueReq
     if kind is None:
         job = NewJob(body.kind, dump_args(body.args, MAX_ARGS_BYTES))
     else:
-        job = NewJob(kind.name, kind.arguments.dump_values(body.args), kind.queue, kind.priority)
+        text, secret = kind.arguments.dump_values(body.args), kind.arguments.secrets
+        job = NewJob(kind.name, text, kind.queue, kind.priority, secret_args=secret)
     given = body.model_dump(exclude={"kind", "args", "unique_key"}, exclude_none=True)
     if body.unique_key is not None:
         given["unique"] = Unique(body.unique_key)

@@ -24,6 +24,7 @@ from ostinato._faces.cli.operate import (
     metrics,
     queues,
     schedules,
+    secrets,
     trail,
     webhooks,
     workers,
@@ -112,6 +113,7 @@ dead.register(_jobs)
 queues.register(group(app, "queues", "Look at queues, and pause, resume or limit them."))
 events.register(group(app, "events", "List events, subscriptions and buried events; replay and redeliver."))
 alerts.register(group(app, "alerts", "List alerts, what is wrong now, and what to do."))
+secrets.register(group(app, "secrets", "Make the keys that seal secrets at rest, and seal everything anew."))
 keys.register(group(app, "keys", "Make, list, rotate and revoke the keys of the API."))
 leases.register(group(app, "leases", "List leases, and take one away."))
 schedules.register(group(app, "schedules", "List, write, pause and preview schedules."))

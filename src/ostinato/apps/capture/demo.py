@@ -84,7 +84,12 @@ async def _audited(system: System, captured: str, tampered: str) -> None:
 
 async def _captured(system: System, **more: str) -> dict[str, Any]:
     """What a device sends, after it has put the object into the store."""
-    order = {"user_id": USER, "timestamp_device": (await _now(system)).isoformat(), **more}
+    order = {
+        "tenant_id": system.tenant_id,
+        "user_id": USER,
+        "timestamp_device": (await _now(system)).isoformat(),
+        **more,
+    }
     answer = await system.tell_sandbox("POST", "/_sandbox/capture/device", json=order)
     body: dict[str, Any] = answer.json()
     return body

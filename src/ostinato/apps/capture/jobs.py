@@ -18,7 +18,7 @@ from ostinato import Context, Retry, Snooze, database
 from ostinato.apps.capture import APP, heads, keyring, objects, rules, sealing, service, setup, signing
 from ostinato.apps.capture.keyring import Keyring, KeyringUnavailable
 from ostinato.apps.capture.model import Material, Reason, State
-from ostinato.apps.capture.objects import ObjectMissing, Objects, StoreUnavailable
+from ostinato.apps.capture.objects import ObjectMissing, Objects, OfTenant, StoreUnavailable
 from ostinato.apps.capture.queries import QUERIES, Connection, Row
 from ostinato.apps.capture.settings import CaptureSettings
 from ostinato.errors import NotConfigured, NotFound, UniqueConflict
@@ -40,6 +40,10 @@ class World:
     settings: CaptureSettings
     keyring: Keyring
     objects: Objects
+
+    def objects_of(self, tenant_id: str) -> Objects:
+        """What a tenant may name of the store."""
+        return OfTenant(self.objects, tenant_id) if self.settings.object_prefix == "tenant" else self.objects
 
 
 class _Unset:
@@ -162,12 +166,12 @@ APP.schedule(sign_heads, cron="7 * * * *", catch_up="none")
 
 
 async def _find(here: World, material: Material) -> int:
-    return (await here.objects.find(material.fields.upload_object_key)).size
+    return (await here.objects_of(material.tenant_id).find(material.fields.upload_object_key)).size
 
 
 async def _check(here: World, material: Material) -> str | None:
     bound = here.settings.content_context == "bound"
-    verdict = await sealing.examine(material, here.keyring, here.objects, bound=bound)
+    verdict = await sealing.examine(material, here.keyring, here.objects_of(material.tenant_id), bound=bound)
     return None if verdict.reason is None else verdict.reason.value
 
 

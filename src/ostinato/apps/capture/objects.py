@@ -13,7 +13,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
-from ostinato.apps.capture.rules import object_key_fault
+from ostinato.apps.capture.rules import object_key_fault, tenant_prefix
 from ostinato.apps.capture.settings import CaptureSettings
 from ostinato.errors import NotConfigured
 
@@ -49,6 +49,31 @@ class Objects(Protocol):
 
     def read(self, key: str) -> AsyncIterator[bytes]:
         """An object's content in pieces; raises as `find`."""
+
+
+class OfTenant:
+    """The part of a store that belongs to one tenant: no key leads out of it.
+
+    Whatever is elsewhere is missing, as what does not exist is: a reason must not tell a tenant of
+    an object of another.
+    """
+
+    def __init__(self, objects: Objects, tenant_id: str) -> None:
+        self._objects = objects
+        self._prefix = tenant_prefix(tenant_id)
+
+    async def find(self, key: str) -> Found:
+        return await self._objects.find(self._place(key))
+
+    async def read(self, key: str) -> AsyncIterator[bytes]:
+        async for piece in self._objects.read(self._place(key)):
+            yield piece
+
+    def _place(self, key: str) -> str:
+        place = f"{self._prefix}{key}"
+        if object_key_fault(key) is not None or object_key_fault(place) is not None:
+            raise ObjectMissing
+        return place
 
 
 class Folder:

@@ -12,6 +12,7 @@ import re
 from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from typing import Final
+from urllib.parse import quote
 
 from ostinato.apps.capture.model import CanonicalPayloadFields, Create, Decision, Existing, Idempotent
 from ostinato.errors import IdempotencyConflict, InvalidInput
@@ -30,6 +31,7 @@ __all__ = [
     "object_key_fault",
     "shown",
     "skew_ms_of",
+    "tenant_prefix",
     "trouble_delay",
 ]
 
@@ -155,6 +157,11 @@ def object_key_fault(key: str) -> str | None:
     if any(part in ("", ".", "..") for part in key.split("/")):
         return "must be names with single slashes between them, none of them . or .."
     return None
+
+
+def tenant_prefix(tenant_id: str) -> str:
+    """Where the objects of a tenant are: a folder of its name, in which only letters stay as they are."""
+    return f"{quote(tenant_id, safe='').replace('.', '%2E')}/"
 
 
 def _payload(fields: CanonicalPayloadFields) -> dict[str, object]:

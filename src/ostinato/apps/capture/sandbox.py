@@ -26,7 +26,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
 from ostinato.apps.capture import device, keyring, sigv4
-from ostinato.apps.capture.rules import object_key_fault
+from ostinato.apps.capture.rules import object_key_fault, tenant_prefix
 from ostinato.apps.capture.settings import CaptureSettings
 
 KEK_ID = "sandbox"
@@ -40,6 +40,7 @@ class DeviceOrder(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
+    tenant_id: str = Field(default="demo", min_length=1, max_length=200)
     user_id: str = Field(min_length=1, max_length=200, examples=["demo"])
     timestamp_device: datetime
     content_b64: str = Field(default=PIXEL, max_length=20_000_000)
@@ -116,7 +117,8 @@ class CaptureWorld:
         blob = _uploaded(prepared.blob, order.upload)
         if blob is not None:
             # As a presigned upload would: the device has no credentials of the store.
-            place = self._bucket() / prepared.fields.upload_object_key
+            prefix = tenant_prefix(order.tenant_id) if settings.object_prefix == "tenant" else ""
+            place = self._bucket() / f"{prefix}{prepared.fields.upload_object_key}"
             await run_in_threadpool(_write, place, blob)
         body = asdict(prepared.fields)
         body["hash_sha3_256"] = body.pop("content_hash")

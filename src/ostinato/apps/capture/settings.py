@@ -23,6 +23,12 @@ class CaptureSettings(Section):
     )
     store: str = setting("folder", "Where objects are.", choices=("folder", "s3"))
     folder: str = setting(".ostinato/captures", "The folder of the objects.")
+    object_prefix: str = setting(
+        "tenant",
+        "tenant: the objects of a tenant are below a folder of its name, which no other tenant reaches;"
+        " none: all share the store, and a reason may tell of an object of another.",
+        choices=("tenant", "none"),
+    )
     s3_bucket: str = setting("captures", "The bucket of the objects.")
     s3_endpoint: str | None = setting(None, "Address of an S3-compatible store; unset: that of AWS in the region.")
     s3_region: str = setting("eu-west-3", "Region of the bucket.")

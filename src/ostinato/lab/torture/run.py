@@ -19,6 +19,8 @@ from typing import Any
 
 import psycopg
 
+from ostinato._core.base.settings import Settings
+from ostinato._core.base.vault import new_key
 from ostinato._core.db import embedded, migrate
 from ostinato._core.db.sqlfile import statement
 from ostinato._core.engine.schema import ENGINE
@@ -88,9 +90,10 @@ async def run(seed: int, minutes: float, workers: int, say: Say) -> Report:
                 await conn.execute(statement(*FILE, "create_tables"))
                 await conn.execute(statement(*EVENTS, "create_tables"))
             receiver = Receiver(random.Random(seed))  # noqa: S311 - chance that can be repeated
-            settings = SETTINGS | {"webhooks_allow_private": receiver.place}
+            key = new_key()
+            settings = SETTINGS | {"webhooks_allow_private": receiver.place, "secret_key": key}
             with receiver, Crew(APP, database.url, logs, settings) as crew:
-                async with _admin(database) as conn:
+                async with Client(database, Settings(secret_key=key)) as client, client.connection() as conn:
                     await events.open_endpoint(conn, receiver)
                 await _Run(report, server, database, crew, receiver=receiver, say=say).go()
         finally:

@@ -14,6 +14,7 @@ from ostinato._core.base.flow import Flow
 from ostinato._core.base.log import FilteringBoundLogger, get_logger
 from ostinato._core.base.sections import Section
 from ostinato._core.base.signature import storable
+from ostinato._core.base.vault import Vault
 from ostinato._core.db.guard import cut
 from ostinato._core.engine import claims
 from ostinato._core.engine import steps as engine_steps
@@ -53,6 +54,7 @@ class Context:
         "event",
         "interrupted",
         "job",
+        "opened",
         "place",
         "result",
         "settled",
@@ -71,6 +73,7 @@ class Context:
         self.event: Event[Any] | None = None  # that the job delivers
         self.result: object = None
         """Set it before the end of `transaction()` to keep a result with the completion."""
+        self.opened: tuple[str, ...] = ()  # secret arguments, which no error may show
         self.settled = False
         self.abandoned = False
         self.interrupted: str | None = None
@@ -117,6 +120,11 @@ class Context:
     def settings(self, of: type[L]) -> L:
         """The settings of an application, as this worker has read them."""
         return self._services.settings.section(of)
+
+    @property
+    def vault(self) -> Vault:
+        """What seals and opens secrets with the keys of this worker."""
+        return self._services.settings.vault
 
     @asynccontextmanager
     async def transaction(self, statement_seconds: Limit = None) -> AsyncIterator[AsyncConnection[Any]]:
@@ -284,6 +292,7 @@ class SyncContext:
     log = property(lambda self: self._ctx.log, doc="A logger bound to the job.")
     cancelled = property(lambda self: self._ctx.cancelled, doc="Whether the job is to be cancelled.")
     stopping = property(lambda self: self._ctx.stopping, doc="Whether the worker drains.")
+    vault = property(lambda self: self._ctx.vault, doc="What seals and opens secrets.")
 
     def settings(self, of: type[L]) -> L:
         """As `Context.settings`."""

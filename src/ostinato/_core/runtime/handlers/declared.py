@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, time, timedelta
 from typing import Any, TypedDict
 
+from ostinato._core.base.errors import InvalidInput
 from ostinato._core.engine.schedules import CatchUp, Gap, Overlap, Schedule, Weekday
 from ostinato._core.runtime.handlers.kinds import JobKind
 
@@ -34,5 +35,10 @@ class Times(TypedDict, total=False):
 def declared(owner: str, kind: JobKind[Any], name: str, args: Mapping[str, object], times: Times) -> Schedule:
     """A schedule of a kind, with arguments that the kind's handler takes."""
     checked: dict[str, object] = json.loads(kind.arguments.dump_scheduled(args))
+    if given := sorted(name for name in kind.arguments.secrets if checked.get(name) is not None):
+        raise InvalidInput(
+            f"schedule {name!r} gives {kind.name} the secret argument {given[0]}, and a schedule keeps no secrets",
+            hint="Let the handler read the secret from its settings or from a sealed column.",
+        )
     chosen: Times = {"queue": kind.queue, "priority": kind.priority, "tenant_id": "default"}
     return Schedule(name, kind.name, checked, owner=owner, **(chosen | times))

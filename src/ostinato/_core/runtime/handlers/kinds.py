@@ -6,10 +6,11 @@ Its handler, its policy, and its arguments as the handler's type hints describe 
 import copy
 import inspect
 import json
+import types
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any, Generic, ParamSpec, TypedDict, Unpack
+from typing import Annotated, Any, Generic, ParamSpec, TypedDict, Union, Unpack, get_args, get_origin
 
 import pydantic
 from psycopg import AsyncConnection
@@ -17,6 +18,7 @@ from psycopg import AsyncConnection
 from ostinato._core.base.backoff import Retry
 from ostinato._core.base.errors import InvalidInput
 from ostinato._core.base.jsonio import dump_args
+from ostinato._core.base.vault import Secret
 from ostinato._core.db.pool import Target, connection_of
 from ostinato._core.engine import clock, jobs
 from ostinato._core.engine.jobs import MAX_ARGS_BYTES, NewJob, Unique
@@ -59,6 +61,9 @@ class Arguments:
             # Aliased, because a model refuses fields that start with an underscore or hide its own
             # names.
             fields[f"arg_{parameter.name}"] = (hint, pydantic.Field(default, alias=parameter.name))
+        parameters = list(self.signature.parameters.values())[1:]
+        self.secrets = frozenset(each.name for each in parameters if _is_secret(kind, each))
+        """The names of the arguments that are sealed in the job."""
         self._names = {f"arg_{name}": name for name in list(self.signature.parameters)[1:]}
         config = pydantic.ConfigDict(
             extra="forbid", allow_inf_nan=False, ser_json_inf_nan="constants", arbitrary_types_allowed=False
@@ -93,7 +98,10 @@ class Arguments:
     def dump_values(self, values: Mapping[str, object]) -> str:
         """Named arguments as JSON text."""
         try:
-            raw = self._serializer.to_json(self._validator.validate_python(dict(values)), by_alias=True)
+            checked = self._validator.validate_python(dict(values))
+            raw = self._serializer.to_json(checked, by_alias=True)
+            if self.secrets:
+                raw = self._with_secrets(raw, checked.__dict__)
         except pydantic.ValidationError as error:
             raise self._invalid(error) from None
         except (pydantic.PydanticUserError, ValueError, TypeError):
@@ -108,6 +116,14 @@ class Arguments:
             return self.dump_values(values)
         whole: dict[str, Any] = json.loads(self.dump_values({**values, SLOT: _SOME_SLOT}))
         return dump_args({name: whole[name] for name in whole if name != SLOT}, MAX_ARGS_BYTES)
+
+    def _with_secrets(self, raw: bytes, values: Mapping[str, Any]) -> bytes:
+        """The arguments with those that pydantic hides: they are sealed where the job is added."""
+        whole = json.loads(raw)
+        for name in self.secrets:
+            value = values[f"arg_{name}"]
+            whole[name] = value.get_secret_value() if isinstance(value, pydantic.SecretStr) else value
+        return json.dumps(whole).encode()
 
     def load(self, text: str) -> dict[str, Any]:
         """The keyword arguments of the handler, from JSON text."""
@@ -195,7 +211,7 @@ class JobKind(Generic[P]):
             return await jobs.enqueue_many(conn, [replace(job, args=text) for text in texts])
 
     async def _new(self, conn: AsyncConnection[Any], args: str) -> NewJob:
-        job = NewJob(self.name, args, self.queue, self.priority)
+        job = NewJob(self.name, args, self.queue, self.priority, secret_args=self.arguments.secrets)
         return await new_job(conn, job, self.chosen) if self.chosen else job
 
 
@@ -225,6 +241,23 @@ def _without_slot(text: str) -> str | None:
     except ValueError:
         alone = False
     return f"{head.rstrip().removesuffix(',')}}}" if alone else None
+
+
+def _is_secret(kind: str, parameter: inspect.Parameter) -> bool:
+    """Whether an argument is marked as secret; then it must be text, because text is what is sealed."""
+    hint = parameter.annotation
+    plain, *marks = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+    marked = any(each is Secret or isinstance(each, Secret) for each in marks)
+    kinds = set(get_args(plain) if get_origin(plain) in (Union, types.UnionType) else (plain,)) - {types.NoneType}
+    if not marked and pydantic.SecretStr not in kinds:
+        return False
+    if not kinds <= {str, pydantic.SecretStr} or type(parameter.default) is str:
+        raise InvalidInput(
+            f"the secret argument {parameter.name} of {kind} must be text, without a text for a default",
+            hint="Write: token: Annotated[str, Secret()], or: token: Annotated[str | None, Secret()] = None.",
+            kind=kind,
+        )
+    return True
 
 
 def _signature(kind: str, handler: Handler) -> inspect.Signature:

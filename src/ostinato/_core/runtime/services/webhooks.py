@@ -27,6 +27,8 @@ from ostinato._core.base.errors import (
     InvalidInput,
     NoAnswer,
     RetryAfter,
+    SecretKeyMissing,
+    SecretRefused,
     UnsafeAddress,
 )
 from ostinato._core.base.metrics import WEBHOOK_ATTEMPTS, WEBHOOK_SECONDS, Recorder
@@ -35,9 +37,12 @@ from ostinato._core.base.retryafter import retry_after_seconds
 from ostinato._core.base.safeurl import Allowed, parse_allowed
 from ostinato._core.base.settings import Settings
 from ostinato._core.base.signature import storable
+from ostinato._core.base.vault import Vault
 from ostinato._core.base.webhooks import signed_headers
 from ostinato._core.engine import webhook_deliveries
+from ostinato._core.engine.secrets import vault_of
 from ostinato._core.engine.webhook_deliveries import Sending
+from ostinato._core.engine.webhooks import open_secrets
 from ostinato._core.runtime.handlers.app import App
 from ostinato._core.runtime.handlers.context import Context
 from ostinato._core.runtime.handlers.outcomes import Snooze
@@ -51,6 +56,7 @@ KIND = f"{APP_NAME}.deliver"
 CONTENT_TYPE = "application/cloudevents+json; charset=utf-8"
 USER_AGENT = "ostinato-webhooks"
 AGAIN_SECONDS = 1.0
+NO_KEY_SECONDS = 30.0
 ANSWER_LENGTH = 500
 ASKED_LATER = (429, 503)
 GONE = 410
@@ -95,11 +101,12 @@ class Sender:
         self._resolver = resolver
         self._tls = tls
 
-    async def send(self, sending: Sending) -> Met:
+    async def send(self, sending: Sending, vault: Vault) -> Met:
         """Send a message and return the result; the other side cannot make it raise."""
+        secrets = open_secrets(vault, sending.endpoint_id, sending.secrets)
         started = time.perf_counter()
         try:
-            answer = await self._post(sending)
+            answer = await self._post(sending, secrets)
             met = judge(answer, sending.sent_at, hidden=tuple(sending.headers.values()))
         except UnsafeAddress as error:
             met = Met("refused", error=error.message)
@@ -111,12 +118,12 @@ class Sender:
             self._recorder.observe(WEBHOOK_SECONDS, seconds)
         return Met(met.outcome, met.status, int(1000 * seconds), met.answer, met.error, met.retry_after)
 
-    async def _post(self, sending: Sending) -> "Answer":
+    async def _post(self, sending: Sending, secrets: Sequence[str]) -> "Answer":
         # Importing the HTTP client takes long: only a process that sends something waits for it.
         from ostinato._core.runtime.services.safehttp import post  # noqa: PLC0415
 
         body = sending.body.encode("utf-8")
-        signed = signed_headers(sending.event_id, int(sending.sent_at.timestamp()), body, sending.secrets)
+        signed = signed_headers(sending.event_id, int(sending.sent_at.timestamp()), body, secrets)
         static = {name.lower(): value for name, value in sending.headers.items()}
         return await post(
             sending.url,
@@ -165,6 +172,10 @@ def app(
             # An error of our own uses up no attempt at the receiver.
             ctx.log.warning("webhook_put_off", error=error.message)
             return Snooze(AGAIN_SECONDS * chance.uniform(0.5, 1.5))
+        except (SecretKeyMissing, SecretRefused) as error:
+            # The same: this worker has not the key, and another one, or this one later, may have it.
+            ctx.log.warning("webhook_not_signed", error=error.message, hint=error.hint)
+            return Snooze(NO_KEY_SECONDS * chance.uniform(0.5, 1.5))
         return None
 
     return made
@@ -183,7 +194,7 @@ async def probe(
     """Send a test message to an endpoint, now and from here, and return the result."""
     sending = await webhook_deliveries.probe(conn, name, tenant_id=tenant_id)
     allowed = parse_allowed((settings or Settings()).webhooks_allow_private)
-    return await Sender(allowed).send(sending)
+    return await Sender(allowed).send(sending, vault_of(conn))
 
 
 async def _deliver(ctx: Context, delivery: int, sender: Sender, rng: random.Random) -> None:
@@ -192,7 +203,7 @@ async def _deliver(ctx: Context, delivery: int, sender: Sender, rng: random.Rand
         sending = await webhook_deliveries.start(conn, delivery, job.id)
     if sending.verdict != "send":
         return
-    met = await sender.send(sending)
+    met = await sender.send(sending, ctx.vault)
     delay = None if met.outcome == "delivered" else _delay(ctx, sending, met, rng)
     verdict = await _settled(ctx, delivery, met, delay)
     if verdict == "delivered":

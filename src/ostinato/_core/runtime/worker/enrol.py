@@ -45,4 +45,5 @@ async def enrol(
 
 
 def _row(kind: JobKind[Any]) -> workers.KindRow:
-    return workers.KindRow(kind.name, kind.queue, kind.priority, kind.timeout, kind.retry, kind.arguments.schema())
+    schema, secret = kind.arguments.schema(), sorted(kind.arguments.secrets)
+    return workers.KindRow(kind.name, kind.queue, kind.priority, kind.timeout, kind.retry, schema, secret)

@@ -8,6 +8,7 @@ import asyncio
 import contextvars
 import json
 import random
+from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from types import TracebackType
@@ -17,8 +18,10 @@ from ostinato._core.base.backoff import LONGEST_DELAY, Retry, is_permanent, next
 from ostinato._core.base.errors import InvalidInput, LeaseLost, RetryAfter, StepMismatch
 from ostinato._core.base.flow import enter, leave
 from ostinato._core.base.signature import bounded_error, error_signature, storable
+from ostinato._core.base.vault import SHOWN, is_sealed
 from ostinato._core.db.sqlstate import is_databases_fault
 from ostinato._core.engine.claims import Failure, Job
+from ostinato._core.engine.secrets import args_purpose
 from ostinato._core.runtime.handlers.context import Context, SyncContext
 from ostinato._core.runtime.handlers.kinds import JobKind
 from ostinato._core.runtime.handlers.outcomes import Cancel, Done, Snooze
@@ -92,7 +95,7 @@ async def execute(kind: JobKind[Any], ctx: Context, threads: Executor, rng: rand
     """
     token = enter(ctx)
     try:
-        arguments = kind.arguments.load(ctx.job.args)
+        arguments = kind.arguments.load(_opened(kind, ctx) if kind.arguments.secrets else ctx.job.args)
         if kind.is_async:
             outcome = await kind.handler(ctx, **arguments)
         else:
@@ -106,7 +109,7 @@ async def execute(kind: JobKind[Any], ctx: Context, threads: Executor, rng: rand
         # Whatever a handler raises is a failed attempt, SystemExit included.
         if ctx.settled:
             ctx.log.warning("error_after_completion", exc_info=error)
-        return _decided(ctx) or judge_error(error, ctx.job, kind.retry, rng)
+        return _decided(ctx) or judge_error(error, ctx.job, kind.retry, rng, hidden=ctx.opened)
     finally:
         leave(token)
 
@@ -130,10 +133,19 @@ def judge(outcome: object, ctx: Context) -> Verdict:
             return Completed(dump_result(outcome))
 
 
-def judge_error(error: BaseException, job: Job, retry: Retry, rng: random.Random, *, settled: bool = False) -> Verdict:
+def judge_error(
+    error: BaseException,
+    job: Job,
+    retry: Retry,
+    rng: random.Random,
+    *,
+    settled: bool = False,
+    hidden: Sequence[str] = (),
+) -> Verdict:
     """Return the verdict for an error: a retry after a delay, or a dead letter.
 
-    The database's own trouble gives the job back instead, unless its policy says otherwise.
+    The database's own trouble gives the job back instead, unless its policy says otherwise. What is
+    `hidden`, secret arguments that the handler got, is not kept with the error.
     """
     if settled:
         return Settled()  # the work is committed; an error after it cannot undo that
@@ -152,6 +164,9 @@ def judge_error(error: BaseException, job: Job, retry: Retry, rng: random.Random
         if delay is None:
             delay = _delay(retry, failures, most, rng)
     kept = bounded_error(error.with_traceback(_handlers_part(error.__traceback__)))
+    if hidden:
+        message, trace = _hiding(kept["message"], hidden), _hiding(kept["traceback"], hidden)
+        kept = {"type": kept["type"], "message": message, "traceback": trace}
     return verdict(Failure(delay, json.dumps(kept), error_signature(kept["type"], kept["message"]), reason))
 
 
@@ -217,6 +232,27 @@ async def _in_thread(kind: JobKind[Any], ctx: Context, arguments: dict[str, Any]
     except asyncio.CancelledError:
         ctx.log.warning("thread_left_running", reason=ctx.interrupted)
         raise
+
+
+def _opened(kind: JobKind[Any], ctx: Context) -> str:
+    """The arguments of a job with the secret ones opened.
+
+    One that is in the clear is left so: it was enqueued in plain SQL, or before it was secret, and
+    `ostinato doctor` counts it.
+    """
+    job, args = ctx.job, json.loads(ctx.job.args)
+    for name in kind.arguments.secrets & args.keys():
+        if isinstance(args[name], str):
+            if is_sealed(args[name]):
+                args[name] = ctx.vault.open(args[name], purpose=args_purpose(job.kind, name, job.tenant_id))
+            ctx.opened = (*ctx.opened, args[name])
+    return json.dumps(args)
+
+
+def _hiding(text: str, hidden: Sequence[str]) -> str:
+    for secret in sorted(filter(None, hidden), key=len, reverse=True):
+        text = text.replace(secret, SHOWN)
+    return text
 
 
 def _uncancel() -> None:

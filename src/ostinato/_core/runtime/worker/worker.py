@@ -103,6 +103,7 @@ class Worker:
             min_size=4,
             max_size=SERVICE_CONNECTIONS,
             seconds=seconds,
+            vault=self.settings.vault,
         )
         self._handler_pool = Pool(
             database.url,
@@ -113,6 +114,7 @@ class Worker:
             spares=SPARE_CONNECTIONS,
             patient=True,
             seconds=seconds,
+            vault=self.settings.vault,
         )
         self._build()
 

@@ -16,6 +16,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from ostinato._core.base.errors import DatabaseUnavailable, EmbeddedError, NotConfigured
 from ostinato._core.base.settings import Settings
+from ostinato._core.base.vault import ensure_key
 from ostinato._core.db import embedded, pool
 from ostinato._core.db.pool import conninfo
 from ostinato._core.engine import clock
@@ -91,6 +92,7 @@ async def connection(cli: Cli) -> AsyncIterator[AsyncConnection[Any]]:
         await pool.connect(found.url, role="cli", pooled=found.pooled) as conn,
     ):
         keep_json_raw(conn)
+        conn.vault = cli.settings.vault
         yield conn
 
 
@@ -123,7 +125,7 @@ async def serving(
 ) -> AsyncIterator[Database]:
     """The database to work with. An embedded one is created if it does not exist, and migrated.
 
-    With `watched`, a server that dies meanwhile is started again.
+    In its folder there is a key for secrets then. With `watched`, a server that dies meanwhile is started again.
     """
     out = cli.out
     if settings.database_url is not None:
@@ -138,6 +140,7 @@ async def serving(
     watching = asyncio.create_task(_watch(server, out)) if watched else None
     try:
         database = Database.embedded(server)
+        ensure_key(settings)
         if migrated:
             days = settings.retention_days
             await install(database.admin_url, app_components(cli.apps), retention_days=days)

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from ostinato._core.base.errors import DatabaseUnavailable, OstinatoError
 from ostinato._core.engine.machines import Gap
 from ostinato._core.runtime.observe.checkup import Trouble
+from ostinato._core.runtime.sealing import Standing
 from ostinato._faces.cli.frame import words
 
 OLDEST, NEWEST = 15, 18
@@ -324,6 +325,26 @@ def kinds(rows: list[Row]) -> Finding:
     named = ", ".join(f"{row['kind']} in queue {row['queue']} ({row['jobs']})" for row in rows[:5])
     hint = "Start a worker whose app declares them, or cancel their jobs: ostinato jobs list"
     return Finding("kinds", "warn", f"nobody runs {named}", hint, {"kinds": rows})
+
+
+def secrets(keys: Sequence[str], standings: Sequence[Standing]) -> Finding:
+    """Stored secrets are sealed, and a configured key opens each."""
+    unknown, clear = (sum(getattr(each, name) for each in standings) for name in ("unknown", "clear"))
+    total = sum(each.total for each in standings)
+    values = {"keys": list(keys), "unknown": unknown, "clear": clear, "total": total}
+    if unknown:
+        missing = sorted({key for each in standings for key in each.keys} - set(keys))
+        text = f"no configured key opens {words.counted(unknown, 'stored secret')}: {', '.join(missing)} missing"
+        hint = "Put the key back into OSTINATO_SECRET_KEY or the key file, behind the newest one."
+        return Finding("secrets", "fail", text, hint, values)
+    if clear:
+        text = f"{words.counted(clear, 'stored secret')} not sealed"
+        hint = "ostinato secrets rotate" if keys else "ostinato secrets new-key, then: ostinato secrets rotate"
+        return Finding("secrets", "warn", text, hint, values)
+    if not keys:
+        text = "no key: webhooks and secret arguments are refused until `ostinato secrets new-key`"
+        return Finding("secrets", "ok", text, None, values)
+    return Finding("secrets", "ok", f"{words.counted(total, 'stored secret')}, newest key {keys[0]}", None, values)
 
 
 def partitions(weeks: int, default_bytes: int, retention_days: int) -> Finding:

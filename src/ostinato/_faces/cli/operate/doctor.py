@@ -23,6 +23,7 @@ from ostinato._core.engine.workers import CONTRACT
 from ostinato._core.runtime.database import Database
 from ostinato._core.runtime.installed import absent_apps, check_settings
 from ostinato._core.runtime.observe import checkup
+from ostinato._core.runtime.sealing import survey
 from ostinato._faces.cli.frame import attach
 from ostinato._faces.cli.frame.command import Cli, own_version
 from ostinato._faces.cli.frame.output import table
@@ -71,6 +72,7 @@ async def _examine(cli: Cli) -> list[Finding]:
             if found[-1].check == "contract" and found[-1].level != "fail":
                 async with await pool.connect(database.url, role="doctor", pooled=True) as conn:
                     found += [finding async for finding in _engine(conn, cli.settings)]
+                    found.append(await _secrets(conn, cli))
     except OstinatoError as error:
         found.append(checks.failed("engine" if len(found) > 1 else "database", error))
     if cli.settings.database_url is None and attach.data_folder(cli.settings).is_dir():
@@ -142,6 +144,13 @@ async def _schema(database: Database, cli: Cli) -> list[Finding]:
         checks.schema(up_to_date=status.up_to_date, pending=pending, troubles=troubles),
         checks.contract(CONTRACT, status.contract),
     ]
+
+
+async def _secrets(conn: Connection, cli: Cli) -> Finding:
+    try:
+        return checks.secrets(cli.settings.vault.key_ids, await survey(conn, cli.settings.vault, cli.apps))
+    except OstinatoError as error:
+        return checks.failed("secrets", error)
 
 
 async def _engine(conn: Connection, settings: Settings) -> AsyncIterator[Finding]:

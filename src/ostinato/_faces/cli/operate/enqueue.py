@@ -88,6 +88,7 @@ def _checked(job: NewJob, path: str) -> NewJob:
     return replace(
         job,
         args=kind.arguments.dump_values(values),
+        secret_args=kind.arguments.secrets,
         queue=job.queue or kind.queue,
         priority=kind.priority if job.priority is None else job.priority,
     )
@@ -97,7 +98,10 @@ async def _add(conn: AsyncConnection[Any], job: NewJob, delay: float | None) -> 
     began = await clock.now(conn)
     if delay is not None:
         job = replace(job, run_at=began + timedelta(seconds=delay))
-    job_id = await jobs.enqueue(conn, job)
+    try:
+        job_id = await jobs.enqueue(conn, job)
+    except InvalidInput as error:
+        job_id = await jobs.enqueue(conn, jobs.naming_secrets(job, error))
     added = await inspect.show_job(conn, job_id)
     await queues.ring(conn, added.queue)
     obstacles = [each for each in await inspect.why(conn, job_id) if each.code in OBSTACLES]

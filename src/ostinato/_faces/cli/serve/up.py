@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ostinato._core.base.settings import ENV_PREFIX, Settings, declared
+from ostinato._core.base.vault import ensure_key
 from ostinato._core.engine.schema import install
 from ostinato._core.runtime.database import Database
 from ostinato._core.runtime.services.services import SERVICES
@@ -72,6 +73,7 @@ async def run(cli: Cli, settings: Settings, plan: Plan) -> int:
                 await _migrate(cli, settings, database, plan.wait_seconds)
             key = None
             if plan.demo is not None:
+                ensure_key(settings)
                 key = await plan.demo.prepare(database, settings, attach.data_folder(settings))
             return await _Up(cli, settings, plan, database, key=key, api=api, sandbox=sandbox).run()
 

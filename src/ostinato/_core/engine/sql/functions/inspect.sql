@@ -382,6 +382,7 @@ begin
     end if;
     select j.max_attempts, j.run_at, j.args, j.limit_key, j.unique_key
     into max_attempts, asked_run_at, args, limit_key, unique_key from job j where j.id = show_job.job_id;
+    args := ostinato_internal.masked(ostinato_internal.masked_args(show_job.kind, args));
     select u.states into unique_states from job_unique u where u.job_id = show_job.job_id;
     select o.duration_ms, o.result, o.error, o.worker_id into duration_ms, result, error, worker_id
     from outcome o where o.job_id = show_job.job_id order by o.attempt desc limit 1;

@@ -109,12 +109,16 @@ declare
     v_queue     text := enqueue_job.queue;
     v_priority  integer := enqueue_job.priority;
     v_args      constant text := enqueue_job.args::text;
+    v_secret    text[];
     v_holder    bigint;
 begin
     -- Each look and each call costs a single enqueue a part of its time: only what may be wrong is checked to the end.
     if v_queue is null or v_priority is null then
-        select coalesce(v_queue, k.queue), coalesce(v_priority, k.priority) into v_queue, v_priority
-        from kind k where k.name = enqueue_job.kind;
+        select coalesce(v_queue, k.queue), coalesce(v_priority, k.priority), k.secret_args
+        into v_queue, v_priority, v_secret from kind k where k.name = enqueue_job.kind;
+        if v_secret <> '{}' then
+            perform ostinato_internal.check_secret_args(enqueue_job.kind, enqueue_job.args, v_secret);
+        end if;
         v_queue := coalesce(v_queue, enqueue_job.queue, 'default');
         v_priority := coalesce(v_priority, enqueue_job.priority, 0);
     end if;
@@ -290,7 +294,8 @@ create function ostinato_internal.enqueue_each(
     from unnest($2) with ordinality a (args, n) order by n
 $$;
 
--- What check_args, check_name and check_options refuse, for arrays: they are called only for what looks wrong.
+-- What check_args, check_secret_args, check_name and check_options refuse, for arrays: they are called only for what
+-- looks wrong.
 create function ostinato_internal.check_sets(
     kinds text[], args text[], queues text[], priorities integer[], run_ats timestamptz[], tenant_ids text[],
     correlation_ids text[], limit_keys text[], max_attempts integer[]
@@ -307,6 +312,9 @@ begin
         perform ostinato_internal.check_args(ostinato_internal.pick(kinds, n), coalesce(a.text, 'null'))
             from unnest(args) with ordinality a (text, n);
     end if;
+    perform ostinato_internal.check_secret_args(k.name, a.text::json, k.secret_args)
+        from kind k join unnest(args) with ordinality a (text, n) on ostinato_internal.pick(kinds, n) = k.name
+        where k.secret_args <> '{}';
     perform ostinato_internal.check_name('kind', k) from unnest(kinds) k
         where k is null or length(k) not between 1 and ostinato_internal.longest_name();
     perform ostinato_internal.check_name('queue', q) from unnest(queues) q

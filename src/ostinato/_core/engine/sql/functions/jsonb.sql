@@ -108,11 +108,11 @@ $$;
 create function ostinato.create_webhook_endpoint(
     name varchar, url text, event_types text[] default '{*}', tenant_id text default null, description text default '',
     headers jsonb default '{}', retry jsonb default null, timeout_seconds double precision default 5,
-    disable_after_seconds double precision default 432000, ordered boolean default true, secret text default null,
-    out endpoint_id bigint, out new_secret text
-) language sql as $$
-    select * from ostinato.create_webhook_endpoint(
-        $1::text, $2, $3, $4, $5, $6::json, $7::json, $8, $9, $10, $11)
+    disable_after_seconds double precision default 432000, ordered boolean default true, endpoint_id bigint default null,
+    secret text default null, secret_hint text default null
+) returns bigint language sql as $$
+    select ostinato.create_webhook_endpoint(
+        $1::text, $2, $3, $4, $5, $6::json, $7::json, $8, $9, $10, $11, $12, $13)
 $$;
 
 -- Changes an endpoint, see change_webhook_endpoint with json.

@@ -440,6 +440,12 @@ begin
             message = format('schedule %L: its args have a scheduled_for or are longer than 260,000 bytes', s.name),
             detail = json_build_object('schedule', s.name, 'bytes', octet_length(s.args::text)),
             hint = 'Firing adds scheduled_for, and needs room for it.';
+    elsif exists (select from ostinato_data.kind k join json_each_text(s.args) a on a.key = any (k.secret_args)
+                  where k.name = s.kind and a.value is not null) then
+        raise exception using errcode = 'OS400',
+            message = format('schedule %L: %s has secret arguments, and a schedule keeps no secrets', s.name, s.kind),
+            detail = json_build_object('schedule', s.name, 'kind', s.kind),
+            hint = 'Let the handler read the secret from its settings or from a sealed column.';
     end if;
     return s;
 end
@@ -705,8 +711,8 @@ returns table (
     next_at timestamptz, slot_local timestamp, missed integer
 ) language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    select s.id, s.tenant_id, s.name, s.key, s.owner, s.kind, s.queue, s.priority, s.args,
-           ostinato_internal.rule_text(s), (s.recurrence).zone, (s.recurrence).gap, (s.recurrence).overlap, s.starts_at,
+    select s.id, s.tenant_id, s.name, s.key, s.owner, s.kind, s.queue, s.priority,
+           ostinato_internal.masked(ostinato_internal.masked_args(s.kind, s.args)), ostinato_internal.rule_text(s), (s.recurrence).zone, (s.recurrence).gap, (s.recurrence).overlap, s.starts_at,
            s.ends_at, s.catch_up, s.catch_up_most, s.catch_up_seconds, s.grace_seconds, s.jitter_seconds, s.created_at,
            s.timed_at, s.paused, s.error, d.next_at, d.slot_local, d.missed
     from schedule s left join schedule_due d on d.schedule_id = s.id

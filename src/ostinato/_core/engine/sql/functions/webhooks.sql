@@ -25,24 +25,16 @@ create function ostinato_internal.webhook_retry() returns json language sql immu
            '"max_attempts": 10}'::json
 $$;
 
--- A new secret: 32 random bytes.
-create function ostinato_internal.make_webhook_secret() returns text language sql volatile as $$
-    select 'whsec_'
-    || encode(sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())),
-              'base64')
-$$;
-
--- Refuses what is no secret of 24 to 64 bytes, without saying what it was.
-create function ostinato_internal.check_webhook_secret(secret text) returns void language plpgsql immutable as $$
+-- Refuses a secret that is not sealed, without saying what it was: clients make secrets and seal them, and the database
+-- has no key. `hint` is the end of the secret, for people.
+create function ostinato_internal.check_webhook_secret(secret text, hint text) returns void
+language plpgsql immutable as $$
 begin
-    if secret ~ '^whsec_[A-Za-z0-9+/]+={0,2}$'
-       and octet_length(decode(substr(secret, 7), 'base64')) between 24 and 64 then
-        return;
+    if ostinato.is_sealed(secret) is not true or length(secret) > 1000 or length(hint) between 0 and 4 is not true then
+        raise exception using errcode = 'OS400', message = 'a webhook secret must be sealed, and come with its hint',
+            detail = '{}',
+            hint = 'Use `ostinato webhooks` or webhooks.create_endpoint(), which make secrets and seal them.';
     end if;
-    raise invalid_parameter_value;
-exception when invalid_parameter_value then
-    raise exception using errcode = 'OS400', message = 'a webhook secret is whsec_ and 24 to 64 bytes in base64',
-        detail = '{}', hint = 'Leave it out to get a new one.';
 end
 $$;
 
@@ -107,22 +99,21 @@ begin
 end
 $$;
 
--- Adds an endpoint and returns it with its secret, which is shown this once.
+-- Adds an endpoint. Its id is chosen before (ostinato.new_id), because the sealed secret is bound to it.
 create function ostinato.create_webhook_endpoint(
     name text, url text, event_types text[] default '{*}', tenant_id text default null, description text default '',
     headers json default '{}', retry json default null, timeout_seconds double precision default 5,
-    disable_after_seconds double precision default 432000, ordered boolean default true, secret text default null,
-    out endpoint_id bigint, out new_secret text
-) language plpgsql
+    disable_after_seconds double precision default 432000, ordered boolean default true, endpoint_id bigint default null,
+    secret text default null, secret_hint text default null
+) returns bigint language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_variable
 declare
     v_now constant timestamptz := ostinato.now();
     v_new webhook_endpoint;
 begin
-    new_secret := coalesce(secret, ostinato_internal.make_webhook_secret());
-    perform ostinato_internal.check_webhook_secret(new_secret);
-    endpoint_id := ostinato.new_id(v_now);
+    perform ostinato_internal.check_webhook_secret(secret, secret_hint);
+    endpoint_id := coalesce(endpoint_id, ostinato.new_id(v_now));
     v_new := row(endpoint_id, ostinato.tenant(tenant_id), name, url, event_types, 'active', null,
                  coalesce(description, ''), coalesce(headers, '{}'), coalesce(retry, ostinato_internal.webhook_retry()),
                  timeout_seconds, disable_after_seconds, coalesce(ordered, true), v_now, v_now, null,
@@ -136,12 +127,19 @@ begin
             detail = json_build_object('tenant_id', v_new.tenant_id, 'name', name),
             hint = 'Choose another name, or change that one.';
     end if;
-    insert into webhook_secret (id, endpoint_id, secret, created_at)
-    values (ostinato.new_id(v_now), endpoint_id, new_secret, v_now);
+    insert into webhook_secret (id, endpoint_id, secret, hint, created_at)
+    values (ostinato.new_id(v_now), endpoint_id, secret, secret_hint, v_now);
     -- A slow endpoint with a long line must not have all lanes of all workers. People may change it.
     insert into queue (name, key_concurrency) values ('webhooks', 10) on conflict do nothing;
     perform ostinato_internal.add_cursor('ostinato.webhooks');
+    return endpoint_id;
 end
+$$;
+
+-- The id of an endpoint, which its secrets are bound to. It is locked until the end of the transaction.
+create function ostinato.webhook_endpoint_id(name text, tenant_id text default null) returns bigint language sql volatile
+as $$
+    select (ostinato_internal.lock_webhook_endpoint($1, $2)).id
 $$;
 
 -- An endpoint by its name, locked until the end of the transaction.
@@ -192,19 +190,18 @@ begin
 end
 $$;
 
--- Gives an endpoint a new secret, which signs first from now on, and returns it. The older ones sign too for the time
--- of the overlap; the janitor drops them after it. At most five are kept.
+-- Gives an endpoint a new secret, which signs first from now on. The older ones sign too for the time of the overlap; the janitor drops them after it. At most five are kept.
 create function ostinato.rotate_webhook_secret(
-    name text, overlap_seconds double precision default 86400, tenant_id text default null, secret text default null
-) returns text language plpgsql
+    name text, overlap_seconds double precision default 86400, tenant_id text default null, secret text default null,
+    secret_hint text default null
+) returns void language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_variable
 declare
     v_now    constant timestamptz := ostinato.now();
     v_id     constant bigint := (ostinato_internal.lock_webhook_endpoint(name, tenant_id)).id;
-    v_secret constant text := coalesce(secret, ostinato_internal.make_webhook_secret());
 begin
-    perform ostinato_internal.check_webhook_secret(v_secret);
+    perform ostinato_internal.check_webhook_secret(secret, secret_hint);
     if overlap_seconds is null or overlap_seconds not between 0 and 31536000 then
         raise exception using errcode = 'OS400',
             message = format('the overlap of two secrets cannot be %s s', overlap_seconds),
@@ -214,9 +211,8 @@ begin
     where s.endpoint_id = v_id;
     delete from webhook_secret s where s.endpoint_id = v_id and s.id not in (
         select k.id from webhook_secret k where k.endpoint_id = v_id order by k.id desc limit 4);
-    insert into webhook_secret (id, endpoint_id, secret, created_at)
-    values (ostinato.new_id(v_now), v_id, v_secret, v_now);
-    return v_secret;
+    insert into webhook_secret (id, endpoint_id, secret, hint, created_at)
+    values (ostinato.new_id(v_now), v_id, secret, secret_hint, v_now);
 end
 $$;
 
@@ -428,7 +424,8 @@ $$;
 -- endpoint does not take anything now), `stale` (another job has it, or it is gone). Secrets come newest first.
 create function ostinato.start_webhook_delivery(
     delivery_id bigint, job_id bigint,
-    out verdict text, out tenant_id text, out endpoint text, out url text, out headers json, out secrets text[],
+    out verdict text, out tenant_id text, out endpoint_id bigint, out endpoint text, out url text, out headers json,
+    out secrets text[],
     out event_id text, out body text, out timeout_seconds double precision, out retry json, out sent_at timestamptz
 ) language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
@@ -459,6 +456,7 @@ begin
     verdict := 'send';
     sent_at := ostinato.now();
     tenant_id := v_delivery.tenant_id;
+    endpoint_id := v_endpoint.id;
     endpoint := v_endpoint.name;
     url := v_endpoint.url;
     headers := v_endpoint.headers;
@@ -472,11 +470,12 @@ $$;
 -- A message that only says that it is a test, for an endpoint in any state. Nothing is written down.
 create function ostinato.probe_webhook_endpoint(
     name text, of_tenant text default null,
-    out verdict text, out tenant_id text, out endpoint text, out url text, out headers json, out secrets text[],
+    out verdict text, out tenant_id text, out endpoint_id bigint, out endpoint text, out url text, out headers json,
+    out secrets text[],
     out event_id text, out body text, out timeout_seconds double precision, out retry json, out sent_at timestamptz
 ) language sql volatile
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    select 'send', e.tenant_id, e.name, e.url, e.headers, ostinato_internal.webhook_secrets(e.id), t.id,
+    select 'send', e.tenant_id, e.id, e.name, e.url, e.headers, ostinato_internal.webhook_secrets(e.id), t.id,
            '{"specversion":"1.0","id":"' || t.id || '","source":"ostinato","type":"ostinato.webhooks.test","time":"'
                || to_char(ostinato.now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || '","tenantid":'
                    || to_json(e.tenant_id)
@@ -485,7 +484,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
     from ostinato_internal.lock_webhook_endpoint($1, $2) e cross join (select 'test-' || ostinato.new_id() as id) t
 $$;
 
--- The secrets of an endpoint that are valid now, the newest first. For those who sign.
+-- The secrets of an endpoint that are valid now, the newest first, sealed. For those who sign.
 create function ostinato_internal.webhook_secrets(endpoint_id bigint) returns text[] language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select array_agg(s.secret order by s.expires_at is null desc, s.id desc) from webhook_secret s
@@ -643,7 +642,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
            c.held, c.dead, c.last
     from webhook_endpoint e
     cross join lateral (
-        select array_agg(right(rtrim(s.secret, '='), 4) order by s.expires_at is null desc, s.id desc) as hints,
+        select array_agg(s.hint order by s.expires_at is null desc, s.id desc) as hints,
                array_agg(s.expires_at order by s.expires_at is null desc, s.id desc) as expiries
         from webhook_secret s where s.endpoint_id = e.id and (s.expires_at is null or s.expires_at > ostinato.now())) s
     cross join lateral (
