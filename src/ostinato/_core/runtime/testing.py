@@ -5,7 +5,7 @@ import contextlib
 import random
 import tempfile
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass, field
@@ -21,6 +21,7 @@ from psycopg import AsyncConnection
 from ostinato._core.base.metrics import Recorder
 from ostinato._core.base.settings import Settings
 from ostinato._core.db import embedded, migrate
+from ostinato._core.db.bundle import Component
 from ostinato._core.db.call import call, call_value
 from ostinato._core.db.keep import Keeper
 from ostinato._core.db.pool import Pool, transaction
@@ -34,6 +35,7 @@ from ostinato._core.runtime.handlers.context import Context
 from ostinato._core.runtime.handlers.kinds import JobKind
 from ostinato._core.runtime.handlers.shared import Shared
 from ostinato._core.runtime.handlers.steps import Slept, Waiting
+from ostinato._core.runtime.named import named
 from ostinato._core.runtime.services.services import declare
 from ostinato._core.runtime.services.ticker import Ticker
 from ostinato._core.runtime.worker.enrol import queues_of
@@ -113,28 +115,37 @@ class Engine:
 
 
 @asynccontextmanager
-async def engine(data_dir: str | Path | None = None, *, name: str = "ostinato_test") -> AsyncIterator[Engine]:
+async def engine(
+    data_dir: str | Path | None = None, *, name: str = "ostinato_test", apps: Sequence[App] = ()
+) -> AsyncIterator[Engine]:
     """A database of its own on an embedded server, migrated, empty, with a clock to move.
 
     Without a folder the server lives in a temporary one and ends with the block. With a folder it
-    is shared: blocks with different names have databases of their own there.
+    is shared: blocks with different names have databases of their own there. The schemas of `apps`
+    are part of it.
     """
     with tempfile.TemporaryDirectory(prefix="ostinato-") as folder:
         server = await asyncio.to_thread(embedded.start, data_dir or folder)
         try:
-            async with engine_on(server, name, copied=data_dir is not None) as fresh:
+            async with engine_on(server, name, copied=data_dir is not None, apps=apps) as fresh:
                 yield fresh
         finally:
             await asyncio.to_thread(server.stop)
 
 
 @asynccontextmanager
-async def engine_on(server: embedded.Server, name: str, *, copied: bool = True) -> AsyncIterator[Engine]:
-    """The same on a server that runs already; `copied` from one that was migrated before."""
+async def engine_on(
+    server: embedded.Server, name: str, *, copied: bool = True, apps: Sequence[App] = ()
+) -> AsyncIterator[Engine]:
+    """The same on a server that runs already; `copied` from one that was migrated before.
+
+    Its clock can be moved because it was made here: no other database obeys the setting that says
+    so, whoever sets it.
+    """
     template = await template_on(server) if copied else "template1"
     urls = await asyncio.to_thread(server.create_database, name, template=template)
     try:
-        await migrate.migrate(urls.admin, [ENGINE])
+        await migrate.migrate(urls.admin, [ENGINE, *(named(app.sql, Component) for app in apps if app.sql)])
         database = Database(url=urls.worker, admin_url=urls.admin, listen_url=urls.worker, server=server)
         async with await psycopg.AsyncConnection.connect(urls.admin, autocommit=True) as admin:
             await call(admin, "use_test_clock")
