@@ -38,7 +38,7 @@ from ostinato._core.runtime.handlers.steps import Slept, Waiting
 from ostinato._core.runtime.named import named
 from ostinato._core.runtime.services.services import declare
 from ostinato._core.runtime.services.ticker import Ticker
-from ostinato._core.runtime.worker.enrol import queues_of
+from ostinato._core.runtime.worker.enrol import declare_kinds, queues_of
 from ostinato._core.runtime.worker.execute import (
     Cancelled,
     Completed,
@@ -121,8 +121,8 @@ async def engine(
     """A database of its own on an embedded server, migrated, empty, with a clock to move.
 
     Without a folder the server lives in a temporary one and ends with the block. With a folder it
-    is shared: blocks with different names have databases of their own there. The schemas of `apps`
-    are part of it.
+    is shared: blocks with different names have databases of their own there. `apps` are there as
+    after the start of a worker: their schemas, and their kinds, the open ones for tenants.
     """
     with tempfile.TemporaryDirectory(prefix="ostinato-") as folder:
         server = await asyncio.to_thread(embedded.start, data_dir or folder)
@@ -154,6 +154,7 @@ async def engine_on(
             await psycopg.AsyncConnection.connect(urls.admin, autocommit=True) as admin,
             Client(database) as client,
         ):
+            await declare_kinds(admin, apps)
             yield Engine(database, client, admin)
     finally:
         with contextlib.suppress(psycopg.Error):  # the server may be down, and goes anyway
@@ -206,6 +207,7 @@ class _Runner:
     async def _run_all(self, moving: Clock | None) -> Report:
         async with self._pool.connection() as conn:
             worker_id = await self._register(conn)
+            await declare_kinds(conn, self._apps)
             await declare(conn, self._apps)
             ticker = Ticker([each for app in self._apps for each in app.schedules], Recorder())
             await ticker.tick(conn)

@@ -82,7 +82,7 @@ class _Week:
         async with engine.client.for_tenant(who.tenant_id, who.user_id).transaction() as conn:
             group = await groups.add(conn, who, "one", {"drop_time": f"{DROP:%H:%M}", "zone": ZONE})
             for number in range(PROMPTS):
-                prompt = NewPrompt(title=f"Question {number + 1}").model_dump()
+                prompt = NewPrompt(title=f"Question {number + 1}", body="").model_dump()
                 await groups.add_prompt(conn, who, group.id, prompt)
         return cls(system, engine, who, group.id, change)
 

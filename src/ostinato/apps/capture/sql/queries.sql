@@ -21,6 +21,10 @@ insert into vault_secure.capture_events (
 on conflict on constraint capture_once do nothing
 returning id::text;
 
+-- name: start_check
+-- Adds the job that checks a capture that was just made.
+select vault_secure.start_check(%(tenant_id)s, %(id)s);
+
 -- name: show_capture
 -- A capture of a user, without what opens it.
 select c.id::text as capture_event_id, c.capture_id, c.state, c.content_hash, c.mime_type, c.size_bytes,

@@ -77,18 +77,22 @@ create function ostinato.server_connections() returns integer language sql stabl
            - coalesce(current_setting('reserved_connections', true)::integer, 0)
 $$;
 
--- Declares what a worker can run, so that callers in plain SQL get the right queue, and people see the policy.
+-- Declares what a worker can run, so that callers in plain SQL get the right queue, and people see the policy. `opens`
+-- says which of the kinds a tenant may start (doors.sql); null, as a worker of an older release leaves it: not said.
 create function ostinato.register_kinds(
-    names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[]
+    names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[],
+    opens boolean[] default null
 ) returns void language sql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    insert into kind (name, queue, priority, timeout_seconds, retry, args_schema, registered_at)
-    select k.name, k.queue, k.priority, k.timeout, k.retry::json, k.schema::json, ostinato.now()
-    from unnest(names, queues, priorities, timeouts, retries, schemas) k (name, queue, priority, timeout, retry, schema)
+    insert into kind (name, queue, priority, timeout_seconds, retry, args_schema, registered_at, open)
+    select k.name, k.queue, k.priority, k.timeout, k.retry::json, k.schema::json, ostinato.now(), k.open
+    from unnest(names, queues, priorities, timeouts, retries, schemas, opens)
+        k (name, queue, priority, timeout, retry, schema, open)
     order by k.name
     on conflict (name) do update set
         queue = excluded.queue, priority = excluded.priority, timeout_seconds = excluded.timeout_seconds,
-        retry = excluded.retry, args_schema = excluded.args_schema, registered_at = excluded.registered_at
+        retry = excluded.retry, args_schema = excluded.args_schema, registered_at = excluded.registered_at,
+        open = coalesce(excluded.open, kind.open)
 $$;
 
 -- A sign of life. False: the worker was declared dead and its jobs were taken; it must start over with a new id.
