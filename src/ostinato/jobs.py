@@ -41,6 +41,7 @@ from ostinato._core.engine.inspect import (
     why,
 )
 from ostinato._core.engine.jobs import (
+    LimitScope,
     NewJob,
     Redrive,
     State,
@@ -76,6 +77,7 @@ __all__ = [
     "JobFilter",
     "JobKind",
     "JobSummary",
+    "LimitScope",
     "NewJob",
     "Options",
     "Queue",

@@ -18,9 +18,11 @@ from ostinato._core.engine import keys
 from ostinato._core.engine.schema import ENGINE
 from ostinato._core.runtime.database import Database
 from ostinato._core.runtime.handlers.app import App
+from ostinato._core.runtime.worker.enrol import declare_kinds
 from ostinato._faces.api.parts import Parts
 from ostinato._faces.api.server import build
 from tests.conftest import copy_of_engine, note_called_functions
+from tests.opened import OPEN, opened
 
 EMPTY = (Path(__file__).parents[1] / "runtime" / "empty.sql").read_bytes()
 
@@ -103,5 +105,7 @@ async def api(
         httpx.AsyncClient(transport=transport, base_url="http://api.test") as http,
     ):
         await admin.execute(EMPTY)
+        await admin.execute(OPEN, opened("app.task", "app.other", "shop.ship", "shop.count", "till.ring", app_q="q"))
+        await declare_kinds(admin, api_apps)
         yield Api(app, parts, admin, http)
         await note_called_functions(admin)

@@ -33,9 +33,14 @@ Value = Any  # what is sent and answered is known to the test, not to the type c
 APP = App("shop")
 
 
-@APP.job(queue="parcels", priority=3)
+@APP.job(queue="parcels", priority=3, open=True)
 async def ship(ctx: Context, order: int, *, fast: bool = False) -> None:
     """Ships an order."""
+
+
+@APP.job()
+async def audit(ctx: Context, order: int) -> None:
+    """Looks at the orders of all tenants."""
 
 
 @APP.on("order.paid", name="shop.thank")
@@ -260,6 +265,20 @@ async def test_a_job_is_added_with_all_that_can_be_said(api: Api) -> None:
     assert (shown["state"], shown["correlation_id"]) == ("scheduled", "req-7")
 
 
+async def test_a_kind_or_queue_that_is_closed_is_named_with_what_is_open(api: Api) -> None:
+    """Any tenant's operator ran jobs of the whole installation, and filled the queue of webhooks."""
+    for body, closed in (
+        ({"kind": "shop.audit", "args": {"whatever": 1}}, "the kind shop.audit is closed to tenants"),
+        ({"kind": "app.task", "queue": "webhooks"}, "queue 'webhooks' is closed to tenants"),
+    ):
+        seen = await posted(api, "/jobs", body)
+
+        assert (seen.status_code, seen.json()["code"]) == (422, "invalid_input")
+        assert closed in seen.json()["detail"]
+        assert "Open " in seen.json()["hint"]
+    assert (await got(api, "/jobs"))["items"] == []
+
+
 async def test_a_kind_that_is_known_says_where_and_which_args(api: Api) -> None:
     seen = await posted(api, "/jobs", {"kind": "shop.ship", "args": {"order": 7}})
     wrong = await posted(api, "/jobs", {"kind": "shop.ship", "args": {"order": "x"}})
@@ -328,7 +347,7 @@ async def test_what_is_wrong_with_a_job_is_named(api: Api, body: Value, field: s
 
 
 async def test_args_that_are_too_large_are_refused(api: Api) -> None:
-    seen = await posted(api, "/jobs", {"kind": "a", "args": {"text": "x" * 262_144}})
+    seen = await posted(api, "/jobs", {"kind": "app.task", "args": {"text": "x" * 262_144}})
 
     assert seen.status_code == 422
     assert "262,144" in seen.json()["detail"]
@@ -430,7 +449,7 @@ async def test_queues_and_workers_are_seen_without_jobs_of_others(api: Api, floo
     queues = {queue["name"]: queue for queue in (await got(api, "/queues"))["items"]}
     (worker,) = (await got(api, "/workers"))["items"]
 
-    assert set(queues) == {"mine"}
+    assert set(queues) - {"default", "q", "parcels"} == {"mine"}  # those are of kinds that workers declared
     assert (queues["mine"]["ready"], queues["mine"]["workers"]) == (1, 0)
     assert (worker["name"], worker["held"], worker["oldest_claim"]) == ("floor", 0, None)
     assert (worker["expired"], worker["queues"]) == (False, ["default"])

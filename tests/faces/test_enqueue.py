@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.faces.conftest import Place, Shell
+from tests.opened import OPEN, opened
 
 TOUR = "ostinato.lab.tour:app"
 
@@ -61,7 +62,7 @@ def test_numbers_keep_their_digits(shell: Shell) -> None:
 def test_the_answer_in_json(shell: Shell, place: Place) -> None:
     place.worker(kinds=("a.b",))
 
-    answer = shell.json("enqueue", "a.b", "--queue", "mail", "--tenant", "acme")
+    answer = shell.json("enqueue", "a.b", "--queue", "mail", "--tenant", "acme", "--closed")
 
     assert answer == {
         "id": answer["id"],
@@ -76,6 +77,20 @@ def test_the_answer_in_json(shell: Shell, place: Place) -> None:
     }
 
 
+def test_for_a_tenant_only_what_is_open_is_added_unless_it_is_said(shell: Shell, place: Place) -> None:
+    place.conn.execute(OPEN, opened("a.b", a_c="mail"))
+    place.conn.execute("update ostinato_data.kind set open = false where name = 'a.c'")
+
+    assert "the kind a.c is closed to tenants" in shell.fails("enqueue", "a.c", "--tenant", "acme")
+    said = shell.fails("enqueue", "a.b", "--tenant", "acme", "--queue", "webhooks")
+
+    assert "queue 'webhooks' is closed to tenants" in said
+    assert "Open queues: default." in said
+    assert shell.json("enqueue", "a.b", "--tenant", "acme")["tenant_id"] == "acme"
+    assert shell.json("enqueue", "a.c", "--tenant", "acme", "--closed")["queue"] == "mail"
+    assert shell.json("enqueue", "a.c")["tenant_id"] == "default"
+
+
 def test_every_option_reaches_the_job(shell: Shell) -> None:
     options = {
         "--queue": "mail",
@@ -88,7 +103,7 @@ def test_every_option_reaches_the_job(shell: Shell) -> None:
     }
     words = [word for pair in options.items() for word in pair]
 
-    found = job(shell, shell.json("enqueue", "a.b", *words)["id"])
+    found = job(shell, shell.json("enqueue", "a.b", *words, "--closed")["id"])
 
     names = ("queue", "priority", "tenant_id", "unique_key", "limit_key", "correlation_id")
     assert [found[name] for name in names] == ["mail", -5, "acme", "letter-7", "ada", "request-7"]

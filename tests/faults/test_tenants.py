@@ -12,6 +12,7 @@ from ostinato._core.engine.jobs import NewJob
 from ostinato._core.runtime.database import Database
 from tests import bouncer
 from tests.faults.site import Site, say
+from tests.opened import OPEN, opened
 
 ROUNDS = 125
 CLIENTS = 8
@@ -22,6 +23,8 @@ async def test_a_thousand_interleaved_transactions_of_two_tenants_leak_nothing(s
     if bouncer.program() is None:
         say("PgBouncer is not installed: tenants that share its connections were not tested.")
         pytest.skip("PgBouncer is not installed")
+    with psycopg.connect(site.urls.admin, autocommit=True) as admin:
+        admin.execute(OPEN, opened("app.task"))
     with bouncer.own_folder() as folder, bouncer.in_front_of(server, folder) as port:
         url = bouncer.through(site.urls.worker, port)
         database = Database(url=url, admin_url=site.urls.admin, listen_url=None, pooled=True)

@@ -14,6 +14,7 @@ from ostinato._core.base.flow import flow
 from ostinato._core.engine import leases as verbs
 from ostinato._core.engine.jobs import NewJob
 from ostinato._core.runtime.handlers import leases
+from tests.opened import OPEN, opened
 from tests.runtime.lab import Lab
 from tests.waiting import until_async
 
@@ -174,6 +175,7 @@ async def test_the_tenant_is_given_or_flows(lab: Lab) -> None:
 
 async def test_a_tenants_client_holds_and_attaches_for_its_tenant(lab: Lab) -> None:
     acme = lab.client.for_tenant("acme")
+    await lab.engine.admin.execute(OPEN, opened("lab.work"))
     async with leases.hold(acme, "n", ttl=3) as lease:
         await lab.until(RENEWED)
         async with acme.transaction() as conn:

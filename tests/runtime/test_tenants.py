@@ -11,16 +11,24 @@ from ostinato._core.base.errors import InvalidInput, NotConfigured, NotFound
 from ostinato._core.base.flow import current_tenant, flow
 from ostinato._core.engine import inspect, jobs, steps, tenants
 from ostinato._core.engine.jobs import NewJob
+from ostinato._core.runtime.worker.enrol import declare_kinds
 from tests.runtime.lab import Lab
 
 SEEN = "select distinct tenant_id from ostinato_data.job"
 
 
 @pytest.fixture(autouse=True)
-def task(lab: Lab) -> None:
-    @lab.app.job()
+async def task(lab: Lab) -> None:
+    @lab.app.job(open=True)
     async def task(ctx: Context) -> str | None:
         return current_tenant()
+
+    @lab.app.job()
+    async def prune(ctx: Context) -> None:
+        """Over all tenants."""
+
+    async with lab.client.connection() as conn:
+        await declare_kinds(conn, [lab.app])
 
 
 async def test_a_tenant_sees_and_adds_its_own_rows_only(lab: Lab) -> None:
@@ -46,8 +54,10 @@ async def test_a_tenant_sees_and_adds_its_own_rows_only(lab: Lab) -> None:
 async def test_a_tenant_cannot_work_for_another(lab: Lab) -> None:
     acme = lab.client.for_tenant("acme")
 
-    with pytest.raises(NotConfigured, match="row-level security"):
+    with pytest.raises(NotConfigured, match="adds nothing for tenant 'other'"):
         await acme.enqueue("lab.task", tenant="other")
+    with pytest.raises(InvalidInput, match=r"lab\.prune is closed to tenants"):
+        await lab.app.kinds["lab.prune"].enqueue(acme)
     with flow(tenant="other"):
         job = await acme.enqueue("lab.task")  # the client says whose it is, not what is around it
     with pytest.raises(NotFound, match=f"there is no job {job}"):

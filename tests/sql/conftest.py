@@ -41,6 +41,13 @@ $$
 """
 
 
+# A kind that tenants may start: what the tests enqueue unless they say otherwise.
+OPEN = """
+insert into ostinato_data.kind (name, queue, priority, retry, registered_at, open)
+values ('app.task', 'default', 0, '{}', %s, true)
+"""
+
+
 @pytest.fixture(scope="session")
 def urls(shared_server: Server) -> Iterator[Urls]:
     """The addresses of a migrated database whose sessions all read the clock in the table."""
@@ -75,6 +82,7 @@ def sessions(urls: Urls, admin: Session) -> Iterator[Sessions]:
     """Further connections, on an empty database at START."""
     admin.rows(EMPTY)
     admin.rows("update ostinato_data.test_clock set frozen = %s, shift = '0'", START)
+    admin.rows(OPEN, START)
     admin.rows("update ostinato_data.tick set last = %s, grace_until = '-infinity'", START)
     opened = Sessions(urls)
     yield opened

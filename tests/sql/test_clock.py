@@ -1,10 +1,13 @@
 """The one clock, the ids made from it, and the contract."""
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tests.sql.engine import FIRST_DAY, START, Clock, Session, Sessions
+from ostinato._core.db.embedded import Server, Urls
+from tests.conftest import copy_of_engine
+from tests.sql.engine import FIRST_DAY, START, Clock, Session, Sessions, refused
 
 
 def test_a_session_without_a_fake_clock_reads_the_time_of_the_database(db: Session) -> None:
@@ -55,6 +58,55 @@ def test_tests_of_users_move_the_clock_by_functions(db: Session, admin: Session,
     db.call("move_test_clock", by=timedelta(hours=2))
 
     assert sessions.open().get("now") == START + timedelta(hours=2)
+
+
+# A database that was not made for tests: nobody moves its clock.
+
+
+@pytest.fixture
+def real(shared_server: Server) -> Iterator[Urls]:
+    """The addresses of a database as an installation has it."""
+    yield copy_of_engine(shared_server, "real_clock")
+    shared_server.drop_database("real_clock")
+
+
+def test_no_role_moves_the_time_of_a_real_database(real: Urls) -> None:
+    """Check 8 of the penetration test: a setting that anybody may set dated audit entries at will."""
+    tenant, worker = Session.open(real.tenant), Session.open(real.worker)
+
+    for session in (tenant, worker):
+        for wanted in ("2001-01-01", "table"):
+            session.rows("select set_config('ostinato.clock', %s, false)", wanted)
+            assert abs(session.value("select ostinato.now() - clock_timestamp()")) < timedelta(minutes=1)
+        with refused("42501"):
+            session.rows("insert into ostinato_data.test_clock (frozen) values ('2001-01-01')")
+        with refused("42501"):
+            session.call("use_test_clock")
+        session.close()
+
+
+def test_the_verbs_for_tests_say_that_a_database_is_no_place_for_them(real: Urls) -> None:
+    admin = Session.open(real.admin)
+    admin.enqueue()
+
+    with refused("OS409", "not made for tests"):
+        admin.call("set_test_clock", frozen=START, shift=timedelta(0))
+    with refused("OS409", "not made for tests"):
+        admin.call("move_test_clock", by=timedelta(days=1))
+    with refused("OS409", "holds jobs"):
+        admin.call("use_test_clock")
+    admin.close()
+
+
+def test_the_time_costs_a_session_without_a_fake_clock_no_call_and_no_table(real: Urls) -> None:
+    worker = Session.open(real.worker)
+    worker.rows("create temporary table at (t timestamptz)")
+
+    plan = "\n".join(row["QUERY PLAN"] for row in worker.rows("explain verbose select ostinato.now() from at"))
+
+    assert "clock_timestamp()" in plan  # inlined
+    assert "ostinato.now" not in plan
+    worker.close()
 
 
 @pytest.mark.parametrize(

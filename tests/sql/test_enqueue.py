@@ -160,7 +160,9 @@ def test_numbers_out_of_range_are_refused(db: Session, field: str, value: int) -
 def test_checks_let_pass_what_is_not_given(db: Session) -> None:
     db.call("check_options")
     db.call("check_options", priority=-32_768, max_attempts=32_767, run_at=START, limit_key="k")
-    nothing = dict.fromkeys(["queues", "priorities", "run_ats", "tenant_ids", "correlation_ids", "limit_keys"])
+    nothing = dict.fromkeys(
+        ["queues", "priorities", "run_ats", "tenant_ids", "correlation_ids", "limit_keys", "limit_scopes"]
+    )
     db.call("check_sets", kinds=["app.task"], args=["{}"], max_attempts=None, **nothing)
 
 

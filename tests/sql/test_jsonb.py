@@ -89,7 +89,7 @@ def test_no_verb_takes_json_alone(db: Session) -> None:
 def test_a_tenant_may_call_the_verbs_with_jsonb(sessions: Sessions) -> None:
     tenant = sessions.tenant("acme")
 
-    job = tenant.value("select ostinato.enqueue_job('a.b', jsonb_build_object('n', 1))")
+    job = tenant.value("select ostinato.enqueue_job('app.task', jsonb_build_object('n', 1))")
 
     assert args(tenant, job) == {"n": 1}
     assert tenant.value(

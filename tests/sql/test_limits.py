@@ -319,7 +319,7 @@ def test_what_limits_count(db: Session, clock: Clock) -> None:
     assert db.get("recent_starts", queue="default", limit_key="", seconds=60.0) == 0
     assert db.value(f"select ostinato_internal.queue_allowance({queue}, 100)") == 3
     (waiting,) = db.call("ready_keys", queue="default", after="")
-    free = db.rows(f"select * from ostinato_internal.free_keys({queue}, array['b'])")  # noqa: S608
+    free = db.rows(f"select * from ostinato_internal.free_keys({queue}, array['7:default:b'])")  # noqa: S608
     assert [row["limit_key"] for row in free] == list(waiting.values())
     taken = db.row(f"select job_ids from ostinato_internal.take_limited({queue}, 9, null, true)")  # noqa: S608
     assert len(taken["job_ids"]) == 1

@@ -79,7 +79,7 @@ def test_samples_are_thinned_out_to_means(db: Session, clock: Clock) -> None:
 
     rows = db.call("list_samples", name="queue_ready_jobs", since=START)
 
-    assert [(row["at"], row["label"], row["value"]) for row in rows] == [
+    assert [(row["at"], row["label"], row["value"]) for row in rows if row["label"] == "mail"] == [
         (START, "mail", 1),
         (START + timedelta(minutes=1), "mail", 2.5),
     ]

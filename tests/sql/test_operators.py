@@ -329,6 +329,8 @@ def test_jobs_that_the_engine_makes_cannot_be_made(db: Session, acme: Session) -
     for kind in ("webhooks.deliver", "app.audit"):
         with refused("OS400", "made by the engine"):
             acme.call("check_open_kind", kind=kind)
+        with refused("OS400", "made by the engine"):
+            acme.enqueue(kind)
     acme.call("check_open_kind", kind="app.task")
 
 
@@ -410,9 +412,10 @@ def test_why_of_an_own_job_is_the_engines(db: Session, acme: Session) -> None:
 
 def test_who_holds_the_slots_is_told_of_own_jobs_only(db: Session, acme: Session) -> None:
     db.call("configure_queue", name="default", concurrency=2, key_concurrency=2)
-    theirs = running(db, "other", limit_key="k")
-    mine = running(db, "acme", limit_key="k")
-    job = db.enqueue(tenant_id="acme", limit_key="k")
+    shared = {"limit_key": "k", "limit_scope": "installation"}
+    theirs = running(db, "other", **shared)
+    mine = running(db, "acme", **shared)
+    job = db.enqueue(tenant_id="acme", **shared)
 
     found = reasons(acme, job)
 
@@ -420,17 +423,33 @@ def test_who_holds_the_slots_is_told_of_own_jobs_only(db: Session, acme: Session
         "Queue 'default' runs 2 jobs at once at the most, and as many run."
         f" Slots of this tenant are held by job {mine.id} (worker for-acme)."
     )
-    assert "2 jobs of the key 'k' at once" in found["key_concurrency"]["message"]
+    assert "2 jobs of the key 'k', which all tenants share, at once" in found["key_concurrency"]["message"]
     holders = found["key_concurrency"]["detail"]["holders"]
     assert [(holder["job_id"], holder["worker"]) for holder in holders] == [(mine.id, "for-acme")]
     said = str(found)
     assert str(theirs.id) not in said
     assert "for-other" not in said
     db.complete(mine)
-    other = running(db, "other", limit_key="k", priority=-1)
+    other = running(db, "other", **shared, priority=-1)
     said = str(reasons(acme, job))
     assert "held by none of its jobs." in said
     assert str(other.id) not in said
+
+
+def test_who_holds_the_slots_of_its_own_key_is_told_in_full(db: Session, acme: Session) -> None:
+    """No other tenant has slots of that key: there is nothing to hide."""
+    db.call("configure_queue", name="default", key_concurrency=1)
+    running(db, "other", limit_key="k")
+    mine = running(db, "acme", limit_key="k")
+    job = db.enqueue(tenant_id="acme", limit_key="k")
+
+    found = reasons(acme, job)["key_concurrency"]
+
+    assert found["message"] == (
+        "Queue 'default' runs 1 jobs of the key 'k' at once at the most, and 1 run."
+        f" The slots are held by job {mine.id} (worker for-acme)."
+    )
+    assert [holder["job_id"] for holder in found["detail"]["holders"]] == [mine.id]
 
 
 def test_the_turn_counts_own_jobs_only(db: Session, acme: Session) -> None:

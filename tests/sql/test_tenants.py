@@ -1,10 +1,13 @@
-"""One tenant sees no other: held by the catalogue for every table and function there is."""
+"""One tenant sees no other: held by the catalogue for every table and function of the engine.
+
+Keys, of the engine and of the applications, are in tests/house/test_keys.py.
+"""
 
 # ruff: noqa: S608  # questions to the catalogue, put together from parts
 
 import pytest
 
-from tests.sql.engine import Row, Session, Sessions, refused
+from tests.sql.engine import Session, Sessions, refused
 
 # Tables with a tenant_id that tenants are not let into at all: each with its reason.
 CLOSED = {
@@ -17,15 +20,6 @@ CLOSED = {
 # Partitions are reached through their parent, whose policies hold; directly they are closed.
 PARTITION = "exists (select from pg_inherits i where i.inhrelid = c.oid)"
 
-# Unique keys of tables with a tenant_id that do not start with it: none of their values is chosen
-# by a caller, so they tell no tenant what another one has.
-ENGINE_KEYS = {"id", "job_id", "event_id", "seq", "schedule_id", "endpoint_id"}
-ENTITY_KEYS = {
-    "alert_pkey": "the name of an alert is the application's",
-    "alert_firing_open": "as alert_pkey; the label is what its source tells",
-    "subscription_pkey": "the name of a subscription is the application's",
-}
-
 # Functions that run with the rights of the owner: each with its reason.
 DEFINERS = {
     "upkeep_partitions": "makes and drops tables",
@@ -33,7 +27,7 @@ DEFINERS = {
     "make_guard": "makes the trigger functions that write the log of transitions",
     "open_pass": "only the owner writes passes, so that nobody can forge one",
     "close_pass": "as open_pass",
-    "check_open_kind": "subscriptions are closed to tenants; it tells of a kind only",
+    "check_open_kind": "subscriptions are closed to tenants; it tells of a kind or queue only",
     # The tenant's part of what is closed to it: each reads the tenant from the transaction.
     "own_alerts": "alerts are told by tenant, and closed to tenants",
     "own_firings": "as own_alerts",
@@ -44,6 +38,9 @@ DEFINERS = {
     "own_cancel_job": "writes tables that tenants only read",
     "own_retry_job": "as own_cancel_job",
     "own_redrive_jobs": "as own_cancel_job",
+    "own_enqueue_job": "writes tables that tenants only read, after it asked whether kind and queue are open",
+    "own_enqueue_jobs": "as own_enqueue_job",
+    "own_emit_events": "writes tables whose rows name events by ids that no tenant may choose",
 }
 
 
@@ -82,75 +79,6 @@ def test_every_table_with_tenants_shows_each_its_own_rows_or_is_closed(admin: Se
         assert not admin.value(
             "select has_any_column_privilege('ostinato_tenant', %s, 'select, insert, update')", f"ostinato_data.{name}"
         ), f"{name} is open to tenants and shows them everything"
-
-
-def test_what_tenants_may_touch_is_theirs_or_common_knowledge(admin: Session) -> None:
-    """What tenants have any right to has the policy of tenants, or holds facts of the house."""
-    common = {
-        "cancel_request": "by the policy of job",
-        "deferral": "by the policy of job",
-        "delivery": "by the policy of job",
-        "event_type": "which events there are",
-        "job_progress": "by the policy of job",
-        "kind": "which kinds of jobs there are",
-        "machine": "which states there are",
-        "machine_table": "which tables obey a machine",
-        "machine_transition": "what leads from one state to the next",
-        "outcome": "by the policy of job",
-        "quarantine": "by the policy of job",
-        "queue": "which queues are configured, with their limits",
-        "step": "by the policy of job",
-        "test_clock": "the time",
-        "tick": "how long nothing expires",
-        "worker": "who works",
-    }
-    rights = "'select, insert, update, delete, truncate, references, trigger'"
-
-    touched = tables(admin, f"has_table_privilege('ostinato_tenant', c.oid, {rights}) and not {TENANT_POLICY}")
-
-    assert set(touched) <= set(common), touched
-    writable = [
-        name
-        for name in touched
-        if admin.value(
-            "select has_table_privilege('ostinato_tenant', %s, 'insert, update, delete')", f"ostinato_data.{name}"
-        )
-    ]
-    assert writable == []
-
-
-def test_no_unique_key_tells_a_tenant_what_another_has(admin: Session) -> None:
-    keys: list[Row] = admin.rows(
-        "select c.relname as table_name, i.relname as name, a.attname as first"
-        " from pg_index x join pg_class c on c.oid = x.indrelid"
-        " join pg_class i on i.oid = x.indexrelid"
-        " join pg_attribute a on a.attrelid = c.oid and a.attnum = x.indkey[0]"
-        f" where c.relnamespace = 'ostinato_data'::regnamespace and x.indisunique and {HAS_TENANT}"
-        f" and c.relkind in ('r', 'p') and not {PARTITION}"
-    )
-
-    loose = [
-        key
-        for key in keys
-        if key["first"] != "tenant_id" and key["first"] not in ENGINE_KEYS and key["name"] not in ENTITY_KEYS
-    ]
-
-    assert keys
-    assert loose == []
-
-
-def test_no_foreign_key_leads_from_one_tenant_to_another(admin: Session) -> None:
-    """It is checked without policies: between tables of tenants it has to carry the tenant."""
-    found = admin.rows(
-        "select k.conname from pg_constraint k join pg_class c on c.oid = k.conrelid"
-        " where k.contype = 'f' and c.relnamespace = 'ostinato_data'::regnamespace"
-        f" and {HAS_TENANT} and {HAS_TENANT.replace('c.oid', 'k.confrelid')}"
-        " and has_any_column_privilege('ostinato_tenant', c.oid, 'insert')"
-        " and not exists (select from pg_attribute a where a.attrelid = c.oid"
-        "                 and a.attname = 'tenant_id' and a.attnum = any (k.conkey))"
-    )
-
-    assert found == []
 
 
 def test_functions_that_run_as_the_owner_are_few_and_pinned(admin: Session) -> None:

@@ -17,7 +17,7 @@ app: Final = App("tour")
 STEP_SECONDS = 0.2
 
 
-@app.job()
+@app.job(open=True)
 async def greet(ctx: Context, name: str = "world") -> str:
     """Say hello; the greeting is the job's result."""
     greeting = f"Hello, {name}!"
@@ -25,7 +25,7 @@ async def greet(ctx: Context, name: str = "world") -> str:
     return greeting
 
 
-@app.job()
+@app.job(open=True)
 async def count(ctx: Context, to: int = 20) -> int:
     """Count slowly and report progress: watch it with `ostinato jobs show`."""
     for n in range(1, to + 1):
@@ -34,7 +34,7 @@ async def count(ctx: Context, to: int = 20) -> int:
     return to
 
 
-@app.job(retry=Retry(delays=(1, 3, 9)))
+@app.job(open=True, retry=Retry(delays=(1, 3, 9)))
 async def flaky(ctx: Context, failures: int = 2) -> str:
     """Fail some times, then succeed: the retry policy brings it back after 1, 3 and 9 seconds."""
     if ctx.job.failures < failures:
@@ -42,7 +42,7 @@ async def flaky(ctx: Context, failures: int = 2) -> str:
     return f"succeeded after {failures} failures"
 
 
-@app.job()
+@app.job(open=True)
 async def slow(ctx: Context, seconds: float = 30) -> Cancel | None:
     """Take long: try `ostinato jobs cancel`, or Ctrl-C while it runs."""
     for _ in range(int(seconds / STEP_SECONDS)):
@@ -52,7 +52,7 @@ async def slow(ctx: Context, seconds: float = 30) -> Cancel | None:
     return None
 
 
-@app.job(retry=Retry(permanent=(ValueError,)))
+@app.job(open=True, retry=Retry(permanent=(ValueError,)))
 async def poison(ctx: Context, reason: str = "no retry can fix this", cured_by: int = 0) -> str | None:
     """Fail for good: see it with `ostinato jobs dead`. With cured_by=2 a redrive succeeds."""
     if 0 < cured_by <= ctx.job.attempt:

@@ -76,6 +76,24 @@ async def test_a_user_writes_no_row_of_another(vault: Vault) -> None:
             await conn.execute(text)
 
 
+async def test_a_user_starts_the_check_of_his_own_captures_only(vault: Vault) -> None:
+    """The kind is closed to tenants: the function of the owner that starts it asks whose it is."""
+    taken = await vault.receive(user="ana")
+    await vault.rows("delete from ostinato_data.job_unique")
+
+    for user, tenant in (("ben", TENANT), ("ana", "zeta")):
+        with pytest.raises(psycopg.Error, match="there is no capture"):
+            async with vault.transaction(user, tenant) as conn:
+                await conn.execute("select vault_secure.start_check(%s, %s)", [TENANT, taken.capture_event_id])
+        with pytest.raises(psycopg.Error, match=r"capture\.verify|no worker has declared"):
+            async with vault.transaction(user, tenant) as conn:
+                await conn.execute("select ostinato.enqueue_job('capture.verify')")
+    async with vault.transaction("ana") as conn:
+        await conn.execute("select vault_secure.start_check(%s, %s)", [TENANT, taken.capture_event_id])
+
+    assert await vault.value("select count(*) from ostinato_data.job where kind = 'capture.verify'") == 2
+
+
 async def test_a_user_may_not(vault: Vault) -> None:
     for statement in (
         "update vault_secure.capture_events set state = 'SEALED'",

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import psycopg
@@ -73,6 +74,22 @@ async def test_every_decision_is_audited_also_the_one_that_rolls_back(vault: Vau
     assert set(rows[2][4]) == {"capture_id", "http_status", "received", "source_ip", "stored", "tenant_id"}
     report = await vault.verified()
     assert (report.chains, report.entries, report.breaks) == (1, 3, ())
+
+
+async def test_entries_and_signed_heads_have_the_real_time_wherever_the_clock_stands(vault: Vault) -> None:
+    """A proof of when something was is not dated by a clock that can be moved."""
+    before = await vault.rows("select clock_timestamp()")
+    await vault.engine.clock.freeze(datetime(2031, 1, 1, tzinfo=UTC))
+
+    await vault.receive()
+    head, _ = await signed(vault)
+
+    ((entered,),) = await vault.rows("select occurred_at from vault_secure.capture_audit_log")
+    ((ended,),) = await vault.rows("select clock_timestamp()")
+    second = timedelta(seconds=1)  # entries are cut to milliseconds
+    assert before[0][0] - second < entered < ended
+    assert before[0][0] - second < datetime.fromisoformat(head.signed_at) < ended
+    assert (await vault.verified()).breaks == ()
 
 
 async def test_the_log_is_append_only_even_for_the_superuser(vault: Vault) -> None:

@@ -1,6 +1,7 @@
 """Messages over HTTP: accepted once, refused by policy, shown, retried (rules 1.1, 4.1, 6.1)."""
 
 import asyncio
+from datetime import UTC, datetime
 from typing import Any
 
 import psycopg
@@ -8,7 +9,7 @@ import pytest
 
 from ostinato._core.engine import machines
 from ostinato.apps.outbound.machine import CONSENT, MESSAGE
-from tests.apps.outbound.conftest import World
+from tests.apps.outbound.conftest import World, set_clock
 
 TO = "+33639980001"
 
@@ -84,6 +85,35 @@ async def test_proofs_audit_and_timeline_are_append_only(world: World) -> None:
     ):
         with pytest.raises(psycopg.Error, match="append-only"):
             await world.rows(statement)
+
+
+async def test_a_tenant_starts_the_sending_of_its_own_messages_only(world: World) -> None:
+    """The kinds are closed to tenants: the functions of the owner that start them ask whose it is."""
+    await world.consent()
+    made = await world.message()
+    evil = world.engine.client.for_tenant("evil")
+    sent = "select count(*) from ostinato_data.job where kind = 'outbound.send'"
+
+    for statement in (
+        "select outbound.start_send('acme', %s, null)",
+        "select outbound.start_wake('acme', 1, %s::text, null, true, null)",
+        "select ostinato.enqueue_job('outbound.send', json_build_object('message_id', %s::text), tenant_id => 'evil')",
+        "select ostinato.enqueue_job('outbound.prune', json_build_object('x', %s::text))",
+    ):
+        with pytest.raises(psycopg.Error, match=r"there is no|closed to tenants|no worker has declared"):
+            async with evil.transaction() as conn:
+                await conn.execute(statement.encode(), [made["id"]])
+    assert await world.value(sent) == 1
+
+
+async def test_audit_events_have_the_real_time_wherever_the_clock_stands(world: World) -> None:
+    await set_clock(world.engine, datetime(2031, 3, 3, 12, tzinfo=UTC))
+    await world.consent()
+
+    late = await world.value("select count(*) from outbound.audit_event where at > clock_timestamp()")
+
+    assert late == 0
+    assert await world.value("select count(*) from outbound.audit_event") > 0
 
 
 async def test_the_same_key_is_the_same_message(world: World) -> None:

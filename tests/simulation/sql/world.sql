@@ -22,7 +22,7 @@ select pg_reload_conf();
 
 -- name: database_settings
 -- A clock that the simulation moves, no wait for the disk, and no lock timeout: the simulation itself sees who waits.
-alter database {name} set ostinato.clock = 'table';
+select ostinato.use_test_clock();
 alter database {name} set synchronous_commit = off;
 alter role ostinato_worker in database {name} set lock_timeout = 0;
 alter role ostinato_worker in database {name} set idle_in_transaction_session_timeout = 0;

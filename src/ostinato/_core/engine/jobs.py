@@ -23,6 +23,8 @@ from ostinato._core.engine.secrets import args_purpose, vault_of
 Connection = AsyncConnection[Any]
 State = Literal["scheduled", "ready", "running", "done", "cancelled", "dead"]
 """Where a job is; its place is its state."""
+LimitScope = Literal["tenant", "installation"]
+"""Who shares the slots of a limit key: the jobs of one tenant, or of all of them."""
 LIVE: tuple[State, ...] = ("scheduled", "ready", "running")
 
 MAX_ARGS_BYTES = 262_144
@@ -68,6 +70,8 @@ class NewJob:
     max_attempts: int | None = None
     secret_args: frozenset[str] = frozenset()
     """The arguments that are sealed before they are stored."""
+    limit_scope: LimitScope = "tenant"
+    """Who shares the slots of the limit key; only the installation's own code may say "installation"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +99,7 @@ async def enqueue(conn: Connection, job: NewJob) -> int:
         "correlation_id": _first(job.correlation_id, correlation),
         "limit_key": job.limit_key,
         "max_attempts": job.max_attempts,
+        "limit_scope": None if job.limit_scope == "tenant" else job.limit_scope,
     }
     if job.unique is not None:
         options |= {
@@ -158,13 +163,14 @@ async def enqueue_many(conn: Connection, jobs: Sequence[NewJob]) -> list[int]:
         limit_keys=_column([job.limit_key for job in jobs]),
         unique_keys=_column([job.unique and job.unique.key for job in jobs]),
         max_attempts=_column([job.max_attempts for job in jobs]),
+        limit_scopes=_column([None if job.limit_scope == "tenant" else job.limit_scope for job in jobs]),
     )
     return [row[0] for row in rows]
 
 
-async def check_open_kind(conn: Connection, kind: str) -> None:
-    """Refuse a kind whose jobs the engine makes itself, from events and webhooks."""
-    await call(conn, "check_open_kind", _read=True, kind=kind)
+async def check_open_kind(conn: Connection, kind: str, queue: str | None = None) -> None:
+    """Refuse a kind that is closed to tenants, or a queue; a tenant's own calls are checked anyway."""
+    await call(conn, "check_open_kind", _read=True, kind=kind, queue=queue)
 
 
 async def cancel(conn: Connection, job_id: int, reason: str = "cancelled by request") -> State:

@@ -180,6 +180,7 @@ async def enqueue_or_attach(
         "tenant_id": job.tenant_id or tenant,
         "correlation_id": job.correlation_id or correlation,
         "limit_key": job.limit_key,
+        "limit_scope": None if job.limit_scope == "tenant" else job.limit_scope,
         "max_attempts": job.max_attempts,
     }
     row = await call_one(

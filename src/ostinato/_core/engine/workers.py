@@ -42,6 +42,8 @@ class KindRow(NamedTuple):
     timeout_seconds: float | None
     retry: Retry
     args_schema: str
+    open: bool
+    """Whether a tenant may start jobs of this kind."""
     secret_args: Sequence[str] = ()
 
 
@@ -79,6 +81,7 @@ async def register_kinds(conn: AnyConnection, kinds: Sequence[KindRow]) -> None:
         retries=[json.dumps(to_json(kind.retry)) for kind in kinds],
         schemas=[kind.args_schema for kind in kinds],
         secrets=[",".join(sorted(kind.secret_args)) for kind in kinds],
+        opens=[kind.open for kind in kinds],
     )
 
 

@@ -6,7 +6,7 @@ import dataclasses
 import random
 import tempfile
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass, field
@@ -23,6 +23,7 @@ from ostinato._core.base.metrics import Recorder
 from ostinato._core.base.settings import Settings
 from ostinato._core.base.vault import new_key
 from ostinato._core.db import embedded, migrate
+from ostinato._core.db.bundle import Component
 from ostinato._core.db.call import call, call_value
 from ostinato._core.db.keep import Keeper
 from ostinato._core.db.pool import Pool, transaction
@@ -36,9 +37,10 @@ from ostinato._core.runtime.handlers.context import Context
 from ostinato._core.runtime.handlers.kinds import JobKind
 from ostinato._core.runtime.handlers.shared import Shared
 from ostinato._core.runtime.handlers.steps import Slept, Waiting
+from ostinato._core.runtime.named import named
 from ostinato._core.runtime.services.services import declare
 from ostinato._core.runtime.services.ticker import Ticker
-from ostinato._core.runtime.worker.enrol import queues_of
+from ostinato._core.runtime.worker.enrol import declare_kinds, queues_of
 from ostinato._core.runtime.worker.execute import (
     Cancelled,
     Completed,
@@ -123,28 +125,37 @@ class Engine:
 
 
 @asynccontextmanager
-async def engine(data_dir: str | Path | None = None, *, name: str = "ostinato_test") -> AsyncIterator[Engine]:
+async def engine(
+    data_dir: str | Path | None = None, *, name: str = "ostinato_test", apps: Sequence[App] = ()
+) -> AsyncIterator[Engine]:
     """A database of its own on an embedded server, migrated, empty, with a clock to move.
 
     Without a folder the server lives in a temporary one and ends with the block. With a folder it
-    is shared: blocks with different names have databases of their own there.
+    is shared: blocks with different names have databases of their own there. `apps` are there as
+    after the start of a worker: their schemas, and their kinds, the open ones for tenants.
     """
     with tempfile.TemporaryDirectory(prefix="ostinato-") as folder:
         server = await asyncio.to_thread(embedded.start, data_dir or folder)
         try:
-            async with engine_on(server, name, copied=data_dir is not None) as fresh:
+            async with engine_on(server, name, copied=data_dir is not None, apps=apps) as fresh:
                 yield fresh
         finally:
             await asyncio.to_thread(server.stop)
 
 
 @asynccontextmanager
-async def engine_on(server: embedded.Server, name: str, *, copied: bool = True) -> AsyncIterator[Engine]:
-    """The same on a server that runs already; `copied` from one that was migrated before."""
+async def engine_on(
+    server: embedded.Server, name: str, *, copied: bool = True, apps: Sequence[App] = ()
+) -> AsyncIterator[Engine]:
+    """The same on a server that runs already; `copied` from one that was migrated before.
+
+    Its clock can be moved because it was made here: no other database obeys the setting that says
+    so, whoever sets it.
+    """
     template = await template_on(server) if copied else "template1"
     urls = await asyncio.to_thread(server.create_database, name, template=template)
     try:
-        await migrate.migrate(urls.admin, [ENGINE])
+        await migrate.migrate(urls.admin, [ENGINE, *(named(app.sql, Component) for app in apps if app.sql)])
         database = Database(url=urls.worker, admin_url=urls.admin, listen_url=urls.worker, server=server)
         async with await psycopg.AsyncConnection.connect(urls.admin, autocommit=True) as admin:
             await call(admin, "use_test_clock")
@@ -153,6 +164,7 @@ async def engine_on(server: embedded.Server, name: str, *, copied: bool = True) 
             await psycopg.AsyncConnection.connect(urls.admin, autocommit=True) as admin,
             Client(database, Settings(secret_key=KEY)) as client,
         ):
+            await declare_kinds(admin, apps)
             yield Engine(database, client, admin)
     finally:
         with contextlib.suppress(psycopg.Error):  # the server may be down, and goes anyway
@@ -207,6 +219,7 @@ class _Runner:
     async def _run_all(self, moving: Clock | None) -> Report:
         async with self._pool.connection() as conn:
             worker_id = await self._register(conn)
+            await declare_kinds(conn, self._apps)
             await declare(conn, self._apps)
             ticker = Ticker([each for app in self._apps for each in app.schedules], Recorder())
             await ticker.tick(conn)

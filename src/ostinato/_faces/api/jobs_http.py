@@ -80,7 +80,8 @@ async def enqueue_job(caller: Who, request: Request, key: Key, body: EnqueueRequ
     """Add a job. Its correlation id is that of the request."""
     async with key.once(caller) as once:
         if once.is_new:
-            await jobs.check_open_kind(once.conn, body.kind)
+            # Enqueueing refuses it too; asked first, because the args of a closed kind are no caller's business.
+            await jobs.check_open_kind(once.conn, body.kind, body.queue)
             job_id = await jobs.enqueue(once.conn, await _new_job(once.conn, parts_of(request), body))
             place = {"Location": f"{PREFIX}/jobs/{job_id}"}
             once.reply(202, Enqueued(job_id=job_id), place)

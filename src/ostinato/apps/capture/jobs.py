@@ -22,7 +22,6 @@ from ostinato.apps.capture.objects import ObjectMissing, Objects, OfTenant, Stor
 from ostinato.apps.capture.queries import QUERIES, Connection, Row
 from ostinato.apps.capture.settings import CaptureSettings
 from ostinato.errors import NotConfigured, NotFound, UniqueConflict
-from ostinato.jobs import enqueue
 from ostinato.observe import get_logger
 
 log = get_logger("capture")
@@ -186,7 +185,7 @@ async def _reconcile(conn: Connection, row: Row, most: int) -> str:
     named = {"tenant_id": row["tenant_id"], "id": row["capture_event_id"]}
     try:
         async with conn.transaction():
-            await enqueue(conn, service.job_of(row["capture_event_id"], row["tenant_id"]))
+            await service.start_check(conn, row["tenant_id"], row["capture_event_id"])
             if row["attempts"] >= most:
                 raise Rollback
     except UniqueConflict:

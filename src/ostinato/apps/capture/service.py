@@ -5,14 +5,13 @@ receive   the same with a transaction of its own, and a refusal audited in anoth
 advance, settle   the check behind the intake, as it goes on
 """
 
-import json
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from ostinato import Unique, database, machines, tenants
+from ostinato import database, machines, tenants
 from ostinato.apps.capture import audit, rules
 from ostinato.apps.capture.events import emit
 from ostinato.apps.capture.machine import CAPTURE, ENTITY
@@ -31,7 +30,7 @@ from ostinato.apps.capture.model import (
 )
 from ostinato.apps.capture.queries import QUERIES, Connection, Row
 from ostinato.errors import DatabaseUnavailable, IdempotencyConflict, InvalidInput, NotFound
-from ostinato.jobs import NewJob, enqueue
+from ostinato.jobs import wake_after_commit
 from ostinato.observe import get_logger
 
 log = get_logger("capture")
@@ -215,15 +214,10 @@ async def settle(conn: Connection, material: Material, event: str, reason: Reaso
     return state
 
 
-def job_of(capture_event_id: str, tenant_id: str | None = None) -> NewJob:
-    """The job that checks a capture; there is never more than one at work."""
-    return NewJob(
-        VERIFY,
-        json.dumps({"capture_event_id": capture_event_id}),
-        QUEUE,
-        tenant_id=tenant_id,
-        unique=Unique(f"capture/{capture_event_id}", policy="refuse"),
-    )
+async def start_check(conn: Connection, tenant_id: str, capture_event_id: str) -> None:
+    """Add the job that checks a capture; raises `UniqueConflict` while there is one."""
+    await QUERIES.run(conn, "start_check", tenant_id=tenant_id, id=capture_event_id)
+    wake_after_commit(QUEUE)
 
 
 async def _decided(conn: Connection, user_id: str, fields: CanonicalPayloadFields) -> _Decided:
@@ -244,7 +238,7 @@ async def _create(
     if created is None:
         return None
     capture_id = wanted.fields.capture_id.lower()
-    await enqueue(conn, job_of(created, tenant_id))
+    await start_check(conn, tenant_id, created)
     await emit(conn, State.RECEIVED, created, capture_id, tenant_id=tenant_id)
     await _audit(
         conn,

@@ -71,7 +71,8 @@ async def _sign(conn: Connection, tenant_id: str, user_id: str, key: Ed25519Priv
     end = await QUERIES.first(conn, "head", tenant_id=tenant_id, user_id=user_id)
     if end is None:
         raise NotFound(f"the audit log has no entry of user {user_id!r} of tenant {tenant_id!r}", hint=audit.NO_CHAIN)
-    return heads.signed(key, tenant_id, **end, signed_at=moment(await database.now(conn)))
+    end["signed_at"] = moment(end["signed_at"])
+    return heads.signed(key, tenant_id, **end)
 
 
 async def _anchor_page(conn: Connection, user_id: str, head: Head) -> tuple[int, int]:

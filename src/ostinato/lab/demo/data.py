@@ -24,7 +24,9 @@ from ostinato._core.engine.outbox import NewEvent
 from ostinato._core.engine.schedules import Schedule
 from ostinato._core.runtime.client import Client
 from ostinato._core.runtime.database import Database
+from ostinato._core.runtime.worker.enrol import declare_kinds
 from ostinato._faces.cli.serve.lab import DemoKey
+from ostinato.lab.tour import app as tour
 
 TENANT = "demo"
 SUBJECT = "demo"
@@ -54,6 +56,8 @@ async def prepare(database: Database, settings: Settings, folder: Path) -> DemoK
     """Make the key and the data, unless they are there."""
     async with Client(database, settings, max_size=2) as client:
         key = await _key(client, key_path(folder))
+        async with client.connection() as conn:
+            await declare_kinds(conn, [tour])  # before a worker does: tenants start what is declared open
         await _seed(client)
     return key
 

@@ -24,10 +24,23 @@ $$;
 grant execute on function
     ostinato.own_alerts, ostinato.own_firings, ostinato_internal.own_lanes, ostinato_internal.own_held_jobs,
     ostinato_internal.own_found_jobs, ostinato_internal.own_limits, ostinato_internal.own_cancel_job,
-    ostinato_internal.own_retry_job, ostinato_internal.own_redrive_jobs
+    ostinato_internal.own_retry_job, ostinato_internal.own_redrive_jobs, ostinato_internal.own_enqueue_job,
+    ostinato_internal.own_enqueue_jobs, ostinato_internal.own_emit_events
 to ostinato_worker, ostinato_tenant;
--- It says whether the engine makes the jobs of a kind, and no more: no row of a tenant is in it.
+-- It says whether a tenant may start a kind or use a queue, and no more: no row of a tenant is in it.
 grant execute on function ostinato.check_open_kind to ostinato_worker, ostinato_tenant;
+-- A tenant adds jobs by the functions above, which ask whether their kind and queue are open to it, and by no other way.
+revoke insert on ostinato_data.job, ostinato_data.job_unique, ostinato_data.ready, ostinato_data.scheduled
+from ostinato_tenant;
+-- Ids are drawn by the engine, and no tenant chooses one: it could take those that others are about to draw, or name a
+-- row of another. So events are added by a function of the owner too, and a schedule is written without its id.
+revoke insert on ostinato_data.event, ostinato_data.event_unsequenced from ostinato_tenant;
+revoke insert, update on ostinato_data.schedule from ostinato_tenant;
+grant insert (created_at, timed_at, starts_at, ends_at, catch_up_seconds, grace_seconds, jitter_seconds, catch_up_most,
+              priority, paused, catch_up, tenant_id, name, key, owner, kind, queue, args, cron, recurrence, error),
+    update (timed_at, starts_at, ends_at, catch_up_seconds, grace_seconds, jitter_seconds, catch_up_most, priority,
+            paused, catch_up, name, key, owner, kind, queue, args, cron, recurrence, error)
+on ostinato_data.schedule to ostinato_tenant;
 -- A pass alone changes nothing: the guard of the table asks the machine, and the update is the caller's.
 grant execute on function ostinato.open_pass, ostinato.close_pass to ostinato_worker, ostinato_tenant;
 -- They make and drop partitions, which only an owner may; every worker does it for all.

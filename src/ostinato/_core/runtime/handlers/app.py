@@ -143,11 +143,13 @@ class App:
         priority: int = 0,
         retry: Retry | None = None,
         timeout: float | None = None,
+        open: bool = False,  # noqa: A002 - the word for it everywhere else
     ) -> Callable[[Callable[Concatenate[Any, P], Any]], JobKind[P]]:
         """Make a function a kind of job, named `<app>.<function>` unless `name` says otherwise.
 
         Lower `priority` runs first. `timeout` in seconds ends a handler that takes longer, as a
-        failed attempt.
+        failed attempt. A tenant may start jobs of a kind only if it is `open`: by `POST /jobs`, a
+        schedule or plain SQL, with whatever arguments the handler takes, for itself.
         """
 
         def decorate(handler: Callable[Concatenate[Any, P], Any]) -> JobKind[P]:
@@ -158,6 +160,7 @@ class App:
                 priority=priority,
                 retry=retry or Retry(),
                 timeout=timeout,
+                open=open,
             )
             if kind.name in self._kinds:
                 raise InvalidInput(

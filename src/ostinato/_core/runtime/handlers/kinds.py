@@ -21,7 +21,7 @@ from ostinato._core.base.jsonio import dump_args
 from ostinato._core.base.vault import Secret
 from ostinato._core.db.pool import Target, connection_of
 from ostinato._core.engine import clock, jobs
-from ostinato._core.engine.jobs import MAX_ARGS_BYTES, NewJob, Unique
+from ostinato._core.engine.jobs import MAX_ARGS_BYTES, LimitScope, NewJob, Unique
 
 __all__ = ["MAX_ARGS_BYTES", "Arguments", "Handler", "JobKind", "Options", "new_job"]
 
@@ -44,6 +44,8 @@ class Options(TypedDict, total=False):
     tenant: str
     correlation_id: str
     limit_key: str
+    limit_scope: LimitScope
+    """Who shares the slots of the limit key: the job's tenant, or the whole installation."""
     unique: Unique
     max_attempts: int
 
@@ -163,6 +165,8 @@ class JobKind(Generic[P]):
     priority: int = 0
     retry: Retry = field(default_factory=Retry)
     timeout: float | None = None
+    open: bool = False
+    """Whether a tenant may start such jobs itself, with whatever arguments the handler takes."""
     arguments: Arguments = field(init=False, repr=False)
     is_async: bool = field(init=False, repr=False)
     is_event: bool = field(init=False, default=False, repr=False)
@@ -228,6 +232,7 @@ async def new_job(conn: AsyncConnection[Any], job: NewJob, options: Options) -> 
         tenant_id=options.get("tenant"),
         correlation_id=options.get("correlation_id"),
         limit_key=options.get("limit_key"),
+        limit_scope=options.get("limit_scope", "tenant"),
         unique=options.get("unique"),
         max_attempts=options.get("max_attempts"),
     )

@@ -37,13 +37,18 @@ async def enrol(
     short leaves none behind.
     """
     await check_contract(conn, workers.CONTRACT)
-    await workers.register_kinds(conn, [_row(kind) for kind in merged_kinds(apps).values()])
+    await declare_kinds(conn, apps)
     for queue in (queue for app in apps for queue in app.queues):
         await engine_queues.configure(conn, queue)
     await declare(conn, apps)
     return await workers.register(conn, name, queues, kinds, expiry_seconds)
 
 
+async def declare_kinds(conn: AsyncConnection[Any], apps: Sequence[App]) -> None:
+    """Declare the kinds of some apps: their queues, their policies, and which are open to tenants."""
+    await workers.register_kinds(conn, [_row(kind) for kind in merged_kinds(apps).values()])
+
+
 def _row(kind: JobKind[Any]) -> workers.KindRow:
     schema, secret = kind.arguments.schema(), sorted(kind.arguments.secrets)
-    return workers.KindRow(kind.name, kind.queue, kind.priority, kind.timeout, kind.retry, schema, secret)
+    return workers.KindRow(kind.name, kind.queue, kind.priority, kind.timeout, kind.retry, schema, kind.open, secret)

@@ -51,6 +51,7 @@ def enqueue(
     limit_key: Annotated[str | None, option("KEY", "The key that the queue's limits count.")] = None,
     correlation: Annotated[str | None, option("ID", "Ties jobs of one request together.")] = None,
     max_attempts: Annotated[int | None, option("N", "Instead of the kind's own.", min=1, max=32767)] = None,
+    closed: Annotated[bool, typer.Option("--closed", help="With --tenant: also what is closed to tenants.")] = False,
     app: Annotated[str | None, option("MODULE:APP", "Check the arguments with it.", "--app")] = None,
 ) -> None:
     """Add a job and say its id.
@@ -76,7 +77,7 @@ def enqueue(
     if app is not None:
         job = _checked(job, app)
     delay = None if in_ is None else words.seconds(in_, "--in")
-    _tell(cli, attach.ask(cli, _add, job, delay))
+    _tell(cli, attach.ask(cli, _add, job, delay, closed=closed))
 
 
 def _checked(job: NewJob, path: str) -> NewJob:
@@ -94,7 +95,9 @@ def _checked(job: NewJob, path: str) -> NewJob:
     )
 
 
-async def _add(conn: AsyncConnection[Any], job: NewJob, delay: float | None) -> Added:
+async def _add(conn: AsyncConnection[Any], job: NewJob, delay: float | None, *, closed: bool) -> Added:
+    if job.tenant_id is not None and not closed:
+        await jobs.check_open_kind(conn, job.kind, job.queue)
     began = await clock.now(conn)
     if delay is not None:
         job = replace(job, run_at=began + timedelta(seconds=delay))

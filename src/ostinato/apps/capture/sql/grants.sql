@@ -17,5 +17,6 @@ grant update (
 grant select on vault_secure.capture_audit_log, vault_secure.capture_audit_head to ostinato_worker, ostinato_tenant;
 grant insert on vault_secure.capture_audit_head to ostinato_worker;
 
-grant execute on function vault_secure.find_capture, vault_secure.append_audit, vault_secure.chain_of
+grant execute on function
+    vault_secure.find_capture, vault_secure.append_audit, vault_secure.chain_of, vault_secure.start_check
     to ostinato_worker, ostinato_tenant;

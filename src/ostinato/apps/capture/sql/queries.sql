@@ -21,6 +21,10 @@ insert into vault_secure.capture_events (
 on conflict on constraint capture_once do nothing
 returning id::text;
 
+-- name: start_check
+-- Adds the job that checks a capture that was just made.
+select vault_secure.start_check(%(tenant_id)s, %(id)s);
+
 -- name: show_capture
 -- A capture of a user, without what opens it.
 select c.id::text as capture_event_id, c.capture_id, c.state, c.content_hash, c.mime_type, c.size_bytes,
@@ -94,8 +98,8 @@ where l.tenant_id = %(tenant_id)s and l.chain_id = %(chain_id)s and l.seq > %(af
 order by l.seq limit %(most)s;
 
 -- name: head
--- The last entry of a chain.
-select l.chain_id, l.seq, l.entry_hash from vault_secure.capture_audit_log l
+-- The last entry of a chain, and the real time: a signed head proves when that entry was there.
+select l.chain_id, l.seq, l.entry_hash, clock_timestamp() as signed_at from vault_secure.capture_audit_log l
 where l.tenant_id = %(tenant_id)s and l.chain_id = vault_secure.chain_of(%(user_id)s) order by l.seq desc limit 1;
 
 -- name: chains_to_sign

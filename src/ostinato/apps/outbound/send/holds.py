@@ -1,6 +1,5 @@
 """Wakes what waits for a sender or a template as soon as that is free, before its hold ends."""
 
-import json
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Final
@@ -9,9 +8,8 @@ from uuid import UUID
 from ostinato import database, jobs
 from ostinato.apps.outbound import store
 from ostinato.apps.outbound.store import Connection
-from ostinato.jobs import NewJob
 
-WAKE: Final = "outbound.wake"
+QUEUE: Final = "outbound_callbacks"
 BY_SENDER: Final = ["SENDER_HELD", "HOLD"]
 BY_TEMPLATE: Final = ["TEMPLATE_HELD"]
 BATCH: Final = 500
@@ -20,18 +18,19 @@ AGAIN: Final = timedelta(seconds=5)
 
 async def wake_sender(conn: Connection, tenant_id: str, sender_id: int) -> None:
     """Have all that waits for a sender go, once this is committed."""
-    await _enqueue(conn, tenant_id, {"sender_id": sender_id})
+    await _start(conn, tenant_id, {"sender_id": sender_id})
 
 
 async def wake_template(conn: Connection, tenant_id: str, code: str, language: str) -> None:
     """Have all that waits for a template go, once this is committed."""
-    await _enqueue(conn, tenant_id, {"template_code": code, "language": language})
+    await _start(conn, tenant_id, {"template_code": code, "language": language})
 
 
-async def _enqueue(conn: Connection, tenant_id: str, what: Mapping[str, object], *, later: bool = False) -> None:
+async def _start(conn: Connection, tenant_id: str, about: Mapping[str, object], *, later: bool = False) -> None:
+    what = {"sender_id": None, "template_code": None, "language": None, **about}
     run_at = await database.now(conn) + AGAIN if later else None
-    args = json.dumps({**what, "again": not later})
-    await jobs.enqueue(conn, NewJob(WAKE, args, tenant_id=tenant_id, run_at=run_at))
+    await store.run(conn, "start_wake", tenant_id=tenant_id, **what, again=not later, run_at=run_at)
+    jobs.wake_after_commit(QUEUE)
 
 
 async def wake(
@@ -61,5 +60,5 @@ async def wake(
         woken += len(await jobs.hasten(conn, ids))
     if again:
         known = {name: value for name, value in about.items() if value is not None}
-        await _enqueue(conn, tenant_id, known, later=True)
+        await _start(conn, tenant_id, known, later=True)
     return woken

@@ -17,7 +17,6 @@ from ostinato.apps.outbound.store import Connection
 from ostinato.jobs import NewJob
 
 ACTOR: Final = "outbound.send"
-SEND: Final = "outbound.send"
 QUEUES: Final = {Channel.WHATSAPP: "outbound_whatsapp", Channel.SMS: "outbound_sms", Channel.EMAIL: "outbound_email"}
 NOTHING_WRONG: Final[Mapping[str, None]] = {
     "unknown_until": None,
@@ -98,20 +97,9 @@ async def add_job(conn: Connection, message: Message, kind: str, **args: object)
 
 
 async def enqueue_send(conn: Connection, message: Message, *, run_at: datetime | None = None) -> None:
-    """Add the job that sends a message."""
-    job_id = await jobs.enqueue(
-        conn,
-        NewJob(
-            SEND,
-            json.dumps({"message_id": str(message.id)}),
-            queue=QUEUES[message.channel],
-            run_at=run_at,
-            tenant_id=message.tenant_id,
-            correlation_id=message.correlation_id or f"outbound-{message.id}",
-            limit_key=f"sender-{message.sender_id}",
-        ),
-    )
-    await store.run(conn, "set_job", **message.key, job_id=job_id)
+    """Add the job that sends a message: `outbound.start_send`, because its kind is closed to tenants."""
+    await store.run(conn, "start_send", **message.key, run_at=run_at)
+    jobs.wake_after_commit(QUEUES[message.channel])
 
 
 async def cancel(conn: Connection, tenant_id: str, message_id: UUID, reason: str, actor: str) -> None:

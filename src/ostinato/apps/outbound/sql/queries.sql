@@ -216,9 +216,13 @@ values (%(tenant_id)s, %(id)s, %(dossier_id)s, %(subject_id)s, %(channel)s, %(pu
     %(inbound_id)s, %(not_after)s, %(correlation_id)s)
 on conflict (tenant_id, idempotency_key) do nothing returning *;
 
--- name: set_job
--- Which job sends a message.
-update outbound.message set job_id = %(job_id)s where tenant_id = %(tenant_id)s and id = %(id)s;
+-- name: start_send
+-- Adds the job that sends a message.
+select outbound.start_send(%(tenant_id)s, %(id)s, %(run_at)s);
+
+-- name: start_wake
+-- Adds the job that wakes what waits for a sender or a template.
+select outbound.start_wake(%(tenant_id)s, %(sender_id)s, %(template_code)s, %(language)s, %(again)s, %(run_at)s);
 
 -- name: message
 -- A message.

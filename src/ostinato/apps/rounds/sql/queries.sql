@@ -109,18 +109,6 @@ select * from rounds.figures(%(period)s);
 -- Which errors they met.
 select * from rounds.failures_by_type(%(period)s);
 
--- name: own_clock
--- Gives this transaction a time of its own: for the demo, which lives through a week in a second.
-select set_config('ostinato.clock', %(at)s, true);
-
--- name: as_tenant
--- Acts as a tenant from now on, in this transaction.
-select ostinato.enter_tenant(%(tenant_id)s, user_id => %(tenant_id)s);
-
--- name: as_before
--- Acts as who is connected again.
-reset role;
-
 -- name: round_ids
 -- The rounds of a group that are not closed.
 select r.id from rounds.daily_rounds r where r.group_id = %(group_id)s and r.status <> 'closed' order by r.id;

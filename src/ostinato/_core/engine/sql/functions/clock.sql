@@ -1,22 +1,26 @@
 -- The one clock of the engine, the ids made from it, and the contract between code and schema.
 
--- The time. Always the database's, never a worker's; a session with ostinato.clock = 'table' (or a timestamp)
--- gets a time that tests can move.
+-- The time. Always the database's, never a worker's. Only in a database that was made for tests (use_test_clock) does a
+-- session with ostinato.clock = 'table' (or a timestamp) get a time that tests can move: everywhere else the setting,
+-- which any role may set, changes nothing. A session without the setting pays for none of it: this is inlined, and asks
+-- no table.
 create function ostinato.now() returns timestamptz language sql volatile parallel safe as $$
     select case coalesce(pg_catalog.current_setting('ostinato.clock', true), '')
         when '' then pg_catalog.clock_timestamp() else ostinato_internal.fake_now() end
 $$;
 
--- The time of a session that asked for a fake one: 'table' reads test_clock, anything else is the time itself.
+-- The time of a session that asked for a fake one: 'table' reads test_clock, anything else is the time itself. Without
+-- the row of test_clock the database was not made for tests, and the time is the real one. No worker and no tenant may
+-- add that row.
 create function ostinato_internal.fake_now() returns timestamptz language plpgsql volatile
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
     v_clock text := current_setting('ostinato.clock');
+    v_fake  timestamptz;
 begin
-    if v_clock <> 'table' then
-        return v_clock::timestamptz;
-    end if;
-    return (select coalesce(c.frozen, clock_timestamp()) + c.shift from test_clock c);
+    select case v_clock when 'table' then coalesce(c.frozen, clock_timestamp()) + c.shift else v_clock::timestamptz end
+    into v_fake from test_clock c;
+    return coalesce(v_fake, clock_timestamp());
 end
 $$;
 
@@ -35,23 +39,48 @@ create function ostinato.contract(out current integer, out oldest integer) langu
     select 2, 2
 $$;
 
--- For tests: makes all new sessions of this database take their time from test_clock. Only for a superuser.
-create function ostinato.use_test_clock() returns void language plpgsql as $$
+-- For tests: makes this a database for tests, as long as it is empty, and lets all new sessions take their time from
+-- test_clock. Only for a superuser.
+create function ostinato.use_test_clock() returns void language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
 begin
-    execute pg_catalog.format('alter database %I set ostinato.clock = %L', pg_catalog.current_database(), 'table');
+    if not exists (select from test_clock) and exists (select from job) then
+        raise exception using errcode = 'OS409',
+            message = format('database %I holds jobs: it cannot become one for tests', current_database()),
+            detail = json_build_object('database', current_database()),
+            hint = 'Make a new one: ostinato.testing.engine() does.';
+    end if;
+    insert into test_clock (frozen) values (null) on conflict do nothing;
+    execute format('alter database %I set ostinato.clock = %L', current_database(), 'table');
 end
 $$;
 
 -- For tests: stops the clock at a time (null: lets it run), plus a shift.
-create function ostinato.set_test_clock(frozen timestamptz, shift interval) returns void language sql
+create function ostinato.set_test_clock(frozen timestamptz, shift interval) returns void language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    update test_clock set frozen = $1, shift = $2
+begin
+    update test_clock set frozen = $1, shift = $2;
+    perform ostinato_internal.refuse_real_clock() where not found;
+end
 $$;
 
 -- For tests: moves the clock.
-create function ostinato.move_test_clock(by interval) returns void language sql
+create function ostinato.move_test_clock(by interval) returns void language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    update test_clock set shift = test_clock.shift + $1
+begin
+    update test_clock set shift = test_clock.shift + $1;
+    perform ostinato_internal.refuse_real_clock() where not found;
+end
+$$;
+
+-- Says that the clock of this database is the real one.
+create function ostinato_internal.refuse_real_clock() returns void language plpgsql as $$
+begin
+    raise exception using errcode = 'OS409',
+        message = format('database %I was not made for tests: its clock cannot be moved', current_database()),
+        detail = json_build_object('database', current_database()),
+        hint = 'Make one for tests: ostinato.testing.engine() does.';
+end
 $$;
 
 -- The kinds of jobs that wait for their time; those that wait for an event, without a deadline, have none.

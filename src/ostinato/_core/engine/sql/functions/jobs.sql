@@ -56,9 +56,14 @@ $$;
 -- Refuses what no column or index can hold, and a time that never comes. Null is what is not given.
 create function ostinato_internal.check_options(
     priority integer default null, max_attempts integer default null, run_at timestamptz default null,
-    limit_key text default null, correlation_id text default null
+    limit_key text default null, correlation_id text default null, limit_scope text default null
 ) returns void language plpgsql immutable as $$
 begin
+    if limit_scope not in ('tenant', 'installation') then
+        raise exception using errcode = 'OS400', message = format('unknown limit_scope %L', limit_scope),
+            detail = json_build_object('limit_scope', limit_scope),
+            hint = 'A limit key is that of the tenant, or of the installation, shared by all tenants.';
+    end if;
     if priority not between -32768 and 32767 or max_attempts not between 1 and 32767 or not isfinite(run_at) then
         raise exception using errcode = 'OS400',
             message = format('out of range: priority %s, max_attempts %s or run_at %s', priority, max_attempts, run_at),
@@ -84,7 +89,9 @@ create function ostinato.correlation(given text) returns text language sql stabl
     select coalesce(given, nullif(pg_catalog.current_setting('app.correlation_id', true), ''))
 $$;
 
--- Adds one job and returns its id, or the id of the job that already holds its unique key.
+-- Adds one job and returns its id, or the id of the job that already holds its unique key. A unique key belongs to the
+-- tenant of the job. So does a limit key, unless `limit_scope` is 'installation': then the jobs of all tenants with that
+-- key share its slots. A tenant adds jobs of open kinds only, see doors.sql.
 create function ostinato.enqueue_job(
     kind text,
     args json default '{}',
@@ -97,7 +104,8 @@ create function ostinato.enqueue_job(
     unique_key text default null,
     unique_policy text default 'return',
     unique_states text[] default '{scheduled,ready,running}',
-    max_attempts integer default null
+    max_attempts integer default null,
+    limit_scope text default 'tenant'
 ) returns bigint language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
@@ -112,6 +120,12 @@ declare
     v_secret    text[];
     v_holder    bigint;
 begin
+    if not ostinato_internal.sees_all() then
+        return ostinato_internal.own_enqueue_job(
+            enqueue_job.kind, enqueue_job.args, enqueue_job.queue, enqueue_job.priority, enqueue_job.run_at,
+            enqueue_job.tenant_id, enqueue_job.correlation_id, enqueue_job.limit_key, enqueue_job.unique_key,
+            enqueue_job.unique_policy, enqueue_job.unique_states, enqueue_job.max_attempts, enqueue_job.limit_scope);
+    end if;
     -- Each look and each call costs a single enqueue a part of its time: only what may be wrong is checked to the end.
     if v_queue is null or v_priority is null then
         select coalesce(v_queue, k.queue), coalesce(v_priority, k.priority), k.secret_args
@@ -133,7 +147,7 @@ begin
                 ostinato_internal.check_name('queue', v_queue);
     end if;
     perform ostinato_internal.check_options(v_priority, enqueue_job.max_attempts, enqueue_job.run_at,
-                                            enqueue_job.limit_key, v_part_of);
+                                            enqueue_job.limit_key, v_part_of, enqueue_job.limit_scope);
     if enqueue_job.unique_key is not null then
         v_holder := ostinato_internal.hold_unique_key(v_tenant, enqueue_job.unique_key, v_id, enqueue_job.unique_policy,
                                                       enqueue_job.unique_states);
@@ -142,20 +156,21 @@ begin
         end if;
     end if;
     insert into job (id, created_at, run_at, priority, max_attempts, kind, queue, tenant_id, args, limit_key,
-                     unique_key, correlation_id, unique_states)
+                     unique_key, correlation_id, unique_states, limit_scope)
     values (v_id, v_now, enqueue_job.run_at, v_priority, enqueue_job.max_attempts, enqueue_job.kind, v_queue, v_tenant,
             enqueue_job.args, enqueue_job.limit_key, enqueue_job.unique_key, v_part_of,
             case when enqueue_job.unique_key is not null
-                then nullif(enqueue_job.unique_states, '{scheduled,ready,running}') end);
+                then nullif(enqueue_job.unique_states, '{scheduled,ready,running}') end,
+            nullif(enqueue_job.limit_scope, 'tenant'));
     if enqueue_job.run_at > v_now then
         insert into scheduled select w.* from ostinato_internal.new_place(
             v_id, v_priority, enqueue_job.unique_key is not null, v_queue, v_tenant, enqueue_job.kind,
-            enqueue_job.limit_key) p
+            enqueue_job.limit_key, enqueue_job.limit_scope) p
         cross join lateral ostinato_internal.scheduled_row(p, enqueue_job.run_at, 'later') w;
     else
         insert into ready select p.* from ostinato_internal.new_place(
             v_id, v_priority, enqueue_job.unique_key is not null, v_queue, v_tenant, enqueue_job.kind,
-            enqueue_job.limit_key) p;
+            enqueue_job.limit_key, enqueue_job.limit_scope) p;
     end if;
     return v_id;
 end
@@ -217,7 +232,8 @@ create function ostinato.enqueue_jobs(
     correlation_ids text[] default null,
     limit_keys text[] default null,
     unique_keys text[] default null,
-    max_attempts integer[] default null
+    max_attempts integer[] default null,
+    limit_scopes text[] default null
 ) returns setof bigint language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
@@ -229,10 +245,16 @@ declare
     v_ours  constant text := ostinato.correlation(null);
     v_tries constant integer[] := enqueue_jobs.max_attempts;
 begin
+    if not ostinato_internal.sees_all() then
+        return query select j from ostinato_internal.own_enqueue_jobs(
+            kinds, args, queues, priorities, run_ats, tenant_ids, correlation_ids, limit_keys, unique_keys, v_tries,
+            limit_scopes) j;
+        return;
+    end if;
     perform ostinato_internal.check_lengths(
         v_count, cardinality(kinds), cardinality(queues), cardinality(priorities), cardinality(run_ats),
         cardinality(tenant_ids), cardinality(correlation_ids), cardinality(limit_keys), cardinality(unique_keys),
-        cardinality(v_tries));
+        cardinality(v_tries), cardinality(limit_scopes));
     if array_length(unique_keys, 1) is not null then
         return query
         select ostinato.enqueue_job(
@@ -240,12 +262,13 @@ begin
             ostinato_internal.pick(priorities, n), ostinato_internal.pick(run_ats, n),
             ostinato_internal.pick(tenant_ids, n), ostinato_internal.pick(correlation_ids, n),
             ostinato_internal.pick(limit_keys, n), ostinato_internal.pick(unique_keys, n),
-            max_attempts => ostinato_internal.pick(v_tries, n))
+            max_attempts => ostinato_internal.pick(v_tries, n),
+            limit_scope => coalesce(ostinato_internal.pick(limit_scopes, n), 'tenant'))
         from unnest(args) with ordinality a (args, n) order by n;
         return;
     end if;
     perform ostinato_internal.check_sets(kinds, args, queues, priorities, run_ats, tenant_ids || v_mine,
-                                         correlation_ids || v_ours, limit_keys, v_tries);
+                                         correlation_ids || v_ours, limit_keys, v_tries, limit_scopes);
     return query
     with given as materialized (
         select v_base + nextval('job_id_seq') as id, n, a.args::json as args,
@@ -257,25 +280,27 @@ begin
                case when cardinality(correlation_ids) = 1 then correlation_ids[1]
                     else correlation_ids[n] end as correlation_id,
                case when cardinality(limit_keys) = 1 then limit_keys[1] else limit_keys[n] end as limit_key,
+               case when cardinality(limit_scopes) = 1 then limit_scopes[1] else limit_scopes[n] end as limit_scope,
                case when cardinality(v_tries) = 1 then v_tries[1] else v_tries[n] end as max_attempts
         from unnest(args) with ordinality a (args, n)
     ), placed as materialized (
         select g.id, g.n, g.args, g.kind, coalesce(g.queue, k.queue, 'default') as queue, g.run_at, g.limit_key,
+               g.limit_scope,
                coalesce(g.priority, k.priority, 0)::smallint as priority, g.max_attempts,
                coalesce(g.tenant_id, v_mine) as tenant_id, coalesce(g.correlation_id, v_ours) as correlation_id
         from given g left join kind k on k.name = g.kind
     ), new_job as (
         insert into job (id, created_at, run_at, priority, max_attempts, kind, queue, tenant_id, args, limit_key,
-                         correlation_id)
+                         correlation_id, limit_scope)
         select p.id, v_now, p.run_at, p.priority, p.max_attempts, p.kind, p.queue, p.tenant_id, p.args, p.limit_key,
-               p.correlation_id from placed p
+               p.correlation_id, nullif(p.limit_scope, 'tenant') from placed p
     ), new_ready as (
         insert into ready select r.* from placed p cross join lateral ostinato_internal.new_place(
-            p.id, p.priority, false, p.queue, p.tenant_id, p.kind, p.limit_key) r
+            p.id, p.priority, false, p.queue, p.tenant_id, p.kind, p.limit_key, p.limit_scope) r
         where p.run_at is null or p.run_at <= v_now
     ), new_scheduled as (
         insert into scheduled select w.* from placed p cross join lateral ostinato_internal.new_place(
-            p.id, p.priority, false, p.queue, p.tenant_id, p.kind, p.limit_key) r
+            p.id, p.priority, false, p.queue, p.tenant_id, p.kind, p.limit_key, p.limit_scope) r
         cross join lateral ostinato_internal.scheduled_row(r, p.run_at, 'later') w where p.run_at > v_now
     )
     select p.id from placed p order by p.n;
@@ -298,7 +323,7 @@ $$;
 -- looks wrong.
 create function ostinato_internal.check_sets(
     kinds text[], args text[], queues text[], priorities integer[], run_ats timestamptz[], tenant_ids text[],
-    correlation_ids text[], limit_keys text[], max_attempts integer[]
+    correlation_ids text[], limit_keys text[], max_attempts integer[], limit_scopes text[]
 ) returns void language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
@@ -327,6 +352,8 @@ begin
     perform ostinato_internal.check_options(run_at => r) from unnest(run_ats) r where not isfinite(r);
     perform ostinato_internal.check_options(limit_key => k) from unnest(limit_keys) k
         where length(k) not between 1 and ostinato_internal.longest_name();
+    perform ostinato_internal.check_options(limit_scope => s) from unnest(limit_scopes) s
+        where s not in ('tenant', 'installation');
     perform ostinato_internal.check_options(correlation_id => c) from unnest(correlation_ids) c
         where length(c) not between 1 and ostinato_internal.longest_name();
 end
@@ -729,18 +756,4 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
             then ostinato_internal.own_tenant()
             else '' end,
         $4, $5, $6, $7) r
-$$;
-
--- Refuses kinds whose jobs the engine makes itself, from events and webhooks: their args name rows of whatever tenant.
-create function ostinato.check_open_kind(kind text) returns void language plpgsql stable security definer
-set search_path = ostinato_data, pg_catalog, pg_temp as $$
-begin
-    if check_open_kind.kind = 'webhooks.deliver'
-       or exists (select from subscription s where s.kind = check_open_kind.kind) then
-        raise exception using errcode = 'OS400',
-            message = format('jobs of the kind %s are made by the engine', check_open_kind.kind),
-            detail = json_build_object('kind', check_open_kind.kind),
-            hint = 'Emit the event, or send the webhook, that such a job is for.';
-    end if;
-end
 $$;

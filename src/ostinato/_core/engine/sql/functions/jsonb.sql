@@ -13,20 +13,22 @@ create function ostinato.enqueue_job(
     kind varchar, args jsonb, queue text default null, priority integer default null, run_at timestamptz default null,
     tenant_id text default null, correlation_id text default null, limit_key text default null,
     unique_key text default null, unique_policy text default 'return',
-    unique_states text[] default '{scheduled,ready,running}', max_attempts integer default null
+    unique_states text[] default '{scheduled,ready,running}', max_attempts integer default null,
+    limit_scope text default 'tenant'
 ) returns bigint language sql as $$
     select ostinato.enqueue_job(
-        $1::text, $2::json, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+        $1::text, $2::json, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
 $$;
 
 -- Adds a job under a lease, or attaches to the one there, see enqueue_or_attach with json.
 create function ostinato.enqueue_or_attach(
     name varchar, kind text, args jsonb, queue text default null, priority integer default null,
     run_at timestamptz default null, tenant_id text default null, correlation_id text default null,
-    limit_key text default null, max_attempts integer default null, out job_id bigint, out attached boolean
+    limit_key text default null, max_attempts integer default null, limit_scope text default 'tenant',
+    out job_id bigint, out attached boolean
 ) language sql as $$
     select * from ostinato.enqueue_or_attach(
-        $1::text, $2, $3::json, $4, $5, $6, $7, $8, $9, $10)
+        $1::text, $2, $3::json, $4, $5, $6, $7, $8, $9, $10, $11)
 $$;
 
 -- Emits an event, see emit_event with json.

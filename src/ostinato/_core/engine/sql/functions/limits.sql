@@ -2,6 +2,8 @@
 --
 -- Everything is counted from the claims that exist and from the starts of the last window; there is no counter to leak.
 -- claim_jobs holds the queue's row lock while it counts and takes, so two workers never both use the last slot.
+-- A limit key belongs to a tenant, unless its job says that the installation shares it: what is counted here is the slot
+-- key (places.sql), which names the tenant too. So no tenant fills the slots of another by choosing its key.
 -- In a queue with key limits every job should carry a limit key: jobs without one are searched among the
 -- first of their tenant, 16 at least.
 
@@ -71,14 +73,15 @@ set enable_bitmapscan = off as $$
     select k.limit_key from key k limit ostinato_internal.most_keys()
 $$;
 
--- The jobs with a key that workers hold of a queue. Claims from before it had key limits do not list their keys.
+-- The jobs with a key that workers hold of a queue, by slot key. Claims from before it had key limits do not list their keys.
 create function ostinato_internal.running_keys(queue text) returns table (limit_key text, job_id bigint)
 language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp set jit = off set enable_seqscan = off as $$
     select h.limit_key, h.job_id from claim c cross join unnest(c.limit_keys, c.job_ids) h (limit_key, job_id)
     where c.queue = $1 and h.limit_key is not null
     union all
-    select j.limit_key, j.id from claim c cross join unnest(c.job_ids) h join job j on j.id = h
+    select ostinato_internal.slot_key(j.tenant_id, j.limit_key, j.limit_scope), j.id
+    from claim c cross join unnest(c.job_ids) h join job j on j.id = h
     where c.queue = $1 and c.limit_keys is null and j.limit_key is not null
 $$;
 

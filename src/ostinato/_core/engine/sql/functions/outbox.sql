@@ -48,6 +48,10 @@ declare
 begin
     if cardinality(payloads) = 0 then
         return;
+    elsif not ostinato_internal.sees_all() then
+        return query select e from ostinato_internal.own_emit_events(
+            types, payloads, ordering_keys, versions, tenant_ids, correlation_ids, occurred_ats, producers, as_of_now) e;
+        return;
     end if;
     perform ostinato_internal.check_lengths(cardinality(payloads), cardinality(types), cardinality(ordering_keys),
         cardinality(versions), cardinality(tenant_ids),
@@ -94,6 +98,20 @@ begin
         select g.seq, g.id, g.type, g.tenant_id, g.ordering_key from given g
     )
     select g.id from given g order by g.n;
+end
+$$;
+
+-- Emits events of the tenant, who may write neither of the tables: a row there names an event by an id that no tenant
+-- may choose.
+create function ostinato_internal.own_emit_events(
+    types text[], payloads text[], ordering_keys text[], versions integer[], tenant_ids text[], correlation_ids text[],
+    occurred_ats timestamptz[], producers text[], as_of_now boolean
+) returns setof bigint language plpgsql security definer
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+begin
+    perform ostinato_internal.check_own_rows(tenant_ids);
+    return query select e from ostinato.emit_events(
+        types, payloads, ordering_keys, versions, tenant_ids, correlation_ids, occurred_ats, producers, as_of_now) e;
 end
 $$;
 

@@ -4,11 +4,20 @@
 -- inlined: a plan reads as if the columns stood in the statement. For that, functions in `from` return a set, and take
 -- no volatile argument.
 
+-- The key whose slots a job takes in its queue, as places, claims and rate_use hold it: the limit key with the tenant in
+-- front of it, or with nobody, where the jobs of all tenants share it. The length of the tenant's name keeps two of them
+-- apart, whatever characters they have.
+create function ostinato_internal.slot_key(tenant_id text, limit_key text, limit_scope text) returns text
+language sql immutable parallel safe as $$
+    select case when $3 = 'installation' then '0::' || $2 else length($1) || ':' || $1 || ':' || $2 end
+$$;
+
 -- The row of a job that is made now.
 create function ostinato_internal.new_place(
-    id bigint, priority integer, keyed boolean, queue text, tenant_id text, kind text, limit_key text
+    id bigint, priority integer, keyed boolean, queue text, tenant_id text, kind text, limit_key text,
+    limit_scope text default null
 ) returns setof ostinato_data.place language sql immutable as $$
-    select $1, $1, 1, $2::smallint, 0::smallint, 0::smallint, $3, $4, $5, $6, $7
+    select $1, $1, 1, $2::smallint, 0::smallint, 0::smallint, $3, $4, $5, $6, ostinato_internal.slot_key($5, $7, $8)
 $$;
 
 -- The row of a job that is there, for its next run.
@@ -16,7 +25,8 @@ create function ostinato_internal.place_of(
     job ostinato_data.job, "position" bigint, attempt integer, failures integer, crashes integer
 ) returns ostinato_data.place language sql immutable as $$
     select row($2, ($1).id, $3, ($1).priority, $4::smallint, $5::smallint, ($1).unique_key is not null, ($1).queue,
-               ($1).tenant_id, ($1).kind, ($1).limit_key)::ostinato_data.place
+               ($1).tenant_id, ($1).kind,
+               ostinato_internal.slot_key(($1).tenant_id, ($1).limit_key, ($1).limit_scope))::ostinato_data.place
 $$;
 
 -- The row of a job that stands in line.

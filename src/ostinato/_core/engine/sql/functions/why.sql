@@ -393,27 +393,31 @@ begin
     end if;
     return query
     select l.code, j.queue, l.limit_key, l.most, l.seconds, l.running, l.frees_at
-    from job j join queue q on q.name = j.queue cross join lateral (values
+    from job j join queue q on q.name = j.queue
+    cross join lateral ostinato_internal.slot_key(j.tenant_id, j.limit_key, j.limit_scope) s (slot)
+    cross join lateral (values
         (1, 'queue_concurrency', null, q.concurrency, null, ostinato_internal.queue_running(q.name)::bigint, null),
         (2, 'key_concurrency', j.limit_key, q.key_concurrency, null,
-         (select count(*) from ostinato_internal.running_keys(q.name) k where k.limit_key = j.limit_key), null),
+         (select count(*) from ostinato_internal.running_keys(q.name) k where k.limit_key = s.slot), null),
         (3, 'queue_rate', null, q.rate_count, q.rate_seconds, null,
          ostinato_internal.rate_frees_at(q.name, '', q.rate_count, q.rate_seconds)),
         (4, 'key_rate', j.limit_key, q.key_rate_count, q.key_rate_seconds, null,
-         ostinato_internal.rate_frees_at(q.name, j.limit_key, q.key_rate_count, q.key_rate_seconds))
+         ostinato_internal.rate_frees_at(q.name, s.slot, q.key_rate_count, q.key_rate_seconds))
     ) l (n, code, limit_key, most, seconds, running, frees_at)
     where j.id = reached_limits.job_id and (l.most <= l.running or l.frees_at is not null)
     order by l.n;
 end
 $$;
 
--- Those that keep a job of the tenant, without how many run: they are counted over all tenants.
+-- Those that keep a job of the tenant. How many run is left out where they are counted over all tenants: all but the
+-- keys that belong to the tenant.
 create function ostinato_internal.own_limits(job_id bigint)
 returns setof ostinato_data.reached_limit language sql stable security definer
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select ostinato_internal.check_job($1, ostinato_internal.own_tenant());
-    select l.code, l.queue, l.limit_key, l.most, l.seconds, null::bigint, l.frees_at
-    from ostinato_internal.reached_limits($1) l
+    select l.code, l.queue, l.limit_key, l.most, l.seconds,
+           case when l.limit_key is not null and j.limit_scope is null then l.running end, l.frees_at
+    from ostinato_internal.reached_limits($1) l join job j on j.id = $1
 $$;
 
 -- The limits that a queue, or one key in it, has reached. A tenant is told which of its own jobs hold slots.
@@ -421,7 +425,8 @@ create function ostinato_internal.why_limited(job_id bigint) returns setof ostin
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select l.code,
         format('Queue %L %s %s jobs%s %s', l.queue, case when l.seconds is null then 'runs' else 'starts' end, l.most,
-               ' of the key ' || quote_literal(l.limit_key), case
+               ' of the key ' || quote_literal(l.limit_key)
+               || case when j.limit_scope is null then '' else ', which all tenants share,' end, case
             when l.seconds is not null then
                 format('every %s at the most; the next may start at %s.',
                        ostinato_internal.say_span(make_interval(secs => l.seconds)),
@@ -434,13 +439,15 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
         json_strip_nulls(json_build_object('queue', l.queue, 'limit_key', l.limit_key, 'limit', l.most,
             'seconds', l.seconds, 'frees_at', l.frees_at, 'holders', case when l.seconds is null then h.holders end)),
         format('Wait, or raise the limit: ostinato queues limit %s --help. See: ostinato queues list', l.queue)
-    from ostinato_internal.reached_limits($1) l
-    cross join lateral ostinato_internal.slot_holders(l.queue, l.limit_key) h
+    from ostinato_internal.reached_limits($1) l join job j on j.id = $1
+    cross join lateral ostinato_internal.slot_holders(
+        l.queue, case when l.limit_key is not null
+            then ostinato_internal.slot_key(j.tenant_id, j.limit_key, j.limit_scope) end) h
 $$;
 
--- Who holds the slots of a queue, or of one key in it: the first few, oldest first, as a sentence and as JSON.
+-- Who holds the slots of a queue, or of one slot key in it: the first few, oldest first, as a sentence and as JSON.
 create function ostinato_internal.slot_holders(
-    queue text, limit_key text, few integer default 10, out who text, out holders json
+    queue text, slot_key text, few integer default 10, out who text, out holders json
 ) language sql stable
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select string_agg(format('job %s (worker %s)', h.job_id, h.worker), ', ' order by h.n)
@@ -451,7 +458,8 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
         select s.job_id, s.attempt, coalesce(w.name, s.worker_id::text) as worker, s.claimed_at,
                row_number() over (order by s.claimed_at, s.job_id) as n
         from ostinato_internal.held_jobs() s join job j on j.id = s.job_id left join worker w on w.id = s.worker_id
-        where s.queue = $1 and ($2 is null or j.limit_key = $2)
+        where s.queue = $1
+          and ($2 is null or ostinato_internal.slot_key(j.tenant_id, j.limit_key, j.limit_scope) = $2)
         order by n limit $3
     ) h
 $$;

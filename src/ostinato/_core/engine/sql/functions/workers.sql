@@ -78,22 +78,23 @@ create function ostinato.server_connections() returns integer language sql stabl
 $$;
 
 -- Declares what a worker can run, so that callers in plain SQL get the right queue, and people see the policy.
--- `secrets` lists the names of each kind's secret arguments, between commas.
+-- `secrets` lists the names of each kind's secret arguments, between commas. `opens` says which of the kinds a tenant
+-- may start (doors.sql); null, as a worker of an older release leaves it: not said.
 create function ostinato.register_kinds(
     names text[], queues text[], priorities integer[], timeouts double precision[], retries text[], schemas text[],
-    secrets text[] default null
+    secrets text[] default null, opens boolean[] default null
 ) returns void language sql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    insert into kind (name, queue, priority, timeout_seconds, retry, args_schema, registered_at, secret_args)
+    insert into kind (name, queue, priority, timeout_seconds, retry, args_schema, registered_at, secret_args, open)
     select k.name, k.queue, k.priority, k.timeout, k.retry::json, k.schema::json, ostinato.now(),
-           coalesce(string_to_array(nullif(k.secrets, ''), ','), '{}')
-    from unnest(names, queues, priorities, timeouts, retries, schemas, secrets)
-        k (name, queue, priority, timeout, retry, schema, secrets)
+           coalesce(string_to_array(nullif(k.secrets, ''), ','), '{}'), k.open
+    from unnest(names, queues, priorities, timeouts, retries, schemas, secrets, opens)
+        k (name, queue, priority, timeout, retry, schema, secrets, open)
     order by k.name
     on conflict (name) do update set
         queue = excluded.queue, priority = excluded.priority, timeout_seconds = excluded.timeout_seconds,
         retry = excluded.retry, args_schema = excluded.args_schema, registered_at = excluded.registered_at,
-        secret_args = excluded.secret_args
+        secret_args = excluded.secret_args, open = coalesce(excluded.open, kind.open)
 $$;
 
 -- A sign of life. False: the worker was declared dead and its jobs were taken; it must start over with a new id.

@@ -1,5 +1,5 @@
 -- The two traces of every step: an audit event, and for a message of a dossier a MESSAGE_LOG on its timeline
--- (rule 1.2).
+-- (rule 1.2). An audit event has the real time, also where tests move the engine's clock; the timeline has the engine's.
 
 -- Notes a step of a message: what happened, by whom; with `status`, on the timeline too. `details` hold codes and ids,
 -- never an address or a text.
@@ -13,7 +13,7 @@ set search_path = outbound, pg_catalog, pg_temp as $$
     ), audited as (
         insert into audit_event (tenant_id, at, action, actor, message_id, dossier_id, subject_id, correlation_id,
         details)
-        select m.tenant_id, ostinato.now(), $3, $4, m.id, m.dossier_id, m.subject_id,
+        select m.tenant_id, clock_timestamp(), $3, $4, m.id, m.dossier_id, m.subject_id,
         ostinato.correlation(m.correlation_id), coalesce($6, '{}') from m
     )
     insert into activity (tenant_id, dossier_id, at, message_id, channel, template_code, status, note)
@@ -32,7 +32,7 @@ set search_path = outbound, pg_catalog, pg_temp as $$
     with audited as (
         insert into audit_event (tenant_id, at, action, actor, consent_id, dossier_id, subject_id, correlation_id,
         details)
-        values ($1, ostinato.now(), $2, $3, $4, $5, $6, ostinato.correlation(null), coalesce($7, '{}'))
+        values ($1, clock_timestamp(), $2, $3, $4, $5, $6, ostinato.correlation(null), coalesce($7, '{}'))
     )
     insert into activity (tenant_id, dossier_id, at, channel, template_code, status, note)
     select $1, $5, ostinato.now(), $9, $10, $8, $11 where $5 is not null and $8 is not null
