@@ -54,6 +54,8 @@ class Connection(AsyncConnection[TupleRow]):
     """When it was last given back to its pool."""
     statement_seconds: float | None = None
     """The longest time that one statement may take; see `limit`."""
+    acting: tuple[str, str | None] | None = None
+    """Who acts through it and why, for the audit: each call that writes says so; see `call`."""
 
     def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401 - as psycopg
         super().__init__(*args, **options)

@@ -91,6 +91,7 @@ async def connection(cli: Cli) -> AsyncIterator[AsyncConnection[Any]]:
         await pool.connect(found.url, role="cli", pooled=found.pooled) as conn,
     ):
         keep_json_raw(conn)
+        conn.acting = cli.acting
         yield conn
 
 

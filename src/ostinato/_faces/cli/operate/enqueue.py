@@ -9,7 +9,8 @@ from psycopg import AsyncConnection
 from rich.text import Text
 
 from ostinato._core.base.errors import InvalidInput
-from ostinato._core.engine import clock, inspect, jobs, queues
+from ostinato._core.db.pool import transaction
+from ostinato._core.engine import audit, clock, inspect, jobs, queues
 from ostinato._core.engine.inspect import JobDetails, Reason
 from ostinato._core.engine.jobs import NewJob, Unique
 from ostinato._faces.cli.frame import attach, words
@@ -97,7 +98,9 @@ async def _add(conn: AsyncConnection[Any], job: NewJob, delay: float | None) -> 
     began = await clock.now(conn)
     if delay is not None:
         job = replace(job, run_at=began + timedelta(seconds=delay))
-    job_id = await jobs.enqueue(conn, job)
+    async with transaction(conn):
+        job_id = await jobs.enqueue(conn, job)
+        await audit.note(conn, "enqueue", "job", str(job_id), job_ids=[job_id], detail={"kind": job.kind})
     added = await inspect.show_job(conn, job_id)
     await queues.ring(conn, added.queue)
     obstacles = [each for each in await inspect.why(conn, job_id) if each.code in OBSTACLES]

@@ -413,13 +413,24 @@ $$;
 -- Cancels a job: at once while it waits (or lies dead), by request while it runs. Returns the state it was in.
 create function ostinato.cancel_job(job_id bigint, reason text default 'cancelled by request') returns text
 language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
+declare
+    v_state constant text := case when ostinato_internal.sees_all()
+        then ostinato_internal.cancel_job(job_id, reason) else ostinato_internal.own_cancel_job(job_id, reason) end;
+begin
+    perform ostinato_internal.record(
+        'cancel', 'job', job_id::text, job_ids => array[job_id], detail => json_build_object('was', v_state),
+        count => case when v_state in ('done', 'cancelled') then 0 else 1 end, why => reason);
+    return v_state;
+end
+$$;
+
+-- Cancels a job for a verb, or for the engine itself.
+create function ostinato_internal.cancel_job(job_id bigint, reason text) returns text
+language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
     v_state text;
 begin
-    if not ostinato_internal.sees_all() then
-        return ostinato_internal.own_cancel_job(cancel_job.job_id, cancel_job.reason);
-    end if;
     perform ostinato_internal.lock_lanes(array[cancel_job.job_id]);
     for v_try in 1 .. 100 loop  -- a job may move between two places while we look; it never moves for long
         v_state := ostinato.job_state(cancel_job.job_id);
@@ -465,7 +476,7 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 begin
     perform ostinato_internal.check_job(job_id, ostinato_internal.own_tenant()),
             ostinato_internal.check_name('reason', reason);
-    return ostinato.cancel_job(job_id, reason);
+    return ostinato_internal.cancel_job(job_id, reason);
 end
 $$;
 
@@ -486,7 +497,7 @@ begin
     loop
         v_state := ostinato.job_state(v_request.job_id);
         continue when v_state in ('ready', 'scheduled', 'dead') and not ostinato_internal.lock_place(v_request.job_id);
-        if v_state is null or ostinato.cancel_job(v_request.job_id, v_request.reason) <> 'running' then
+        if v_state is null or ostinato_internal.cancel_job(v_request.job_id, v_request.reason) <> 'running' then
             delete from cancel_request r where r.job_id = v_request.job_id;
             v_count := v_count + 1;
         end if;
@@ -538,15 +549,25 @@ $$;
 -- Runs a job again now: one that waits for its time, lies dead, or was cancelled. Returns the state it was in.
 create function ostinato.retry_job(job_id bigint) returns text language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
+declare
+    v_state constant text := case when ostinato_internal.sees_all() then ostinato_internal.retry_job(job_id)
+        else ostinato_internal.own_retry_job(job_id) end;
+begin
+    perform ostinato_internal.record('retry', 'job', job_id::text, job_ids => array[job_id],
+                                     detail => json_build_object('was', v_state));
+    return v_state;
+end
+$$;
+
+-- Runs a job again for a verb.
+create function ostinato_internal.retry_job(job_id bigint) returns text language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
     v_state text;
     v_job   record;
     v_mine  boolean;
 begin
-    if not ostinato_internal.sees_all() then
-        return ostinato_internal.own_retry_job(retry_job.job_id);
-    end if;
     -- Two retries of one job must not both make it ready: the second waits here and then sees the first's effect.
     perform from job j where j.id = retry_job.job_id for update;
     perform ostinato_internal.lock_lanes(array[retry_job.job_id]);
@@ -604,7 +625,7 @@ create function ostinato_internal.own_retry_job(job_id bigint) returns text lang
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 begin
     perform ostinato_internal.check_job(job_id, ostinato_internal.own_tenant());
-    return ostinato.retry_job(job_id);
+    return ostinato_internal.retry_job(job_id);
 end
 $$;
 
@@ -615,6 +636,8 @@ create function ostinato.hasten_jobs(job_ids bigint[]) returns table (job_id big
 set search_path = ostinato_data, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off
 set enable_seqscan = off as $$
 #variable_conflict use_column
+declare
+    v_count bigint;
 begin
     return query
     with gone as (
@@ -630,6 +653,9 @@ begin
         returning ready.job_id, ready.queue
     )
     select m.job_id, m.queue from made m order by m.job_id;
+    get diagnostics v_count = row_count;
+    perform ostinato_internal.record('hasten', 'job', case when cardinality(job_ids) = 1 then job_ids[1]::text end,
+                                     job_ids => job_ids, count => v_count);
 end
 $$;
 
@@ -674,13 +700,35 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
     v_ids bigint[];
+begin
+    if ostinato_internal.sees_all() then
+        select r.* into matching, redriven, conflicts, v_ids
+        from ostinato_internal.redrive_jobs($1, $2, $3, $4, $5, $6, $7) r;
+    else
+        select r.* into matching, redriven, conflicts, v_ids
+        from ostinato_internal.own_redrive_jobs($1, $2, $3, $4, $5, $6, $7) r;
+    end if;
+    if not preview then
+        perform ostinato_internal.record(
+            'redrive', 'job', tenant_id => redrive_jobs.tenant_id, job_ids => v_ids, count => redriven,
+            filter => json_build_object('queue', queue, 'kind', kind, 'tenant_id', redrive_jobs.tenant_id,
+                                        'signature', signature, 'ids', cardinality(ids), 'most', most),
+            detail => json_build_object('matching', matching, 'conflicts', nullif(conflicts, 0)));
+    end if;
+end
+$$;
+
+-- Runs dead letters again for a verb; `chosen` are those that it tried.
+create function ostinato_internal.redrive_jobs(
+    queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean,
+    out matching bigint, out redriven bigint, out conflicts bigint, out chosen bigint[]
+) language plpgsql
+set search_path = ostinato_data, pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+    v_ids bigint[];
     v_id  bigint;
 begin
-    if not ostinato_internal.sees_all() then
-        select r.* into matching, redriven, conflicts
-        from ostinato_internal.own_redrive_jobs($1, $2, $3, $4, $5, $6, $7) r;
-        return;
-    end if;
     select count(*) into matching from ostinato.find_dead_letters($1, $2, $3, $4, $5);
     redriven := 0;
     conflicts := 0;
@@ -688,6 +736,7 @@ begin
         return;
     end if;
     v_ids := array(select f from ostinato.find_dead_letters($1, $2, $3, $4, $5) f limit most);
+    chosen := v_ids;
     perform ostinato_internal.lock_lanes(v_ids), ostinato_internal.forget_run(v_ids, v_ids);
     with gone as (
         delete from dead_letter d using job j
@@ -701,7 +750,7 @@ begin
     perform ostinato_internal.rejoin_lanes(v_ids);
     for v_id in select d.job_id from dead_letter d where d.job_id = any (v_ids) loop  -- those with a unique key
         begin
-            perform ostinato.retry_job(v_id);
+            perform ostinato_internal.retry_job(v_id);
             redriven := redriven + 1;
         exception when sqlstate 'OS411' or sqlstate 'OS409' or sqlstate 'OS412' then
             conflicts := conflicts + 1;
@@ -713,10 +762,10 @@ $$;
 -- Runs dead letters of the tenant again; of another one there are none.
 create function ostinato_internal.own_redrive_jobs(
     queue text, kind text, tenant_id text, signature text, ids bigint[], most integer, preview boolean,
-    out matching bigint, out redriven bigint, out conflicts bigint
+    out matching bigint, out redriven bigint, out conflicts bigint, out chosen bigint[]
 ) language sql security definer
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
-    select r.* from ostinato.redrive_jobs(
+    select r.* from ostinato_internal.redrive_jobs(
         $1, $2, case when coalesce($3, ostinato_internal.own_tenant()) = ostinato_internal.own_tenant()
             then ostinato_internal.own_tenant()
             else '' end,

@@ -266,6 +266,10 @@ begin
                                               'on.');
     end if;
     delete from lease l where (l.tenant_id, l.name) = (v_tenant, release_lease.name);
+    -- Who gives back a lease by its token holds it; who takes it away has none.
+    perform ostinato_internal.record(
+        'release', 'lease', release_lease.name, v_tenant,
+        detail => json_build_object('holder', v_lease.holder, 'token', v_lease.token, 'force', force));
     return true;
 end
 $$;

@@ -140,6 +140,8 @@ begin
     values (ostinato.new_id(v_now), endpoint_id, new_secret, v_now);
     -- A slow endpoint with a long line must not have all lanes of all workers. People may change it.
     insert into queue (name, key_concurrency) values ('webhooks', 10) on conflict do nothing;
+    perform ostinato_internal.record('create', 'webhook', name, v_new.tenant_id,
+                                     detail => json_build_object('event_types', event_types));
     perform ostinato_internal.add_cursor('ostinato.webhooks');
 end
 $$;
@@ -189,6 +191,14 @@ begin
         headers = v_endpoint.headers, retry = v_endpoint.retry, timeout_seconds = v_endpoint.timeout_seconds,
         disable_after_seconds = v_endpoint.disable_after_seconds, changed_at = ostinato.now()
     where e.id = v_endpoint.id;
+    perform ostinato_internal.record(
+        'change', 'webhook', name, v_endpoint.tenant_id,
+        detail => json_build_object('fields', array_remove(array[
+            case when url is not null then 'url' end, case when event_types is not null then 'event_types' end,
+            case when description is not null then 'description' end, case when headers is not null then 'headers' end,
+            case when retry is not null then 'retry' end,
+            case when timeout_seconds is not null then 'timeout_seconds' end,
+            case when disable_after_seconds is not null then 'disable_after_seconds' end], null)));
 end
 $$;
 
@@ -201,7 +211,8 @@ set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_variable
 declare
     v_now    constant timestamptz := ostinato.now();
-    v_id     constant bigint := (ostinato_internal.lock_webhook_endpoint(name, tenant_id)).id;
+    v_endpoint constant webhook_endpoint := ostinato_internal.lock_webhook_endpoint(name, tenant_id);
+    v_id     constant bigint := v_endpoint.id;
     v_secret constant text := coalesce(secret, ostinato_internal.make_webhook_secret());
 begin
     perform ostinato_internal.check_webhook_secret(v_secret);
@@ -216,6 +227,8 @@ begin
         select k.id from webhook_secret k where k.endpoint_id = v_id order by k.id desc limit 4);
     insert into webhook_secret (id, endpoint_id, secret, created_at)
     values (ostinato.new_id(v_now), v_id, v_secret, v_now);
+    perform ostinato_internal.record('rotate', 'webhook', name, v_endpoint.tenant_id,
+                                     detail => json_build_object('overlap_seconds', overlap_seconds));
     return v_secret;
 end
 $$;
@@ -226,10 +239,12 @@ returns void
 language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_variable
 declare
-    v_id constant bigint := (ostinato_internal.lock_webhook_endpoint(name, tenant_id)).id;
+    v_endpoint constant webhook_endpoint := ostinato_internal.lock_webhook_endpoint(name, tenant_id);
 begin
     update webhook_endpoint e set state = 'paused', reason = left(pause_webhook_endpoint.reason, 500),
-        changed_at = ostinato.now() where e.id = v_id;
+        changed_at = ostinato.now() where e.id = v_endpoint.id;
+    perform ostinato_internal.record('pause', 'webhook', name, v_endpoint.tenant_id,
+                                     why => pause_webhook_endpoint.reason);
 end
 $$;
 
@@ -240,11 +255,12 @@ returns integer
 language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_variable
 declare
-    v_id constant bigint := (ostinato_internal.lock_webhook_endpoint(name, tenant_id)).id;
+    v_endpoint constant webhook_endpoint := ostinato_internal.lock_webhook_endpoint(name, tenant_id);
 begin
     update webhook_endpoint e set state = 'active', reason = null, failing_since = null, changed_at = ostinato.now()
-    where e.id = v_id;
-    return ostinato_internal.release_held_webhooks(v_id, most);
+    where e.id = v_endpoint.id;
+    perform ostinato_internal.record('resume', 'webhook', name, v_endpoint.tenant_id);
+    return ostinato_internal.release_held_webhooks(v_endpoint.id, most);
 end
 $$;
 
@@ -270,9 +286,10 @@ create function ostinato.remove_webhook_endpoint(name text, tenant_id text defau
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_variable
 declare
-    v_id constant bigint := (ostinato_internal.lock_webhook_endpoint(name, tenant_id)).id;
+    v_endpoint constant webhook_endpoint := ostinato_internal.lock_webhook_endpoint(name, tenant_id);
 begin
-    delete from webhook_endpoint e where e.id = v_id;
+    delete from webhook_endpoint e where e.id = v_endpoint.id;
+    perform ostinato_internal.record('remove', 'webhook', name, v_endpoint.tenant_id);
 end
 $$;
 
@@ -615,13 +632,15 @@ begin
     v_ids := array(select d.id from webhook_delivery d where d.id = any (ids) and d.endpoint_id = v_endpoint.id
                      and d.state in ('delivered', 'dead')
                    order by d.seq, d.id for update);
-    perform ostinato.cancel_job(d.job_id, 'delivered anew') from webhook_delivery d
+    perform ostinato_internal.cancel_job(d.job_id, 'delivered anew') from webhook_delivery d
         join dead_letter l on l.job_id = d.job_id
     where d.id = any (v_ids);
     update webhook_delivery d
     set state = case v_endpoint.state when 'active' then 'waiting' else 'held' end, job_id = null, settled_at = null
     where d.id = any (v_ids);
     perform ostinato_internal.start_webhook_jobs(array(select ostinato_internal.startable_webhooks(v_ids)));
+    perform ostinato_internal.record('redeliver', 'webhook', name, v_endpoint.tenant_id, count => cardinality(v_ids),
+                                     filter => json_build_object('deliveries', ids[1:100]));
     return cardinality(v_ids);
 end
 $$;
