@@ -642,3 +642,39 @@ async def test_the_audit_is_read_page_by_page_and_shows_no_other_tenant(api: Api
     assert (await got(api, "/audit", actor="nobody"))["items"] == []
     assert (await api.call("GET", f"{ENGINE}/audit", params={"since": "soon"})).status_code == 422
     assert (await api.call("GET", f"{ENGINE}/audit", roles=("viewer",))).status_code == 403
+
+
+# Erasing a person.
+
+
+async def test_a_person_is_erased_by_an_administrator_with_a_certificate(api: Api, floor: Floor) -> None:
+    body = {"kind": "app.task", "args": {"phone": "+33639980001"}, "subject": "+33639980001"}
+    job = (await posted(api, "/jobs", body)).json()["job_id"]
+    await posted(api, "/jobs", body, tenant="other")
+    wanted = {"subject": "+33639980001", "reason": "request 4711"}
+
+    refused = await posted(api, "/erasures", wanted, roles=("ops",))
+    counted = await posted(api, "/erasures", {**wanted, "preview": True})
+    erased = await posted(api, "/erasures", wanted)
+    again = await posted(api, "/erasures", wanted)
+
+    assert refused.status_code == 403
+    assert (counted.json()["preview"], counted.json()["erased"]["job"]) == (True, 1)
+    assert (erased.json()["complete"], erased.json()["erased"]["job"], erased.json()["by"]) == (True, 1, "tester")
+    assert (again.json()["complete"], again.json()["erased"]["job"]) == (True, 0)
+    assert "+33639980001" not in erased.text
+    assert (await got(api, f"/jobs/{job}"))["args"] == {}
+    assert (await got(api, "/audit", verb="erase", limit=1))["items"][0]["reason"] == "request 4711"
+    assert (await posted(api, "/erasures", {"subject": ""})).status_code == 422
+
+
+async def test_the_answer_of_the_request_that_added_the_job_is_erased_too(api: Api, floor: Floor) -> None:
+    body, key = {"kind": "app.task", "subject": "person-9"}, {"Idempotency-Key": "once-9"}
+    first = await posted(api, "/jobs", body, headers=key)
+
+    erased = await posted(api, "/erasures", {"subject": "person-9"})
+    replayed = await posted(api, "/jobs", body, headers=key)
+
+    assert first.status_code == 202
+    assert erased.json()["erased"]["idempotency"] == 1
+    assert (replayed.status_code, replayed.json()["code"]) == (410, "erased")

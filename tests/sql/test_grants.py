@@ -19,6 +19,8 @@ OPEN_DEFINERS = {
     "own_cancel_job": "check_job refuses a job of another tenant",
     "own_retry_job": "check_job refuses a job of another tenant",
     "own_redrive_jobs": "redrives dead letters of own_tenant() only",
+    "own_erase_subject": "erases a subject of own_tenant() only",
+    "subject_hash": "gives a hash away, and not the secret; erasing asks for the tenant too",
     "check_open_kind": "says whether the engine makes the jobs of a kind: no row of a tenant",
     "open_pass": "a pass changes nothing by itself: the guard of the table asks the machine",
     "close_pass": "ends a pass of the same transaction",
@@ -143,6 +145,7 @@ def fill(db: Session, tenant: str, secret: str) -> int:
         correlation_id=f"c-{secret}",
         limit_key=secret,
         unique_key=secret,
+        subject=secret,
     )
     db.call("acquire_lease", name=secret, holder=secret, ttl_seconds=600.0, tenant_id=tenant)
     db.call("begin_idempotent", scope="s", key=secret, fingerprint="a" * 64, tenant_id=tenant)

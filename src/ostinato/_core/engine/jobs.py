@@ -63,6 +63,8 @@ class NewJob:
     limit_key: str | None = None
     unique: Unique | None = None
     max_attempts: int | None = None
+    subject: str | None = None
+    """Whom it is about, as your application names the person; stored as a keyed hash (`erasure`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,7 @@ async def enqueue(conn: Connection, job: NewJob) -> int:
     """Add one job and return its id, or that of the job that holds its unique key."""
     check_time(job)
     wake_after_commit(job.queue or ANY_QUEUE)
-    tenant, correlation = flow.current()
+    tenant, correlation, subject = flow.current()
     options: dict[str, Any] = {
         "queue": job.queue,
         "priority": job.priority,
@@ -88,6 +90,7 @@ async def enqueue(conn: Connection, job: NewJob) -> int:
         "correlation_id": _first(job.correlation_id, correlation),
         "limit_key": job.limit_key,
         "max_attempts": job.max_attempts,
+        "subject": _first(job.subject, subject),
     }
     if job.unique is not None:
         options |= {
@@ -115,6 +118,8 @@ async def enqueue_many(conn: Connection, jobs: Sequence[NewJob]) -> list[int]:
                 kind=job.kind,
             )
     mine = flow.current()
+    subjects = _column([_first(job.subject, mine.subject) for job in jobs])
+    more = {} if subjects is None else {"subjects": subjects}
     rows = await call(
         conn,
         "enqueue_jobs",
@@ -128,6 +133,7 @@ async def enqueue_many(conn: Connection, jobs: Sequence[NewJob]) -> list[int]:
         limit_keys=_column([job.limit_key for job in jobs]),
         unique_keys=_column([job.unique and job.unique.key for job in jobs]),
         max_attempts=_column([job.max_attempts for job in jobs]),
+        **more,
     )
     return [row[0] for row in rows]
 

@@ -172,7 +172,7 @@ async def enqueue_or_attach(
             f"job {job.kind} has a unique key beside lease {name!r}",
             hint="The lease already keeps a second job from being added: leave unique out.",
         )
-    tenant, correlation = current()
+    tenant, correlation, subject = current()
     given: dict[str, Any] = {
         "queue": job.queue,
         "priority": job.priority,
@@ -181,6 +181,7 @@ async def enqueue_or_attach(
         "correlation_id": job.correlation_id or correlation,
         "limit_key": job.limit_key,
         "max_attempts": job.max_attempts,
+        "subject": job.subject or subject,
     }
     row = await call_one(
         conn,

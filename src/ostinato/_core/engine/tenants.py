@@ -34,18 +34,22 @@ async def enter(
     await call(conn, "enter_tenant", tenant_id=tenant_id, correlation_id=part_of, user_id=user_id, **given)
 
 
-async def enter_flow(conn: Connection, tenant_id: str | None = None, correlation_id: str | None = None) -> None:
+async def enter_flow(
+    conn: Connection, tenant_id: str | None = None, correlation_id: str | None = None, subject: str | None = None
+) -> None:
     """Set the flow of this code for calls in plain SQL, until the end of the transaction.
 
     Calls through Python pass it by themselves.
     """
     _in_transaction(conn, "enter_flow")
-    tenant, part_of = flow.current()
+    tenant, part_of, about = flow.current()
+    chosen = about if subject is None else subject
     await call(
         conn,
         "enter_flow",
         tenant_id=tenant if tenant_id is None else tenant_id,
         correlation_id=part_of if correlation_id is None else correlation_id,
+        **({} if chosen is None else {"subject": chosen}),
     )
 
 

@@ -120,6 +120,8 @@ class EnqueueRequest(Checked):
     limit_key: Text | None = Field(default=None, examples=[None])
     """Jobs with the same value share the limits per key of the queue."""
     max_attempts: Attempts | None = Field(default=None, examples=[None])
+    subject: Because | None = Field(default=None, examples=[None])
+    """Whom it is about; only a keyed hash is stored. `POST /erasures` finds it by this."""
 
     @model_validator(mode="after")
     def _one_time(self) -> Self:

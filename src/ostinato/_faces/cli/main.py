@@ -18,6 +18,7 @@ from ostinato._faces.cli.operate import (
     dead,
     doctor,
     enqueue,
+    erase,
     events,
     jobs,
     keys,
@@ -120,6 +121,7 @@ webhooks.register(group(app, "webhooks", "Send events to other servers: endpoint
 workers.register(app)
 trail.register(app)
 audit.register(app)
+erase.register(app)
 metrics.register(app)
 doctor.register(app)
 db.register(group(app, "db", "Migrate the schema, look at it, and open psql."))

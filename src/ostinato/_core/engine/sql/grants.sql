@@ -24,10 +24,12 @@ $$;
 grant execute on function
     ostinato.own_alerts, ostinato.own_firings, ostinato_internal.own_lanes, ostinato_internal.own_held_jobs,
     ostinato_internal.own_found_jobs, ostinato_internal.own_limits, ostinato_internal.own_cancel_job,
-    ostinato_internal.own_retry_job, ostinato_internal.own_redrive_jobs
+    ostinato_internal.own_retry_job, ostinato_internal.own_redrive_jobs, ostinato_internal.own_erase_subject
 to ostinato_worker, ostinato_tenant;
 -- It says whether the engine makes the jobs of a kind, and no more: no row of a tenant is in it.
 grant execute on function ostinato.check_open_kind to ostinato_worker, ostinato_tenant;
+-- It reads the installation's secret, and gives away a hash that only the same tenant and subject have.
+grant execute on function ostinato_internal.subject_hash to ostinato_worker, ostinato_tenant;
 -- A pass alone changes nothing: the guard of the table asks the machine, and the update is the caller's.
 grant execute on function ostinato.open_pass, ostinato.close_pass to ostinato_worker, ostinato_tenant;
 -- They make and drop partitions, which only an owner may; every worker does it for all.

@@ -44,6 +44,8 @@ class Options(TypedDict, total=False):
     limit_key: str
     unique: Unique
     max_attempts: int
+    subject: str
+    """Whom the job is about: `ostinato erase` blanks it by this name, of which a hash is stored."""
 
 
 class Arguments:
@@ -214,6 +216,7 @@ async def new_job(conn: AsyncConnection[Any], job: NewJob, options: Options) -> 
         limit_key=options.get("limit_key"),
         unique=options.get("unique"),
         max_attempts=options.get("max_attempts"),
+        subject=options.get("subject"),
     )
 
 

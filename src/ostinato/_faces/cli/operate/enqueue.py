@@ -52,6 +52,7 @@ def enqueue(
     limit_key: Annotated[str | None, option("KEY", "The key that the queue's limits count.")] = None,
     correlation: Annotated[str | None, option("ID", "Ties jobs of one request together.")] = None,
     max_attempts: Annotated[int | None, option("N", "Instead of the kind's own.", min=1, max=32767)] = None,
+    subject: Annotated[str | None, option("NAME", "Whom it is about: `erase` finds it by this.")] = None,
     app: Annotated[str | None, option("MODULE:APP", "Check the arguments with it.", "--app")] = None,
 ) -> None:
     """Add a job and say its id.
@@ -73,6 +74,7 @@ def enqueue(
         limit_key=limit_key,
         unique=None if unique is None else Unique(unique, policy),
         max_attempts=max_attempts,
+        subject=subject,
     )
     if app is not None:
         job = _checked(job, app)

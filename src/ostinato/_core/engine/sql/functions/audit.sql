@@ -38,6 +38,12 @@ begin
 end
 $$;
 
+-- Who acts, as the audit names it.
+create function ostinato_internal.actor() returns text language sql stable as $$
+    select coalesce(nullif(pg_catalog.current_setting('app.current_user_id', true), ''),
+                    nullif(pg_catalog.current_setting('app.actor', true), ''), session_user)
+$$;
+
 -- Writes down an action of an operator. Without a tenant it is that of the jobs, if they have one; a tenant's own
 -- actions are always its own. At most 10,000 jobs are listed; `count` has all. `why` is the reason that the verb itself
 -- was given.
@@ -64,7 +70,7 @@ begin
                              correlation_id, reason, job_ids, filter, detail)
     values (ostinato.new_id(clock_timestamp()), clock_timestamp(), coalesce(count, 0),
             case when v_user is not null then nullif(current_setting('app.key_id', true), '')::bigint end,
-            tenant_id, verb, noun, target, coalesce(v_user, v_said, session_user),
+            tenant_id, verb, noun, target, ostinato_internal.actor(),
             case when v_user is not null then 'user' when v_said is not null then 'operator' else 'login' end,
             session_user, '', ostinato.correlation(null),
             left(coalesce(nullif(current_setting('app.reason', true), ''), why), 1000),

@@ -97,7 +97,8 @@ create function ostinato.enqueue_job(
     unique_key text default null,
     unique_policy text default 'return',
     unique_states text[] default '{scheduled,ready,running}',
-    max_attempts integer default null
+    max_attempts integer default null,
+    subject text default null
 ) returns bigint language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
@@ -109,6 +110,7 @@ declare
     v_queue     text := enqueue_job.queue;
     v_priority  integer := enqueue_job.priority;
     v_args      constant text := enqueue_job.args::text;
+    v_subject   constant text := ostinato.subject(enqueue_job.subject);
     v_holder    bigint;
 begin
     -- Each look and each call costs a single enqueue a part of its time: only what may be wrong is checked to the end.
@@ -138,11 +140,12 @@ begin
         end if;
     end if;
     insert into job (id, created_at, run_at, priority, max_attempts, kind, queue, tenant_id, args, limit_key,
-                     unique_key, correlation_id, unique_states)
+                     unique_key, correlation_id, unique_states, subject)
     values (v_id, v_now, enqueue_job.run_at, v_priority, enqueue_job.max_attempts, enqueue_job.kind, v_queue, v_tenant,
             enqueue_job.args, enqueue_job.limit_key, enqueue_job.unique_key, v_part_of,
             case when enqueue_job.unique_key is not null
-                then nullif(enqueue_job.unique_states, '{scheduled,ready,running}') end);
+                then nullif(enqueue_job.unique_states, '{scheduled,ready,running}') end,
+            case when v_subject is not null then ostinato_internal.note_subject(v_tenant, v_subject) end);
     if enqueue_job.run_at > v_now then
         insert into scheduled select w.* from ostinato_internal.new_place(
             v_id, v_priority, enqueue_job.unique_key is not null, v_queue, v_tenant, enqueue_job.kind,
@@ -213,7 +216,8 @@ create function ostinato.enqueue_jobs(
     correlation_ids text[] default null,
     limit_keys text[] default null,
     unique_keys text[] default null,
-    max_attempts integer[] default null
+    max_attempts integer[] default null,
+    subjects text[] default null
 ) returns setof bigint language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
@@ -224,11 +228,12 @@ declare
     v_mine  constant text := ostinato.tenant(null);
     v_ours  constant text := ostinato.correlation(null);
     v_tries constant integer[] := enqueue_jobs.max_attempts;
+    v_about constant text := ostinato.subject(null);
 begin
     perform ostinato_internal.check_lengths(
         v_count, cardinality(kinds), cardinality(queues), cardinality(priorities), cardinality(run_ats),
         cardinality(tenant_ids), cardinality(correlation_ids), cardinality(limit_keys), cardinality(unique_keys),
-        cardinality(v_tries));
+        cardinality(v_tries), cardinality(subjects));
     if array_length(unique_keys, 1) is not null then
         return query
         select ostinato.enqueue_job(
@@ -236,7 +241,7 @@ begin
             ostinato_internal.pick(priorities, n), ostinato_internal.pick(run_ats, n),
             ostinato_internal.pick(tenant_ids, n), ostinato_internal.pick(correlation_ids, n),
             ostinato_internal.pick(limit_keys, n), ostinato_internal.pick(unique_keys, n),
-            max_attempts => ostinato_internal.pick(v_tries, n))
+            max_attempts => ostinato_internal.pick(v_tries, n), subject => ostinato_internal.pick(subjects, n))
         from unnest(args) with ordinality a (args, n) order by n;
         return;
     end if;
@@ -253,18 +258,21 @@ begin
                case when cardinality(correlation_ids) = 1 then correlation_ids[1]
                     else correlation_ids[n] end as correlation_id,
                case when cardinality(limit_keys) = 1 then limit_keys[1] else limit_keys[n] end as limit_key,
-               case when cardinality(v_tries) = 1 then v_tries[1] else v_tries[n] end as max_attempts
+               case when cardinality(v_tries) = 1 then v_tries[1] else v_tries[n] end as max_attempts,
+               coalesce(case when cardinality(subjects) = 1 then subjects[1] else subjects[n] end, v_about) as subject
         from unnest(args) with ordinality a (args, n)
     ), placed as materialized (
         select g.id, g.n, g.args, g.kind, coalesce(g.queue, k.queue, 'default') as queue, g.run_at, g.limit_key,
                coalesce(g.priority, k.priority, 0)::smallint as priority, g.max_attempts,
-               coalesce(g.tenant_id, v_mine) as tenant_id, coalesce(g.correlation_id, v_ours) as correlation_id
+               coalesce(g.tenant_id, v_mine) as tenant_id, coalesce(g.correlation_id, v_ours) as correlation_id,
+               case when g.subject is not null
+                   then ostinato_internal.note_subject(coalesce(g.tenant_id, v_mine), g.subject) end as subject
         from given g left join kind k on k.name = g.kind
     ), new_job as (
         insert into job (id, created_at, run_at, priority, max_attempts, kind, queue, tenant_id, args, limit_key,
-                         correlation_id)
+                         correlation_id, subject)
         select p.id, v_now, p.run_at, p.priority, p.max_attempts, p.kind, p.queue, p.tenant_id, p.args, p.limit_key,
-               p.correlation_id from placed p
+               p.correlation_id, p.subject from placed p
     ), new_ready as (
         insert into ready select r.* from placed p cross join lateral ostinato_internal.new_place(
             p.id, p.priority, false, p.queue, p.tenant_id, p.kind, p.limit_key) r
@@ -570,6 +578,7 @@ declare
 begin
     -- Two retries of one job must not both make it ready: the second waits here and then sees the first's effect.
     perform from job j where j.id = retry_job.job_id for update;
+    perform ostinato_internal.check_not_erased(retry_job.job_id);
     perform ostinato_internal.lock_lanes(array[retry_job.job_id]);
     v_state := ostinato.job_state(retry_job.job_id);
     if exists (select from scheduled s where s.job_id = retry_job.job_id and s.reason = 'behind') then

@@ -310,7 +310,8 @@ $$;
 create function ostinato.enqueue_or_attach(
     name text, kind text, args json default '{}', queue text default null, priority integer default null,
     run_at timestamptz default null, tenant_id text default null, correlation_id text default null,
-    limit_key text default null, max_attempts integer default null, out job_id bigint, out attached boolean
+    limit_key text default null, max_attempts integer default null, subject text default null,
+    out job_id bigint, out attached boolean
 ) language plpgsql
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
@@ -336,7 +337,7 @@ begin
                 priority => enqueue_or_attach.priority, run_at => enqueue_or_attach.run_at,
                 tenant_id => v_asked.tenant_id, correlation_id => enqueue_or_attach.correlation_id,
                 limit_key => enqueue_or_attach.limit_key, max_attempts => enqueue_or_attach.max_attempts,
-                unique_key => 'lease:' || v_asked.name);
+                unique_key => 'lease:' || v_asked.name, subject => enqueue_or_attach.subject);
             attached := job_id is not distinct from v_live;
             update lease l
             set job_id = enqueue_or_attach.job_id,

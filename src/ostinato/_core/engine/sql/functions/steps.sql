@@ -177,7 +177,7 @@ begin
     if not found then
         perform ostinato_internal.refuse_unknown(restart_job.job_id);
     end if;
-    perform ostinato_internal.hold_steps();
+    perform ostinato_internal.hold_steps(), ostinato_internal.check_not_erased(restart_job.job_id);
     v_state := ostinato.job_state(restart_job.job_id);
     v_from := ostinato_internal.step_position(restart_job.job_id, from_step);
     if v_state = 'done' then

@@ -203,10 +203,11 @@ begin
         where (sub.types is null or l.type = any (sub.types)) and (sub.tenant_id is null or l.tenant_id = sub.tenant_id)
         order by l.position limit most
     ), chosen as materialized (
-        select v_base + nextval('job_id_seq') as id, m.position, e.tenant_id, e.correlation_id,
+        select v_base + nextval('job_id_seq') as id, m.position, e.tenant_id, e.correlation_id, e.subject,
                ostinato_internal.lane(e.tenant_id, e.ordering_key) as lane,
                ostinato_internal.event_args(sub.name, m.position, e) as args
         from (select * from matching order by position) m join event e on e.id = m.event_id
+        where e.erased_at is null
     ), placed as materialized (
         select c.*, c.lane is null or (row_number() over (partition by c.lane order by c.position) = 1 and not exists (
                    select from delivery o where o.subscription = sub.name and o.lane = c.lane and o.open
@@ -215,8 +216,9 @@ begin
                      and o.lane is not null and o.position >= sub.low)) as open
         from chosen c
     ), new_job as (
-        insert into job (id, created_at, priority, kind, queue, tenant_id, args, correlation_id)
-        select p.id, v_now, v_priority, sub.kind, v_queue, p.tenant_id, p.args, p.correlation_id from placed p
+        insert into job (id, created_at, priority, kind, queue, tenant_id, args, correlation_id, subject)
+        select p.id, v_now, v_priority, sub.kind, v_queue, p.tenant_id, p.args, p.correlation_id, p.subject
+        from placed p
     ), new_ready as (
         insert into ready select r.* from placed p cross join lateral ostinato_internal.new_place(
             p.id, v_priority, false, v_queue, p.tenant_id, sub.kind, null) r where p.open

@@ -24,10 +24,11 @@ begin
 end
 $$;
 
--- Says whose the rest of the transaction is and what it belongs to, for calls in plain SQL that do not name a tenant or
--- a correlation id; null leaves what is there. It takes no right away.
-create function ostinato.enter_flow(tenant_id text default null, correlation_id text default null) returns void
-language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
+-- Says whose the rest of the transaction is, what it belongs to and whom it is about, for calls in plain SQL that do not
+-- name a tenant, a correlation id or a subject; null leaves what is there. It takes no right away.
+create function ostinato.enter_flow(
+    tenant_id text default null, correlation_id text default null, subject text default null
+) returns void language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
 begin
     if tenant_id is not null then
         perform ostinato_internal.check_name('tenant_id', tenant_id), set_config('app.tenant_id', tenant_id, true);
@@ -35,6 +36,9 @@ begin
     if correlation_id is not null then
         perform ostinato_internal.check_options(correlation_id => correlation_id),
                 set_config('app.correlation_id', correlation_id, true);
+    end if;
+    if subject is not null then
+        perform set_config('app.subject', subject, true);
     end if;
 end
 $$;

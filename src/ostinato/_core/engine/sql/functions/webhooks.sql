@@ -375,10 +375,11 @@ begin
           -- An endpoint is told of what gets its position while it exists: no clock has a say in it.
           and l.position > e.from_position
     ), new_message as (
-        insert into webhook_message (id, tenant_id, event_id, event_type, correlation_id, body, created_at)
+        insert into webhook_message (id, tenant_id, event_id, event_type, correlation_id, body, created_at, subject)
         select ostinato.new_id(v_now), v.tenant_id, v.id::text, v.type, v.correlation_id,
-               ostinato_internal.cloudevent_of(v, w.position), v_now
+               ostinato_internal.cloudevent_of(v, w.position), v_now, v.subject
         from (select distinct w.event_id, w.position from wanted w) w join event v on v.id = w.event_id
+        where v.erased_at is null
         on conflict (tenant_id, event_id) do nothing
         returning id, tenant_id, event_id
     ), message as (
@@ -421,6 +422,7 @@ declare
     v_keys     text[];
     v_threads  text[];
     v_attempts integer[];
+    v_subjects text[];
     v_jobs     bigint[];
 begin
     if cardinality(ids) = 0 then
@@ -428,14 +430,16 @@ begin
     end if;
     select array_agg(json_build_object('delivery', d.id)::text order by i.n), array_agg(d.tenant_id order by i.n),
            array_agg('endpoint-' || e.id order by i.n), array_agg(m.correlation_id order by i.n),
-           array_agg((e.retry ->> 'max_attempts')::integer order by i.n)
-    into v_args, v_tenants, v_keys, v_threads, v_attempts
+           array_agg((e.retry ->> 'max_attempts')::integer order by i.n),
+           array_agg(ostinato_internal.subject_token(m.subject) order by i.n)
+    into v_args, v_tenants, v_keys, v_threads, v_attempts, v_subjects
     from unnest(ids) with ordinality i (id, n) join webhook_delivery d on d.id = i.id
     join webhook_endpoint e on e.id = d.endpoint_id
     join webhook_message m on m.id = d.message_id;
     v_jobs := array(select ostinato.enqueue_jobs('{webhooks.deliver}', v_args, queues => '{webhooks}',
                                                  tenant_ids => v_tenants, correlation_ids => v_threads,
-                                                 limit_keys => v_keys, max_attempts => v_attempts));
+                                                 limit_keys => v_keys, max_attempts => v_attempts,
+                                                 subjects => v_subjects));
     update webhook_delivery d set state = 'pending', job_id = n.job_id, settled_at = null
     from unnest(ids, v_jobs) n (id, job_id) where d.id = n.id;
 end
