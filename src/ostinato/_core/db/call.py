@@ -106,13 +106,12 @@ async def _acted(
     actor, reason = conn.acting  # type: ignore[attr-defined]  # the caller has seen it
     said: dict[str, object] = {"actor": actor, "reason": reason}
     async with transaction(conn, seconds=seconds):
-        for name, given, make in (("act_as", said, tuple_row), (function, params, rows)):
-            with Guard(conn, seconds) as guard:
-                try:
-                    found = await _executed(conn, make, text_of(name, tuple(given)), given, loads)
-                except psycopg.Error as error:
-                    raise _meaning(error, name, guard, unsure=False) from error
-    return found
+        with Guard(conn, seconds) as guard:
+            try:
+                await _executed(conn, tuple_row, text_of("act_as", tuple(said)), said, None)
+                return await _executed(conn, rows, text_of(function, tuple(params)), params, loads)
+            except psycopg.Error as error:
+                raise _meaning(error, function, guard, unsure=False) from error
 
 
 async def _executed(

@@ -119,7 +119,7 @@ async def enqueue_many(conn: Connection, jobs: Sequence[NewJob]) -> list[int]:
             )
     mine = flow.current()
     subjects = _column([_first(job.subject, mine.subject) for job in jobs])
-    more = {} if subjects is None else {"subjects": subjects}
+    more: dict[str, Any] = {} if subjects is None else {"subjects": subjects}
     rows = await call(
         conn,
         "enqueue_jobs",

@@ -43,13 +43,12 @@ async def enter_flow(
     """
     _in_transaction(conn, "enter_flow")
     tenant, part_of, about = flow.current()
-    chosen = about if subject is None else subject
     await call(
         conn,
         "enter_flow",
         tenant_id=tenant if tenant_id is None else tenant_id,
         correlation_id=part_of if correlation_id is None else correlation_id,
-        **({} if chosen is None else {"subject": chosen}),
+        subject=about if subject is None else subject,
     )
 
 

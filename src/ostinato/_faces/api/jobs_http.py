@@ -144,7 +144,7 @@ async def retry_job(caller: Who, key: Key, job_id: JobId, body: RetryRequest | N
     """Run a scheduled, dead or cancelled job now."""
     async with key.once(caller) as once:
         if once.is_new:
-            await audit.act_as(once.conn, reason=body and body.reason)
+            await audit.act_as(once.conn, reason=None if body is None else body.reason)
             was = await jobs.retry(once.conn, job_id)
             once.reply(200, Retried(job_id=job_id, was=was))
     return once.response()

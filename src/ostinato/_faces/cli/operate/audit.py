@@ -11,7 +11,7 @@ from ostinato._core.engine import clock
 from ostinato._core.engine.audit import Entry
 from ostinato._faces.cli.frame import attach, words
 from ostinato._faces.cli.frame.command import Cli
-from ostinato._faces.cli.frame.document import fields_of, parsed
+from ostinato._faces.cli.frame.document import parsed
 from ostinato._faces.cli.frame.listing import Columns, paged
 from ostinato._faces.cli.frame.options import Tenant, option
 from ostinato._faces.cli.frame.verbs import commands
@@ -50,11 +50,7 @@ def audit(
         return found, now
 
     answer = attach.ask(cli, look)
-    paged(cli, "entries", answer, COLUMNS, empty="Nothing was done.", most=limit, document=_document)
-
-
-def _document(entry: Entry) -> dict[str, Any]:
-    return fields_of(entry)
+    paged(cli, "entries", answer, COLUMNS, empty="Nothing was done.", most=limit)
 
 
 def _short(text: str) -> str:

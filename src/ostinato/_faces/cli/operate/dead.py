@@ -107,13 +107,17 @@ async def _redriven(cli: Cli, conn: AsyncConnection[Any], ids: list[int], filter
 
     The filter is given again for the audit: each chunk is a transaction and leaves an entry.
     """
-    queue, kind, tenant, signature = (filters.get(name) for name in ("queue", "kind", "tenant_id", "signature"))
     redriven = conflicts = 0
     with cli.out.steps("Redriving", len(ids)) as steps:
         for start in range(0, len(ids), CHUNK):
             chunk = ids[start : start + CHUNK]
             done = await engine_jobs.redrive(
-                conn, ids=chunk, queue=queue, kind=kind, tenant_id=tenant, signature=signature
+                conn,
+                ids=chunk,
+                queue=filters["queue"],
+                kind=filters["kind"],
+                tenant_id=filters["tenant_id"],
+                signature=filters["signature"],
             )
             redriven += done.redriven
             conflicts += done.conflicts

@@ -68,7 +68,8 @@ begin
     end if;
     insert into audit_entry (id, at, count, key_id, tenant_id, verb, noun, target, actor, actor_type, login, program,
                              correlation_id, reason, job_ids, filter, detail)
-    values (ostinato.new_id(clock_timestamp()), clock_timestamp(), coalesce(count, 0),
+    values (ostinato_internal.first_id(clock_timestamp()) + nextval('audit_id_seq'), clock_timestamp(),
+            coalesce(count, 0),
             case when v_user is not null then nullif(current_setting('app.key_id', true), '')::bigint end,
             tenant_id, verb, noun, target, ostinato_internal.actor(),
             case when v_user is not null then 'user' when v_said is not null then 'operator' else 'login' end,

@@ -1,6 +1,9 @@
 -- The audit: what operators did (functions/audit.sql). A log that only grows: nobody has the right to change or delete a
 -- row, and a trigger refuses it to the owner too; upkeep drops whole weeks past their retention. An entry without a
 -- tenant concerns the whole installation, and no tenant sees it.
+-- Of its own: entries take no ids from jobs.
+create sequence ostinato_data.audit_id_seq as bigint minvalue 0 maxvalue 9999999999 start 1 cycle;
+grant usage on sequence ostinato_data.audit_id_seq to ostinato_worker, ostinato_tenant;
 create table ostinato_data.audit_entry (
     id              bigint      not null,
     at              timestamptz not null,
