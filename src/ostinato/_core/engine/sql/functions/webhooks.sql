@@ -387,6 +387,7 @@ begin
         union all
         select m.id, m.tenant_id, m.event_id from webhook_message m
         where exists (select from wanted w where w.tenant_id = m.tenant_id and w.event_id::text = m.event_id)
+          and m.body <> '{}'  -- erased
     )
     insert into webhook_delivery (id, tenant_id, endpoint_id, message_id, seq, ordering_key, state, created_at)
     select ostinato.new_id(v_now), w.tenant_id, w.endpoint_id, w.message_id, w.position, w.ordering_key,
@@ -635,6 +636,8 @@ declare
 begin
     v_ids := array(select d.id from webhook_delivery d where d.id = any (ids) and d.endpoint_id = v_endpoint.id
                      and d.state in ('delivered', 'dead')
+                     -- What was erased is not sent again.
+                     and exists (select from webhook_message m where m.id = d.message_id and m.body <> '{}')
                    order by d.seq, d.id for update);
     perform ostinato_internal.cancel_job(d.job_id, 'delivered anew') from webhook_delivery d
         join dead_letter l on l.job_id = d.job_id
