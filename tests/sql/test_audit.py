@@ -132,7 +132,7 @@ ACTIONS: dict[str, tuple[Callable[[Session], dict[str, Value]], tuple[str, str, 
     "discard": (lambda db: {"subscription": subscription(db), "positions": [1]}, ("discard", "subscription", 1)),
     "replay": (lambda db: {"subscription": subscription(db), "from_position": 1}, ("replay", "subscription", 1)),
     "release_lease": (lease, ("release", "lease", 1)),
-    "erase_subject": (lambda db: {"subject": db.enqueue(subject="p") and "p"}, ("erase", "subject", 2)),
+    "erase_subject": (lambda db: {"subject": db.enqueue(subject="p") and "p"}, ("erase", "subject", 1)),
     "note_action": (lambda _: {"verb": "sort", "noun": "shelf"}, ("sort", "shelf", 1)),
 }
 TWINS = {"upsert_schedules": "upsert_schedule"}  # writes the entry of its twin

@@ -321,7 +321,7 @@ def test_the_deliveries_of_a_webhook_end_and_their_texts_go(db: Session, admin: 
     assert left(admin, NAMED) == set()
     (sent,) = db.call("list_webhook_deliveries", name="orders")
     assert sent["state"] == "dead"
-    assert db.get("redeliver_webhooks", name="orders", ids=[sent["id"]]) == 0
+    assert db.get("redeliver_webhooks", name="orders", ids=[sent["delivery_id"]]) == 0
 
 
 def test_an_erasure_and_upkeep_wait_for_each_other(db: Session, other: Session) -> None:

@@ -62,7 +62,7 @@ def erase(
 async def _erased(
     conn: AsyncConnection[Any], name: str, tenant: str | None, *, keep_live: bool, seconds: float
 ) -> Certificate:
-    """Erase until nothing is left, or the time is up; the certificate sums the rounds."""
+    """Erase until nothing is left, or the time is up; the certificate has the sums."""
     until = time.monotonic() + seconds
     found = await erasure.erase(conn, name, tenant_id=tenant, keep_live=keep_live)
     while not found.complete and not keep_live and time.monotonic() < until:

@@ -62,14 +62,17 @@ begin
     end if;
     if not ostinato_internal.sees_all() then
         tenant_id := ostinato_internal.own_tenant();
+        if tenant_id = '' then
+            return;  -- nobody's session sees no rows, and so changed none
+        end if;
     elsif tenant_id is null then
         select case when count(distinct j.tenant_id) = 1 then min(j.tenant_id) end into tenant_id
         from job j where j.id = any (job_ids);
     end if;
     insert into audit_entry (id, at, count, key_id, tenant_id, verb, noun, target, actor, actor_type, login, program,
                              correlation_id, reason, job_ids, filter, detail)
-    values (ostinato_internal.first_id(clock_timestamp()) + nextval('audit_id_seq'), clock_timestamp(),
-            coalesce(count, 0),
+    values (ostinato_internal.first_id(ostinato_internal.real_clock()) + nextval('audit_id_seq'),
+            ostinato_internal.real_clock(), coalesce(count, 0),
             case when v_user is not null then nullif(current_setting('app.key_id', true), '')::bigint end,
             tenant_id, verb, noun, target, ostinato_internal.actor(),
             case when v_user is not null then 'user' when v_said is not null then 'operator' else 'login' end,

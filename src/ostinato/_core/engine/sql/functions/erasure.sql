@@ -8,12 +8,12 @@
 -- webhooks have the subject of what they come from (base/flow.py). It travels as 'hmac:<hex>', so that no worker needs
 -- to know the subject itself.
 --
--- Jobs that still wait are cancelled, dead letters too; running ones are asked to stop, and are blanked by a later call:
--- the certificate says `complete` only when nothing is left. With `keep_live` jobs that wait or run are left alone, and
--- counted. It is safe to repeat: what was blanked has no subject any more, and is not retried or replayed.
+-- Jobs that still wait are cancelled, dead letters too; running ones are asked to stop, and are blanked by a later
+-- call: the certificate says `complete` only when nothing is left. With `keep_live` jobs that wait or run are left
+-- alone, and counted. It is safe to repeat: what was blanked has no subject any more, and is not retried or replayed.
 --
--- Lock order: the locks of upkeep, which moves rows between partitions (a statement that waited for it would miss them);
--- the jobs by id, then their lanes, as retry_job. At most `most` jobs and events a call.
+-- Lock order: the locks of upkeep, which moves rows between partitions (a statement that waited for it would miss
+-- them); the jobs by id, then their lanes, as retry_job. At most `most` jobs and events a call.
 -- What may go wrong: a job keeps running (the call says so; repeat it); a handler writes after the erasure (it was
 -- running, so its job still has its subject: repeat it); a row version stays on the disk until vacuum, and in backups.
 
@@ -22,8 +22,8 @@ create function ostinato.subject(given text) returns text language sql stable as
     select coalesce(given, nullif(pg_catalog.current_setting('app.subject', true), ''))
 $$;
 
--- The hash of a subject of a tenant: 16 bytes of HMAC-SHA-256 with the installation's secret. One that is a hash already,
--- 'hmac:' and 32 hex digits, stays as it is. In a transaction that answers a request, the answer gets the subject too.
+-- The hash of a subject of a tenant: 16 bytes of HMAC-SHA-256 with the installation's secret. One that is a hash
+-- already, 'hmac:' and 32 hex digits, stays as it is.
 create function ostinato_internal.subject_hash(tenant_id text, subject text) returns bytea language plpgsql
 security definer set search_path = ostinato_data, pg_catalog, pg_temp as $$
 declare
@@ -112,7 +112,7 @@ begin
         v_found := ostinato_internal.own_erase_subject(v_tenant, subject, preview, keep_live, most);
     end if;
     v_proof := json_build_object(
-        'complete', v_found.complete, 'preview', preview, 'tenant_id', v_tenant, 'at', clock_timestamp(),
+        'complete', v_found.complete, 'preview', preview, 'tenant_id', v_tenant, 'at', ostinato_internal.real_clock(),
         'by', ostinato_internal.actor(), 'erased', v_found.erased, 'cancelled', v_found.cancelled,
         'running', v_found.running, 'waiting', v_found.waiting);
     if not preview then
@@ -202,7 +202,7 @@ create function ostinato_internal.blank_subject(
 set search_path = ostinato_data, pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
-    v_now      constant timestamptz := clock_timestamp();
+    v_now      constant timestamptz := ostinato_internal.real_clock();
     v_messages constant bigint[] := array(
         select m.id from webhook_message m where m.subject = blank_subject.hash and not exists (
             select from webhook_delivery d where d.message_id = m.id and d.job_id = any (running)));

@@ -235,14 +235,9 @@ begin
         cardinality(tenant_ids), cardinality(correlation_ids), cardinality(limit_keys), cardinality(unique_keys),
         cardinality(v_tries), cardinality(subjects));
     if array_length(unique_keys, 1) is not null then
-        return query
-        select ostinato.enqueue_job(
-            ostinato_internal.pick(kinds, n), a.args::json, ostinato_internal.pick(queues, n),
-            ostinato_internal.pick(priorities, n), ostinato_internal.pick(run_ats, n),
-            ostinato_internal.pick(tenant_ids, n), ostinato_internal.pick(correlation_ids, n),
-            ostinato_internal.pick(limit_keys, n), ostinato_internal.pick(unique_keys, n),
-            max_attempts => ostinato_internal.pick(v_tries, n), subject => ostinato_internal.pick(subjects, n))
-        from unnest(args) with ordinality a (args, n) order by n;
+        return query select ostinato_internal.enqueue_each(
+            kinds, args, queues, priorities, run_ats, tenant_ids, correlation_ids, limit_keys, unique_keys, v_tries,
+            subjects);
         return;
     end if;
     perform ostinato_internal.check_sets(kinds, args, queues, priorities, run_ats, tenant_ids || v_mine,
@@ -289,12 +284,13 @@ $$;
 -- Adds jobs one by one: each may find that its unique key is taken.
 create function ostinato_internal.enqueue_each(
     kinds text[], args text[], queues text[], priorities integer[], run_ats timestamptz[], tenant_ids text[],
-    correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[]
+    correlation_ids text[], limit_keys text[], unique_keys text[], max_attempts integer[], subjects text[]
 ) returns setof bigint language sql set search_path = ostinato_data, pg_catalog, pg_temp as $$
     select ostinato.enqueue_job(
         ostinato_internal.pick($1, n), a.args::json, ostinato_internal.pick($3, n), ostinato_internal.pick($4, n),
         ostinato_internal.pick($5, n), ostinato_internal.pick($6, n), ostinato_internal.pick($7, n),
-        ostinato_internal.pick($8, n), ostinato_internal.pick($9, n), max_attempts => ostinato_internal.pick($10, n))
+        ostinato_internal.pick($8, n), ostinato_internal.pick($9, n), max_attempts => ostinato_internal.pick($10, n),
+        subject => ostinato_internal.pick($11, n))
     from unnest($2) with ordinality a (args, n) order by n
 $$;
 

@@ -76,7 +76,7 @@ declare
 begin
     perform ostinato_internal.record(
         'create', 'key', 'ost_' || key_id, tenant_id,
-        detail => json_build_object('subject', subject, 'roles', to_json(v_made.roles), 'expires_at', v_made.expires_at));
+        detail => json_build_object('subject', subject, 'roles', v_made.roles, 'expires_at', v_made.expires_at));
     return v_made;
 end
 $$;

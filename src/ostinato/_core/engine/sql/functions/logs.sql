@@ -26,7 +26,8 @@ set search_path = ostinato_data, pg_catalog, pg_temp set lock_timeout = '300ms' 
 declare
     v_cutoff constant timestamptz := ostinato.now() - make_interval(days => retention_days);
 begin
-    if retention_days is null or least(retention_days, audit_days) < 1 or weeks_ahead is null or weeks_ahead not between 0 and 52 then
+    if retention_days is null or least(retention_days, audit_days) < 1 or weeks_ahead is null
+       or weeks_ahead not between 0 and 52 then
         raise exception using errcode = 'OS400',
             message = format('retention of %s days and %s weeks ahead', retention_days, weeks_ahead),
             detail = json_build_object('retention_days', retention_days, 'weeks_ahead', weeks_ahead),

@@ -52,10 +52,10 @@ begin
     if cardinality(payloads) = 0 then
         return;
     end if;
-    perform ostinato_internal.check_lengths(cardinality(payloads), cardinality(types), cardinality(ordering_keys),
-        cardinality(versions), cardinality(tenant_ids),
-                                   cardinality(correlation_ids), cardinality(occurred_ats), cardinality(producers),
-                                   cardinality(subjects));
+    perform ostinato_internal.check_lengths(
+        cardinality(payloads), cardinality(types), cardinality(ordering_keys), cardinality(versions),
+        cardinality(tenant_ids), cardinality(correlation_ids), cardinality(occurred_ats), cardinality(producers),
+        cardinality(subjects));
     v_tenants := coalesce(nullif(tenant_ids, '{}'), array[v_tenant]);
     correlation_ids := coalesce(nullif(correlation_ids, '{}'), array[v_correlation]);
     if v_tenant is not null and array_position(v_tenants, null) is not null then
@@ -65,12 +65,10 @@ begin
         correlation_ids := array_replace(correlation_ids, null, v_correlation);
     end if;
     if as_of_now then
-        occurred_ats := array_replace(coalesce(nullif(occurred_ats, '{}'), array[null::timestamptz]), null,
-            ostinato.now());
+        occurred_ats := array_replace(coalesce(nullif(occurred_ats, '{}'), '{null}'), null, ostinato.now());
     end if;
     perform ostinato_internal.check_events(types, payloads, ordering_keys, versions, v_tenants, correlation_ids,
-                                           occurred_ats,
-        producers);
+                                           occurred_ats, producers);
     perform ostinato_internal.lock_keys(v_tenants, ordering_keys, cardinality(payloads));
     -- So that a transaction has its number before it has a seq: sequence_events reckons with it.
     perform pg_current_xact_id();
@@ -87,8 +85,7 @@ begin
                    else correlation_ids[n] end as correlation_id,
                case when cardinality(occurred_ats) = 1 then occurred_ats[1] else occurred_ats[n] end as occurred_at,
                case when cardinality(producers) = 1 then producers[1] else producers[n] end as producer,
-               coalesce(case when cardinality(subjects) = 1 then subjects[1] else subjects[n] end,
-                        v_subject) as subject
+               coalesce(ostinato_internal.pick(subjects, n), v_subject) as subject
         from unnest(payloads) with ordinality g (payload, n)
     ), told as (
         insert into event (id, occurred_at, emitted_at, version, type, tenant_id, correlation_id, producer,

@@ -24,8 +24,8 @@ begin
 end
 $$;
 
--- Says whose the rest of the transaction is, what it belongs to and whom it is about, for calls in plain SQL that do not
--- name a tenant, a correlation id or a subject; null leaves what is there. It takes no right away.
+-- Says whose the rest of the transaction is, what it belongs to and whom it is about, for calls in plain SQL that do
+-- not name a tenant, a correlation id or a subject; null leaves what is there. It takes no right away.
 create function ostinato.enter_flow(
     tenant_id text default null, correlation_id text default null, subject text default null
 ) returns void language plpgsql set search_path = ostinato_data, pg_catalog, pg_temp as $$
